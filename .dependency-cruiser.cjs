@@ -10,7 +10,7 @@ const nouns = [
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',
   'memories/session-memories',
-  'runtimes/(runtime|model-choice|past-words)',
+  'runtimes/(runtime|model-choice|conversation-text)',
   'sandboxes/(sandbox|sandboxes|beneath|workspace-path)',
   'opencode/(messages|session)',
   'sessions/(sessions|waits/approvals|log/(event-store|live-events|remote-previews|conversation|log-page))',
@@ -90,7 +90,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice|past-words)|tools/(tool|toolset)|sandboxes/(sandbox|beneath|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset)|sandboxes/(sandbox|beneath|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

@@ -92,8 +92,8 @@ async function takeTurns(started: readonly Started[], turn: Turn): Promise<Sampl
 }
 
 function callsOf(running: Running, { scenario, body, seconds }: Turn): Calls {
-  const { connections, leastSeconds = 0 } = scenario
-  return { ...running.target(scenario), body, connections, seconds: Math.max(seconds, leastSeconds) }
+  const { connections, minSeconds = 0 } = scenario
+  return { ...running.target(scenario), body, connections, seconds: Math.max(seconds, minSeconds) }
 }
 
 async function measure({ contender, running }: Started, turn: Turn): Promise<Sample> {

@@ -17,7 +17,7 @@ export interface Scenario {
   /** What the CPU time is divided by. */
   readonly per: 'call' | 'event'
   /** A slice lasts at least as long: a paced stream takes 2 s. */
-  readonly leastSeconds?: number
+  readonly minSeconds?: number
   /** Most CPU time over that of the bare proxy. */
   readonly overProxy?: number
   /** Most CPU time over that of the other commit. */
@@ -52,7 +52,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'passthrough, stream, events 20 ms apart',
     upstream: 'paced',
     connections: 100,
-    leastSeconds: 5,
+    minSeconds: 5,
     overProxy: 1.35,
   },
   { ...stream, name: 'passthrough, stream without pauses', upstream: 'burst', connections: 16 },

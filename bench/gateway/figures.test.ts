@@ -36,7 +36,7 @@ const quiet: LoadResult = {
   broken: 0,
   lostEvents: 0,
   stalls: 0,
-  mostOpen: 500,
+  maxOpen: 500,
   relay: spread,
   firstByte: spread,
   firstContent: spread,
@@ -55,7 +55,7 @@ const sample = (place: readonly [Program, Lane, ScenarioName], { cpuUs = 10, res
   cpuUs,
   childrenUs: 0,
   residentMib: 100,
-  mostResidentMib: 120,
+  maxResidentMib: 120,
   result: { ...quiet, ...result },
 })
 

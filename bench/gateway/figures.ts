@@ -184,7 +184,7 @@ function memoryFigures(of: Select): Figure[] {
     ),
     memory(
       `${lane}: memory at 2,000 streams`,
-      of('Switchyard', lane, 'streams').map(({ mostResidentMib }) => mostResidentMib),
+      of('Switchyard', lane, 'streams').map(({ maxResidentMib }) => maxResidentMib),
       250,
     ),
   ])

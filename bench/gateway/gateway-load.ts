@@ -46,7 +46,7 @@ export interface LoadResult {
   /** Text events that came later than the one before them by more than ten times the pace, as the upstream sent both. */
   readonly stalls: number
   /** The most calls that had an open answer at one time. */
-  readonly mostOpen: number
+  readonly maxOpen: number
   /** From the upstream's write of a text event to its arrival. */
   readonly relay: Spread
   readonly firstByte: Spread

@@ -23,7 +23,7 @@ export async function sendJsonLoad(endpoint: Endpoint, load: GatewayLoad, folder
     broken: 0,
     lostEvents: 0,
     stalls: 0,
-    mostOpen: connections,
+    maxOpen: connections,
     relay: none,
     firstByte: none,
     firstContent: none,

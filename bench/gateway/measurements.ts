@@ -46,8 +46,8 @@ function columnsOf({ per, load, isTimed = false, isAlone = false }: Scenario): C
     ...(isStream ? [times('per event', 'relay')] : []),
     times('whole', 'whole'),
     ...(isStream ? [total('lost', 'lostEvents'), total('broken', 'broken'), total('stalled', 'stalls')] : []),
-    ...(isAlone ? [{ head: 'open at once', cell: middle(({ result }) => result.mostOpen) }] : []),
-    { head: 'most MiB', cell: middle(({ mostResidentMib }) => mostResidentMib) },
+    ...(isAlone ? [{ head: 'open at once', cell: middle(({ result }) => result.maxOpen) }] : []),
+    { head: 'most MiB', cell: middle(({ maxResidentMib }) => maxResidentMib) },
   ]
 }
 
@@ -84,7 +84,7 @@ export function chartsOf({ samples }: Pick<Outcome, 'samples'>): Chart[] {
       .filter(({ program, only }) => program !== 'direct' && (only?.includes(scenario) ?? true))
       .map(({ program, lane }) => {
         const own = samplesOf(samples, { program, lane, scenario })
-        const value = scenario === 'streams' ? median(own.map(each => each.mostResidentMib)) : costOf(own).median
+        const value = scenario === 'streams' ? median(own.map(each => each.maxResidentMib)) : costOf(own).median
         return { label: `${program}, ${lane}`, value, isOurs: program.startsWith('Switchyard') }
       }),
   }))

@@ -21,7 +21,7 @@ export interface Sample {
   readonly result: LoadResult
   /** Of the process alone, at the end and at the most. */
   readonly residentMib: number
-  readonly mostResidentMib: number
+  readonly maxResidentMib: number
 }
 
 /** A contender, or one scenario of it, that did not work. */
@@ -113,10 +113,10 @@ async function serve(contender: Contender, { group, setting, say }: Service): Pr
 
 type Measured = Omit<Sample, 'program' | 'lane' | 'scenario'>
 
-function told({ cpuUs, mostResidentMib, result }: Measured, { per }: Scenario): string {
+function told({ cpuUs, maxResidentMib, result }: Measured, { per }: Scenario): string {
   const { broken, lostEvents, stalls, fault } = result
   const faults = broken + lostEvents + stalls > 0 ? `, ${broken} broken, ${lostEvents} lost, ${stalls} stalls` : ''
-  const cost = Number.isNaN(cpuUs) ? '' : `${rounded(cpuUs)} us per ${per}, ${rounded(mostResidentMib)} MiB, `
+  const cost = Number.isNaN(cpuUs) ? '' : `${rounded(cpuUs)} us per ${per}, ${rounded(maxResidentMib)} MiB, `
   return `${cost}whole ${rounded(result.whole.p50)} ms${faults}${fault === undefined ? '' : ` (${fault})`}`
 }
 
@@ -137,12 +137,12 @@ const send = (endpoint: Endpoint, load: GatewayLoad, { folder }: Setting): Promi
 async function measure({ pid, endpoint }: Running, { scenario, load, setting }: Measurement): Promise<Measured> {
   const target = endpoint(load.kind)
   if (pid === undefined) {
-    const none = { cpuUs: Number.NaN, childrenUs: Number.NaN, residentMib: Number.NaN, mostResidentMib: Number.NaN }
+    const none = { cpuUs: Number.NaN, childrenUs: Number.NaN, residentMib: Number.NaN, maxResidentMib: Number.NaN }
     return { ...none, result: await send(target, load, setting) }
   }
-  let mostResidentMib = 0
+  let maxResidentMib = 0
   const look = (): void => {
-    mostResidentMib = Math.max(mostResidentMib, residentMib(pid))
+    maxResidentMib = Math.max(maxResidentMib, residentMib(pid))
   }
   const timer = setInterval(look, lookMs)
   try {
@@ -159,7 +159,7 @@ async function measure({ pid, endpoint }: Running, { scenario, load, setting }: 
       childrenUs: childrenUs / units,
       result,
       residentMib: residentMib(pid),
-      mostResidentMib,
+      maxResidentMib,
     }
   } finally {
     clearInterval(timer)

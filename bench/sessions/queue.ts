@@ -59,7 +59,7 @@ async function beside(pool: Pool, count: number): Promise<Figure[]> {
   await pool.query('update sessions set due_at = clock_timestamp()')
   await pool.query('analyze')
   const leases = leaseStore(pool)
-  const claim = () => leases.takeOldest(10, 'bench')
+  const claim = () => leases.acquireOldest(10, 'bench')
   const claimMs = await medianMs(claim, () =>
     pool.query('update sessions set lease_owner = null, lease_until = null where lease_owner is not null'),
   )

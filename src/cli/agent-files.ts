@@ -6,7 +6,7 @@ import { CommandFailed } from './failures.ts'
 import { dim, type Out } from './out.ts'
 import { plainJson } from './plain-text.ts'
 
-/** `agents export`: the file goes to standard output, what was left out is told beside it. */
+/** `agents export`: prints the file to standard output, and the omitted fields to standard error. */
 export async function exportAgent(
   client: Client,
   { agentId }: { readonly agentId: string },
@@ -15,7 +15,7 @@ export async function exportAgent(
   const file = await client.agents.export({ params: { agent_id: agentId } })
   out.data(file)
   out.line(plainJson(file))
-  if (file.omitted.length > 0) out.note(dim(`Left out, since it may be secret: ${file.omitted.join(', ')}`))
+  if (file.omitted.length > 0) out.note(dim(`Omitted because they may contain secrets: ${file.omitted.join(', ')}`))
   return exitCodes.ok
 }
 
@@ -31,7 +31,7 @@ interface ImportArguments {
 export async function importAgent(client: Client, args: ImportArguments, out: Out): Promise<ExitCode> {
   const { path, readStdin, name, owner } = args
   const text = await (path === '-' ? readStdin() : readFile(path, 'utf8')).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`The file ${path} cannot be read: ${error.code ?? error.message}.`, exitCodes.usage)
+    throw new CommandFailed(`cannot read file ${path}: ${error.code ?? error.message}`, exitCodes.usage)
   })
   const query = { ...(name !== undefined && { name }), ...(owner !== undefined && { owner_id: owner }) }
   const agent = await client.agents.import({ body: parsed(text, path), query })
@@ -40,14 +40,11 @@ export async function importAgent(client: Client, args: ImportArguments, out: Ou
   return exitCodes.ok
 }
 
-/** The service checks what is in it. */
+/** Parses the file; the service checks its content. */
 function parsed(text: string, path: string): AgentFile {
   try {
     return JSON.parse(text) as AgentFile
   } catch {
-    throw new CommandFailed(
-      `${path} is not JSON. Make such a file with: switchyard agents export <id>`,
-      exitCodes.usage,
-    )
+    throw new CommandFailed(`${path} is not JSON; create the file with: switchyard agents export <id>`, exitCodes.usage)
   }
 }

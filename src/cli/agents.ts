@@ -14,7 +14,7 @@ export async function listAgents(client: Client, { limit, cursor }: ListArgument
   const page = await client.agents.list({ query: { limit, ...(cursor !== undefined && { cursor }) } })
   out.data(page)
   if (page.agents.length === 0) {
-    out.line('There are no agents yet. Create one with POST /api/agents; sessions work without one, too.')
+    out.line('No agents yet. Create one with POST /api/agents; sessions also work without an agent.')
     return exitCodes.ok
   }
   const rows = page.agents.map(({ id, status, model, name }) => [id, status, plainLine(model, 40), plainLine(name, 60)])

@@ -13,14 +13,14 @@ const approval = () => new Argument('<approval>', 'id of the approval').argParse
 
 /** Adds `approvals`. */
 export function addApprovalCommands(program: Command, { doing }: Registry): void {
-  const approvals = program.command('approvals').description('tool calls that wait for a person')
+  const approvals = program.command('approvals').description('tool calls that wait for approval')
   const list = approvals
     .command('ls')
     .alias('list')
-    .description('list what waits, newest first')
-    .option('--all', 'also what was answered')
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
-    .option('--cursor <text>', 'go on where a page before has ended')
+    .description('list pending approvals, newest first')
+    .option('--all', 'include decided ones')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'cursor of the next page')
     .action(
       doing<ListOptions>(({ client, out }, { all = false, limit, cursor }) =>
         listApprovals(client, { isWhole: all, limit, cursor }, out),
@@ -28,14 +28,14 @@ export function addApprovalCommands(program: Command, { doing }: Registry): void
     )
   const allow = approvals
     .command('allow')
-    .description('let a tool call run, once')
+    .description('allow a tool call to run once')
     .addArgument(approval())
     .action(doing(({ client, out }, _, [id = '']) => answerApproval(client, { id, result: 'allow' }, out)))
   const deny = approvals
     .command('deny')
-    .description('refuse a tool call')
+    .description('deny a tool call')
     .addArgument(approval())
-    .option('--message <text>', 'why, for the model', someText)
+    .option('--message <text>', 'reason, shown to the model', someText)
     .action(
       doing<{ message?: string }>(({ client, out }, { message }, [id = '']) =>
         answerApproval(client, { id, result: 'deny', message }, out),

@@ -18,7 +18,7 @@ const approval = {
   created_at: '1970-01-01T00:00:00.000Z',
 }
 
-test('approvals ls shows one waiting call a line, without what a terminal would obey', async () => {
+test('approvals ls prints one pending call per line, without terminal escapes', async () => {
   const { fetch, seen } = scriptedService({
     'GET /api/approvals': () => Response.json({ approvals: [approval], next_cursor: null }),
   })
@@ -30,7 +30,7 @@ test('approvals ls shows one waiting call a line, without what a terminal would 
 })
 
 for (const result of ['allow', 'deny'] as const) {
-  test(`approvals ${result} answers the call of that id`, async () => {
+  test(`approvals ${result} decides the call with that id`, async () => {
     const { fetch, seen } = scriptedService({
       'POST /api/approvals/evt_1': () => Response.json({ ...approval, state: `${result}ed` }),
     })

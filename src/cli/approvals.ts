@@ -6,17 +6,17 @@ import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 
 interface Filter extends ListArguments {
-  /** Those that were answered, too. */
+  /** True: also decided ones. */
   readonly isWhole: boolean
 }
 
-/** `approvals ls`: the tool calls that wait for a person, newest first. */
+/** `approvals ls`: lists tool calls that wait for approval, newest first. */
 export async function listApprovals(client: Client, { limit, cursor, isWhole }: Filter, out: Out): Promise<ExitCode> {
   const query = { limit, ...(cursor !== undefined && { cursor }), ...(!isWhole && { state: 'pending' as const }) }
   const page = await client.approvals.list({ query })
   out.data(page)
   if (page.approvals.length === 0) {
-    out.line('No tool call waits for an answer.')
+    out.line('No tool call waits for approval.')
     return exitCodes.ok
   }
   const rows = page.approvals.map(({ id, session_id, state, name, input }) => [
@@ -35,11 +35,11 @@ export async function listApprovals(client: Client, { limit, cursor, isWhole }: 
 interface Answer {
   readonly id: string
   readonly result: 'allow' | 'deny'
-  /** For the model. */
+  /** Shown to the model. */
   readonly message?: string | undefined
 }
 
-/** `approvals allow` and `approvals deny`: answers a tool call that waits. */
+/** `approvals allow` and `approvals deny`: decide a pending tool call. */
 export async function answerApproval(client: Client, { id, result, message }: Answer, out: Out): Promise<ExitCode> {
   const body = { result, ...(message !== undefined && { message }) }
   const approval = await client.approvals.decide({ params: { approval_id: id }, body })

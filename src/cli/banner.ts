@@ -16,7 +16,7 @@ interface Settings {
 
 const maxModels = 6
 
-/** What a person needs who has just started the service: where it is, what it does, and the next step. */
+/** Lines that `serve` prints after the start: address, settings in effect, and the next step. */
 export function bannerLines(
   { url, database, sandboxDriver, models, workers }: ServerFacts,
   settings: Settings,
@@ -38,13 +38,13 @@ export function bannerLines(
 
 function accessText({ masterKey, insecureNoAuth }: Settings): string {
   if (masterKey !== undefined) return 'a key is required (Authorization: Bearer ...)'
-  return insecureNoAuth ? 'AUTHENTICATION IS OFF, for every address' : 'authentication is off: loopback only'
+  return insecureNoAuth ? 'AUTHENTICATION IS OFF for all addresses' : 'authentication is off; loopback only'
 }
 
 function modelsText(models: readonly string[]): string {
-  if (models.length === 0) return 'none yet: set a provider key such as ANTHROPIC_API_KEY'
+  if (models.length === 0) return 'none; set a provider key such as ANTHROPIC_API_KEY'
   if (models.length === 1 && models[0] === 'demo') {
-    return 'demo (scripted answers; set a provider key such as ANTHROPIC_API_KEY for a real model)'
+    return 'demo (scripted responses; set a provider key such as ANTHROPIC_API_KEY for a real model)'
   }
   const rest = models.length - maxModels
   return `${models.slice(0, maxModels).join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
@@ -53,7 +53,9 @@ function modelsText(models: readonly string[]): string {
 const sandboxText = (driver: string): string =>
   driver === 'virtual' ? 'simulated shell without real programs ("switchyard doctor" says why)' : driver
 
-/** A shell with another data folder finds only the usual port by itself. */
+/**
+ * Adds `--url` unless the port is the default, because a shell with another data folder finds only the default port.
+ */
 const quickstartText = (url: string): string =>
   `npm run quickstart -- "What files are in your workspace?"${url.endsWith(':4000') ? '' : ` --url ${url}`}`
 

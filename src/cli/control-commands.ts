@@ -19,13 +19,13 @@ interface TargetOptions {
 
 const listOptions = (command: Command): Command =>
   command
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
-    .option('--cursor <text>', 'go on where a page before has ended')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'cursor of the next page')
 
 /** Adds `running`, `stop` and `freezes`. */
 export function addControlCommands(program: Command, { world, doing }: Registry): void {
   const running = listOptions(program.command('running'))
-    .description('what runs, and what it costs a minute')
+    .description('list running sessions and their cost per minute')
     .action(
       doing<ListOptions>(({ client, out }, { limit, cursor }) =>
         listRunning(client, { limit, cursor, nowMs: world.nowMs() }, out),
@@ -33,9 +33,9 @@ export function addControlCommands(program: Command, { world, doing }: Registry)
     )
   withExamples(running, ['switchyard running', 'switchyard running --json'])
   const stop = payerOptions(program.command('stop'))
-    .description('stop a run, or all of an agent, a key, an owner or everybody, and cancel what waits behind')
-    .option('--session-id <id>', 'that session')
-    .option('--agent-id <id>', 'all sessions of that agent')
+    .description('stop the runs of a session, an agent, a key, an owner or all, and cancel waiting prompts')
+    .option('--session-id <id>', 'runs of this session')
+    .option('--agent-id <id>', 'all sessions of this agent')
     .action(doing<TargetOptions>(({ client, out }, options) => stopWork(client, bodyOf(options), out)))
   withExamples(stop, [
     'switchyard stop --session-id ses_0199 --reason "it loops"',
@@ -47,33 +47,33 @@ export function addControlCommands(program: Command, { world, doing }: Registry)
 
 const payerOptions = (command: Command): Command =>
   command
-    .option('--key-id <id>', 'that key, with the keys below it')
-    .option('--owner <name>', 'that owner')
-    .option('--all', 'everybody')
-    .option('--reason <text>', 'shown to those who are stopped')
+    .option('--key-id <id>', 'this key and its child keys')
+    .option('--owner <name>', 'this owner')
+    .option('--all', 'all keys and owners')
+    .option('--reason <text>', 'reason, shown to the affected callers')
 
 function addFreezes(program: Command, { doing }: Registry): void {
   const freezes = program
     .command('freezes')
-    .description('whose spending is frozen; needs the master key, or one of role admin')
+    .description('spending freezes; requires the master key or a key of role admin')
   const list = listOptions(freezes.command('ls'))
     .description('list freezes, newest first')
     .action(doing<ListOptions>(({ client, out }, { limit, cursor }) => listFreezes(client, { limit, cursor }, out)))
   withExamples(list, ['switchyard freezes ls'])
   const set = payerOptions(freezes.command('set'))
-    .description('freeze spending: no new model call and no new run until it is lifted')
+    .description('freeze spending: reject new model calls and runs until the freeze is lifted')
     .action(doing<TargetOptions>(({ client, out }, options) => setFreeze(client, bodyOf(options), out)))
   withExamples(set, ['switchyard freezes set --owner acme --reason "invoice is open"', 'switchyard freezes set --all'])
   const lift = freezes
     .command('lift')
-    .description('lift a freeze; what waited for it goes on')
+    .description('lift a freeze; waiting prompts continue')
     .addArgument(new Argument('<id>', 'id of the freeze').argParser(someText))
     .action(doing(({ client, out }, _, [id = '']) => liftFreeze(client, { freezeId: id }, out)))
   withExamples(lift, ['switchyard freezes lift freeze_0199'])
   withExamples(freezes, ['switchyard freezes ls'])
 }
 
-/** The service says so when none of them is named, or several. */
+/** Body of the request; the service checks that exactly one target is set. */
 const bodyOf = ({ sessionId, agentId, keyId, owner, all, reason }: TargetOptions) => ({
   ...(sessionId !== undefined && { session_id: sessionId }),
   ...(agentId !== undefined && { agent_id: agentId }),

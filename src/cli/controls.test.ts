@@ -26,7 +26,7 @@ const freeze = {
   created_at: '1970-01-01T00:00:00.000Z',
 }
 
-test('running shows what runs, what waits behind it and what it costs a minute', async () => {
+test('running lists running sessions with waiting prompts and cost per minute', async () => {
   const answer = {
     running_sessions: 1,
     calls_per_minute: 12,
@@ -39,15 +39,15 @@ test('running shows what runs, what waits behind it and what it costs a minute',
   const { code, stdout, stderr } = await runLine(['running'], { fetch, nowMs: () => 120_000 })
   assert.equal(code, 0)
   assert.deepEqual(stdout.split('\n'), [
-    '1 sessions run; 12 model calls in the last minute cost $0.500',
-    'ID     OWNER  AGENT    SINCE      WAITING  A MINUTE  TITLE',
+    '1 running sessions; 12 model calls in the last minute cost $0.500',
+    'ID     OWNER  AGENT    SINCE      WAITING  COST/MIN  TITLE',
     'ses_1  ada    agent_1  2 min ago  2        $0.500    Loops',
     '',
   ])
   assert.match(stderr, /More: --cursor c2/)
 })
 
-test('a cost that nobody knows is not shown as nothing', async () => {
+test('an unknown cost is shown as unknown', async () => {
   const answer = {
     running_sessions: 0,
     calls_per_minute: 3,
@@ -60,7 +60,7 @@ test('a cost that nobody knows is not shown as nothing', async () => {
   assert.match((await runLine(['running'], { fetch })).stdout, /3 model calls in the last minute cost unknown/)
 })
 
-test('stop and freezes set name what is meant, and freezes lift names the freeze', async () => {
+test('stop and freezes set send their target, and freezes lift sends the id', async () => {
   const { fetch, seen } = scriptedService({
     'POST /v1/stop': () => Response.json({ sessions: 1, runs: 1, prompts: 2 }),
     'PUT /v1/freezes': () => Response.json(freeze),
@@ -94,7 +94,7 @@ test('stop and freezes set name what is meant, and freezes lift names the freeze
       undefined,
     ],
   )
-  assert.match(outputs[0] ?? '', /1 runs in 1 sessions were asked to stop; 2 waiting prompts were cancelled/)
+  assert.match(outputs[0] ?? '', /requested the stop of 1 runs in 1 sessions; cancelled 2 waiting prompts/)
   assert.match(outputs[4] ?? '', /spending of owner ada is frozen; lift it with: switchyard freezes lift freeze_1/)
   assert.match(outputs[6] ?? '', /freeze_1 {2}owner {2}ada/)
 })

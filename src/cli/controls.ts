@@ -12,13 +12,13 @@ interface RunningArguments extends ListArguments {
 
 const pageOf = ({ limit, cursor }: ListArguments) => ({ limit, ...(cursor !== undefined && { cursor }) })
 
-/** `running`: what runs, and what it costs a minute. */
+/** `running`: lists running sessions and their cost per minute. */
 export async function listRunning(client: Client, { nowMs, ...page }: RunningArguments, out: Out): Promise<ExitCode> {
   const answer = await client.controls.running({ query: pageOf(page) })
   out.data(answer)
   const { running_sessions, calls_per_minute } = answer
   out.line(
-    `${running_sessions} sessions run; ${calls_per_minute} model calls in the last minute cost ${costText(answer)}`,
+    `${running_sessions} running sessions; ${calls_per_minute} model calls in the last minute cost ${costText(answer)}`,
   )
   if (answer.sessions.length === 0) return exitCodes.ok
   const rows = answer.sessions.map(session => [
@@ -30,7 +30,7 @@ export async function listRunning(client: Client, { nowMs, ...page }: RunningArg
     costText(session),
     plainLine(session.title, 60),
   ])
-  const headings = ['ID', 'OWNER', 'AGENT', 'SINCE', 'WAITING', 'A MINUTE', 'TITLE']
+  const headings = ['ID', 'OWNER', 'AGENT', 'SINCE', 'WAITING', 'COST/MIN', 'TITLE']
   const [heading = '', ...lines] = tableLines(headings, rows)
   out.line(dim(heading))
   for (const line of lines) out.line(line)
@@ -38,7 +38,7 @@ export async function listRunning(client: Client, { nowMs, ...page }: RunningArg
   return exitCodes.ok
 }
 
-/** `$0.120`, `-` where nothing was called, `unknown` where no price is known. */
+/** `$0.120`; `-` without calls; `unknown` without a price. */
 function costText({
   calls_per_minute,
   cost_per_minute,
@@ -47,22 +47,22 @@ function costText({
   return calls_per_minute === 0 ? '-' : 'unknown'
 }
 
-/** `stop`: ends runs, and cancels what waits behind them. */
+/** `stop`: stops runs and cancels waiting prompts. */
 export async function stopWork(client: Client, body: StopRequest, out: Out): Promise<ExitCode> {
   const answer = await client.controls.stop({ body })
   out.data(answer)
   const { runs, prompts, sessions } = answer
-  const text = `${runs} runs in ${sessions} sessions were asked to stop; ${prompts} waiting prompts were cancelled`
+  const text = `requested the stop of ${runs} runs in ${sessions} sessions; cancelled ${prompts} waiting prompts`
   out.line({ text: '✓ ', tone: 'good' }, text)
   return exitCodes.ok
 }
 
-/** `freezes ls`: whose spending is frozen. */
+/** `freezes ls`: lists spending freezes. */
 export async function listFreezes(client: Client, page: ListArguments, out: Out): Promise<ExitCode> {
   const answer = await client.controls.freezes({ query: pageOf(page) })
   out.data(answer)
   if (answer.freezes.length === 0) {
-    out.line('Nothing is frozen.')
+    out.line('No freezes.')
     return exitCodes.ok
   }
   const rows = answer.freezes.map(freeze => [
@@ -73,14 +73,14 @@ export async function listFreezes(client: Client, page: ListArguments, out: Out)
     plainLine(freeze.created_by, 40),
     plainLine(freeze.reason ?? '', 80),
   ])
-  const [heading = '', ...lines] = tableLines(['ID', 'SCOPE', 'WHOSE', 'SINCE', 'BY', 'REASON'], rows)
+  const [heading = '', ...lines] = tableLines(['ID', 'SCOPE', 'TARGET', 'SINCE', 'BY', 'REASON'], rows)
   out.line(dim(heading))
   for (const line of lines) out.line(line)
   if (answer.next_cursor !== null) out.note(dim(`More: --cursor ${answer.next_cursor}`))
   return exitCodes.ok
 }
 
-/** `freezes set`: no new model call and no new run until it is lifted. */
+/** `freezes set`: rejects new model calls and runs until the freeze is lifted. */
 export async function setFreeze(client: Client, body: FreezeWrite, out: Out): Promise<ExitCode> {
   const freeze = await client.controls.freeze({ body })
   out.data(freeze)
@@ -98,6 +98,6 @@ export async function liftFreeze(
 ): Promise<ExitCode> {
   await client.controls.unfreeze({ params: { freeze_id: freezeId } })
   out.data({ id: freezeId, lifted: true })
-  out.line({ text: '✓ ', tone: 'good' }, `${freezeId} was lifted; what waited for it goes on`)
+  out.line({ text: '✓ ', tone: 'good' }, `lifted ${freezeId}; waiting prompts continue`)
   return exitCodes.ok
 }

@@ -9,16 +9,16 @@ interface DoctorArguments extends ServerInputs {
   readonly nodeVersion: string
 }
 
-const answerMs = 2_000
+const readyTimeoutMs = 2_000
 
-/** `doctor`: says what works here, what does not, and what to do about it. */
+/** `doctor`: prints the result of each check and the next step. */
 export async function doctor(
   { client, server }: { readonly client: Client; readonly server: LocalService },
   { nodeVersion, ...inputs }: DoctorArguments,
   out: Out,
 ): Promise<ExitCode> {
   const service = await examineService(client)
-  // A running service holds its port: that is no finding then.
+  // A running service uses its port, so the port is not checked then.
   const port = service.state === 'ok' ? undefined : await server.examinePort(inputs)
   const findings = [examineNode(nodeVersion), ...(await server.examine(inputs)), service, ...(port ? [port] : [])]
   const hasFailed = findings.some(({ state }) => state === 'fail')
@@ -27,32 +27,32 @@ export async function doctor(
   return hasFailed ? exitCodes.failed : exitCodes.ok
 }
 
-/** Whether this Node can run the sources. */
+/** Checks that this version of Node.js can run the sources. */
 export function examineNode(version: string): Finding {
   const name = 'Node.js'
   if (Number.parseInt(version, 10) >= 24) return { name, state: 'ok', detail: version }
-  const next = 'start with "npm start" or "switchyard serve", which use the Node 24 of the packages'
-  return { name, state: 'fail', detail: `${version}, but 24 or newer is needed`, next }
+  const next = 'start with "npm start" or "switchyard serve", which use the packaged Node.js 24'
+  return { name, state: 'fail', detail: `${version}; version 24 or newer is required`, next }
 }
 
-/** A service that does not run is no fault: the next step starts it. */
+/** A service that does not run is a warning, not a failure. */
 async function examineService(client: Client): Promise<Finding> {
   const name = 'service'
   const { baseUrl } = client
   try {
-    await client.system.ready({}, { signal: AbortSignal.timeout(answerMs) })
+    await client.system.ready({}, { signal: AbortSignal.timeout(readyTimeoutMs) })
     return { name, state: 'ok', detail: `ready at ${baseUrl}` }
   } catch (error) {
     if (error instanceof ApiError) {
-      const next = 'read its log; GET /health/ready says what is missing'
+      const next = 'read its log and GET /health/ready'
       return {
         name,
         state: 'warn',
-        detail: `something answers at ${baseUrl}, but it is not ready (${error.message})`,
+        detail: `the server at ${baseUrl} is not ready: ${error.message}`,
         next,
       }
     }
-    return { name, state: 'warn', detail: `none at ${baseUrl}`, next: 'start it: npm start' }
+    return { name, state: 'warn', detail: `not running at ${baseUrl}`, next: 'start it: npm start' }
   }
 }
 
@@ -62,7 +62,7 @@ const marks: Readonly<Record<Finding['state'], Piece>> = {
   fail: { text: 'FAIL  ', tone: 'bad' },
 }
 
-/** A finding as lines: state, name and detail, then the next step. */
+/** Lines of a finding: state, name and detail, then the next step. */
 export function findingLines({ name, state, detail, next }: Finding): Piece[][] {
   const [first = '', ...more] = detail.split('\n')
   const lines = [[marks[state], plain(`${name}: ${first}`)], ...more.map(line => [plain(`        ${line}`)])]

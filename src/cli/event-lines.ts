@@ -2,12 +2,12 @@ import type { SessionEvent } from '../contract/events.ts'
 import { dim, type Piece, plain } from './out.ts'
 import { plainLine, plainText } from './plain-text.ts'
 
-/** How a run ended. With `approval` and `budget` it is not over: a person must decide, or raise a limit. */
+/** How a run ended. With `approval` and `budget` it is paused until a person approves or raises a limit. */
 export type Outcome = 'done' | 'stopped' | 'failed' | 'approval' | 'budget'
 
 export interface RunEnd {
   readonly outcome: Outcome
-  /** For people: `done`, `stopped`, or what failed. */
+  /** Text for people: `done`, `stopped`, or the error. */
   readonly text: string
 }
 
@@ -17,7 +17,7 @@ const maxArgumentLength = 100
 const maxResultLines = 4
 const maxResultWidth = 160
 
-/** An event as lines for people; none for events that only programs care about. */
+/** Returns the lines of an event for people; an empty list for events that matter only to programs. */
 export function eventLines(event: SessionEvent): Piece[][] {
   switch (event.type) {
     case 'user.message':
@@ -27,7 +27,7 @@ export function eventLines(event: SessionEvent): Piece[][] {
     case 'user.compact':
       return [[dim('› compact the conversation')]]
     case 'agent.thread_context_compacted':
-      return [[dim('· the conversation was compacted')]]
+      return [[dim('· conversation compacted')]]
     case 'agent.message':
       return textLines(textOf(event)).map(line => [plain(line)])
     case 'agent.tool_use':
@@ -53,22 +53,22 @@ export function eventLines(event: SessionEvent): Piece[][] {
   }
 }
 
-/** How the run ended of which `event` is the last one. */
+/** Returns how the run ended; `event` is its last event. */
 export function runEndOf(event: AnyEvent): RunEnd {
-  if (event.type === 'session.deleted') return { outcome: 'stopped', text: 'the session was deleted' }
+  if (event.type === 'session.deleted') return { outcome: 'stopped', text: 'session was deleted' }
   if (event.type === 'session.error') return { outcome: 'failed', text: `failed: ${errorText(event)}` }
   const reason = field(event['stop_reason'], 'type')
   const details = event['stop_details']
   if (field(details, 'type') === 'interrupted') return { outcome: 'stopped', text: 'stopped on request' }
   switch (reason) {
     case 'requires_action':
-      return { outcome: 'approval', text: 'waiting for approval of a tool call; see switchyard approvals ls' }
+      return { outcome: 'approval', text: 'waiting for approval of a tool call; see: switchyard approvals ls' }
     case 'budget_reached':
       return { outcome: 'budget', text: budgetText(details) }
     case 'refusal':
-      return { outcome: 'failed', text: 'the model refused' }
+      return { outcome: 'failed', text: 'failed: the model refused to answer' }
     case 'retries_exhausted':
-      return { outcome: 'failed', text: 'failed: all retries were used up' }
+      return { outcome: 'failed', text: 'failed: all retries failed' }
     default:
       return { outcome: 'done', text: 'done' }
   }
@@ -76,11 +76,11 @@ export function runEndOf(event: AnyEvent): RunEnd {
 
 function budgetText(details: unknown): string {
   const message = field(details, 'message')
-  const why = typeof message === 'string' ? plainLine(message, 500) : 'a budget is used up'
-  return `budget reached: ${why} (it goes on by itself once there is room)`
+  const why = typeof message === 'string' ? plainLine(message, 500) : 'a budget is exhausted'
+  return `budget reached: ${why} (continues automatically when the budget has room)`
 }
 
-/** The text of a message, its blocks joined; other kinds of blocks are named. */
+/** Returns the joined text blocks of a message; other blocks as `[type]`. */
 export function textOf(event: AnyEvent): string {
   const content = event['content']
   if (typeof content === 'string') return content
@@ -91,7 +91,7 @@ export function textOf(event: AnyEvent): string {
     .join('\n')
 }
 
-/** The first argument of a tool call, which mostly says it all: the command, the path, the query. */
+/** Returns the first argument of a tool call, usually the command, path or query. */
 export function firstArgument(input: unknown): string {
   if (typeof input === 'string') return plainLine(input, maxArgumentLength)
   if (typeof input !== 'object' || input === null) return ''
@@ -129,7 +129,7 @@ function endLine(event: AnyEvent): Piece[] {
   return [outcomePiece(outcome), plain(text)]
 }
 
-/** The mark of an outcome, with its colour. */
+/** Returns the coloured mark of an outcome. */
 export function outcomePiece(outcome: Outcome): Piece {
   switch (outcome) {
     case 'done':
@@ -157,7 +157,7 @@ function errorText(event: AnyEvent): string {
   return type === undefined ? message : `${message} (${plainLine(String(type), 100)})`
 }
 
-/** Lines of `text` without the blank ones around it. */
+/** Returns the lines of `text` without leading and trailing blank lines. */
 function textLines(text: string): string[] {
   const trimmed = plainText(text)
     .replace(/^(?:[ \t]*\n)+/, '')

@@ -1,4 +1,4 @@
-/** What the exit codes of every command mean; programs may rely on them. */
+/** Exit codes of all commands; programs may rely on them. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -13,15 +13,15 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** The part of `--help` that explains the exit codes. */
+/** Section of `--help` that explains the exit codes. */
 export const exitCodeHelp = `
 Exit codes:
-  0    done
-  1    failed: the run, the check or the start did not succeed
-  2    the command was used wrongly, or the service found the request invalid
-  3    the service cannot be reached
-  4    refused: the key is missing, wrong or not allowed to do this (401, 403)
+  0    success
+  1    failed: the run, check or start did not succeed
+  2    invalid command line, or the service rejected the request as invalid (400, 413, 422)
+  3    service is unreachable
+  4    access denied: the key is missing, invalid or lacks permission (401, 403)
   5    not found (404)
-  6    blocked: the state does not allow it (409), or a person must approve a tool call first
-  7    a limit was reached: budget, rate or load (402, 429, 529)
-  130  stopped by Ctrl-C`
+  6    blocked: conflict with the current state (409), or a tool call waits for approval
+  7    limit reached: budget, rate or load (402, 429, 529)
+  130  interrupted by Ctrl-C`

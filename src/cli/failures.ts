@@ -2,7 +2,7 @@ import { ApiError, InvalidParameter, ServiceUnreachable } from '../client/failur
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import type { Out } from './out.ts'
 
-/** A failure that a command explains itself: `message` says what is wrong and what to do. */
+/** Error with a message for the user: what is wrong, and the next step. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
   readonly exitCode: ExitCode
@@ -26,7 +26,7 @@ const byStatus: Readonly<Record<number, ExitCode>> = {
   529: exitCodes.limited,
 }
 
-/** The exit code that a failure gives the command. */
+/** Returns the exit code of a failure. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailed) return error.exitCode
   if (error instanceof ApiError) return byStatus[error.status] ?? exitCodes.failed
@@ -35,11 +35,11 @@ export function exitCodeOf(error: unknown): ExitCode {
 }
 
 const hints: Readonly<Record<number, string>> = {
-  401: 'Set the key in SWITCHYARD_KEY, or pass --key.',
-  403: 'This key may not do that; use another one.',
+  401: 'Set the key in SWITCHYARD_KEY or pass --key.',
+  403: 'This key lacks permission; use another key.',
 }
 
-/** Prints a failure with the service's code and the request id. Never a stack: a person reads this. */
+/** Prints a failure with the service's error code and request id, without a stack. */
 export function reportFailure(out: Out, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof ApiError) {
@@ -57,7 +57,7 @@ export function reportFailure(out: Out, error: unknown): void {
   }
   if (error instanceof ServiceUnreachable) {
     out.failure(message, { message, code: 'unreachable' })
-    out.note('Start the service with "npm start", or name another one with --url or SWITCHYARD_URL.')
+    out.note('Start the service with "npm start", or set its address with --url or SWITCHYARD_URL.')
     return
   }
   out.failure(message, { message, code: error instanceof InvalidParameter ? 'invalid_request' : 'failed' })

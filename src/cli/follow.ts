@@ -11,27 +11,27 @@ interface FollowOptions {
   readonly sessionId: string
   /** Sequence number after which to start. */
   readonly after: number
-  /** The prompt whose end is waited for, by its id or, as long as that is not known, by its text; any when absent. */
+  /** Prompt whose end to wait for, by id or, while the id is unknown, by text; absent: any prompt. */
   readonly prompt?: { readonly id: string } | { readonly text: string } | undefined
-  /** Aborts when the user wants the run to stop: it is asked to, and followed to its end. */
+  /** Aborts when the user wants to stop the run; the run is interrupted and followed to its end. */
   readonly stop: AbortSignal
   readonly timeoutMs?: number | undefined
 }
 
 /** A run that was followed to its end. */
 export interface FollowedRun extends RunEnd {
-  /** Why we asked it to stop, if we did. */
+  /** Who interrupted the run, if anyone. */
   readonly stoppedBy: 'user' | 'timeout' | undefined
 }
 
-/** What a person who has just sent the prompt need not be told; how it ended is for the command to say. */
+/** Events to hide from the user who has just sent the prompt. The command prints the end of the run. */
 const isHidden = (event: SessionEvent): boolean =>
   event.type === 'user.message' ||
   event.type === 'session.status_running' ||
   askedBy(event).length > 0 ||
   endsRun(event)
 
-/** Prints a run as it happens, over lost connections too, until it ends. */
+/** Prints the events of a run until it ends; reconnects after a lost connection. */
 export async function followRun(client: Client, options: FollowOptions, out: Out): Promise<FollowedRun> {
   const { sessionId, after } = options
   const transcript = createTranscript(out, { isHidden })
@@ -46,14 +46,14 @@ export async function followRun(client: Client, options: FollowOptions, out: Out
       transcript.close()
       return { ...runEndOf(read.event), stoppedBy: stopper.stoppedBy() }
     }
-    return { outcome: 'stopped', text: 'the session was deleted', stoppedBy: stopper.stoppedBy() }
+    return { outcome: 'stopped', text: 'session was deleted', stoppedBy: stopper.stoppedBy() }
   } finally {
     transcript.close()
     stopper.close()
   }
 }
 
-/** The exit code that a followed run gives the command. */
+/** Returns the exit code of a followed run. */
 export function exitCodeOfRun({
   outcome,
   stoppedBy,
@@ -75,13 +75,13 @@ export function exitCodeOfRun({
   }
 }
 
-/** Says why nothing comes, so that a lost connection does not look like a slow model. */
+/** Prints why the reader waits, so that a lost connection does not look like a slow model. */
 export function noteState(out: Out, state: ReaderState): void {
   if (state.name !== 'waiting') return
-  out.note({ text: `… ${state.reason}; trying again in ${elapsedText(state.retryInMs)}`, tone: 'warning' })
+  out.note({ text: `… ${state.reason}; retrying in ${elapsedText(state.retryInMs)}`, tone: 'warning' })
 }
 
-/** A test for the event that ends the run of `prompt`. Ends of other prompts of the same session do not count. */
+/** Returns a test for the event that ends the run of `prompt`; ends of other prompts of the session do not match. */
 function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) => boolean {
   let promptId = prompt && 'id' in prompt ? prompt.id : undefined
   const text = prompt && 'text' in prompt ? prompt.text : undefined
@@ -92,24 +92,26 @@ function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) =
     }
     const own = event['prompt_id']
     const isOurs = promptId === undefined || own === undefined || own === promptId
-    // What a budget stops holds up everything behind it.
+    // A budget that pauses one prompt also blocks all prompts after it.
     const isOver = endsRun(event) || askedBy(event).length > 0
     return isOver && (isOurs || budgetReached(event) !== undefined)
   }
 }
 
-/** Asks the run to stop when the user or the time limit says so; again when it starts only afterwards. */
+/** Interrupts the run on request of the user or at the time limit, and again if the run starts only afterwards. */
 function createStopper(client: Client, { sessionId, stop, timeoutMs }: FollowOptions, out: Out) {
   let stoppedBy: FollowedRun['stoppedBy']
   const interrupt = () => {
     client.sessions.interrupt({ params: { session_id: sessionId } }).catch((error: unknown) => {
-      out.note({ text: `the run could not be stopped: ${error instanceof Error ? error.message : error}`, tone: 'bad' })
+      out.note({ text: `could not stop the run: ${error instanceof Error ? error.message : error}`, tone: 'bad' })
     })
   }
   const ask = (reason: 'user' | 'timeout') => {
     if (stoppedBy) return
     stoppedBy = reason
-    out.note(reason === 'user' ? '■ stopping (Ctrl-C again quits at once)' : '■ the time is up: stopping')
+    out.note(
+      reason === 'user' ? '■ stopping (press Ctrl-C again to quit immediately)' : '■ time limit reached: stopping',
+    )
     interrupt()
   }
   const onStop = () => ask('user')

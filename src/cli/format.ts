@@ -1,4 +1,4 @@
-/** A time span for people: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d`. */
+/** Formats a time span: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d`. */
 export function elapsedText(ms: number): string {
   const seconds = Math.max(0, ms) / 1000
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`
@@ -10,7 +10,7 @@ export function elapsedText(ms: number): string {
   return `${Math.floor(hours / 24)} d`
 }
 
-/** How long ago something was, in one unit: `now`, `5 min ago`, `3 h ago`, `12 d ago`. */
+/** Formats how long ago something was, in one unit: `now`, `5 min ago`, `3 h ago`, `12 d ago`. */
 export function agoText(ms: number): string {
   const minutes = Math.floor(ms / 60_000)
   if (minutes < 1) return 'now'
@@ -19,7 +19,7 @@ export function agoText(ms: number): string {
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`
 }
 
-/** Rows under their headings, each column as wide as its widest cell. The last column is not padded. */
+/** Formats rows under headings, each column as wide as its widest cell. The last column is not padded. */
 export function tableLines(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [headings, ...rows]
   const widths = headings.map((_, column) => Math.max(...all.map(row => [...(row[column] ?? '')].length)))

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { readHiddenLine } from './hidden-line.ts'
 
-/** A terminal that a person types `chunks` into. */
+/** A terminal with `chunks` as input. */
 function typing(chunks: readonly (string | Buffer)[]) {
   const states: string[] = []
   const terminal = Object.assign(new EventEmitter(), {
@@ -24,7 +24,7 @@ const lines = [
   ['a letter that is cut in two', [Buffer.from([0xc3]), Buffer.from([0xa4, 0x0d])], 'ä'],
 ] as const
 for (const [what, chunks, expected] of lines) {
-  test(`${what} is read, and the terminal is as it was`, async () => {
+  test(`${what} is read, and the terminal mode is restored`, async () => {
     const { line, states, listeners } = typing(chunks)
     assert.equal(await line, expected)
     assert.deepEqual(states, ['raw', 'shown', 'paused'])
@@ -32,7 +32,7 @@ for (const [what, chunks, expected] of lines) {
   })
 }
 
-test('Ctrl-C cancels the command, and the terminal is as it was', async () => {
+test('Ctrl-C cancels the command and restores the terminal mode', async () => {
   const { line, states } = typing(['sk-\u0003'])
   await assert.rejects(line, { exitCode: 130 })
   assert.deepEqual(states, ['raw', 'shown', 'paused'])

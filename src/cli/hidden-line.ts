@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailed } from './failures.ts'
 
-/** The part of a terminal's input that is needed here. */
+/** The used part of a terminal's input. */
 interface Terminal {
   setRawMode(isRaw: boolean): unknown
   on(event: 'data', listener: (chunk: Buffer) => void): unknown
@@ -10,14 +10,14 @@ interface Terminal {
   pause(): unknown
 }
 
-/** Ctrl-C: without echo the terminal makes no signal of it. */
+/** Ctrl-C: in raw mode the terminal does not turn it into a signal. */
 const cancel = '\x03'
 /** Enter, and Ctrl-D. */
 const ends = ['\r', '\n', '\x04']
 /** Backspace, as terminals send it. */
 const erasers = ['\x7f', '\b']
 
-/** One line of a terminal, which does not show it. Rejects with CommandFailed at Ctrl-C. */
+/** Reads one line from a terminal without echo. Rejects with CommandFailed on Ctrl-C. */
 export async function readHiddenLine(terminal: Terminal): Promise<string> {
   const decoder = new StringDecoder('utf8')
   const characters: string[] = []
@@ -39,6 +39,6 @@ export async function readHiddenLine(terminal: Terminal): Promise<string> {
     terminal.setRawMode(false)
     terminal.pause()
   })
-  if (last === cancel) throw new CommandFailed('Cancelled.', exitCodes.interrupted)
+  if (last === cancel) throw new CommandFailed('cancelled', exitCodes.interrupted)
   return characters.join('')
 }

@@ -34,16 +34,14 @@ const count = wholeNumber({ min: 1, max: 2_147_483_647 })
 
 /** Adds `keys`. */
 export function addKeyCommands(program: Command, registry: Registry): void {
-  const keys = program
-    .command('keys')
-    .description('virtual keys of the service; needs the master key, or one of role admin')
+  const keys = program.command('keys').description('virtual keys; requires the master key or a key of role admin')
   addList(keys, registry)
   addCreate(keys, registry)
   const rotate = keys
     .command('rotate')
-    .description('give a key a new secret, printed once; the old one ends at once, or after a while')
+    .description('rotate a key and print the new secret once; the old secret ends immediately or after --grace')
     .addArgument(keyId())
-    .option('--grace <time>', 'how long the old secret goes on: 24h, 7d')
+    .option('--grace <time>', 'how long the old secret stays valid, such as 24h or 7d')
     .action(
       registry.doing<{ grace?: string }>(({ client, out }, { grace }, [id = '']) =>
         rotateKey(client, { keyId: id, grace }, out),
@@ -52,7 +50,7 @@ export function addKeyCommands(program: Command, registry: Registry): void {
   withExamples(rotate, ['switchyard keys rotate key_0199 --grace 24h'])
   const revoke = keys
     .command('revoke')
-    .description('end a key for good, in all processes, with its open streams')
+    .description('revoke a key permanently and close its open streams')
     .addArgument(keyId())
     .action(registry.doing(({ client, out }, _, [id = '']) => revokeKey(client, { keyId: id }, out)))
   withExamples(revoke, ['switchyard keys revoke key_0199'])
@@ -64,10 +62,10 @@ function addList(keys: Command, { world, doing }: Registry): void {
     .command('ls')
     .alias('list')
     .description('list keys, newest first')
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
-    .option('--cursor <text>', 'go on where a page before has ended')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'cursor of the next page')
     .option('--owner <name>', 'only keys of this owner')
-    .option('--all', 'also keys that were revoked')
+    .option('--all', 'include revoked keys')
     .action(
       doing<ListOptions>(({ client, out }, { all = false, ...options }) =>
         listKeys(client, { ...options, all, nowMs: world.nowMs() }, out),
@@ -79,25 +77,29 @@ function addList(keys: Command, { world, doing }: Registry): void {
 function addCreate(keys: Command, { doing }: Registry): void {
   const create = keys
     .command('create')
-    .description('make a key and print it, once')
-    .option('--label <text>', 'what it is for')
-    .option('--owner <name>', 'it sees and makes only what belongs to this owner')
-    .addOption(new Option('--role <role>', 'what it may do').choices(['user', 'admin']))
-    .option('--model <name...>', 'models that it may call, such as sonnet or openai/*; all unless given')
+    .description('create a key and print it once')
+    .option('--label <text>', 'label of the key')
+    .option('--owner <name>', 'restrict the key to objects of this owner')
+    .addOption(new Option('--role <role>', 'role of the key').choices(['user', 'admin']))
+    .option('--model <name...>', 'allowed models, such as sonnet or openai/*; all by default')
     .addOption(
-      new Option('--passthrough <provider...>', 'providers whose own API it may use; none unless given').choices(
+      new Option('--passthrough <provider...>', 'providers whose native API the key may use; none by default').choices(
         nativeProviders,
       ),
     )
-    .option('--cache <time>', 'how long the response cache keeps answers: 10m, 1h; off unless given', someText)
-    .option('--log-bodies <until>', 'record the bodies of its calls until then: 2026-12-01T00:00:00Z', someText)
-    .option('--budget <usd>', 'US dollars that it may spend', dollars)
-    .option('--per <time>', 'after which the budget begins anew: 12h, 30d, 1mo')
-    .option('--warn-at <usd>', 'US dollars from which on a warning is given', dollars)
-    .option('--expires-in <time>', 'how long it is valid: 90d, 1mo')
-    .option('--rpm <n>', 'requests a minute', count)
-    .option('--tpm <n>', 'tokens a minute', wholeNumber({ min: 1, max: 1e12 }))
-    .option('--parallel <n>', 'model calls at a time', count)
+    .option('--cache <time>', 'lifetime of cached responses, such as 10m or 1h; off by default', someText)
+    .option(
+      '--log-bodies <until>',
+      'record request and response bodies until this time, such as 2026-12-01T00:00:00Z',
+      someText,
+    )
+    .option('--budget <usd>', 'budget in US dollars', dollars)
+    .option('--per <time>', 'reset period of the budget, such as 12h, 30d or 1mo')
+    .option('--warn-at <usd>', 'amount in US dollars at which to warn', dollars)
+    .option('--expires-in <time>', 'lifetime of the key, such as 90d or 1mo')
+    .option('--rpm <n>', 'requests per minute', count)
+    .option('--tpm <n>', 'tokens per minute', wholeNumber({ min: 1, max: 1e12 }))
+    .option('--parallel <n>', 'concurrent model calls', count)
     .action(doing<CreateOptions>(({ client, out }, options) => createKey(client, { fields: fieldsOf(options) }, out)))
   withExamples(create, [
     'switchyard keys create --label ci --model sonnet --budget 20 --per 30d',
@@ -105,7 +107,7 @@ function addCreate(keys: Command, { doing }: Registry): void {
   ])
 }
 
-/** The body that the options stand for; what was not given is absent. */
+/** Converts the options to a request body without absent fields. */
 function fieldsOf(options: CreateOptions): ApiKeyWrite {
   const {
     label,

@@ -34,7 +34,7 @@ const record = (changes: Partial<ApiKey> = {}): ApiKey => ({
   ...changes,
 })
 
-test('keys ls shows one key a line, whatever stands in its label, and where to go on', async () => {
+test('keys ls prints one key per line for any label, and the cursor', async () => {
   const keys = [
     record({ owner_id: 'ada', max_budget: 20, budget_duration: '30d', spend: 1.5, label: 'A\u001b[2J\nB' }),
     record({
@@ -62,13 +62,13 @@ test('keys ls shows one key a line, whatever stands in its label, and where to g
   assert.equal(seen[0]?.call, 'GET /api/keys?limit=3&owner_id=ada&include_revoked=true')
 })
 
-test('keys list is keys ls, and says how to make a first key', async () => {
+test('keys list is an alias of keys ls and says how to create the first key', async () => {
   const { fetch } = scriptedService({ 'GET /api/keys': () => Response.json({ keys: [], next_cursor: null }) })
   const { stdout } = await runLine(['keys', 'list'], { fetch })
   assert.match(stdout, /switchyard keys create/)
 })
 
-test('keys create prints nothing but the key on standard output, so that a script can keep it', async () => {
+test('keys create prints only the key to standard output, for scripts', async () => {
   const { fetch, seen } = scriptedService({ 'POST /api/keys': () => Response.json({ ...record(), key: secret }) })
   const { code, stdout, stderr } = await runLine(['keys', 'create'], { fetch })
   assert.equal(code, 0)
@@ -98,7 +98,7 @@ test('keys create sends each option as its field', async () => {
   assert.equal(JSON.parse(stdout).key, secret)
 })
 
-test('keys rotate prints the new key, and asks for a grace only when told', async () => {
+test('keys rotate prints the new key and sends a grace period only if given', async () => {
   const { fetch, seen } = scriptedService({
     'POST /api/keys/key_1/rotate': () => Response.json({ ...record(), key: secret }),
   })
@@ -110,17 +110,17 @@ test('keys rotate prints the new key, and asks for a grace only when told', asyn
   )
 })
 
-test('keys revoke says what it has done', async () => {
+test('keys revoke prints the revoked key', async () => {
   const { fetch } = scriptedService({ 'DELETE /api/keys/key_1': () => new Response(null, { status: 204 }) })
   const { code, stdout } = await runLine(['keys', 'revoke', 'key_1'], { fetch })
-  assert.deepEqual([code, stdout], [0, '✓ key_1 was revoked; it opens nothing any more\n'])
+  assert.deepEqual([code, stdout], [0, '✓ revoked key_1\n'])
   assert.deepEqual(JSON.parse((await runLine(['keys', 'revoke', 'key_1', '--json'], { fetch })).stdout), {
     id: 'key_1',
     revoked: true,
   })
 })
 
-test('an amount that is none is refused before anything is sent', async () => {
+test('an invalid amount is rejected before a request is sent', async () => {
   for (const amount of ['ten', '-1', '1e3', '', '$5']) {
     const { code, stderr } = await runLine(['keys', 'create', '--budget', amount])
     assert.equal(code, 2, amount)

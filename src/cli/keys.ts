@@ -8,12 +8,12 @@ import { plainLine } from './plain-text.ts'
 
 interface ListKeysArguments extends ListArguments {
   readonly owner?: string | undefined
-  /** Also those that were revoked. */
+  /** True: also revoked keys. */
   readonly all: boolean
   readonly nowMs: number
 }
 
-/** `keys ls`: the virtual keys, newest first. */
+/** `keys ls`: lists virtual keys, newest first. */
 export async function listKeys(client: Client, args: ListKeysArguments, out: Out): Promise<ExitCode> {
   const { limit, cursor, owner, all, nowMs } = args
   const page = await client.keys.list({
@@ -26,7 +26,7 @@ export async function listKeys(client: Client, args: ListKeysArguments, out: Out
   })
   out.data(page)
   if (page.keys.length === 0) {
-    out.line('There are no virtual keys yet. Create one: switchyard keys create --label <text>')
+    out.line('No virtual keys yet. Create one: switchyard keys create --label <text>')
     return exitCodes.ok
   }
   const rows = page.keys.map(key => [
@@ -59,18 +59,18 @@ function spendText({ spend, max_budget, budget_duration }: ApiKey): string {
   return `${spent} of $${max_budget}${budget_duration === null ? '' : ` per ${budget_duration}`}`
 }
 
-/** `keys create`: the key itself goes to standard output, all else beside it. */
+/** `keys create`: prints the key to standard output, everything else to standard error. */
 export async function createKey(client: Client, { fields }: { readonly fields: ApiKeyWrite }, out: Out) {
   return shown(await client.keys.create({ body: fields }), out)
 }
 
 interface RotateArguments {
   readonly keyId: string
-  /** How long the old key goes on; not at all when absent. */
+  /** How long the old secret stays valid; absent: it ends immediately. */
   readonly grace?: string | undefined
 }
 
-/** `keys rotate`: as `create`, under the same id. */
+/** `keys rotate`: prints the new secret of a key like `create`. */
 export async function rotateKey(client: Client, { keyId, grace }: RotateArguments, out: Out): Promise<ExitCode> {
   const body = grace === undefined ? {} : { grace }
   return shown(await client.keys.rotate({ params: { key_id: keyId }, body }), out)
@@ -79,14 +79,14 @@ export async function rotateKey(client: Client, { keyId, grace }: RotateArgument
 function shown(answer: ShownApiKey, out: Out): ExitCode {
   out.data(answer)
   out.line(answer.key)
-  out.note(dim(`This is ${answer.id}. Keep the key now: it is not shown again.`))
+  out.note(dim(`Key ${answer.id}. Store the key now: it is not shown again.`))
   return exitCodes.ok
 }
 
-/** `keys revoke`: ends a key for good. */
+/** `keys revoke`: revokes a key permanently. */
 export async function revokeKey(client: Client, { keyId }: { readonly keyId: string }, out: Out): Promise<ExitCode> {
   await client.keys.remove({ params: { key_id: keyId } })
   out.data({ id: keyId, revoked: true })
-  out.line({ text: '✓ ', tone: 'good' }, `${keyId} was revoked; it opens nothing any more`)
+  out.line({ text: '✓ ', tone: 'good' }, `revoked ${keyId}`)
   return exitCodes.ok
 }

@@ -15,7 +15,7 @@ const config = {
   warnings: ['the master key is weak'],
 }
 
-/** A server that starts at once; `stopped` tells when it was stopped. */
+/** A server that starts at once; `stopped` records its stop. */
 function startable(seen: { overrides?: object; stopped?: boolean; reloads?: number } = {}): LocalService {
   return {
     ...noService,
@@ -40,7 +40,7 @@ function startable(seen: { overrides?: object; stopped?: boolean; reloads?: numb
   }
 }
 
-test('serve says where it is and how to call it, stops on request, and never prints the key', async () => {
+test('serve prints its address and how to call it, stops on request, and never prints the key', async () => {
   const seen: { overrides?: object; stopped?: boolean } = {}
   const stop = AbortSignal.abort()
   const args = ['serve', '--port', '4100', '--host', '::1', '--data-dir', 'd', '--config', 'c', '--insecure-no-auth']
@@ -53,14 +53,14 @@ test('serve says where it is and how to call it, stops on request, and never pri
   assert.doesNotMatch(stdout + stderr, /sk-secret/)
 })
 
-test('serve reads its configuration again when it is hung up', async () => {
+test('serve reloads its configuration on SIGHUP', async () => {
   const seen: { reloads?: number } = {}
   const onHangUp = (listener: () => void) => listener()
   await runLine(['serve'], { server: startable(seen), stop: AbortSignal.abort(), onHangUp })
   assert.equal(seen.reloads, 1)
 })
 
-test('serve ends by itself, as a failure, when the server cannot go on', async () => {
+test('serve fails when the server cannot continue', async () => {
   const seen: { stopped?: boolean } = {}
   const server = startable(seen)
   const lost = AbortSignal.abort(new Error('the data folder was taken'))
@@ -68,16 +68,16 @@ test('serve ends by itself, as a failure, when the server cannot go on', async (
   const { code, stderr } = await runLine(['serve'], { server: { ...server, start } })
   assert.equal(code, 1)
   assert.equal(seen.stopped, true)
-  assert.match(stderr, /cannot go on: the data folder was taken/)
+  assert.match(stderr, /service cannot continue: the data folder was taken/)
 })
 
-test('serve --json is one line with the address', async () => {
+test('serve --json prints one line with the address', async () => {
   const { stdout } = await runLine(['serve', '--json'], { server: startable(), stop: AbortSignal.abort() })
   const { type, url } = JSON.parse(stdout)
   assert.deepEqual({ type, url }, { type: 'switchyard.listening', url: 'http://localhost:4000' })
 })
 
-test('a start that fails is one message and exit code 1, without a stack', async () => {
+test('a failed start prints one message without a stack and returns exit code 1', async () => {
   const start = () =>
     Promise.reject(new CommandFailed('The service did not start: port 4000 is in use', exitCodes.failed))
   const { code, stdout, stderr } = await runLine(['serve'], { server: { ...startable(), start } })
@@ -100,18 +100,18 @@ const banner = (...parts: Parameters<typeof bannerLines>) =>
     .map(line => line.map(({ text }) => text).join(''))
     .join('\n')
 
-test('the banner is honest about open doors, scripted models and simulated shells', () => {
-  assert.match(banner(facts, settings), /authentication is off: loopback only/)
+test('the banner states missing authentication, scripted models and simulated shells', () => {
+  assert.match(banner(facts, settings), /authentication is off; loopback only/)
   assert.match(banner(facts, { ...settings, insecureNoAuth: true }), /AUTHENTICATION IS OFF/)
   assert.match(banner(facts, { ...settings, masterKey: 'k' }), /a key is required/)
-  assert.match(banner(facts, settings), /demo \(scripted answers/)
-  assert.match(banner({ ...facts, models: [] }, settings), /none yet/)
+  assert.match(banner(facts, settings), /demo \(scripted responses/)
+  assert.match(banner({ ...facts, models: [] }, settings), /none; set a provider key/)
   assert.match(banner({ ...facts, models: ['1', '2', '3', '4', '5', '6', '7'] }, settings), /5, 6, and 1 more/)
   assert.match(banner({ ...facts, sandboxDriver: 'virtual' }, settings), /without real programs/)
   assert.match(banner({ ...facts, workers: 4 }, settings), /4 processes/)
 })
 
-test('the next step of the banner works on another port, too', () => {
+test('the next step of the banner also works on another port', () => {
   assert.doesNotMatch(banner(facts, settings), /--url/)
   assert.match(
     banner({ ...facts, url: 'http://localhost:4100' }, settings),
@@ -123,7 +123,7 @@ const fine: Finding = { name: 'sandbox', state: 'ok', detail: 'bubblewrap' }
 const broken: Finding = { name: 'data folder', state: 'fail', detail: '/x: no\nsecond line', next: 'make it writable' }
 const taken: Finding = { name: 'port', state: 'fail', detail: '4000 is used by another program', next: 'another one' }
 
-/** A server whose examination finds `findings`. */
+/** A server whose checks return `findings`. */
 const examined = (...findings: Finding[]): LocalService => ({
   ...noService,
   examine: async () => findings,
@@ -132,39 +132,39 @@ const examined = (...findings: Finding[]): LocalService => ({
 
 const ready = scriptedService({ 'GET /health/ready': () => Response.json({ status: 'ok' }) })
 
-test('doctor is exit code 0 while nothing fails; a running service holds its port rightly', async () => {
+test('doctor returns exit code 0 when no check fails, and does not check the port of a running service', async () => {
   const { code, stdout } = await runLine(['doctor'], { server: examined(fine), fetch: ready.fetch })
   assert.equal(code, 0)
   assert.match(stdout, /^ok +Node\.js: 24\.0\.0\nok +sandbox: bubblewrap\nok +service: ready/)
   assert.doesNotMatch(stdout, /port/)
 })
 
-test('doctor is exit code 1 when something fails, with the next step', async () => {
+test('doctor returns exit code 1 when a check fails, with the next step', async () => {
   const { code, stdout } = await runLine(['doctor'], { server: examined(broken), fetch: ready.fetch })
   assert.equal(code, 1)
   assert.match(stdout, /FAIL +data folder: \/x: no\n +second line\n +→ make it writable/)
 })
 
-test('doctor without a service says so, and looks at the port', async () => {
+test('doctor reports that no service runs, and checks the port', async () => {
   const { code, stdout } = await runLine(['doctor'], { server: examined(fine) })
   assert.equal(code, 1)
-  assert.match(stdout, /warn +service: none at .*\n +→ start it: npm start\nFAIL +port/)
+  assert.match(stdout, /warn +service: not running at .*\n +→ start it: npm start\nFAIL +port/)
 })
 
-test('doctor refuses a Node that is too old', async () => {
+test('doctor fails for a Node version that is too old', async () => {
   const { code, stdout } = await runLine(['doctor'], { server: examined(), fetch: ready.fetch, nodeVersion: '22.9.0' })
   assert.equal(code, 1)
   assert.match(stdout, /FAIL +Node\.js: 22\.9\.0/)
 })
 
-test('doctor --json is one object with all findings', async () => {
+test('doctor --json prints one object with all findings', async () => {
   const { stdout } = await runLine(['doctor', '--json'], { server: examined(broken), fetch: ready.fetch })
   const { ok, findings } = JSON.parse(stdout)
   assert.equal(ok, false)
   assert.deepEqual(findings[1], broken)
 })
 
-test('migrate applies, and with --plan only lists', async () => {
+test('migrate applies migrations, and only lists them with --plan', async () => {
   const modes: string[] = []
   const server: LocalService = {
     ...startable(),
@@ -173,10 +173,7 @@ test('migrate applies, and with --plan only lists', async () => {
       return { database: 'external', migrations: ['0002-more.sql'] }
     },
   }
-  assert.equal(
-    (await runLine(['migrate', '--plan'], { server })).stdout,
-    'These migrations would be applied:\n  0002-more.sql\n',
-  )
-  assert.equal((await runLine(['migrate'], { server })).stdout, 'These migrations were applied:\n  0002-more.sql\n')
+  assert.equal((await runLine(['migrate', '--plan'], { server })).stdout, 'Pending migrations:\n  0002-more.sql\n')
+  assert.equal((await runLine(['migrate'], { server })).stdout, 'Applied migrations:\n  0002-more.sql\n')
   assert.deepEqual(modes, ['plan', 'apply'])
 })

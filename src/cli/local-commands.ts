@@ -8,7 +8,7 @@ import { secrets } from './secrets.ts'
 import { serve } from './serve.ts'
 import { type Registry, withExamples } from './world.ts'
 
-/** Options of the commands that may use the server of this package. */
+/** Options of the commands that may start a local server. */
 interface ServerOptions {
   readonly config?: string
   readonly dataDir?: string
@@ -49,12 +49,12 @@ function overridesOf({
 const storageOptions = (command: Command): Command =>
   command
     .option('--config <file>', 'configuration file (SWITCHYARD_CONFIG)')
-    .option('--data-dir <folder>', 'folder of the database and the files (SWITCHYARD_DATA_DIR)')
+    .option('--data-dir <folder>', 'folder of the database and files (SWITCHYARD_DATA_DIR)')
 
 const addressOptions = (command: Command): Command =>
   storageOptions(command)
-    .option('--port <n>', 'port to listen on (PORT, else 4000)', wholeNumber({ min: 0, max: 65_535 }))
-    .option('--host <address>', 'address to listen on (HOST; without a master key only loopback)')
+    .option('--port <n>', 'port to listen on (PORT, default 4000)', wholeNumber({ min: 0, max: 65_535 }))
+    .option('--host <address>', 'address to listen on (HOST); only loopback without a master key')
     .option('--insecure-no-auth', 'listen on any address without a master key')
 
 function addServe(program: Command, { world, doing }: Registry): void {
@@ -63,7 +63,7 @@ function addServe(program: Command, { world, doing }: Registry): void {
     .description('run the service until it is stopped')
     .option(
       '--no-wait',
-      'exit at once when the database of DATABASE_URL cannot be reached, instead of retrying for 60 s',
+      'exit immediately when the database of DATABASE_URL is unreachable, instead of retrying for 60 s',
     )
     .action(
       doing<ServerOptions>(({ out }, options) =>
@@ -86,10 +86,10 @@ interface RunOptions extends ServerOptions {
 function addRun(program: Command, { world, doing }: Registry): void {
   const { server, env, stop, fetch } = world
   const command = storageOptions(program.command('run'))
-    .description('start a session with one prompt and show what happens; when no service runs, one is started for it')
-    .addArgument(new Argument('<prompt>', 'what to do').argParser(someText))
-    .option('--model <name>', 'the model; the first one listed that is not scripted, by default')
-    .option('--agent <id>', 'run this agent')
+    .description('start a session with one prompt and print its events; starts a temporary service if none is running')
+    .addArgument(new Argument('<prompt>', 'the task').argParser(someText))
+    .option('--model <name>', 'model to use; default: a real model of medium price')
+    .option('--agent <id>', 'id of the agent to run')
     .option('--timeout <time>', 'stop the run after this time, such as 90s or 10m', duration)
     .action(
       doing<RunOptions>(({ client, out, isUrlGiven }, options, [prompt = '']) => {
@@ -108,7 +108,7 @@ function addRun(program: Command, { world, doing }: Registry): void {
 function addDoctor(program: Command, { world, doing }: Registry): void {
   const { server, env, nodeVersion } = world
   const command = addressOptions(program.command('doctor'))
-    .description('check what a service needs here, and say what to do; exit code 1 when something fails')
+    .description('check the requirements of the service and print next steps; exit code 1 when a check fails')
     .action(
       doing<ServerOptions>(({ client, out }, options) =>
         doctor({ client, server }, { nodeVersion, env, overrides: overridesOf(options) }, out),
@@ -120,8 +120,8 @@ function addDoctor(program: Command, { world, doing }: Registry): void {
 function addMigrate(program: Command, { world, doing }: Registry): void {
   const { server, env } = world
   const command = storageOptions(program.command('migrate'))
-    .description('bring the database to this version; every start of the service does that too')
-    .option('--plan', 'only list what would be applied')
+    .description('apply pending database migrations, as every start of the service does')
+    .option('--plan', 'only list pending migrations')
     .action(
       doing<ServerOptions & { plan?: boolean }>(({ out }, options) => {
         const mode = options.plan ? 'plan' : 'apply'
@@ -133,27 +133,27 @@ function addMigrate(program: Command, { world, doing }: Registry): void {
 
 function addSecrets(program: Command, { world, doing }: Registry): void {
   const { server, env } = world
-  const group = program.command('secrets').description('encryption keys: which one seals how much, and which may go')
+  const group = program.command('secrets').description('encryption keys: which are in use, and which can be removed')
   const status = storageOptions(group.command('status'))
-    .description('show how many values each key seals; exit code 1 when a key is missing')
+    .description('show how many values each key encrypts; exit code 1 when a key is missing')
     .action(
       doing<ServerOptions>(({ out }, options) =>
         secrets(server, { env, overrides: overridesOf(options), task: 'status' }, out),
       ),
     )
   withExamples(status, ['switchyard secrets status', 'switchyard secrets status --json'])
-  const reseal = storageOptions(group.command('reseal'))
-    .description('seal everything anew with the first key, as a running service does by itself')
+  const reencrypt = storageOptions(group.command('reseal'))
+    .description('re-encrypt all values with the first key, as a running service does in the background')
     .action(
       doing<ServerOptions>(({ out }, options) =>
         secrets(server, { env, overrides: overridesOf(options), task: 'reseal' }, out),
       ),
     )
-  withExamples(reseal, ['SWITCHYARD_ENCRYPTION_KEY="$NEW_KEY,$OLD_KEY" switchyard secrets reseal'])
+  withExamples(reencrypt, ['SWITCHYARD_ENCRYPTION_KEY="$NEW_KEY,$OLD_KEY" switchyard secrets reseal'])
   const forget = storageOptions(group.command('forget'))
-    .description('delete what a lost key has sealed, so that the service starts without it')
-    .addArgument(new Argument('<key-id>', 'as "secrets status" shows it').argParser(someText))
-    .requiredOption('--yes', 'do it: what is deleted does not come back')
+    .description('delete the values of a lost key, so that the service can start without it')
+    .addArgument(new Argument('<key-id>', 'id as shown by "secrets status"').argParser(someText))
+    .requiredOption('--yes', 'confirm: deleted values cannot be restored')
     .action(
       doing<ServerOptions>(({ out }, options, [keyId = '']) =>
         secrets(server, { env, overrides: overridesOf(options), task: { forget: keyId } }, out),

@@ -8,33 +8,33 @@ import type { Upgrade } from '../server/upgrade.ts'
 import type { ToWorker } from '../server/workers/messages.ts'
 import { CommandFailed } from './failures.ts'
 
-/** What decides how a server of this package is set up. */
+/** Environment and overrides from which a local server is configured. */
 export interface ServerInputs {
   readonly env: Environment
   readonly overrides: Overrides
 }
 
 interface StartOptions {
-  /** Replaces that of the configuration. */
+  /** Replaces the configured level. */
   readonly logLevel?: string
-  /** What the configuration was made from: the service then follows its file. */
+  /** Inputs of the configuration. When given, the service reloads its file on changes. */
   readonly inputs?: ServerInputs
-  /** Ends the wait for a database that cannot be reached. */
+  /** Ends the wait for an unreachable database. */
   readonly stop?: AbortSignal
-  /** True: a person reads the log, so its lines are text. JSON otherwise. */
+  /** True: the log goes to a terminal, as text. JSON otherwise. */
   readonly isTerminal?: boolean
 }
 
-/** What a process of `WORKERS` is started with. */
+/** Start message of a `WORKERS` process. */
 export type WorkerStart = Extract<ToWorker, { type: 'start' }>
 
-/** What the commands that work without a running service need; the only door from here to the server's code. */
+/** Functions for commands that work without a running service; the CLI's only access to the server's code. */
 export interface LocalService {
-  /** Throws CommandFailed for a configuration that cannot be used. */
+  /** Throws CommandFailed for an invalid configuration. */
   configure(inputs: ServerInputs): Promise<Config>
-  /** Throws CommandFailed with cause and next step. With `inputs` it starts as many processes as `config.workers` says. */
+  /** Throws CommandFailed with cause and next step. With `inputs` it starts `config.workers` processes. */
   start(config: Config, options?: StartOptions): Promise<RunningServer>
-  /** Services of this machine on the data folder of these inputs that accept connections. */
+  /** Returns the services of this machine that use the data folder of these inputs and accept connections. */
   findRunning(inputs: ServerInputs): Promise<Running[]>
   examine(inputs: ServerInputs): Promise<Finding[]>
   examinePort(inputs: ServerInputs): Promise<Finding | undefined>
@@ -42,35 +42,35 @@ export interface LocalService {
   readonly secrets: LocalSecrets
 }
 
-/** What can be done about encryption keys, beside a running service too. */
+/** Tasks on encryption keys; the service may run meanwhile. */
 interface LocalSecrets {
   status(config: Config): Promise<SecretsReport>
   reseal(config: Config): Promise<SecretsReport & { readonly resealed: number }>
-  /** Deletes what the key has sealed. */
+  /** Deletes the values of the key. */
   forget(config: Config, keyId: string): Promise<SecretsReport & { readonly forgotten: number }>
 }
 
-/** The server of this package. Its code is loaded at first use: commands that only talk to a service start faster. */
+/** The local server. Its code is loaded on first use, so that commands that only call a service start faster. */
 export const localService: LocalService = {
   async configure(inputs) {
-    const { inLittleRoom } = await import('../server/platform/young-generation.ts')
-    const { ConfigError, loadConfig } = await inLittleRoom(() => import('../server/config/load.ts'))
+    const { withSmallYoungGeneration } = await import('../server/platform/young-generation.ts')
+    const { ConfigError, loadConfig } = await withSmallYoungGeneration(() => import('../server/config/load.ts'))
     try {
       return loadConfig(inputs)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
-      throw new CommandFailed(`The configuration cannot be used:\n${indented(error.message)}`)
+      throw new CommandFailed(`invalid configuration:\n${indented(error.message)}`)
     }
   },
   async start(config, { logLevel = config.logLevel, inputs, stop, isTerminal = false } = {}) {
-    const { inLittleRoom } = await import('../server/platform/young-generation.ts')
+    const { withSmallYoungGeneration } = await import('../server/platform/young-generation.ts')
     const start = async () => {
       if (inputs && config.workers > 1) return startWorkers(config, { inputs, stop, isTerminal })
       const { loadConfig } = await import('../server/config/load.ts')
       const reread = inputs && (() => loadConfig(inputs))
       return startOne(config, { logLevel, reread, stop, log: { isTerminal } })
     }
-    return explained(() => inLittleRoom(start), 'The service did not start')
+    return explained(() => withSmallYoungGeneration(start), 'service did not start')
   },
   async findRunning(inputs) {
     const { dataDirOf } = await import('../server/config/data-dir.ts')
@@ -86,14 +86,11 @@ export const localService: LocalService = {
   async upgrade(config, mode) {
     const { upgradeDatabase } = await import('../server/upgrade.ts')
     const { createLog } = await import('../server/platform/log.ts')
-    return explained(
-      () => upgradeDatabase({ config, log: createLog('error'), mode }),
-      'The database was not brought up to date',
-    )
+    return explained(() => upgradeDatabase({ config, log: createLog('error'), mode }), 'could not migrate the database')
   },
   secrets: {
     status: config => onSecrets(config, (rotation, inputs) => rotation.examineSecrets(inputs)),
-    reseal: config => onSecrets(config, (rotation, inputs) => rotation.resealSecrets(inputs)),
+    reseal: config => onSecrets(config, (rotation, inputs) => rotation.reencryptSecrets(inputs)),
     forget: (config, keyId) => onSecrets(config, (rotation, inputs) => rotation.forgetKey(inputs, keyId)),
   },
 }
@@ -106,7 +103,7 @@ async function onSecrets<T>(
 ): Promise<T> {
   const rotation = await import('../server/rotation.ts')
   const { createLog } = await import('../server/platform/log.ts')
-  return explained(() => work(rotation, { config, log: createLog('error') }), 'The secrets cannot be examined')
+  return explained(() => work(rotation, { config, log: createLog('error') }), 'could not access the encryption keys')
 }
 
 async function startWorkers(
@@ -121,13 +118,13 @@ async function startWorkers(
 }
 
 /**
- * The server as one process of `WORKERS`, on the database and the port of its parent. Rejects with AppError. For the program of
- * such a process alone.
+ * Starts the server as one `WORKERS` process, on the database and port of its parent. Rejects with AppError. Only
+ * worker.ts may call it.
  */
 export async function startWorker(env: Environment, sent: WorkerStart, stop: AbortSignal) {
-  const { inLittleRoom } = await import('../server/platform/young-generation.ts')
+  const { withSmallYoungGeneration } = await import('../server/platform/young-generation.ts')
   const { number, overrides, databaseUrl, port, isTerminal } = sent
-  return inLittleRoom(async () => {
+  return withSmallYoungGeneration(async () => {
     const { loadConfig } = await import('../server/config/load.ts')
     const reread = () => ({ ...loadConfig({ env, overrides }), databaseUrl, port })
     const config = reread()
@@ -136,15 +133,15 @@ export async function startWorker(env: Environment, sent: WorkerStart, stop: Abo
   })
 }
 
-interface One {
+interface OneProcess {
   readonly logLevel: string
-  /** With it the service follows its configuration file. */
+  /** When given, the service reloads its configuration file on changes. */
   readonly reread: (() => Config) | undefined
   readonly stop: AbortSignal | undefined
   readonly log: { readonly isTerminal: boolean; readonly isShared?: boolean; readonly worker?: number }
 }
 
-async function startOne(config: Config, { logLevel, reread, stop, log: { worker, ...output } }: One) {
+async function startOne(config: Config, { logLevel, reread, stop, log: { worker, ...output } }: OneProcess) {
   const { startServer } = await import('../server/main.ts')
   const { createLog, logStream } = await import('../server/platform/log.ts')
   const { createRequestLog } = await import('../server/platform/request-log.ts')
@@ -157,7 +154,7 @@ async function startOne(config: Config, { logLevel, reread, stop, log: { worker,
 
 const indented = (text: string): string => text.replaceAll(/^/gm, '  ')
 
-/** The server's own refusals say cause and next step; whatever else is thrown has at least a message. */
+/** Converts errors to CommandFailed. AppErrors of the server already state cause and next step. */
 async function explained<T>(work: () => Promise<T>, what: string): Promise<T> {
   try {
     return await work()

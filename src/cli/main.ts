@@ -4,18 +4,18 @@ import { exitCodes } from './exit-codes.ts'
 import { secondStart } from './second-start.ts'
 import { createStopSignals } from './signals.ts'
 
-// The only file of the command line that touches the process.
+// The only file of the CLI that accesses `process`.
 
 const { env, stdin, stdout, stderr } = process
 
 const signals = createStopSignals({ quit: () => process.exit(exitCodes.interrupted), nowMs: () => performance.now() })
 process.on('SIGINT', signals.onSignal)
 process.on('SIGTERM', signals.onSignal)
-// A listener takes the place of Node's own, which opens the debugger. The launcher's flag does that from the first moment on,
-// but "node src/cli/main.ts" comes without it.
+// Replaces Node's own listener, which starts the debugger. The launcher's flag disables it from the start, but
+// "node src/cli/main.ts" runs without that flag.
 process.on('SIGUSR1', () => {})
 
-// `switchyard sessions ls | head` closes the pipe early; that is no error of ours.
+// `switchyard sessions ls | head` closes the pipe early; that is not an error.
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed)
@@ -23,16 +23,16 @@ for (const stream of [stdout, stderr]) {
 }
 
 const args = process.argv.slice(2)
-const refusal = await secondStart(args, env)
-if (refusal !== undefined) {
+const conflict = await secondStart(args, env)
+if (conflict !== undefined) {
   stderr.write(
-    args.includes('--json') ? `${JSON.stringify({ error: { message: refusal, code: 'failed' } })}\n` : `${refusal}\n`,
+    args.includes('--json') ? `${JSON.stringify({ error: { message: conflict, code: 'failed' } })}\n` : `${conflict}\n`,
   )
   process.exit(exitCodes.failed)
 }
 
 const isTerminal = stdout.isTTY === true
-// Loaded only now: they are most of what a start takes.
+// Imported after the check, because these imports take most of the start time.
 const [{ runCommandLine }, { localService }, { readHiddenLine }] = await Promise.all([
   import('./program.ts'),
   import('./local-service.ts'),
@@ -58,5 +58,5 @@ const code = await runCommandLine(args, {
   nowMs: Date.now,
 })
 process.exitCode = code
-// The command is done: a connection that cannot be closed must not keep the process. Output has this long to get out.
+// The command has finished: give output 1 s to flush, then exit even if a connection is still open.
 setTimeout(() => process.exit(code), 1_000).unref()

@@ -21,7 +21,7 @@ const record = (changes: Partial<Memory> = {}): Memory => ({
   ...changes,
 })
 
-test('memories ls shows one memory a line, whatever stands in its text, and counts no use', async () => {
+test('memories ls prints one memory per line for any text, and does not count a use', async () => {
   const memories = [
     record({ priority: 10, text: 'A\u001b[2J\nB', times_applied: 3 }),
     record({ id: 'mem_22', source: 'agent', disabled: true }),
@@ -42,12 +42,12 @@ test('memories ls shows one memory a line, whatever stands in its text, and coun
   assert.equal(seen[0]?.call, `GET ${path}?limit=2&include_disabled=true&track=false&q=tabs&tag=style`)
 })
 
-test('memories list without any says how to add one', async () => {
+test('memories list without memories says how to add one', async () => {
   const { fetch } = scriptedService({ [`GET ${path}`]: () => Response.json([]) })
   assert.match((await runLine(['memories', 'list', 'agent_1'], { fetch })).stdout, /memories add agent_1/)
 })
 
-test('memories add sends each option as its field and prints the id alone', async () => {
+test('memories add sends each option as its field and prints only the id', async () => {
   const { fetch, seen } = scriptedService({ [`POST ${path}`]: () => Response.json(record()) })
   assert.equal((await runLine(['memories', 'add', 'agent_1', 'Prefers tabs'], { fetch })).stdout, 'mem_1\n')
   const options = ['--tag', 'style', 'code', '--type', 'preference', '--priority', '-5']
@@ -63,8 +63,8 @@ test('memories add sends each option as its field and prints the id alone', asyn
   }
 })
 
-test('memories rm says what it has done', async () => {
+test('memories rm prints the deleted memory', async () => {
   const { fetch } = scriptedService({ [`DELETE ${path}/mem_1`]: () => new Response(null, { status: 204 }) })
   const { code, stdout } = await runLine(['memories', 'rm', 'agent_1', 'mem_1'], { fetch })
-  assert.deepEqual([code, stdout], [0, '✓ mem_1 was deleted\n'])
+  assert.deepEqual([code, stdout], [0, '✓ deleted mem_1\n'])
 })

@@ -8,12 +8,12 @@ import { plainLine } from './plain-text.ts'
 
 interface ListMemoriesArguments extends ListArguments {
   readonly agentId: string
-  /** Part of the text. */
+  /** Substring of the text. */
   readonly search?: string | undefined
   readonly tag?: string | undefined
 }
 
-/** `memories ls`: the memories of an agent, in the order in which a session gets them. Looking does not count as a use. */
+/** `memories ls`: lists the memories of an agent in the order in which a session gets them, without counting a use. */
 export async function listMemories(client: Client, args: ListMemoriesArguments, out: Out): Promise<ExitCode> {
   const { agentId, limit, cursor, search, tag } = args
   const query = {
@@ -27,7 +27,7 @@ export async function listMemories(client: Client, args: ListMemoriesArguments, 
   const { data, nextCursor } = await client.page(memoryRoutes.list, { params: { agent_id: agentId }, query })
   out.data({ data, next_cursor: nextCursor ?? null })
   if (data.length === 0) {
-    out.line(`There are no such memories. Add one: switchyard memories add ${agentId} "<text>"`)
+    out.line(`No memories found. Add one: switchyard memories add ${agentId} "<text>"`)
     return exitCodes.ok
   }
   const [headings = '', ...lines] = tableLines(['ID', 'PRIORITY', 'USED', 'SOURCE', 'TYPE', 'TEXT'], data.map(rowOf))
@@ -64,7 +64,7 @@ interface RemoveArguments {
   readonly memoryId: string
 }
 
-/** `memories rm`: deletes a memory for good. */
+/** `memories rm`: deletes a memory permanently. */
 export async function removeMemory(
   client: Client,
   { agentId, memoryId }: RemoveArguments,
@@ -72,6 +72,6 @@ export async function removeMemory(
 ): Promise<ExitCode> {
   await client.memories.remove({ params: { agent_id: agentId, memory_id: memoryId } })
   out.data({ id: memoryId, removed: true })
-  out.line({ text: '✓ ', tone: 'good' }, `${memoryId} was deleted`)
+  out.line({ text: '✓ ', tone: 'good' }, `deleted ${memoryId}`)
   return exitCodes.ok
 }

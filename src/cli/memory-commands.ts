@@ -20,16 +20,16 @@ const agentId = () => new Argument('<agent>', 'id of the agent').argParser(someT
 
 /** Adds `memories`. */
 export function addMemoryCommands(program: Command, { doing }: Registry): void {
-  const memories = program.command('memories').description('what agents remember from one session to the next')
+  const memories = program.command('memories').description('memories of agents, kept across sessions')
   const list = memories
     .command('ls')
     .alias('list')
-    .description('list the memories of an agent, the most important first')
+    .description('list the memories of an agent, highest priority first')
     .addArgument(agentId())
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
-    .option('--cursor <text>', 'go on where a page before has ended')
-    .option('--search <text>', 'only those with this in their text, in any case')
-    .option('--tag <tag>', 'only those with exactly this tag')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'cursor of the next page')
+    .option('--search <text>', 'only memories whose text contains this, case-insensitive')
+    .option('--tag <tag>', 'only memories with exactly this tag')
     .action(
       doing<ListOptions>(({ client, out }, { limit, cursor, search, tag }, [agent = '']) =>
         listMemories(client, { agentId: agent, limit, cursor, search, tag }, out),
@@ -39,10 +39,10 @@ export function addMemoryCommands(program: Command, { doing }: Registry): void {
     .command('add')
     .description('add a memory and print its id')
     .addArgument(agentId())
-    .addArgument(new Argument('<text>', 'what to remember').argParser(someText))
-    .option('--tag <tag...>', 'up to 8')
-    .option('--type <label>', 'such as preference, fact or instruction')
-    .option('--priority <n>', 'the highest comes first', integer)
+    .addArgument(new Argument('<text>', 'text of the memory').argParser(someText))
+    .option('--tag <tag...>', 'up to 8 tags')
+    .option('--type <label>', 'type, such as preference, fact or instruction')
+    .option('--priority <n>', 'priority; the highest comes first', integer)
     .action(
       doing<AddOptions>(({ client, out }, { tag, type, priority }, [agent = '', text = '']) => {
         const fields = {
@@ -56,7 +56,7 @@ export function addMemoryCommands(program: Command, { doing }: Registry): void {
     )
   const remove = memories
     .command('rm')
-    .description('delete a memory for good')
+    .description('delete a memory permanently')
     .addArgument(agentId())
     .addArgument(new Argument('<id>', 'id of the memory').argParser(someText))
     .action(

@@ -6,14 +6,14 @@ interface MigrateArguments extends ServerInputs {
   readonly mode: 'plan' | 'apply'
 }
 
-/** `migrate`: brings the database to this version of the program, or lists what that would take. */
+/** `migrate`: applies pending migrations, or lists them. */
 export async function migrateDatabase(server: LocalService, args: MigrateArguments, out: Out): Promise<ExitCode> {
   const { env, overrides, mode } = args
   const config = await server.configure({ env, overrides })
   const { database, migrations } = await server.upgrade(config, mode)
   out.data({ database, mode, migrations })
   if (migrations.length === 0) out.line('The database is up to date.')
-  else out.line(mode === 'plan' ? 'These migrations would be applied:' : 'These migrations were applied:')
+  else out.line(mode === 'plan' ? 'Pending migrations:' : 'Applied migrations:')
   for (const name of migrations) out.line(`  ${name}`)
   return exitCodes.ok
 }

@@ -20,7 +20,7 @@ const answers = {
 }
 const stdin = (text: string) => ({ isTerminal: false, read: async () => text })
 
-/** The body that a command line sends. */
+/** Returns the body that a command line sends. */
 async function sent(args: readonly string[], { input = '', env = {} }: { input?: string; env?: object } = {}) {
   const { fetch, seen } = scriptedService(answers)
   const { code, stdout, stderr } = await runLine(args, { fetch, stdin: stdin(input), env: { ...env } })
@@ -47,7 +47,7 @@ const sets: readonly (readonly [line: string, given: { input?: string; env?: obj
   ['ollama --keyless', {}, {}],
 ]
 for (const [line, given, body] of sets) {
-  test(`providers set ${line} sends the credential, and prints no part of it`, async () => {
+  test(`providers set ${line} sends the credential and prints no part of it`, async () => {
     assert.deepEqual((await sent(['providers', 'set', ...line.split(' ')], given)).body, body)
   })
 }
@@ -60,7 +60,7 @@ const withoutKey = [
   ['a parameter without a value', ['models', 'add', 'm', 'openai/x', '--param', 'weight']],
 ] as const
 for (const [name, args] of withoutKey) {
-  test(`${name} is exit code 2, and nothing is sent`, async () => {
+  test(`${name} returns exit code 2 and sends no request`, async () => {
     const { fetch, seen } = scriptedService(answers)
     const { code, stderr } = await runLine(args, { fetch })
     assert.equal(code, 2)
@@ -88,7 +88,7 @@ test('models add sends name, model and parameters, and prints the id', async () 
   })
 })
 
-test('providers list shows how each is connected, and why a stored credential is not used', async () => {
+test('providers list prints the connection of each provider, and why a stored credential is not used', async () => {
   const off = { connected: false, source: null, masked_api_key: null, api_base: null, error: null }
   const providers = [
     { ...connected, id: 'anthropic' },
@@ -104,15 +104,15 @@ test('providers list shows how each is connected, and why a stored credential is
   assert.equal(stderr, 'gemini: it does not open\n')
 })
 
-test('providers test is exit code 1 when the provider does not take the credential', async () => {
+test('providers test returns exit code 1 when the provider rejects the credential', async () => {
   const answer = (body: object) => scriptedService({ 'POST /api/providers/x/test': () => Response.json(body) })
   const good = await runLine(['providers', 'test', 'x'], answer({ ok: true, latency_ms: 120 }))
-  assert.deepEqual([good.code, good.stdout], [0, '✓ x takes the credential (0.1 s)\n'])
+  assert.deepEqual([good.code, good.stdout], [0, '✓ x accepts the credential (0.1 s)\n'])
   const bad = await runLine(['providers', 'test', 'x'], answer({ ok: false, latency_ms: 5, error: 'status 401' }))
   assert.deepEqual([bad.code, bad.stdout], [1, '✗ status 401\n'])
 })
 
-test('models list shows names, where they come from, and what is not used', async () => {
+test('models list prints names, sources and unused models', async () => {
   const models = [
     {
       id: 'sonnet.1',
@@ -130,7 +130,7 @@ test('models list shows names, where they come from, and what is not used', asyn
   assert.equal(stderr, 'dep_1: no key\n')
 })
 
-test('providers remove and models remove take away what they name', async () => {
+test('providers remove and models remove delete the given object', async () => {
   const ok = () => Response.json({ ok: true })
   const { fetch, seen } = scriptedService({ 'DELETE /api/providers/openai': ok, 'DELETE /api/models/dep_1': ok })
   assert.equal((await runLine(['providers', 'remove', 'openai'], { fetch })).code, 0)

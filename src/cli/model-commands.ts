@@ -8,7 +8,7 @@ import { listProviders, removeProvider, setProvider, testProvider } from './prov
 import { secretOf, secretOfVariable } from './secret-input.ts'
 import { type Registry, type World, withExamples } from './world.ts'
 
-/** Where a key comes from: never from the command line. */
+/** Source of a key. A key is never an argument, because other users can read the process list. */
 interface KeyOptions {
   readonly fromEnv?: string
 }
@@ -29,7 +29,7 @@ interface AddOptions extends KeyOptions {
 }
 
 const providerId = () => new Argument('<id>', 'such as anthropic, openai or bedrock').argParser(someText)
-const fromEnv = () => new Option('--from-env <name>', 'the variable that holds the key; standard input unless given')
+const fromEnv = () => new Option('--from-env <name>', 'environment variable with the key; default: standard input')
 
 /** Adds `providers` and `models`. */
 export function addModelCommands(program: Command, registry: Registry): void {
@@ -38,24 +38,24 @@ export function addModelCommands(program: Command, registry: Registry): void {
 }
 
 function addProviders(program: Command, { world, doing }: Registry): void {
-  const providers = program.command('providers').description('credentials of model providers; needs an admin key')
+  const providers = program.command('providers').description('credentials of model providers; requires an admin key')
   const list = providers
     .command('list')
     .alias('ls')
-    .description('show all providers and how they are connected')
+    .description('list all providers and their connection')
     .action(doing(({ client, out }) => listProviders(client, out)))
   withExamples(list, ['switchyard providers list', 'switchyard providers list --json'])
   const set = providers
     .command('set')
-    .description('store the credential of a provider; it takes the place of the one before')
+    .description('store the credential of a provider, replacing the previous one')
     .addArgument(providerId())
     .addOption(fromEnv())
-    .option('--keyless', 'the server wants no key')
-    .option('--api-base <address>', "the only host that the key is sent to; the provider's own unless given")
-    .option('--region <name>', 'Amazon: the region')
-    .option('--aws-from-env', 'Amazon: take AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN')
-    .option('--project <id>', "Google: the project; the service account's own unless given")
-    .option('--location <name>', 'Google: the location; global unless given')
+    .option('--keyless', 'the server does not require a key')
+    .option('--api-base <address>', "address that the key is sent to; default: the provider's own")
+    .option('--region <name>', 'Amazon: region')
+    .option('--aws-from-env', 'Amazon: read AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN')
+    .option('--project <id>', "Google: project; default: the service account's own")
+    .option('--location <name>', 'Google: location; default: global')
     .action(
       doing<SetOptions>(async ({ client, out }, options, [id = '']) =>
         setProvider(client, { providerId: id, body: await credentialOf(world, options, out) }, out),
@@ -69,7 +69,7 @@ function addProviders(program: Command, { world, doing }: Registry): void {
   ])
   const test = providers
     .command('test')
-    .description('ask a provider whether it takes the credential; exit code 1 when not')
+    .description('check whether a provider accepts the credential; exit code 1 if not')
     .addArgument(providerId())
     .action(doing(({ client, out }, _, [id = '']) => testProvider(client, { providerId: id }, out)))
   withExamples(test, ['switchyard providers test anthropic'])
@@ -99,17 +99,17 @@ function awsOf({ env }: World): ProviderWrite {
   }
 }
 
-/** A service account is JSON, every other key is one word. */
+/** A service account is JSON; every other key is a plain string. */
 const keyOf = (secret: string) => (secret.startsWith('{') ? { vertex_credentials: secret } : { api_key: secret })
 
 function addModels(program: Command, { world, doing }: Registry): void {
-  const models = program.command('models').description('models of the service and what serves them; needs an admin key')
+  const models = program.command('models').description('configured models; requires an admin key')
   const list = models
     .command('list')
     .alias('ls')
-    .description('show how models are set up, those of the configuration file too')
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 200)
-    .option('--cursor <text>', 'go on where a page before has ended')
+    .description('list configured models, including those of the configuration file')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 200)
+    .option('--cursor <text>', 'cursor of the next page')
     .action(
       doing<{ limit: number; cursor?: string }>(({ client, out }, { limit, cursor }) =>
         listModels(client, { limit, cursor }, out),
@@ -118,13 +118,13 @@ function addModels(program: Command, { world, doing }: Registry): void {
   withExamples(list, ['switchyard models list', 'switchyard models list --json'])
   const add = models
     .command('add')
-    .description("add a model; without a key of its own it is called with its provider's")
-    .addArgument(new Argument('<name>', 'what clients call it').argParser(someText))
+    .description("add a model; without a separate key it uses its provider's key")
+    .addArgument(new Argument('<name>', 'name for clients').argParser(someText))
     .addArgument(new Argument('<model>', '<provider>/<name upstream>').argParser(someText))
     .addOption(fromEnv().conflicts('fromStdin'))
-    .option('--from-stdin', 'the key comes on standard input')
-    .option('--api-base <address>', "where it is called; the provider's own address unless given")
-    .option('--param <name=value>', 'a parameter as in the configuration file; can be repeated', parameter)
+    .option('--from-stdin', 'read the key from standard input')
+    .option('--api-base <address>', "address of the model server; default: the provider's own")
+    .option('--param <name=value>', 'parameter as in the configuration file; repeatable', parameter)
     .action(
       doing<AddOptions>(async ({ client, out }, options, [name = '', model = '']) =>
         addModel(client, { name, params: { model, ...(await paramsOf(world, options, out)) } }, out),
@@ -137,8 +137,8 @@ function addModels(program: Command, { world, doing }: Registry): void {
   ])
   const remove = models
     .command('remove')
-    .description('remove a model that was added; calls at work end as they began')
-    .addArgument(new Argument('<id>', 'id of the model, as "models list" shows it').argParser(someText))
+    .description('remove an added model; calls in flight finish')
+    .addArgument(new Argument('<id>', 'id of the model as shown by "models list"').argParser(someText))
     .action(doing(({ client, out }, _, [id = '']) => removeModel(client, { modelId: id }, out)))
   withExamples(remove, ['switchyard models remove dep_0199'])
   withExamples(models, ['switchyard models list', 'switchyard models add opus anthropic/claude-opus-5'])
@@ -156,12 +156,12 @@ async function paramsOf(world: World, options: AddOptions, out: Out): Promise<Mo
 
 const secretNames = /^(api_key|headers|vertex_credentials|aws_(access_key_id|secret_access_key|session_token))$/
 
-/** `weight=3`; the value is JSON where it can be read as that, else text. */
+/** Parses `weight=3`; the value is JSON if it parses, else text. */
 function parameter(text: string, before: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const [, name, value = ''] = /^(\w+)=(.+)$/s.exec(text) ?? []
   if (name === undefined) throw new InvalidArgumentError('It must be a name and a value, such as weight=3.')
   if (secretNames.test(name))
-    throw new InvalidArgumentError(`${name} is a secret: use --from-env or --from-stdin, or the API.`)
+    throw new InvalidArgumentError(`${name} is a secret: use --from-env, --from-stdin or the API.`)
   return { ...before, [name]: jsonOrText(value) }
 }
 

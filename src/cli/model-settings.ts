@@ -6,12 +6,12 @@ import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 
-/** `models list`: the models as they are set up. */
+/** `models list`: lists the configured models. */
 export async function listModels(client: Client, { limit, cursor }: ListArguments, out: Out): Promise<ExitCode> {
   const page = await client.modelSettings.list({ query: { limit, ...(cursor !== undefined && { cursor }) } })
   out.data(page)
   if (page.models.length === 0) {
-    out.line('No models are set up. Connect a provider: switchyard providers set <id>')
+    out.line('No models configured. Connect a provider: switchyard providers set <id>')
     return exitCodes.ok
   }
   const rows = page.models.map(({ id, source, error, model_name, params }) => [
@@ -34,12 +34,12 @@ interface AddArguments {
   readonly params: ModelParams
 }
 
-/** `models add`: prints the id, which `models remove` takes. */
+/** `models add`: prints the id for `models remove`. */
 export async function addModel(client: Client, { name, params }: AddArguments, out: Out): Promise<ExitCode> {
   const model = await client.modelSettings.create({ body: { model_name: name, params } })
   out.data(model)
   out.line(model.id)
-  out.note(dim(`Clients can call ${model.model_name} now.`))
+  out.note(dim(`Clients can now call ${model.model_name}.`))
   return exitCodes.ok
 }
 
@@ -47,6 +47,6 @@ export async function addModel(client: Client, { name, params }: AddArguments, o
 export async function removeModel(client: Client, { modelId }: { readonly modelId: string }, out: Out) {
   await client.modelSettings.remove({ params: { model_id: modelId } })
   out.data({ id: modelId, removed: true })
-  out.line({ text: '✓ ', tone: 'good' }, `${modelId} was removed`)
+  out.line({ text: '✓ ', tone: 'good' }, `removed ${modelId}`)
   return exitCodes.ok
 }

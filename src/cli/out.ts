@@ -1,28 +1,28 @@
 import { plainJson, plainText } from './plain-text.ts'
 
-/** Where text goes: a stream of the process, or a list in a test. */
+/** Target of text: a stream of the process, or a list in a test. */
 export interface Sink {
   write(text: string): unknown
 }
 
 export type Tone = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad'
 
-/** Text of one tone; a line is a list of them. The text may hold anything: it is made harmless when it is printed. */
+/** Text of one tone; a line is a list of pieces. The text may be unsafe: terminal escapes are removed on output. */
 export interface Piece {
   readonly text: string
   readonly tone: Tone
 }
 
-/** A piece of ordinary text. */
+/** Returns a piece of ordinary text. */
 export const plain = (text: string): Piece => ({ text, tone: 'plain' })
-/** A piece that stands back. */
+/** Returns a piece of dimmed text. */
 export const dim = (text: string): Piece => ({ text, tone: 'dim' })
 
-/** What a command may print. Everything is stripped of terminal escapes on its way. */
+/** Output of a command. Terminal escapes are removed from everything. */
 export interface Out {
-  /** True: standard output carries JSON for programs and nothing else. */
+  /** True: standard output has only JSON. */
   readonly isJson: boolean
-  /** True when text may appear as it is being written: a person looks at a terminal. */
+  /** True when partial text may be printed, because the output is a terminal. */
   readonly isLive: boolean
   /** One line for people, on standard output; nothing with `--json`. */
   line(...pieces: readonly (Piece | string)[]): void
@@ -32,9 +32,9 @@ export interface Out {
   note(...pieces: readonly (Piece | string)[]): void
   /** One line of JSON on standard output; nothing without `--json`. */
   data(value: unknown): void
-  /** Something that does not stop the command, on standard error: the text, or with `--json` as JSON. */
+  /** A warning on standard error: text, or JSON with `--json`. */
   warning(text: string): void
-  /** A failure on standard error: the text, or with `--json` the details as JSON. */
+  /** A failure on standard error: the text, or the details as JSON with `--json`. */
   failure(text: string, details: object): void
 }
 

@@ -31,7 +31,7 @@ const hostile = fc
   .map(parts => parts.join(''))
 const dangerous = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u
 
-test('whatever comes in, nothing that steers a terminal goes out, and doing it twice changes nothing', () => {
+test('plain text contains no terminal control for any input, and is idempotent', () => {
   fc.assert(
     fc.property(hostile, text => {
       const safe = plainText(text)
@@ -41,7 +41,7 @@ test('whatever comes in, nothing that steers a terminal goes out, and doing it t
   )
 })
 
-test('JSON for programs is the same value without a raw control character', () => {
+test('JSON output is the same value without raw control characters', () => {
   fc.assert(
     fc.property(hostile, text => {
       const json = plainJson({ text })
@@ -51,12 +51,12 @@ test('JSON for programs is the same value without a raw control character', () =
   )
 })
 
-test('a cut line says that it was cut, and never in the middle of a character', () => {
+test('a truncated line ends with an ellipsis and never splits a character', () => {
   assert.equal(plainLine('a  b\nc', 10), 'a b c')
   assert.equal(plainLine('😀😀😀', 2), '😀…')
 })
 
-test('nothing that is printed carries an escape of somebody else, with colours or without', () => {
+test('printed text contains no foreign escapes, with and without colours', () => {
   fc.assert(
     fc.property(hostile, fc.boolean(), (text, hasColours) => {
       let written = ''

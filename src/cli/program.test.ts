@@ -60,7 +60,7 @@ const misuses = [
 ] as const
 
 for (const [misuse, args] of misuses) {
-  test(`${misuse} is exit code 2, with a reason on standard error`, async () => {
+  test(`${misuse} returns exit code 2 with a reason on standard error`, async () => {
     const { code, stdout, stderr } = await runLine(args)
     assert.equal(code, 2)
     assert.equal(stdout, '')
@@ -68,7 +68,7 @@ for (const [misuse, args] of misuses) {
   })
 }
 
-const refusals = [
+const rejections = [
   [400, 2],
   [401, 4],
   [402, 7],
@@ -81,8 +81,8 @@ const refusals = [
   [529, 7],
 ] as const
 
-for (const [status, expected] of refusals) {
-  test(`a ${status} of the service is exit code ${expected}, with its code and request id`, async () => {
+for (const [status, expected] of rejections) {
+  test(`a ${status} of the service returns exit code ${expected} with its error code and request id`, async () => {
     const body = { error: { type: 'gateway_error', message: 'because\u001b[2J' } }
     const headers = { 'request-id': 'req_7' }
     const { fetch } = scriptedService({ 'GET /api/agents': () => Response.json(body, { status, headers }) })
@@ -93,10 +93,10 @@ for (const [status, expected] of refusals) {
   })
 }
 
-test('a service that does not answer is exit code 3, with the next step', async () => {
+test('an unreachable service returns exit code 3 with the next step', async () => {
   const { code, stderr } = await runLine(['agents', 'ls', '--url', 'http://127.0.0.1:4321'])
   assert.equal(code, 3)
-  assert.match(stderr, /^no answer from http:\/\/127\.0\.0\.1:4321: .*refused.*\nStart the service/)
+  assert.match(stderr, /^cannot reach http:\/\/127\.0\.0\.1:4321: .*refused.*\nStart the service/)
 })
 
 test('with --json a failure is one JSON object on standard error', async () => {
@@ -132,7 +132,7 @@ for (const [guarantee, options, env, expected] of keys) {
   })
 }
 
-test('SWITCHYARD_URL names the service, and a wrong one is named in turn', async () => {
+test('SWITCHYARD_URL sets the address, and an invalid one is reported', async () => {
   const env = { SWITCHYARD_URL: 'https://switchyard.test/base/' }
   const { fetch, seen } = scriptedService({
     'GET /base/api/agents': () => Response.json({ agents: [], next_cursor: null }),
@@ -141,5 +141,5 @@ test('SWITCHYARD_URL names the service, and a wrong one is named in turn', async
   assert.equal(seen.length, 1)
   const { code, stderr } = await runLine(['agents', 'ls'], { env: { SWITCHYARD_URL: 'nope' } })
   assert.equal(code, 2)
-  assert.match(stderr, /SWITCHYARD_URL is "nope"/)
+  assert.match(stderr, /SWITCHYARD_URL "nope" is not an address/)
 })

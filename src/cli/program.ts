@@ -14,7 +14,7 @@ import { addSessionCommands } from './session-commands.ts'
 import { addSkillCommands } from './skill-commands.ts'
 import { defaultUrl, type GlobalOptions, outOf, type Registry, toolsOf, type World, withExamples } from './world.ts'
 
-/** Runs one command line, without the program's name. The exit code; failures are printed, not thrown. */
+/** Runs one command line, without the program's name. Returns the exit code; failures are printed, not thrown. */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
   let code: number = exitCodes.ok
   let isJson = false
@@ -37,7 +37,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
   }
 }
 
-/** Commander has printed its own complaints already; asking for help is none. */
+/** Prints the failure unless commander has printed it. `--help` and `--version` are not failures. */
 function failed(error: unknown, { world, isJson }: { world: World; isJson: boolean }): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   reportFailure(outOf(world, isJson), error)
@@ -55,14 +55,14 @@ function programOf(registry: Registry): Command {
     .addOption(
       new Option(
         '--url <address>',
-        `the service (SWITCHYARD_URL, else the one that runs on the data folder, else PORT, else ${defaultUrl})`,
+        `address of the service (default: SWITCHYARD_URL, the service that runs on the data folder, PORT, ${defaultUrl})`,
       ).argParser(serviceUrl),
     )
     .option(
       '--key <key>',
-      'the key (SWITCHYARD_KEY, else GATEWAY_MASTER_KEY); a variable keeps it off the process list',
+      'key (default: SWITCHYARD_KEY, GATEWAY_MASTER_KEY); other users can see an option in the process list',
     )
-    .option('--json', 'print JSON for programs instead of text')
+    .option('--json', 'print JSON instead of text')
     .addHelpText('after', exitCodeHelp)
   addLocalCommands(program, registry)
   addSessionCommands(program, registry)

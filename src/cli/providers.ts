@@ -5,7 +5,7 @@ import { elapsedText, tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 
-/** `providers list`: every provider and how it is connected. */
+/** `providers list`: lists all providers and their connection. */
 export async function listProviders(client: Client, out: Out): Promise<ExitCode> {
   const answer = await client.providers.list()
   out.data(answer)
@@ -31,12 +31,12 @@ interface SetArguments {
   readonly body: ProviderWrite
 }
 
-/** `providers set`: stores a credential in the place of the one before. */
+/** `providers set`: stores a credential, replacing the previous one. */
 export async function setProvider(client: Client, { providerId, body }: SetArguments, out: Out): Promise<ExitCode> {
   const provider = await client.providers.set({ params: { provider_id: providerId }, body })
   out.data(provider)
   out.line({ text: '✓ ', tone: 'good' }, `${provider.id} is connected; its models are ${provider.id}/<model>`)
-  out.note(dim(`Try it: switchyard providers test ${provider.id}`))
+  out.note(dim(`Test it: switchyard providers test ${provider.id}`))
   return exitCodes.ok
 }
 
@@ -44,19 +44,19 @@ interface Which {
   readonly providerId: string
 }
 
-/** `providers test`: exit code 1 when the provider does not take the credential. */
+/** `providers test`: returns exit code 1 when the provider rejects the credential. */
 export async function testProvider(client: Client, { providerId }: Which, out: Out): Promise<ExitCode> {
   const { ok, latency_ms, error } = await client.providers.test({ params: { provider_id: providerId } })
   out.data({ ok, latency_ms, ...(error !== undefined && { error }) })
-  if (ok) out.line({ text: '✓ ', tone: 'good' }, `${providerId} takes the credential (${elapsedText(latency_ms)})`)
-  else out.line({ text: '✗ ', tone: 'bad' }, error ?? 'it does not work')
+  if (ok) out.line({ text: '✓ ', tone: 'good' }, `${providerId} accepts the credential (${elapsedText(latency_ms)})`)
+  else out.line({ text: '✗ ', tone: 'bad' }, error ?? 'test failed')
   return ok ? exitCodes.ok : exitCodes.failed
 }
 
-/** `providers remove`: its models cannot be called any more. */
+/** `providers remove`: removes the credential; the provider's models can no longer be called. */
 export async function removeProvider(client: Client, { providerId }: Which, out: Out): Promise<ExitCode> {
   await client.providers.remove({ params: { provider_id: providerId } })
   out.data({ id: providerId, removed: true })
-  out.line({ text: '✓ ', tone: 'good' }, `the credential of ${providerId} was removed`)
+  out.line({ text: '✓ ', tone: 'good' }, `removed the credential of ${providerId}`)
   return exitCodes.ok
 }

@@ -7,7 +7,7 @@ import { type RunArguments, runOnce } from './run.ts'
 import { warnOfIgnored } from './world.ts'
 
 interface QuickstartArguments extends Omit<RunArguments, 'isTemporary'>, ServerInputs {
-  /** The user named a service: then no other one takes its place. */
+  /** True: the user has given the address of a service, so do not start another one. */
   readonly isUrlGiven: boolean
 }
 
@@ -17,18 +17,18 @@ interface QuickstartTools {
   readonly fetch: typeof globalThis.fetch
 }
 
-const answerMs = 500
+const healthTimeoutMs = 500
 
-/** `run`: on the service that answers, else on one that lives as long as this command. */
+/** `run`: uses the running service, else starts one for the duration of this command. */
 export async function quickstart(
   { client, server, fetch }: QuickstartTools,
   args: QuickstartArguments,
   out: Out,
 ): Promise<ExitCode> {
   const { env, overrides, isUrlGiven, ...run } = args
-  if (isUrlGiven || (await answers(client))) return runOnce(client, { ...run, isTemporary: false }, out)
-  out.note(dim(`No service at ${client.baseUrl}: starting one for this run ...`))
-  // Any free port of loopback: the run must not depend on what else this machine does.
+  if (isUrlGiven || (await isReachable(client))) return runOnce(client, { ...run, isTemporary: false }, out)
+  out.note(dim(`No service at ${client.baseUrl}; starting a temporary one ...`))
+  // Any free port of loopback, to avoid conflicts with other programs.
   const config = await server.configure({ env, overrides: { ...overrides, host: '127.0.0.1', port: 0 } })
   const running = await server.start(config, { logLevel: env['LOG_LEVEL'] ? config.logLevel : 'error' })
   try {
@@ -44,9 +44,9 @@ export async function quickstart(
   }
 }
 
-/** Whether something answers there at all; what it is shows itself at the first call. */
-async function answers(client: Client): Promise<boolean> {
-  const signal = AbortSignal.timeout(answerMs)
+/** True when any server responds; the first call shows whether it is a Switchyard service. */
+async function isReachable(client: Client): Promise<boolean> {
+  const signal = AbortSignal.timeout(healthTimeoutMs)
   try {
     await client.system.health({}, { signal })
     return true

@@ -26,11 +26,11 @@ const usual: Answers = {
   'GET /api/v1/managed_agents/sessions/s': () => Response.json({ id: 's', workspace: '/data/workspaces/s' }),
 }
 
-/** A service whose session `s` has a log. */
+/** A service whose session `s` has an event log. */
 const serviceWith = (events: Parameters<typeof logOf>[0], more: Answers = {}) =>
   scriptedService({ ...usual, 'GET /v1/sessions/s/events/stream': streamOf(logOf(events)), ...more })
 
-test('run shows what happens, the outcome, the folder of the files and how to go on', async () => {
+test('run prints the events, the outcome, the folder of the files and how to continue', async () => {
   const tool = { type: 'agent.tool_use', name: 'bash', input: { command: 'ls' } }
   const result = { type: 'agent.tool_result', content: [{ type: 'text', text: 'a.txt' }] }
   const { fetch, seen } = serviceWith([ask, running, tool, result, say('One file.'), idle('end_turn')])
@@ -45,24 +45,24 @@ test('run shows what happens, the outcome, the folder of the files and how to go
     '',
     '✓ done after 1 s',
     'files:   /data/workspaces/s',
-    'go on:   switchyard sessions send s "..." --follow',
+    'continue: switchyard sessions send s "..." --follow',
     '',
   ])
   const created = seen.find(({ call }) => call === 'POST /session')
   assert.deepEqual(created?.body, { prompt: 'go', model: 'acme/big' })
 })
 
-test('without a real model the scripted one runs, and that is said', async () => {
+test('without a real model run uses the scripted one and says so', async () => {
   const models = { 'GET /v1/models': () => Response.json({ data: [{ id: 'demo' }] }) }
   const { fetch, seen } = serviceWith([idle('end_turn')], models)
   const { stderr } = await runLine(['run', 'go'], { fetch })
-  assert.match(stderr, /"demo", whose answers are scripted, not real/)
+  assert.match(stderr, /"demo", whose responses are scripted/)
   assert.deepEqual(seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', model: 'demo' })
 })
 
 const at = (id: string, output: number, owned_by = 'acme') => ({ id, owned_by, pricing: { input: output / 4, output } })
 
-test('E6: without --model a run takes a model of a middle price, and shows what it costs', async () => {
+test('E6: without --model run chooses a model of medium price and prints the price', async () => {
   const data = [
     { id: 'demo' },
     at('acme/big', 40),
@@ -75,17 +75,17 @@ test('E6: without --model a run takes a model of a middle price, and shows what 
   const { stderr } = await runLine(['run', 'go'], { fetch })
   assert.match(
     stderr,
-    /Model acme\/middle \(\$2 for a million tokens of input, \$8 of output\); choose another with --model/,
+    /Model acme\/middle \(\$2 per million input tokens, \$8 per million output tokens\); choose another with --model/,
   )
   assert.deepEqual(seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', model: 'acme/middle' })
 })
 
-test('E6: a model whose price nobody knows is said to be so', async () => {
+test('E6: run states that the price of a model is unknown', async () => {
   const { stderr } = await runLine(['run', 'go'], { fetch: serviceWith([idle('end_turn')]).fetch })
-  assert.match(stderr, /Model acme\/big \(its price is not known\)/)
+  assert.match(stderr, /Model acme\/big \(unknown price\)/)
 })
 
-test('an agent brings its own model; a named one wins', async () => {
+test('a run uses the model of its agent unless --model is given', async () => {
   const first = serviceWith([idle('end_turn')])
   await runLine(['run', 'go', '--agent', 'agent_1'], { fetch: first.fetch })
   assert.deepEqual(first.seen.find(({ call }) => call === 'POST /session')?.body, { prompt: 'go', agent_id: 'agent_1' })
@@ -97,15 +97,20 @@ test('an agent brings its own model; a named one wins', async () => {
 
 const outcomes = [
   ['a run that fails', [failed], 1, /✗ failed: no money \(billing_error\) after/],
-  ['a model that refuses', [idle('refusal')], 1, /✗ the model refused after/],
-  ['a run that somebody else stopped', [idle('end_turn', { type: 'interrupted' })], 1, /■ stopped on request after/],
-  ['a run that a budget stops', [outOfMoney], 7, /‖ budget reached: key k may spend \$1 .*goes on by itself.* after/],
-  ['a run that waits for a person', [idle('requires_action')], 6, /\? waiting for approval/],
-  ['a session that is deleted', [{ type: 'session.deleted' }], 1, /■ the session was deleted/],
+  ['a model that refuses', [idle('refusal')], 1, /✗ failed: the model refused to answer after/],
+  ['a run that another client stopped', [idle('end_turn', { type: 'interrupted' })], 1, /■ stopped on request after/],
+  [
+    'a run that a budget pauses',
+    [outOfMoney],
+    7,
+    /‖ budget reached: key k may spend \$1 .*continues automatically.* after/,
+  ],
+  ['a run that waits for approval', [idle('requires_action')], 6, /\? waiting for approval/],
+  ['a session that is deleted', [{ type: 'session.deleted' }], 1, /■ session was deleted/],
 ] as const
 
 for (const [what, events, expected, line] of outcomes) {
-  test(`${what} is exit code ${expected}, and says so once`, async () => {
+  test(`${what} returns exit code ${expected} and is printed once`, async () => {
     const { code, stdout } = await runLine(['run', 'go'], { fetch: serviceWith([ask, running, ...events]).fetch })
     assert.equal(code, expected)
     assert.match(stdout, line)
@@ -120,7 +125,7 @@ test('a retry is shown and does not end the run', async () => {
   assert.match(stdout, /↻ retrying: no money/)
 })
 
-test('run --json is the stored events, then a line with the end', async () => {
+test('run --json prints the stored events, then one line with the end', async () => {
   const log = [ask, running, say('hi'), idle('end_turn')]
   const { stdout, stderr } = await runLine(['run', 'go', '--json'], { fetch: serviceWith(log).fetch })
   const lines = stdout
@@ -140,7 +145,7 @@ test('run --json is the stored events, then a line with the end', async () => {
   assert.equal(stderr, '')
 })
 
-/** A session whose run ends only when it is asked to stop. */
+/** A session whose run ends only when it is interrupted. */
 function stoppableService() {
   const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
   const stopped = logOf([ask, running, idle('end_turn', { type: 'interrupted' })])
@@ -157,21 +162,21 @@ function stoppableService() {
   return scriptedService({ ...usual, ...more })
 }
 
-test('Ctrl-C asks the run to stop, follows it to its end and is exit code 130', async () => {
+test('Ctrl-C interrupts the run, follows it to its end and returns exit code 130', async () => {
   const { fetch } = stoppableService()
   const { code, stdout, stderr } = await runLine(['run', 'go'], { fetch, stop: AbortSignal.abort() })
   assert.equal(code, 130)
-  assert.match(stderr, /Ctrl-C again quits/)
+  assert.match(stderr, /press Ctrl-C again to quit/)
   assert.match(stdout, /■ stopped on request/)
 })
 
-test('a run that takes longer than --timeout is asked to stop and is exit code 1', async () => {
+test('a run that exceeds --timeout is interrupted and returns exit code 1', async () => {
   const { code, stderr } = await runLine(['run', 'go', '--timeout', '1ms'], { fetch: stoppableService().fetch })
   assert.equal(code, 1)
-  assert.match(stderr, /the time is up/)
+  assert.match(stderr, /time limit reached/)
 })
 
-/** A server of this package that `fetch` answers for, and how often it was started and stopped. */
+/** A local server whose requests `fetch` answers, with the number of starts and stops. */
 function localService() {
   const counts = { started: 0, stopped: 0 }
   const server: LocalService = {
@@ -202,7 +207,7 @@ function localService() {
   return { server, counts }
 }
 
-/** As `fetch`, for one address only; nothing listens on any other. */
+/** Like `fetch`, for one address only; other addresses refuse the connection. */
 const only = (origin: string, fetch: typeof globalThis.fetch): typeof globalThis.fetch => {
   return async (input, init) => {
     if (String(input).startsWith(origin)) return fetch(input, init)
@@ -210,7 +215,7 @@ const only = (origin: string, fetch: typeof globalThis.fetch): typeof globalThis
   }
 }
 
-test('when no service runs, one is started for the run with its own key, and stopped after it', async () => {
+test('without a running service run starts one with its own key and stops it afterwards', async () => {
   const { server, counts } = localService()
   const { fetch, seen } = serviceWith([idle('end_turn')])
   const { code, stdout } = await runLine(['run', 'go'], { fetch: only('http://127.0.0.1:5999', fetch), server })
@@ -220,7 +225,7 @@ test('when no service runs, one is started for the run with its own key, and sto
   assert.match(stdout, /start the service first: npm start/)
 })
 
-test('a service that was started for a run is stopped also when the run cannot begin', async () => {
+test('a service started for a run is stopped even when the run cannot start', async () => {
   const { server, counts } = localService()
   const { fetch } = scriptedService({})
   const { code } = await runLine(['run', 'go'], { fetch: only('http://127.0.0.1:5999', fetch), server })
@@ -228,12 +233,12 @@ test('a service that was started for a run is stopped also when the run cannot b
   assert.deepEqual(counts, { started: 1, stopped: 1 })
 })
 
-test('no other service takes the place of one that the user named', async () => {
+test('run does not start a service when the user has given an address', async () => {
   const { code } = await runLine(['run', 'go', '--url', 'http://127.0.0.1:4321'])
   assert.equal(code, 3)
 })
 
-test('D10: fields that the service did not use are a warning on standard error, for programs as JSON', async () => {
+test('D10: ignored fields are a warning on standard error, as JSON with --json', async () => {
   const ignoring: Answers = {
     'POST /session': () => Response.json({ id: 's' }, { headers: { 'x-switchyard-ignored': 'environment.ref, +1' } }),
   }
@@ -245,7 +250,7 @@ test('D10: fields that the service did not use are a warning on standard error, 
   assert.match(json.stderr, /^\{"warning":"the service ignored environment\.ref, \+1"\}$/m)
 })
 
-test('D11: run with a model that is not there fails before it makes a session, and says what was probably meant', async () => {
+test('D11: run with an unknown model fails before it creates a session and suggests a model', async () => {
   const message = 'model nope not found; did you mean acme/nope?'
   const answer = () => Response.json({ type: 'error', error: { type: 'not_found_error', message } }, { status: 404 })
   const { fetch, seen } = serviceWith([idle('end_turn')], { 'GET /v1/models/nope': answer })

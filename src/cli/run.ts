@@ -9,22 +9,22 @@ import { dim, type Out, plain } from './out.ts'
 
 export interface RunArguments {
   readonly prompt: string
-  /** The first model that is not scripted when absent, or the agent's. */
+  /** Absent: the model of the agent, else a real model of medium price. */
   readonly model?: string | undefined
   readonly agentId?: string | undefined
   readonly timeoutMs?: number | undefined
-  /** True when the service ends with this command, so that going on needs a start of it. */
+  /** True when the service ends with this command, so continuing requires a start. */
   readonly isTemporary: boolean
   readonly stop: AbortSignal
 }
 
 const demoModel = 'demo'
 
-/** `run`: starts a session with one prompt, prints what happens, and says where its files are and how to go on. */
+/** `run`: starts a session with one prompt, prints its events, then the folder of its files and how to continue. */
 export async function runOnce(client: Client, args: RunArguments, out: Out): Promise<ExitCode> {
   const startedAtMs = performance.now()
   const model = args.model ?? (args.agentId === undefined ? await chooseModel(client, out) : undefined)
-  // A misspelt model is told before there is a session that could not run. The runtime of an agent may have models of its own.
+  // Fail early for a misspelt model. Not for agents: their runtime may have its own models.
   if (args.model !== undefined && args.agentId === undefined) {
     await client.models.get({ params: { model_id: args.model } })
   }
@@ -42,7 +42,7 @@ export async function runOnce(client: Client, args: RunArguments, out: Out): Pro
   return exitCodeOfRun(end)
 }
 
-/** A real model of a middle price, else the scripted one; either choice is said. */
+/** Chooses a real model of medium price, else the scripted one, and prints the choice. */
 async function chooseModel(client: Client, out: Out): Promise<string> {
   const { data } = await client.models.list({ query: { limit: 1000 } })
   const usable = data.filter(({ id }) => !id.endsWith('*'))
@@ -51,33 +51,34 @@ async function chooseModel(client: Client, out: Out): Promise<string> {
     out.note(dim(`Model ${real.id} (${priceText(real)}); choose another with --model.`))
     return real.id
   }
-  if (usable.length === 0)
-    throw new CommandFailed('The service has no models. Configure one, or name one with --model.')
+  if (usable.length === 0) throw new CommandFailed('service has no models; configure one, or set --model')
   out.note({
-    text: 'No model provider is set up: using "demo", whose answers are scripted, not real.',
+    text: 'No model provider is configured: using "demo", whose responses are scripted.',
     tone: 'warning',
   })
   out.note(
-    dim('For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST.'),
+    dim('For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST.'),
   )
   return demoModel
 }
 
-/** So many of a provider's models are compared: the list begins with the newest ones. */
-const mostCompared = 6
+/** Number of a provider's models to compare; lists start with the newest. */
+const maxCompared = 6
 
-/** Of the newest models of the first provider that states prices the one in the middle; without prices the first of all. */
+/**
+ * Returns the model of median price among the newest of the first provider with prices; without prices the first model.
+ */
 function midPriced(models: readonly Model[]): Model | undefined {
   const priced = models.filter(({ pricing }) => pricing && pricing.output !== null)
-  const ofFirst = priced.filter(({ owned_by }) => owned_by === priced[0]?.owned_by).slice(0, mostCompared)
+  const ofFirst = priced.filter(({ owned_by }) => owned_by === priced[0]?.owned_by).slice(0, maxCompared)
   const byPrice = ofFirst.toSorted((a, b) => (a.pricing?.output ?? 0) - (b.pricing?.output ?? 0))
   return byPrice[(byPrice.length - 1) >> 1] ?? models[0]
 }
 
 const priceText = ({ pricing }: Model): string =>
   pricing && pricing.output !== null
-    ? `$${pricing.input} for a million tokens of input, $${pricing.output} of output`
-    : 'its price is not known'
+    ? `$${pricing.input} per million input tokens, $${pricing.output} per million output tokens`
+    : 'unknown price'
 
 interface Report {
   readonly args: RunArguments
@@ -99,6 +100,6 @@ async function report(client: Client, { args, end, sessionId, elapsedMs }: Repor
   out.line()
   out.line(outcomePiece(end.outcome), plain(`${end.text} after ${elapsedText(elapsedMs)}`))
   if (workspace !== null) out.line(dim('files:   '), plain(workspace))
-  out.line(dim('go on:   '), plain(`switchyard sessions send ${sessionId} "..." --follow`))
+  out.line(dim('continue: '), plain(`switchyard sessions send ${sessionId} "..." --follow`))
   if (args.isTemporary) out.line(dim('         (start the service first: npm start)'))
 }

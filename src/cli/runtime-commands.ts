@@ -6,7 +6,7 @@ import { addRuntime, checkRuntime, connectRuntime, disconnectRuntime, listRuntim
 import { hiddenSecretOf } from './secret-input.ts'
 import { type Registry, withExamples } from './world.ts'
 
-/** Where a key comes from: never from the command line. */
+/** Source of a key. A key is never an argument, because other users can read the process list. */
 interface KeyOptions {
   readonly apiKeyEnv?: string
 }
@@ -23,12 +23,12 @@ interface AddOptions extends KeyOptions {
 }
 
 const runtimeId = () => new Argument('<id>', 'such as cursor or claude_managed_agents').argParser(someText)
-const alias = () => new Argument('<alias>', 'what agents and sessions name it by').argParser(someText)
-const keyOfVariable = () => new Option('--from-env, --api-key-env <name>', 'the variable that holds the key')
+const alias = () => new Argument('<alias>', 'name for agents and sessions').argParser(someText)
+const keyOfVariable = () => new Option('--from-env, --api-key-env <name>', 'environment variable with the key')
 
 /** Adds `runtimes`. */
 export function addRuntimeCommands(program: Command, registry: Registry): void {
-  const runtimes = program.command('runtimes').description('what agents run on, and the credentials for it')
+  const runtimes = program.command('runtimes').description('runtimes of agents, and their credentials')
   addCredentials(runtimes, registry)
   addHarnesses(runtimes, registry)
   addTestCommand(runtimes, registry)
@@ -39,15 +39,15 @@ function addCredentials(runtimes: Command, { world, doing }: Registry): void {
   const list = runtimes
     .command('list')
     .alias('ls')
-    .description('show all runtimes and how they are connected')
+    .description('list all runtimes and their connection')
     .action(doing(({ client, out }) => listRuntimes(client, out)))
   withExamples(list, ['switchyard runtimes list', 'switchyard runtimes list --json'])
   const connect = runtimes
     .command('connect')
-    .description('store the key of a built-in runtime; asks for it, or reads standard input; needs an admin key')
+    .description('store the key of a built-in runtime, from a prompt or standard input; requires an admin key')
     .addArgument(runtimeId())
     .addOption(keyOfVariable())
-    .option('--base <address>', "the only host that the key is sent to; the runtime's own unless given")
+    .option('--base <address>', "address that the key is sent to; default: the runtime's own")
     .action(
       doing<ConnectOptions>(async ({ client, out }, { apiKeyEnv, base }, [id = '']) => {
         const api_key = await hiddenSecretOf(world, apiKeyEnv, out)
@@ -60,13 +60,13 @@ function addCredentials(runtimes: Command, { world, doing }: Registry): void {
   ])
   const disconnect = runtimes
     .command('disconnect')
-    .description('remove the key of a built-in runtime; needs an admin key')
+    .description('remove the key of a built-in runtime; requires an admin key')
     .addArgument(runtimeId())
     .action(doing(({ client, out }, _, [id = '']) => disconnectRuntime(client, { id }, out)))
   withExamples(disconnect, ['switchyard runtimes disconnect cursor'])
   const check = runtimes
     .command('check')
-    .description('ask a runtime whether it answers and takes the key; exit code 1 when not; needs an admin key')
+    .description('check that a runtime responds and accepts the key; exit code 1 if not; requires an admin key')
     .addArgument(new Argument('<id>', 'built-in id or alias').argParser(someText))
     .action(doing(({ client, out }, _, [id = '']) => checkRuntime(client, { id }, out)))
   withExamples(check, ['switchyard runtimes check cursor'])
@@ -75,13 +75,13 @@ function addCredentials(runtimes: Command, { world, doing }: Registry): void {
 function addHarnesses(runtimes: Command, { world, doing }: Registry): void {
   const add = runtimes
     .command('add')
-    .description('register a harness; needs an admin key')
+    .description('register a harness; requires an admin key')
     .addArgument(alias())
-    .addOption(new Option('--spec <spec>', 'what it speaks').choices(apiSpecs).makeOptionMandatory())
-    .requiredOption('--base <address>', 'where it answers; the only host that the key is sent to')
-    .option('--name <text>', 'what people call it; the alias unless given')
+    .addOption(new Option('--spec <spec>', 'protocol of the harness').choices(apiSpecs).makeOptionMandatory())
+    .requiredOption('--base <address>', 'address of the harness; the key is sent only there')
+    .option('--name <text>', 'display name; default: the alias')
     .addOption(keyOfVariable().conflicts('fromStdin'))
-    .option('--from-stdin', 'the key is asked for, or comes on standard input; there is none unless one is given')
+    .option('--from-stdin', 'read the key from a prompt or standard input; no key by default')
     .action(
       doing<AddOptions>(async ({ client, out }, { spec, base, name, apiKeyEnv, fromStdin }, [alias = '']) => {
         const isKeyed = apiKeyEnv !== undefined || fromStdin
@@ -101,7 +101,7 @@ function addHarnesses(runtimes: Command, { world, doing }: Registry): void {
   ])
   const remove = runtimes
     .command('remove')
-    .description('remove a registered harness; needs an admin key')
+    .description('remove a registered harness; requires an admin key')
     .addArgument(alias())
     .action(doing(({ client, out }, _, [id = '']) => removeRuntime(client, { id }, out)))
   withExamples(remove, ['switchyard runtimes remove oc'])

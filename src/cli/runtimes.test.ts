@@ -44,7 +44,7 @@ const lines: readonly (readonly [line: string, given: object, body: object])[] =
   ],
 ]
 for (const [line, given, body] of lines) {
-  test(`runtimes ${line} sends what was given, and prints no part of the key (${Object.keys(given)})`, async () => {
+  test(`runtimes ${line} sends the options and prints no part of the key (${Object.keys(given)})`, async () => {
     const { fetch, seen } = scriptedService(answers)
     const { code, stdout, stderr } = await runLine(['runtimes', ...line.split(' ')], { fetch, ...given })
     assert.equal(code, 0, stderr)
@@ -60,7 +60,7 @@ for (const line of [
   'add oc --spec smtp --base https://oc.example',
   'add oc --spec opencode',
 ]) {
-  test(`runtimes ${line} without what it needs is exit code 2, and nothing is sent`, async () => {
+  test(`runtimes ${line} without required input returns exit code 2 and sends no request`, async () => {
     const { fetch, seen } = scriptedService(answers)
     const { code, stderr } = await runLine(['runtimes', ...line.split(' ')], { fetch })
     assert.equal(code, 2)
@@ -69,7 +69,7 @@ for (const line of [
   })
 }
 
-test('runtimes list shows how each is connected, and what is wrong with it', async () => {
+test('runtimes list prints the connection and the error of each runtime', async () => {
   const off = { ...known, connected: false, masked_api_key: null, api_base: '' }
   const harnesses = [
     { ...off, alias: 'builtin', api_spec: 'builtin', connected: true },
@@ -87,15 +87,15 @@ test('runtimes list shows how each is connected, and what is wrong with it', asy
   assert.equal(stderr, 'oc: it failed\nlost: its key is lost\n')
 })
 
-test('runtimes check is exit code 1 when the runtime does not take the key', async () => {
+test('runtimes check returns exit code 1 when the runtime rejects the key', async () => {
   const answer = (body: object) => scriptedService({ 'POST /api/agent-runtimes/x/test': () => Response.json(body) })
   const good = await runLine(['runtimes', 'check', 'x'], answer({ ok: true, latency_ms: 120 }))
-  assert.deepEqual([good.code, good.stdout], [0, '✓ x answers (0.1 s)\n'])
+  assert.deepEqual([good.code, good.stdout], [0, '✓ x responds (0.1 s)\n'])
   const bad = await runLine(['runtimes', 'check', 'x'], answer({ ok: false, latency_ms: 5, error: 'status 401' }))
   assert.deepEqual([bad.code, bad.stdout], [1, '✗ status 401\n'])
 })
 
-test('runtimes disconnect and runtimes remove take away what they name', async () => {
+test('runtimes disconnect and runtimes remove send the id', async () => {
   const ok = () => Response.json({ ok: true })
   const { fetch, seen } = scriptedService({
     'DELETE /api/agent-runtimes/cursor/credentials': ok,

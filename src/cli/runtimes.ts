@@ -5,7 +5,7 @@ import { elapsedText, tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 
-/** `runtimes list`: every runtime and how it is connected. */
+/** `runtimes list`: lists all runtimes and their connection. */
 export async function listRuntimes(client: Client, out: Out): Promise<ExitCode> {
   const answer = await client.runtimeHarnesses.list()
   out.data(answer)
@@ -32,7 +32,7 @@ interface Which {
   readonly id: string
 }
 
-/** `runtimes connect`: stores the credential of a built-in runtime in the place of the one before. */
+/** `runtimes connect`: stores the key of a built-in runtime, replacing the previous one. */
 export async function connectRuntime(
   client: Client,
   { id, body }: Which & { readonly body: CredentialWrite },
@@ -40,16 +40,16 @@ export async function connectRuntime(
 ): Promise<ExitCode> {
   const { runtimes } = await client.agentRuntimes.connect({ params: { runtime_id: id }, body })
   out.data(runtimes.find(runtime => runtime.id === id))
-  out.line({ text: '✓ ', tone: 'good' }, `the key of ${id} is stored`)
-  out.note(dim(`Try it: switchyard runtimes check ${id}`))
+  out.line({ text: '✓ ', tone: 'good' }, `stored the key of ${id}`)
+  out.note(dim(`Check it: switchyard runtimes check ${id}`))
   return exitCodes.ok
 }
 
-/** `runtimes disconnect`: sessions cannot run on it any more. */
+/** `runtimes disconnect`: removes the key; sessions can no longer run on the runtime. */
 export async function disconnectRuntime(client: Client, { id }: Which, out: Out): Promise<ExitCode> {
   await client.agentRuntimes.disconnect({ params: { runtime_id: id } })
   out.data({ id, connected: false })
-  out.line({ text: '✓ ', tone: 'good' }, `the key of ${id} was removed`)
+  out.line({ text: '✓ ', tone: 'good' }, `removed the key of ${id}`)
   return exitCodes.ok
 }
 
@@ -61,24 +61,24 @@ export async function addRuntime(
 ): Promise<ExitCode> {
   const { harnesses } = await client.runtimeHarnesses.create({ body })
   out.data(harnesses.find(({ alias }) => alias === body.alias))
-  out.line({ text: '✓ ', tone: 'good' }, `${body.alias} is registered; agents name it as their runtime`)
-  out.note(dim(`Try it: switchyard runtimes check ${body.alias}`))
+  out.line({ text: '✓ ', tone: 'good' }, `registered ${body.alias}; agents can use it as their runtime`)
+  out.note(dim(`Check it: switchyard runtimes check ${body.alias}`))
   return exitCodes.ok
 }
 
-/** `runtimes remove`: takes a registered harness away. */
+/** `runtimes remove`: removes a registered harness. */
 export async function removeRuntime(client: Client, { id }: Which, out: Out): Promise<ExitCode> {
   await client.runtimeHarnesses.remove({ params: { alias: id } })
   out.data({ id, removed: true })
-  out.line({ text: '✓ ', tone: 'good' }, `${id} was removed`)
+  out.line({ text: '✓ ', tone: 'good' }, `removed ${id}`)
   return exitCodes.ok
 }
 
-/** `runtimes check`: exit code 1 when the runtime does not answer, or does not take the credential. */
+/** `runtimes check`: returns exit code 1 when the runtime does not respond or rejects the key. */
 export async function checkRuntime(client: Client, { id }: Which, out: Out): Promise<ExitCode> {
   const { ok, latency_ms, error } = await client.agentRuntimes.test({ params: { runtime_id: id } })
   out.data({ ok, latency_ms, ...(error !== undefined && { error }) })
-  if (ok) out.line({ text: '✓ ', tone: 'good' }, `${id} answers (${elapsedText(latency_ms)})`)
-  else out.line({ text: '✗ ', tone: 'bad' }, error ?? 'it does not work')
+  if (ok) out.line({ text: '✓ ', tone: 'good' }, `${id} responds (${elapsedText(latency_ms)})`)
+  else out.line({ text: '✗ ', tone: 'bad' }, error ?? 'check failed')
   return ok ? exitCodes.ok : exitCodes.failed
 }

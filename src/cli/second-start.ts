@@ -3,7 +3,7 @@ import { dataDirOf } from '../server/config/data-dir.ts'
 import { findRunning } from '../server/running.ts'
 import type { ServerInputs } from './local-service.ts'
 
-/** Options of `serve` with a value: what follows them is not the command. */
+/** Options of `serve` that take a value, so that the value is not read as the command. */
 const withValue = { type: 'string' } as const
 const options = {
   url: withValue,
@@ -15,8 +15,9 @@ const options = {
 }
 
 /**
- * Why `serve` must not start: its data folder already has a service. Undefined when there is none, for every other command,
- * and with `DATABASE_URL`, since replicas may share a folder. Needs none of the program's code, so that the answer comes at once.
+ * Returns an error message when `serve` must not start, because a service already uses its data folder. Undefined
+ * otherwise, for other commands, and with `DATABASE_URL`, since replicas may share a folder. Imports little code, so
+ * that it is fast.
  */
 export async function secondStart(args: readonly string[], env: ServerInputs['env']): Promise<string | undefined> {
   const { values, positionals } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true })
@@ -26,5 +27,5 @@ export async function secondStart(args: readonly string[], env: ServerInputs['en
   const [running] = await findRunning(folder)
   if (!running) return undefined
   const { url, pid } = running
-  return `already running at ${url} (process ${pid}); stop it first, or name another folder with --data-dir and another port with --port`
+  return `already running at ${url} (process ${pid}); stop it first, or set another folder with --data-dir and another port with --port`
 }

@@ -5,22 +5,24 @@ import type { World } from './world.ts'
 
 type Inputs = Pick<World, 'env' | 'stdin'>
 
-/** The value of a variable that the user named, for secrets: on a command line everybody on the machine can read them. */
+/**
+ * Returns the value of an environment variable. Secrets are not arguments, because other users can read the process
+ * list.
+ */
 export function secretOfVariable({ env }: Pick<World, 'env'>, name: string): string {
   const value = env[name]?.trim()
   if (value) return value
-  throw new CommandFailed(`The variable ${name} is not set, or it is empty.`, exitCodes.usage)
+  throw new CommandFailed(`environment variable ${name} is not set or empty`, exitCodes.usage)
 }
 
-/** A secret from a variable, or all that standard input holds. */
+/** Reads a secret from a variable, or all of standard input. */
 export async function secretOf({ env, stdin }: Inputs, variable: string | undefined, out: Out): Promise<string> {
   if (variable !== undefined) return secretOfVariable({ env }, variable)
-  if (stdin.isTerminal)
-    out.note('Paste the key and end with Ctrl-D. It is shown; to avoid that, use --from-env <name>.')
+  if (stdin.isTerminal) out.note('Paste the key and press Ctrl-D. It is visible; use --from-env <name> to avoid that.')
   return checked(await stdin.read())
 }
 
-/** A key of one line: from a variable, asked for without showing it, or all that standard input holds. */
+/** Reads a one-line key from a variable, a hidden prompt, or all of standard input. */
 export async function hiddenSecretOf({ env, stdin }: Inputs, variable: string | undefined, out: Out): Promise<string> {
   if (variable !== undefined) return secretOfVariable({ env }, variable)
   if (!stdin.readHidden) return checked(await stdin.read())
@@ -31,8 +33,5 @@ export async function hiddenSecretOf({ env, stdin }: Inputs, variable: string | 
 function checked(input: string): string {
   const value = input.trim()
   if (value !== '') return value
-  throw new CommandFailed(
-    'There was no key on standard input. Send it there, or name the variable that holds it: --from-env <name>.',
-    exitCodes.usage,
-  )
+  throw new CommandFailed('no key on standard input; send the key there, or use --from-env <name>', exitCodes.usage)
 }

@@ -10,7 +10,7 @@ const idle = { key_id: '22222222', state: 'opens', rows: 0, tables: {} } as cons
 const needed = { key_id: '33333333', state: 'opens', rows: 1, tables: { vault_entries: 1 } } as const
 const missing = { key_id: '44444444', state: 'missing', rows: 1, tables: { service_secrets: 1 } } as const
 
-/** Answers every task with this report; `seen` tells what was asked. */
+/** Returns this report for every task; `seen` records the tasks. */
 function reporting(keys: SecretsReport['keys'], seen: unknown[] = []): LocalService {
   return {
     ...noService,
@@ -32,43 +32,46 @@ function reporting(keys: SecretsReport['keys'], seen: unknown[] = []): LocalServ
   }
 }
 
-test('secrets status tells which key seals, which is still needed and which may go', async () => {
+test('secrets status prints which key encrypts, which is still needed and which can be removed', async () => {
   const seen: unknown[] = []
   const server = reporting([seals, needed, idle], seen)
   const { code, stdout } = await runLine(['secrets', 'status', '--data-dir', 'd'], { server })
   assert.equal(code, 0)
   assert.deepEqual(seen, [['status', { dataDir: 'd' }]])
   assert.deepEqual(stdout.trimEnd().split('\n'), [
-    '11111111  seals what is stored now  3 values (vault_entries 2, service_secrets 1)',
-    '33333333  opens older values: still needed  1 value (vault_entries 1)',
-    '22222222  opens nothing that is stored: may be removed  0 values',
+    '11111111  encrypts new values  3 values (vault_entries 2, service_secrets 1)',
+    '33333333  decrypts older values; still needed  1 value (vault_entries 1)',
+    '22222222  no stored value uses this key; it can be removed  0 values',
   ])
 })
 
-test('secrets status fails when a key is missing, and says what to do', async () => {
+test('secrets status fails when a key is missing and prints the next step', async () => {
   const { code, stdout } = await runLine(['secrets', 'status'], { server: reporting([seals, missing]) })
   assert.equal(code, 1)
-  assert.match(stdout, /^44444444 {2}is missing: give it again, or forget what it sealed {2}1 value/m)
+  assert.match(
+    stdout,
+    /^44444444 {2}missing; configure it again, or delete its values with "secrets forget" {2}1 value/m,
+  )
 })
 
-test('secrets status before the first start says that there is no key', async () => {
+test('secrets status before the first start reports that no key exists', async () => {
   const { code, stdout } = await runLine(['secrets', 'status'], { server: reporting([]) })
   assert.equal(code, 0)
-  assert.match(stdout, /no encryption key yet/)
+  assert.match(stdout, /No encryption key yet/)
 })
 
-test('secrets --json is one object', async () => {
+test('secrets --json prints one object', async () => {
   const { stdout } = await runLine(['secrets', 'reseal', '--json'], { server: reporting([seals]) })
   assert.deepEqual(JSON.parse(stdout), { keys: [seals], resealed: 1 })
 })
 
-test('secrets reseal tells how much it did', async () => {
+test('secrets reseal prints the number of re-encrypted values', async () => {
   const { code, stdout } = await runLine(['secrets', 'reseal'], { server: reporting([seals, idle]) })
   assert.equal(code, 0)
-  assert.match(stdout, /^1 value sealed anew\.\n11111111 {2}seals/)
+  assert.match(stdout, /^1 value re-encrypted\.\n11111111 {2}encrypts/)
 })
 
-test('secrets forget needs --yes, and fails when there is nothing to forget', async () => {
+test('secrets forget requires --yes and fails when no value uses the key', async () => {
   const seen: unknown[] = []
   const server = reporting([seals], seen)
   assert.equal((await runLine(['secrets', 'forget', '44444444'], { server })).code, 2)
@@ -78,5 +81,5 @@ test('secrets forget needs --yes, and fails when there is nothing to forget', as
   assert.match(done.stdout, /^2 values deleted\.$/m)
   const nothing = await runLine(['secrets', 'forget', 'ffffffff', '--yes'], { server })
   assert.equal(nothing.code, 1)
-  assert.match(nothing.stderr, /Nothing is sealed with encryption key ffffffff/)
+  assert.match(nothing.stderr, /no stored value uses encryption key ffffffff/)
 })

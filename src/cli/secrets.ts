@@ -9,26 +9,29 @@ interface SecretsArguments extends ServerInputs {
   readonly task: 'status' | 'reseal' | { readonly forget: string }
 }
 
-/** `secrets status`, `reseal` and `forget`: which encryption key seals how much, and whether an old one can go. */
+/**
+ * `secrets status`, `reseal` and `forget`: shows how many values each encryption key encrypts, and which can be
+ * removed.
+ */
 export async function secrets(server: LocalService, args: SecretsArguments, out: Out): Promise<ExitCode> {
   const { env, overrides, task } = args
   const config = await server.configure({ env, overrides })
   if (task === 'status') return show(await server.secrets.status(config), out)
   if (task === 'reseal') {
     const done = await server.secrets.reseal(config)
-    out.line(`${counted(done.resealed)} sealed anew.`)
+    out.line(`${counted(done.resealed)} re-encrypted.`)
     return show(done, out)
   }
   const done = await server.secrets.forget(config, task.forget)
-  if (done.forgotten === 0) throw new CommandFailed(`Nothing is sealed with encryption key ${task.forget}.`)
+  if (done.forgotten === 0) throw new CommandFailed(`no stored value uses encryption key ${task.forget}`)
   out.line(`${counted(done.forgotten)} deleted.`)
   return show(done, out)
 }
 
-/** 1 when something cannot be read, or an older key is still needed by values that did not open. */
+/** Prints the report. Returns exit code 1 when a key is missing. */
 function show(report: SecretsReport, out: Out): ExitCode {
   out.data(report)
-  if (report.keys.length === 0) out.line('There is no encryption key yet; the first start makes one.')
+  if (report.keys.length === 0) out.line('No encryption key yet; the first start generates one.')
   for (const key of report.keys) out.line(key.key_id, '  ', stateOf(key), dim(detailOf(key)))
   return report.keys.some(({ state }) => state === 'missing') ? exitCodes.failed : exitCodes.ok
 }
@@ -36,13 +39,13 @@ function show(report: SecretsReport, out: Out): ExitCode {
 function stateOf({ state, rows }: KeyReport) {
   switch (state) {
     case 'seals':
-      return plain('seals what is stored now')
+      return plain('encrypts new values')
     case 'opens':
       return rows > 0
-        ? { text: 'opens older values: still needed', tone: 'warning' as const }
-        : { text: 'opens nothing that is stored: may be removed', tone: 'good' as const }
+        ? { text: 'decrypts older values; still needed', tone: 'warning' as const }
+        : { text: 'no stored value uses this key; it can be removed', tone: 'good' as const }
     case 'missing':
-      return { text: 'is missing: give it again, or forget what it sealed', tone: 'bad' as const }
+      return { text: 'missing; configure it again, or delete its values with "secrets forget"', tone: 'bad' as const }
   }
 }
 

@@ -8,11 +8,11 @@ import type { World } from './world.ts'
 interface ServeArguments extends ServerInputs {
   readonly stop: AbortSignal
   readonly onHangUp: World['onHangUp']
-  /** A person reads the log. */
+  /** True: the log goes to a terminal. */
   readonly isLogRead: boolean
 }
 
-/** `serve`: runs the service until it is told to stop. */
+/** `serve`: runs the service until `stop` aborts. */
 export async function serve(
   server: LocalService,
   { env, overrides, stop, onHangUp, isLogRead }: ServeArguments,
@@ -27,10 +27,10 @@ export async function serve(
   for (const line of bannerLines(running, config)) out.line(...line)
   await aborted(AbortSignal.any([stop, running.lost]))
   if (!running.lost.aborted)
-    out.note('Stopping: requests finish, sessions are handed over (Ctrl-C again quits at once).')
-  // Whoever presses Ctrl-C waits for it; SIGTERM comes from a supervisor with a load balancer in front.
+    out.note('Stopping: finishing requests and handing sessions over (press Ctrl-C again to quit immediately).')
+  // After Ctrl-C a person waits, so stop without delay; SIGTERM comes from a supervisor, often behind a load balancer.
   await running.stop({ serveOnMs: stop.reason === 'SIGTERM' ? config.drainDelayMs : 0 })
-  if (running.lost.aborted) throw new CommandFailed(`The service cannot go on: ${running.lost.reason.message}`)
+  if (running.lost.aborted) throw new CommandFailed(`service cannot continue: ${running.lost.reason.message}`)
   return exitCodes.ok
 }
 

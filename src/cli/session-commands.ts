@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import type { SessionStatus } from '../contract/sessions.ts'
-import { mostDimensions, usageDimensions } from '../contract/usage.ts'
+import { maxDimensions, usageDimensions } from '../contract/usage.ts'
 import { exportAgent, importAgent } from './agent-files.ts'
 import { listAgents } from './agents.ts'
 import { nameAndValue, someText, wholeNumber } from './parse.ts'
@@ -24,19 +24,19 @@ const sessionId = () => new Argument('<id>', 'id of the session').argParser(some
 
 /** Adds `sessions`, `agents` and `usage`. */
 export function addSessionCommands(program: Command, registry: Registry): void {
-  const sessions = program.command('sessions').description('sessions of the service')
+  const sessions = program.command('sessions').description('list, follow and control sessions')
   addSessionList(sessions, registry)
   addTail(sessions, registry)
   addSend(sessions, registry)
   withExamples(sessions.command('stop'), ['switchyard sessions stop ses_0199'])
-    .description('stop the running prompt; those that wait go on')
+    .description('stop the running prompt; queued prompts continue')
     .addArgument(sessionId())
     .action(registry.doing(({ client, out }, _, [id = '']) => stopSession(client, { sessionId: id }, out)))
   withExamples(sessions.command('compact'), ['switchyard sessions compact ses_0199'])
-    .description('replace what was said so far by a summary; it waits in line as a prompt does')
+    .description('queue the compaction of the conversation into a summary')
     .addArgument(sessionId())
     .action(registry.doing(({ client, out }, _, [id = '']) => compactSession(client, { sessionId: id }, out)))
-  const agents = program.command('agents').description('agents of the service')
+  const agents = program.command('agents').description('list, export and import agents')
   listOptions(agents.command('ls'))
     .description('list agents, newest first')
     .action(
@@ -51,15 +51,15 @@ export function addSessionCommands(program: Command, registry: Registry): void {
 
 const listOptions = (command: Command): Command =>
   command
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
-    .option('--cursor <text>', 'go on where a page before has ended')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'cursor of the next page')
 
 function addSessionList(sessions: Command, { world, doing }: Registry): void {
   const list = listOptions(sessions.command('ls'))
     .description('list sessions, newest first')
-    .addOption(new Option('--status <status>', 'only those').choices(statuses))
-    .option('--query <text>', 'only those with this in their title, or with this id', someText)
-    .option('--metadata <name=value>', 'only those with this in their metadata; may be repeated', nameAndValue)
+    .addOption(new Option('--status <status>', 'only sessions with this status').choices(statuses))
+    .option('--query <text>', 'only sessions whose title contains this, or with this id', someText)
+    .option('--metadata <name=value>', 'only sessions with this metadata; repeatable', nameAndValue)
     .action(
       doing<ListOptions & Filter>(({ client, out }, { limit, cursor, status, query, metadata }) =>
         listSessions(client, { limit, cursor, status, text: query, metadata, nowMs: world.nowMs() }, out),
@@ -71,10 +71,14 @@ function addSessionList(sessions: Command, { world, doing }: Registry): void {
 function addTail(sessions: Command, { world, doing }: Registry): void {
   const tail = sessions
     .command('tail')
-    .description('show the last events of a session and follow it, over lost connections too; Ctrl-C ends it')
+    .description('print the last events of a session and follow it until Ctrl-C; reconnects automatically')
     .addArgument(sessionId())
-    .addOption(new Option('--from-start', 'show all events').conflicts('after'))
-    .option('--after <n>', 'show the events after this number', wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }))
+    .addOption(new Option('--from-start', 'print all events').conflicts('after'))
+    .option(
+      '--after <n>',
+      'print the events after this sequence number',
+      wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    )
     .action(
       doing<{ fromStart?: boolean; after?: number }>(({ client, out }, { fromStart, after }, [id = '']) =>
         tailSession(client, { sessionId: id, from: fromStart ? 'start' : after, stop: world.stop }, out),
@@ -89,8 +93,8 @@ function addSend(sessions: Command, { world, doing }: Registry): void {
     .description('queue a prompt in a session')
     .addArgument(sessionId())
     .addArgument(new Argument('<text>', 'the prompt').argParser(someText))
-    .option('--follow', 'show the run until it ends; Ctrl-C stops it')
-    .option('--model <name>', "the model; that of the session's agent by default")
+    .option('--follow', 'print the run until it ends; Ctrl-C stops it')
+    .option('--model <name>', "model to use; default: the model of the session's agent")
     .action(
       doing<{ follow?: boolean; model?: string }>(({ client, out }, { follow = false, model }, [id = '', text = '']) =>
         sendPrompt(client, { sessionId: id, text, model, follow, stop: world.stop }, out),
@@ -103,15 +107,15 @@ function addAgentFiles(agents: Command, { world, doing }: Registry): void {
   const agentId = new Argument('<id>', 'id of the agent').argParser(someText)
   const exported = agents
     .command('export')
-    .description('print an agent as one file, without secrets')
+    .description('print an agent as a JSON file without secrets')
     .addArgument(agentId)
     .action(doing(({ client, out }, _, [id = '']) => exportAgent(client, { agentId: id }, out)))
   const imported = agents
     .command('import')
-    .description('make a new agent of such a file and print its id')
-    .addArgument(new Argument('<file>', 'its path; - is standard input').argParser(someText))
-    .option('--name <text>', 'instead of the name in the file')
-    .option('--owner <name>', 'instead of the owner in the file')
+    .description('create an agent from an exported file and print its id')
+    .addArgument(new Argument('<file>', 'path of the file; - for standard input').argParser(someText))
+    .option('--name <text>', 'name of the new agent; default: the name in the file')
+    .option('--owner <name>', 'owner of the new agent; default: the owner in the file')
     .action(
       doing<{ name?: string; owner?: string }>(({ client, out }, { name, owner }, [path = '']) =>
         importAgent(client, { path, name, owner, readStdin: () => world.stdin.read() }, out),
@@ -132,11 +136,11 @@ interface UsageOptions {
 function addUsage(program: Command, { doing }: Registry): void {
   const usage = program
     .command('usage')
-    .description('what model calls have used and cost; the last 30 days by default')
-    .option('--group-by <names>', `up to ${mostDimensions} of ${usageDimensions.join(', ')}, with commas`, 'model')
-    .option('--from <time>', 'from this time on: 2026-01-31, or 2026-01-31T12:00:00Z')
-    .option('--to <time>', 'before this time')
-    .option('--timezone <name>', 'where days begin at midnight, such as Europe/Berlin; UTC by default')
+    .description('usage and cost of model calls; default: the last 30 days')
+    .option('--group-by <names>', `up to ${maxDimensions} of ${usageDimensions.join(', ')}; comma-separated`, 'model')
+    .option('--from <time>', 'start time, such as 2026-01-31 or 2026-01-31T12:00:00Z')
+    .option('--to <time>', 'end time, exclusive')
+    .option('--timezone <name>', 'time zone of days, such as Europe/Berlin; default: UTC')
     .option('--csv', 'print comma-separated values')
     .action(
       doing<UsageOptions>(({ client, out }, { groupBy, from, to, timezone, csv = false }) =>

@@ -21,7 +21,7 @@ const jsonLines = (text: string) =>
     .split('\n')
     .map(line => JSON.parse(line))
 
-test('sessions ls shows one session a line, whatever stands in its title, and where to go on', async () => {
+test('sessions ls prints one session per line for any title, and the cursor', async () => {
   const sessions = [session('ses_1', 'Fix\u001b]0;x\u0007 the\nbug'), session('ses_22', 'Other')]
   const { fetch, seen } = scriptedService({
     'GET /session': () => Response.json(sessions, { headers: { 'x-next-cursor': 'c2' } }),
@@ -41,35 +41,35 @@ test('sessions ls shows one session a line, whatever stands in its title, and wh
   assert.equal(seen[0]?.call, 'GET /session?limit=2&status=idle')
 })
 
-test('sessions ls --json is one object with the rows and the cursor', async () => {
+test('sessions ls --json prints one object with rows and cursor', async () => {
   const { fetch } = scriptedService({ 'GET /session': () => Response.json([session('ses_1', 'A')]) })
   const { stdout, stderr } = await runLine(['sessions', 'ls', '--json'], { fetch })
   assert.deepEqual(JSON.parse(stdout), { data: [session('ses_1', 'A')], next_cursor: null })
   assert.equal(stderr, '')
 })
 
-test('agents ls shows one agent a line', async () => {
+test('agents ls prints one agent per line', async () => {
   const agents = [{ id: 'agent_1', status: 'active', model: 'demo', name: 'A\nB' }]
   const { fetch } = scriptedService({ 'GET /api/agents': () => Response.json({ agents, next_cursor: null }) })
   const { stdout } = await runLine(['agents', 'ls'], { fetch })
   assert.equal(stdout, 'ID       STATUS  MODEL  NAME\nagent_1  active  demo   A B\n')
 })
 
-/** A session with 15 messages that was deleted then. */
+/** A deleted session with 15 messages. */
 const log = logOf([...Array.from({ length: 15 }, (_, at) => say(`line ${at + 1}`)), { type: 'session.deleted' }])
 const tailAnswers: Answers = {
   'GET /v1/sessions/s/events': () => Response.json({ data: log.slice(-1), next_page: null }),
   'GET /v1/sessions/s/events/stream': streamOf(log),
 }
 
-test('sessions tail shows the last ten events and ends with the session', async () => {
+test('sessions tail prints the last ten events and ends when the session is deleted', async () => {
   const { code, stdout } = await runLine(['sessions', 'tail', 's'], { fetch: scriptedService(tailAnswers).fetch })
   assert.equal(code, 0)
   const expected = log.slice(6, 15).map((_, at) => `line ${at + 7}`)
-  assert.deepEqual(stdout.split('\n'), [...expected, '■ the session was deleted', ''])
+  assert.deepEqual(stdout.split('\n'), [...expected, '■ session was deleted', ''])
 })
 
-test('sessions tail --json is the stored events, one a line, from where it is asked', async () => {
+test('sessions tail --json prints the stored events after --after, one per line', async () => {
   const { fetch } = scriptedService(tailAnswers)
   assert.deepEqual(
     jsonLines((await runLine(['sessions', 'tail', 's', '--from-start', '--json'], { fetch })).stdout),
@@ -91,10 +91,10 @@ test('Ctrl-C ends sessions tail without an error', async () => {
   assert.equal(code, 0)
 })
 
-/** Another prompt runs before ours; its end is not ours. */
+/** The log of another prompt that runs before ours. */
 const queue = logOf([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), idle('p1'), say('for us'), idle('p2')])
 
-test('sessions send --follow waits for the end of its own prompt, behind those that were there before', async () => {
+test('sessions send --follow waits for the end of its own prompt, after earlier prompts', async () => {
   const { fetch, seen } = scriptedService({
     'POST /v1/sessions/s/events': () => Response.json({ data: queue.slice(1, 2) }),
     'GET /v1/sessions/s/events': () => Response.json({ data: [], next_page: null }),
@@ -125,7 +125,7 @@ const outOfMoney = {
   prompt_id: 'p1',
 }
 
-test('sessions send --follow does not wait behind a prompt that a budget has stopped, before or meanwhile', async () => {
+test('sessions send --follow does not wait when a budget pauses an earlier prompt', async () => {
   const paused = logOf([ask('theirs', 'p1'), outOfMoney, ask('ours', 'p2')])
   const before = {
     'POST /v1/sessions/s/events': () => Response.json({ data: paused.slice(2) }),
@@ -141,11 +141,14 @@ test('sessions send --follow does not wait behind a prompt that a budget has sto
     const { fetch } = scriptedService(answers)
     const { code, stdout } = await runLine(['sessions', 'send', 's', 'ours', '--follow'], { fetch })
     assert.equal(code, 7)
-    assert.match(stdout, /‖ .*budget reached: key k may spend \$1 \(it goes on by itself once there is room\)\n$/)
+    assert.match(
+      stdout,
+      /‖ .*budget reached: key k may spend \$1 \(continues automatically when the budget has room\)\n$/,
+    )
   }
 })
 
-test('sessions send returns at once, and says how to follow', async () => {
+test('sessions send returns immediately and prints how to follow', async () => {
   const { fetch, seen } = scriptedService({ 'POST /v1/sessions/s/events': () => Response.json({ data: [queue[1]] }) })
   const { code, stdout } = await runLine(['sessions', 'send', 's', 'ours'], { fetch })
   assert.equal(code, 0)
@@ -153,7 +156,7 @@ test('sessions send returns at once, and says how to follow', async () => {
   assert.equal(seen.length, 1)
 })
 
-test('sessions stop asks the service to stop the running prompt', async () => {
+test('sessions stop requests the interrupt of the running prompt', async () => {
   const { fetch, seen } = scriptedService({ 'POST /session/s/interrupt': () => new Response(null, { status: 204 }) })
   const { code } = await runLine(['sessions', 'stop', 's'], { fetch })
   assert.equal(code, 0)

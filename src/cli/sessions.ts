@@ -12,13 +12,13 @@ import { createTranscript } from './transcript.ts'
 
 interface ListSessionsArguments extends ListArguments {
   readonly status?: SessionStatus | undefined
-  /** A part of the title, or the id. */
+  /** Substring of the title, or the id. */
   readonly text?: string | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly nowMs: number
 }
 
-/** `sessions ls`: the sessions, newest first. */
+/** `sessions ls`: lists sessions, newest first. */
 export async function listSessions(client: Client, args: ListSessionsArguments, out: Out): Promise<ExitCode> {
   const { limit, status, cursor, text: q, metadata, nowMs } = args
   const isFiltered = q !== undefined || metadata !== undefined
@@ -32,9 +32,8 @@ export async function listSessions(client: Client, args: ListSessionsArguments, 
   const { data, nextCursor } = await client.page(sessionRoutes.list, { query })
   out.data({ data, next_cursor: nextCursor ?? null })
   if (data.length === 0) {
-    if (isFiltered) out.line('No session is like that.')
-    else
-      out.line(status ? `No session is ${status}.` : 'There are no sessions yet. Start one: switchyard run "<prompt>"')
+    if (isFiltered) out.line('No session matches.')
+    else out.line(status ? `No session has status ${status}.` : 'No sessions yet. Start one: switchyard run "<prompt>"')
     return exitCodes.ok
   }
   const rows = data.map(session => [
@@ -59,7 +58,7 @@ interface TailArguments {
 
 const lastEvents = 10
 
-/** `sessions tail`: prints the events of a session and follows it, until it is deleted or the user has seen enough. */
+/** `sessions tail`: prints the events of a session and follows it until it is deleted or `stop` aborts. */
 export async function tailSession(
   client: Client,
   { sessionId, from, stop }: TailArguments,
@@ -83,7 +82,7 @@ export async function tailSession(
 interface SendArguments {
   readonly sessionId: string
   readonly text: string
-  /** That of the session's agent when absent. */
+  /** Absent: the model of the session's agent. */
   readonly model?: string | undefined
   readonly follow: boolean
   readonly stop: AbortSignal
@@ -105,15 +104,15 @@ export async function sendPrompt(client: Client, args: SendArguments, out: Out):
   return exitCodeOfRun(end)
 }
 
-/** The end of the session's last run, when that was stopped by a budget: a prompt behind it waits as well. */
+/** Returns the end of the session's last run if a budget paused it: then prompts after it wait as well. */
 async function pauseOf(client: Client, sessionId: string): Promise<RunEnd | undefined> {
   const query = { order: 'desc', limit: 1, types: 'session.status_idle,session.status_running' } as const
   const { data } = await client.events.list({ params: { session_id: sessionId }, query })
   const end = data[0]?.type === 'session.status_idle' ? runEndOf(data[0]) : undefined
-  return end?.outcome === 'budget' ? { ...end, text: `queued behind a prompt that waits; ${end.text}` } : undefined
+  return end?.outcome === 'budget' ? { ...end, text: `queued after a paused prompt; ${end.text}` } : undefined
 }
 
-/** Without a model the service chooses, and names the prompt in its answer. */
+/** Without a model the service chooses one, and returns the id of the prompt. */
 async function sendMessage(client: Client, { sessionId, text }: SendArguments) {
   const content = [{ type: 'text' as const, text }]
   const body = { events: [{ type: 'user.message' as const, content }] }
@@ -130,7 +129,7 @@ async function sendWithModel(client: Client, { sessionId, text, model = '' }: Se
   return { after, prompt: { text } }
 }
 
-/** `sessions stop`: stops the running prompt; those that wait go on. */
+/** `sessions stop`: stops the running prompt; queued prompts continue. */
 export async function stopSession(
   client: Client,
   { sessionId }: { readonly sessionId: string },
@@ -138,7 +137,7 @@ export async function stopSession(
 ): Promise<ExitCode> {
   await client.sessions.interrupt({ params: { session_id: sessionId } })
   out.data({ session_id: sessionId, stop_requested: true })
-  out.line({ text: '■ ', tone: 'warning' }, plain('the running prompt was asked to stop; prompts that wait go on'))
+  out.line({ text: '■ ', tone: 'warning' }, plain('requested the interrupt; queued prompts continue'))
   return exitCodes.ok
 }
 
@@ -150,11 +149,11 @@ export async function compactSession(
 ): Promise<ExitCode> {
   const { prompt_id } = await client.sessions.compact({ params: { session_id: sessionId } })
   out.data({ session_id: sessionId, prompt_id })
-  out.line({ text: '✓ ', tone: 'good' }, plain('queued: the model summarizes the conversation, and goes on from there'))
+  out.line({ text: '✓ ', tone: 'good' }, plain('queued; later prompts continue from the summary'))
   return exitCodes.ok
 }
 
-/** Sequence number of the last event; 0 for a log without one. */
+/** Returns the sequence number of the last event; 0 for an empty log. */
 async function lastSeq(client: Client, sessionId: string): Promise<number> {
   const query = { order: 'desc', limit: 1 } as const
   const { data } = await client.events.list({ params: { session_id: sessionId }, query })

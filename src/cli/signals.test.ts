@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createStopSignals } from './signals.ts'
 
-test('one Ctrl-C that arrives several times asks once; a later one quits', () => {
+test('one Ctrl-C that arrives several times counts once, and a later one quits', () => {
   let nowMs = 10_000
   let quits = 0
   const signals = createStopSignals({ quit: () => quits++, nowMs: () => nowMs })
@@ -18,7 +18,7 @@ test('one Ctrl-C that arrives several times asks once; a later one quits', () =>
   assert.equal(quits, 1)
 })
 
-test('F3: a second SIGTERM within 500 ms quits; the copy of a launcher, which comes at once, does not', () => {
+test('F3: a second SIGTERM within 500 ms quits, and the immediate copy of a launcher does not', () => {
   let nowMs = 10_000
   let quits = 0
   const signals = createStopSignals({ quit: () => quits++, nowMs: () => nowMs })

@@ -12,18 +12,18 @@ const argument = (name: string, description: string) => new Argument(name, descr
 
 /** Adds `skills`. */
 export function addSkillCommands(program: Command, { doing }: Registry): void {
-  const skills = program.command('skills').description('instructions that agents share')
+  const skills = program.command('skills').description('instructions shared by agents')
   const list = skills
     .command('ls')
     .alias('list')
     .description('list the skills of the library, newest first')
-    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 200 }), 50)
-    .option('--cursor <text>', 'go on where a page before has ended')
+    .option('--limit <n>', 'maximum number of results', wholeNumber({ min: 1, max: 200 }), 50)
+    .option('--cursor <text>', 'cursor of the next page')
     .action(doing<ListOptions>(({ client, out }, { limit, cursor }) => listSkills(client, { limit, cursor }, out)))
   const imported = skills
     .command('import')
-    .description('make skills of a folder with a SKILL.md, or of the folders in it')
-    .addArgument(argument('<folder>', 'where they are'))
+    .description('create skills from a folder with a SKILL.md, or from its subfolders')
+    .addArgument(argument('<folder>', 'path of the folder'))
     .action(doing(({ client, out }, _, [folder = '']) => importSkills(client, { folder }, out)))
   const attach = skills
     .command('attach')
@@ -33,16 +33,16 @@ export function addSkillCommands(program: Command, { doing }: Registry): void {
     .action(doing(({ client, out }, _, [agentId = '', skillId = '']) => attachSkill(client, { agentId, skillId }, out)))
   const detach = skills
     .command('detach')
-    .description('take a skill, or all, out of the system prompt of an agent')
+    .description('remove one skill, or all, from the system prompt of an agent')
     .addArgument(argument('<agent>', 'id of the agent'))
-    .addArgument(argument('[skill]', 'id of the skill; all unless given'))
+    .addArgument(argument('[skill]', 'id of the skill; default: all'))
     .action(doing(({ client, out }, _, [agentId = '', skillId]) => detachSkill(client, { agentId, skillId }, out)))
   const upgrade = skills
     .command('upgrade')
-    .description('bring the copies that agents carry to what the library has')
+    .description('update the copies of a skill in agents to the version of the library')
     .addArgument(argument('<skill>', 'id of the skill'))
-    .option('--dry-run', 'only say what would be done')
-    .option('--include-edited', 'replace copies that were edited, too')
+    .option('--dry-run', 'only print the changes')
+    .option('--include-edited', 'also replace edited copies')
     .action(
       doing<{ dryRun?: boolean; includeEdited?: boolean }>(
         ({ client, out }, { dryRun = false, includeEdited = false }, [skillId = '']) =>

@@ -23,7 +23,7 @@ async function folderOf(t: TestContext, files: Readonly<Record<string, string>>)
   return folder
 }
 
-test('skills ls shows one skill a line', async () => {
+test('skills ls prints one skill per line', async () => {
   const data = [record('skill_1', 'Te\u001b[2Jrse'), { ...record('skill_2', 'Long'), description: 'a\nb' }]
   const { fetch, seen } = scriptedService({ 'GET /api/v1/skills': () => Response.json({ data, next_cursor: 'c' }) })
   const { code, stdout, stderr } = await runLine(['skills', 'ls', '--limit', '2'], { fetch })
@@ -33,19 +33,19 @@ test('skills ls shows one skill a line', async () => {
   assert.equal(seen[0]?.call, 'GET /api/v1/skills?limit=2')
 })
 
-test('skills import sends the SKILL.md of a folder as it is, and says what else was there', async t => {
+test('skills import sends the SKILL.md of a folder unchanged and reports other files', async t => {
   const folder = await folderOf(t, { 'SKILL.md': '---\nname: a\n---\nB\n', 'scripts/run.sh': 'x' })
   const { fetch, seen } = scriptedService({ 'POST /api/v1/skills/import': () => Response.json(record('skill_1', 'a')) })
   const { code, stdout, stderr } = await runLine(['skills', 'import', folder], { fetch })
   assert.deepEqual([code, stdout], [0, 'skill_1  a\n'])
-  assert.match(stderr, /only SKILL\.md was imported.* 1 other/)
+  assert.match(stderr, /imported only SKILL\.md.* 1 other/)
   assert.deepEqual(
     seen.map(({ body }) => body),
     [{ text: '---\nname: a\n---\nB\n' }],
   )
 })
 
-test('skills import takes every skill of a folder of skills, in the order of their names', async t => {
+test('skills import imports every skill of a folder of skills, ordered by name', async t => {
   const folder = await folderOf(t, {
     'b/SKILL.md': 'B',
     'a/SKILL.md': 'A',
@@ -61,12 +61,12 @@ test('skills import takes every skill of a folder of skills, in the order of the
   assert.equal(JSON.parse(stdout).data.length, 2)
 })
 
-test('skills import of what holds no skill says so and asks nothing', async t => {
+test('skills import of a folder without skills fails and sends no request', async t => {
   const folder = await folderOf(t, { 'README.md': 'x' })
   for (const [path, message] of [
     [folder, /no SKILL\.md/],
-    [join(folder, 'nothing'), /cannot be read: ENOENT/],
-    [join(folder, 'README.md'), /cannot be read: ENOTDIR/],
+    [join(folder, 'nothing'), /cannot read folder .*: ENOENT/],
+    [join(folder, 'README.md'), /cannot read folder .*: ENOTDIR/],
   ] as const) {
     const { code, stderr } = await runLine(['skills', 'import', path])
     assert.equal(code, 2)
@@ -74,7 +74,7 @@ test('skills import of what holds no skill says so and asks nothing', async t =>
   }
 })
 
-test('skills attach, detach and upgrade ask for what they say', async () => {
+test('skills attach, detach and upgrade send their arguments', async () => {
   const path = '/api/v1/managed_agents/agents/agent_1/skill'
   const agent = { version: 2 }
   const state = { agent_id: 'agent_1', name: 'Ada', version: 3, state: 'upgraded' }
@@ -83,7 +83,10 @@ test('skills attach, detach and upgrade ask for what they say', async () => {
     [`DELETE ${path}`]: () => Response.json({ agent }),
     'POST /api/v1/skills/skill_1/upgrade': () => Response.json({ data: [state] }),
   })
-  assert.match((await runLine(['skills', 'attach', 'agent_1', 'skill_1'], { fetch })).stdout, /carries skill_1/)
+  assert.match(
+    (await runLine(['skills', 'attach', 'agent_1', 'skill_1'], { fetch })).stdout,
+    /skill_1 is attached to agent_1/,
+  )
   await runLine(['skills', 'detach', 'agent_1', 'skill_1'], { fetch })
   await runLine(['skills', 'detach', 'agent_1'], { fetch })
   const { stdout } = await runLine(['skills', 'upgrade', 'skill_1', '--dry-run'], { fetch })
@@ -99,7 +102,7 @@ test('skills attach, detach and upgrade ask for what they say', async () => {
   )
 })
 
-test('agents export prints the file and nothing else, which agents import reads again byte for byte', async t => {
+test('agents export prints only the file, and agents import sends it unchanged', async t => {
   const file = {
     format: 'switchyard.agent',
     agent: { system: 'tab\t, \u009b, \u202e and\r\nlines' },
@@ -110,7 +113,7 @@ test('agents export prints the file and nothing else, which agents import reads 
     'POST /api/agents/import': () => Response.json({ id: 'agent_2' }),
   })
   const { stdout, stderr } = await runLine(['agents', 'export', 'agent_1'], { fetch })
-  assert.match(stderr, /Left out.*tools\[0\]\.token/)
+  assert.match(stderr, /Omitted.*tools\[0\]\.token/)
   const folder = await folderOf(t, { 'ada.json': stdout })
   const imported = await runLine(['agents', 'import', join(folder, 'ada.json'), '--name', 'A', '--owner', 'o'], {
     fetch,

@@ -9,12 +9,12 @@ import { tableLines } from './format.ts'
 import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 
-/** `skills ls`: the skills of the caller, newest first. */
+/** `skills ls`: lists the skills of the caller, newest first. */
 export async function listSkills(client: Client, { limit, cursor }: ListArguments, out: Out): Promise<ExitCode> {
   const page = await client.skills.list({ query: { limit, ...(cursor !== undefined && { cursor }) } })
   out.data(page)
   if (page.data.length === 0) {
-    out.line('There are no skills yet. Import one: switchyard skills import <folder with a SKILL.md>')
+    out.line('No skills yet. Import one: switchyard skills import <folder with a SKILL.md>')
     return exitCodes.ok
   }
   const rows = page.data.map(({ id, name, description }) => [
@@ -29,22 +29,21 @@ export async function listSkills(client: Client, { limit, cursor }: ListArgument
   return exitCodes.ok
 }
 
-/** `skills import`: a folder with a SKILL.md, or one whose folders have one. The ids of what was made. */
+/** `skills import`: imports the SKILL.md of a folder, or of its subfolders; prints the new ids. */
 export async function importSkills(
   client: Client,
   { folder }: { readonly folder: string },
   out: Out,
 ): Promise<ExitCode> {
   const found = await skillFolders(folder)
-  if (found.length === 0)
-    throw new CommandFailed(`There is no SKILL.md in ${folder}, nor in a folder of it.`, exitCodes.usage)
+  if (found.length === 0) throw new CommandFailed(`no SKILL.md in ${folder} or its subfolders`, exitCodes.usage)
   const made: Skill[] = []
   for (const { path, others } of found) {
     const skill = await client.skills.import({ body: { text: await readFile(join(path, 'SKILL.md'), 'utf8') } })
     made.push(skill)
     out.line(skill.id, '  ', plainLine(skill.name, 60))
     if (others > 0)
-      out.note(dim(`${path}: only SKILL.md was imported; what it says of its ${others} other files will not work`))
+      out.note(dim(`${path}: imported only SKILL.md; references to the ${others} other files will not work`))
   }
   out.data({ data: made })
   return exitCodes.ok
@@ -52,13 +51,13 @@ export async function importSkills(
 
 interface SkillFolder {
   readonly path: string
-  /** How much there is beside SKILL.md. */
+  /** Number of other entries in the folder. */
   readonly others: number
 }
 
 async function skillFolders(folder: string): Promise<SkillFolder[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`The folder ${folder} cannot be read: ${error.code ?? error.message}.`, exitCodes.usage)
+    throw new CommandFailed(`cannot read folder ${folder}: ${error.code ?? error.message}`, exitCodes.usage)
   })
   const here = skillIn(folder, entries)
   if (here.length > 0) return here
@@ -77,27 +76,27 @@ interface AttachArguments {
   readonly skillId: string
 }
 
-/** `skills attach`: once is enough. */
+/** `skills attach`: attaches a skill; repeating it changes nothing. */
 export async function attachSkill(client: Client, { agentId, skillId }: AttachArguments, out: Out): Promise<ExitCode> {
   const answer = await client.skills.attach({ params: { agent_id: agentId }, body: { skill_id: skillId } })
   out.data(answer)
-  out.line({ text: '✓ ', tone: 'good' }, `${agentId} carries ${skillId}; it is at version ${answer.agent.version}`)
+  out.line({ text: '✓ ', tone: 'good' }, `${skillId} is attached to ${agentId} (version ${answer.agent.version})`)
   return exitCodes.ok
 }
 
 interface DetachArguments {
   readonly agentId: string
-  /** All skills unless given. */
+  /** Absent: all skills. */
   readonly skillId?: string | undefined
 }
 
-/** `skills detach`: of one skill, or of all. */
+/** `skills detach`: detaches one skill, or all. */
 export async function detachSkill(client: Client, { agentId, skillId }: DetachArguments, out: Out): Promise<ExitCode> {
   const query = skillId === undefined ? {} : { skill_id: skillId }
   const answer = await client.skills.detach({ params: { agent_id: agentId }, query })
   out.data(answer)
-  const what = skillId ?? 'any skill'
-  out.line({ text: '✓ ', tone: 'good' }, `${agentId} does not carry ${what}; it is at version ${answer.agent.version}`)
+  const what = skillId ?? 'all skills'
+  out.line({ text: '✓ ', tone: 'good' }, `detached ${what} from ${agentId} (version ${answer.agent.version})`)
   return exitCodes.ok
 }
 
@@ -107,12 +106,12 @@ interface UpgradeArguments {
   readonly withEdited: boolean
 }
 
-/** `skills upgrade`: one line an agent that carries the skill. */
+/** `skills upgrade`: prints one line per agent that has the skill. */
 export async function upgradeSkill(client: Client, args: UpgradeArguments, out: Out): Promise<ExitCode> {
   const body = { dry_run: args.isDryRun, include_edited: args.withEdited }
   const answer = await client.skills.upgrade({ params: { skill_id: args.skillId }, body })
   out.data(answer)
-  if (answer.data.length === 0) out.line('No agent carries this skill.')
+  if (answer.data.length === 0) out.line('No agent has this skill.')
   const rows = answer.data.map(({ agent_id, state, version, name }) => [
     agent_id,
     state,

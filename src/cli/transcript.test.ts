@@ -18,7 +18,7 @@ const stopRequest: ReadEvent[] = logOf([{ id: 'evt_9', type: 'user.interrupt' }]
   event,
 }))
 
-/** What a terminal shows after `reads`. */
+/** Returns the text of a terminal after `reads`. */
 function shown(reads: readonly ReadEvent[], { isTerminal = true } = {}): string {
   let written = ''
   const sink = {
@@ -51,6 +51,6 @@ for (const [guarantee, reads, expected] of table) {
   test(guarantee, () => assert.equal(shown(reads), expected))
 }
 
-test('a log file gets whole messages only', () => {
+test('a log file gets only complete messages', () => {
   assert.equal(shown([delta('Hel'), ...message('Hello')], { isTerminal: false }), 'Hello\n')
 })

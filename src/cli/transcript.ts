@@ -3,7 +3,7 @@ import type { SessionEvent } from '../contract/events.ts'
 import { eventLines, textOf } from './event-lines.ts'
 import type { Out } from './out.ts'
 
-/** Prints the events of a session as they come; text that is still being written appears at once on a terminal. */
+/** Prints the events of a session as they arrive; on a terminal, partial text appears immediately. */
 export interface Transcript {
   show(read: ReadEvent): void
   /** Ends a line that is still open. */
@@ -11,11 +11,11 @@ export interface Transcript {
 }
 
 interface TranscriptOptions {
-  /** True for events that are left out of the text for people; none when absent. */
+  /** True for events to omit from the text for people; absent: none. */
   readonly isHidden?: (event: SessionEvent) => boolean
 }
 
-/** A message whose text is being shown before its event is stored. */
+/** A message whose text is printed before its event is stored. */
 interface Preview {
   readonly eventId: string
   text: string
@@ -23,7 +23,7 @@ interface Preview {
 
 export function createTranscript(out: Out, { isHidden = () => false }: TranscriptOptions = {}): Transcript {
   let preview: Preview | undefined
-  /** The last one whose line was ended, by another event or by its own. */
+  /** The last preview whose line was ended by its own or another event. */
   let closed: Preview | undefined
 
   const close = () => {
@@ -42,7 +42,7 @@ export function createTranscript(out: Out, { isHidden = () => false }: Transcrip
     out.text(text)
   }
 
-  /** True when the stored text goes on where the preview stopped; after lost deltas the message is shown again. */
+  /** True when the stored text continues the preview; after lost deltas the whole message is printed again. */
   const completesPreview = (event: SessionEvent): boolean => {
     const shown = [preview, closed].find(candidate => candidate?.eventId === event.id)
     const text = textOf(event)

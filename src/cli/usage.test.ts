@@ -30,7 +30,7 @@ const report = {
   has_more: false,
 }
 
-test('usage shows the calls of the last 30 days by model, with the total, and says which prices are not known', async () => {
+test('usage shows the calls of the last 30 days by model, with the total, and states unknown prices', async () => {
   const { fetch, seen } = scriptedService({ 'GET /api/usage': () => Response.json(report) })
   const { code, stdout, stderr } = await runLine(['usage'], { fetch })
   assert.equal(code, 0)
@@ -46,7 +46,7 @@ test('usage shows the calls of the last 30 days by model, with the total, and sa
   ])
 })
 
-test('usage passes its options on, and --json is the report as it came', async () => {
+test('usage sends its options, and --json prints the report unchanged', async () => {
   const { fetch, seen } = scriptedService({ 'GET /api/usage': () => Response.json(report) })
   const options = ['--group-by', 'day,key', '--from', '2026-01-01', '--to', '2026-02-01', '--timezone', 'Europe/Berlin']
   const { stdout } = await runLine(['usage', ...options, '--json'], { fetch })
@@ -60,7 +60,7 @@ test('usage passes its options on, and --json is the report as it came', async (
   })
 })
 
-test('usage --csv prints the file of the service, and is not for --json', async () => {
+test('usage --csv prints the file of the service and cannot be combined with --json', async () => {
   const { fetch, seen } = scriptedService({
     'GET /api/usage': () => new Response('model,requests\r\nbig\u001b[2J,3\r\n'),
   })
@@ -73,7 +73,7 @@ test('usage --csv prints the file of the service, and is not for --json', async 
   assert.match(both.stderr, /--csv/)
 })
 
-test('usage says when there are more groups than were sent', async () => {
+test('usage reports that more groups exist', async () => {
   const { fetch } = scriptedService({ 'GET /api/usage': () => Response.json({ ...report, has_more: true }) })
   assert.match((await runLine(['usage'], { fetch })).stderr, /Only 2 groups/)
 })

@@ -7,7 +7,7 @@ import { dim, type Out } from './out.ts'
 import { plainLine } from './plain-text.ts'
 
 interface UsageArguments {
-  /** With commas. */
+  /** Comma-separated. */
   readonly groupBy: string
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -17,9 +17,9 @@ interface UsageArguments {
 
 const headings = ['REQUESTS', 'INPUT', 'CACHE READ', 'CACHE WRITE', 'OUTPUT', 'COST (USD)'] as const
 
-/** `usage`: what model calls have used and cost, in groups and in all. */
+/** `usage`: prints usage and cost of model calls, by group and in total. */
 export async function showUsage(client: Client, { isCsv, ...args }: UsageArguments, out: Out): Promise<ExitCode> {
-  if (isCsv && out.isJson) throw new CommandFailed('take one of --csv and --json', exitCodes.usage)
+  if (isCsv && out.isJson) throw new CommandFailed('--csv and --json cannot be used together', exitCodes.usage)
   const query = queryOf(args)
   if (isCsv) {
     const response = await client.open(usageRoutes.report, { query: { ...query, format: 'csv' } })
@@ -40,7 +40,7 @@ export async function showUsage(client: Client, { isCsv, ...args }: UsageArgumen
   )
   out.line(dim(first))
   for (const line of lines) out.line(line)
-  if (report.has_more) out.note(dim(`Only ${rows.length} groups are shown; the total covers all.`))
+  if (report.has_more) out.note(dim(`Only ${rows.length} groups are shown; the total covers all groups.`))
   return exitCodes.ok
 }
 
@@ -64,7 +64,7 @@ const cellsOf = (figures: UsageFigures): string[] => [
   costText(figures),
 ]
 
-/** A cost that is not known is said, never shown as nothing. */
+/** Formats a cost; an unknown cost is stated, never shown as zero. */
 function costText({ cost_usd, unpriced_requests }: UsageFigures): string {
   if (unpriced_requests === 0) return cost_usd ?? 'unknown'
   return `${cost_usd === null ? '' : `${cost_usd} + `}${unpriced_requests} without a known price`

@@ -4,16 +4,16 @@ import type { FromWorker, ToWorker } from '../server/workers/messages.ts'
 import { exitCodes } from './exit-codes.ts'
 import { startWorker, type WorkerStart } from './local-service.ts'
 
-// The program of one process of WORKERS. `serve` starts it and sends what it needs. It ends with `serve`: Node ends it at once when
-// its parent is gone.
+// Program of one WORKERS process. `serve` starts it and sends its settings. It ends with `serve`: Node exits the
+// process when its parent has exited.
 
-/** A supervisor may send SIGTERM to all processes. The parent, which knows how they all stop, has so long to say it first. */
-const parentFirstMs = 500
+/** A supervisor may send SIGTERM to all processes. The parent has this long to send its stop message first. */
+const parentGraceMs = 500
 
 const stopped = new AbortController()
 let running: Awaited<ReturnType<typeof startWorker>> | undefined
 
-/** The first request counts. */
+/** Stops once; later requests are ignored. */
 function end(options: StopOptions = {}): void {
   if (stopped.signal.aborted) return
   stopped.abort()
@@ -27,14 +27,14 @@ async function start(message: WorkerStart): Promise<void> {
     process.send?.({ type: 'listening', id, url, sandboxDriver, models } satisfies FromWorker)
   } catch (error) {
     const failed: FromWorker = { type: 'failed', message: error instanceof Error ? error.message : String(error) }
-    // Not before the message is written.
+    // Exit only after the message has been sent.
     process.send?.(failed, () => process.exit(exitCodes.failed))
   }
 }
 
-// A terminal sends Ctrl-C and its end to all processes: they are for the parent.
+// A terminal sends Ctrl-C and hang-up to all processes; the parent handles them.
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => {})
-process.on('SIGTERM', () => setTimeout(end, parentFirstMs))
+process.on('SIGTERM', () => setTimeout(end, parentGraceMs))
 
 process.on('message', (message: ToWorker) => {
   if (message.type === 'start') void start(message)

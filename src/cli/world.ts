@@ -6,16 +6,16 @@ import type { LocalService, ServerInputs } from './local-service.ts'
 import { createOut, type Out, type Sink } from './out.ts'
 import { serviceUrl } from './parse.ts'
 
-/** What a command may be given besides its arguments: secrets, which do not belong on a command line. */
+/** Standard input, for secrets, which must not be arguments. */
 interface Input {
   readonly isTerminal: boolean
-  /** All of it, to its end. */
+  /** Reads all of it. */
   read(): Promise<string>
-  /** One line that the terminal does not show; only where there is one. */
+  /** Reads one line without echo; only on a terminal. */
   readHidden?(): Promise<string>
 }
 
-/** All that the commands take from the process. */
+/** Everything that commands use of the process. */
 export interface World {
   readonly env: ServerInputs['env']
   readonly nodeVersion: string
@@ -26,35 +26,35 @@ export interface World {
   /** Standard error is a terminal. */
   readonly isErrorTerminal: boolean
   readonly hasColours: boolean
-  /** Aborts when the user or the system asks the command to end. */
+  /** Aborts when the user or the system requests a stop. */
   readonly stop: AbortSignal
-  /** Calls back for each SIGHUP; undefined where that means that the terminal is gone, and the program with it. */
+  /** Registers a listener for SIGHUP; undefined on a terminal, where SIGHUP ends the program. */
   readonly onHangUp: ((listener: () => void) => void) | undefined
   readonly server: LocalService
   readonly fetch: typeof fetch
   readonly nowMs: () => number
 }
 
-/** Options that every command takes. */
+/** Options of every command. */
 export interface GlobalOptions {
   readonly url?: string
   readonly key?: string
   readonly json?: boolean
-  /** Of the commands that may use the server of this package. */
+  /** Only of commands that may start a local server. */
   readonly dataDir?: string
 }
 
-/** What a command works with, made from its options. */
+/** Client and output of a command, created from its options. */
 export interface Tools {
   readonly client: Client
   readonly out: Out
-  /** The user named the service, by option or variable. */
+  /** True when the user has set the address by option or variable. */
   readonly isUrlGiven: boolean
 }
 
 export const defaultUrl = 'http://127.0.0.1:4000'
 
-/** The tools of one command line. */
+/** Returns the tools of one command line. */
 export async function toolsOf(world: World, { url, key, json = false, dataDir }: GlobalOptions): Promise<Tools> {
   const { env, fetch } = world
   const given = url ?? urlOfEnvironment(env)
@@ -68,16 +68,16 @@ export async function toolsOf(world: World, { url, key, json = false, dataDir }:
   }
 }
 
-/** Warns of fields that a request had and the service did not use. */
+/** Returns a function that warns of request fields that the service ignored. */
 export const warnOfIgnored = (out: Out) => (names: string) => out.warning(`the service ignored ${names}`)
 
-/** The service that runs on the data folder of this command line. */
+/** Returns the address of the service that runs on the data folder of this command line. */
 async function urlOfRunning({ server, env }: World, dataDir: string | undefined): Promise<string | undefined> {
   const [running] = await server.findRunning({ env, overrides: dataDir === undefined ? {} : { dataDir } })
   return running?.url
 }
 
-/** Where a service of this environment listens. */
+/** Returns the default address for this environment. */
 function urlOfPort({ PORT: port }: ServerInputs['env']): string {
   return port && /^\d{1,5}$/.test(port) && port !== '0' ? `http://127.0.0.1:${port}` : defaultUrl
 }
@@ -88,7 +88,7 @@ function urlOfEnvironment({ SWITCHYARD_URL: text }: ServerInputs['env']): string
     return serviceUrl(text)
   } catch {
     throw new CommandFailed(
-      `SWITCHYARD_URL is "${text}". It must be an address such as ${defaultUrl}.`,
+      `SWITCHYARD_URL "${text}" is not an address; set an address such as ${defaultUrl}`,
       exitCodes.usage,
     )
   }
@@ -97,20 +97,20 @@ function urlOfEnvironment({ SWITCHYARD_URL: text }: ServerInputs['env']): string
 export const outOf = ({ stdout, stderr, isTerminal, hasColours }: World, isJson: boolean): Out =>
   createOut({ stdout, stderr, isJson, isTerminal, hasColours })
 
-/** A command's work with its tools, the options of its command line, and its arguments in order. */
+/** Implementation of a command: gets tools, options and arguments; returns the exit code. */
 export type Work<O extends object> = (
   tools: Tools,
   options: O & GlobalOptions,
   args: readonly string[],
 ) => Promise<number>
 
-/** Where commands are registered: gives commander an action that does `work` and keeps its exit code. */
+/** Registers commands: `doing` returns an action for commander that runs `work` and stores its exit code. */
 export interface Registry {
   readonly world: World
   doing<O extends object>(work: Work<O>): (...parameters: unknown[]) => Promise<void>
 }
 
-/** The end of a command's help. */
+/** Appends examples to a command's help. */
 export function withExamples(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nExamples:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
 }

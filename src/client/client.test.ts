@@ -9,7 +9,7 @@ interface Sent {
   readonly init: RequestInit
 }
 
-/** A client whose requests are recorded and answered by `answer`. */
+/** A client whose requests are recorded, with `answer` as the response. */
 function recorded(answer: () => Response | Promise<Response>, key?: string) {
   const sent: Sent[] = []
   const fetch: typeof globalThis.fetch = async (url, init = {}) => {
@@ -21,14 +21,14 @@ function recorded(answer: () => Response | Promise<Response>, key?: string) {
 
 const headersOf = (sent: Sent | undefined) => new Headers(sent?.init.headers)
 
-/** The error that `work` rejects with. */
+/** Returns the error that `work` rejects with. */
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => assert.fail('resolved'),
     (error: unknown) => error,
   )
 
-test('a call sends the method, path, key and JSON body that its route names', async () => {
+test('a call sends the method, path, key and JSON body of its route', async () => {
   const { client, sent } = recorded(() => Response.json({ id: 'agent_1' }, { status: 201 }), 'sk-test')
   const agent = await client.agents.create({ body: { name: 'a', owner_id: 'o' } }, { idempotencyKey: 'once' })
   assert.equal(agent.id, 'agent_1')
@@ -41,7 +41,7 @@ test('a call sends the method, path, key and JSON body that its route names', as
   assert.equal(headers.get('idempotency-key'), 'once')
 })
 
-test('without key and body neither header is sent', async () => {
+test('without key and body the headers authorization and content-type are absent', async () => {
   const { client, sent } = recorded(() => Response.json({ status: 'ok' }))
   assert.deepEqual(await client.system.health(), { status: 'ok' })
   assert.equal(headersOf(sent[0]).has('authorization'), false)
@@ -58,7 +58,7 @@ test('a path parameter cannot leave its segment', async () => {
   assert.equal(sent.length, 1)
 })
 
-test('query lists repeat their name, and what is undefined is left out', async () => {
+test('query lists repeat their name, and undefined values are omitted', async () => {
   const { client, sent } = recorded(() => Response.json({ data: [], next_page: null }))
   await client.events.list({
     params: { session_id: 's' },
@@ -67,12 +67,12 @@ test('query lists repeat their name, and what is undefined is left out', async (
   assert.equal(sent[0]?.url, 'http://service.test/v1/sessions/s/events?limit=2&types%5B%5D=a+b&types%5B%5D=c')
 })
 
-test('an answer without a body is undefined', async () => {
+test('a response without a body is undefined', async () => {
   const { client } = recorded(() => new Response(null, { status: 204 }))
   assert.equal(await client.sessions.interrupt({ params: { session_id: 's' } }), undefined)
 })
 
-test('a page carries the cursor of its header until the last one', async () => {
+test('a page returns the cursor of its header until the last page', async () => {
   const answers = [Response.json([], { headers: { 'x-next-cursor': 'c1' } }), Response.json([])]
   const { client } = recorded(() => answers.shift() ?? assert.fail())
   assert.deepEqual(await client.page(sessionRoutes.list), { data: [], nextCursor: 'c1' })
@@ -82,7 +82,7 @@ test('a page carries the cursor of its header until the last one', async () => {
   })
 })
 
-const refusals = [
+const errorResponses = [
   ['the nested shape', { error: { type: 'gateway_error', message: 'no' } }, 'gateway_error'],
   ['the plain shape', { error: 'no' }, undefined],
   [
@@ -92,8 +92,8 @@ const refusals = [
   ],
 ] as const
 
-for (const [shape, body, type] of refusals) {
-  test(`a refusal in ${shape} gives its message, code and request id`, async () => {
+for (const [shape, body, type] of errorResponses) {
+  test(`an error response in ${shape} gives its message, code and request id`, async () => {
     const init = { status: 404, headers: { 'request-id': 'r1', 'retry-after': '3' } }
     const { client } = recorded(() => Response.json(body, init))
     const error = await failureOf(client.models.list())
@@ -112,20 +112,23 @@ test("a proxy's error page becomes a message that names the status", async () =>
   const { client } = recorded(() => new Response('<html>', { status: 502, statusText: 'Bad Gateway' }))
   const error = await failureOf(client.models.list())
   assert.ok(error instanceof ApiError)
-  assert.equal(error.message, 'the service answered 502 Bad Gateway')
+  assert.equal(error.message, 'service returned 502 Bad Gateway')
 })
 
-test('a success that is not JSON is told apart from a bug of the caller', async () => {
+test('a success that is not JSON is an ApiError with a hint', async () => {
   const { client } = recorded(() => new Response('<html>'))
-  await assert.rejects(client.models.list(), { name: 'ApiError', message: /is this address a Switchyard service/ })
+  await assert.rejects(client.models.list(), {
+    name: 'ApiError',
+    message: /check that the address is a Switchyard service/,
+  })
 })
 
-test('a connection that is refused, and one that breaks in the body, are an unreachable service', async () => {
+test('a refused connection, and one that breaks in the body, are ServiceUnreachable', async () => {
   const refused = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
   const { client } = recorded(() => Promise.reject(refused))
   const error = await failureOf(client.models.list())
   assert.ok(error instanceof ServiceUnreachable)
-  assert.equal(error.message, 'no answer from http://service.test: nothing listens there (connection refused)')
+  assert.equal(error.message, 'cannot reach http://service.test: connection refused; no service listens there')
 
   const broken = () =>
     new Response(new ReadableStream({ pull: controller => controller.error(new TypeError('terminated')) }))
@@ -138,7 +141,7 @@ test('an abort rejects with its own reason', async () => {
   await assert.rejects(client.models.list({}, { signal: AbortSignal.abort(reason) }), reason)
 })
 
-test('what a route requires is required by the compiler', () => {
+test('the compiler requires the required parts of a route', () => {
   const { client } = recorded(() => Response.json({}))
   const neverCalled = () => [
     // @ts-expect-error: the path has a parameter
@@ -153,7 +156,7 @@ test('what a route requires is required by the compiler', () => {
   assert.equal(typeof neverCalled, 'function')
 })
 
-test('Retry-After is read as seconds or as a date', () => {
+test('Retry-After is parsed as seconds or as a date', () => {
   const now = Date.parse('2026-01-01T00:00:00Z')
   assert.equal(retryAfterMs('5', now), 5000)
   assert.equal(retryAfterMs('Thu, 01 Jan 2026 00:00:07 GMT', now), 7000)

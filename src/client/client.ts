@@ -4,19 +4,19 @@ import { ApiError, apiErrorOf, ServiceUnreachable } from './failures.ts'
 import { addressOf, type RequestParts } from './request.ts'
 
 export interface ClientOptions {
-  /** Without a path it means the whole origin; empty in a browser means the page's own origin. */
+  /** Origin of the service, optionally with a path; empty in a browser: the page's own origin. */
   readonly baseUrl: string
   /** Master or virtual key; absent when authentication is off. */
   readonly key?: string | undefined
-  /** The global `fetch` unless given. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch
-  /** Called with the names of the fields that the service did not use, as `x-switchyard-ignored` has them. */
+  /** Called with the names of ignored request fields, as in header `x-switchyard-ignored`. */
   readonly onIgnored?: (names: string) => void
 }
 
-/** What a request may carry besides the parts that its route declares. */
+/** Options of a request besides the parts that its route declares. */
 export interface CallOptions {
-  /** Makes a POST act once, however often it is sent. Gaps: section 1, rule 7. */
+  /** Makes a repeated POST take effect only once. Gaps: section 1, rule 7. */
   readonly idempotencyKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
@@ -32,7 +32,7 @@ type Body<R extends Route> = R['bodyOptional'] extends true
   ? { readonly body?: Exclude<Input<R>['body'], undefined> }
   : Named<'body', Input<R>['body']>
 
-/** The parts that a route declares: required ones are required, those with nothing required may be left out. */
+/** The parts that a route declares; parts without required fields are optional. */
 export type Request<R extends Route> = Named<'params', Input<R>['params']> & Named<'query', Input<R>['query']> & Body<R>
 
 type Arguments<R extends Route> =
@@ -44,30 +44,33 @@ type Group<Routes extends Readonly<Record<string, Route>>> = {
   readonly [Name in keyof Routes]: (...args: Arguments<Routes[Name]>) => Promise<Result<Routes[Name]>>
 }
 
-/** One function a route, grouped as the contract groups them: `client.agents.create({ body })`. */
+/** One function per route, grouped as in the contract: `client.agents.create({ body })`. */
 export type Groups = { readonly [Name in keyof typeof api as Uncapitalize<Name>]: Group<(typeof api)[Name]> }
 
-/** One page of a list whose cursor comes in a header. */
+/** One page of a list whose cursor is in a header. */
 export interface Page<Data> {
   readonly data: Data
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined
 }
 
-/** Everything that can be done with a route: all reject with ApiError, ServiceUnreachable or InvalidParameter. */
+/** Generic calls of a route. All reject with ApiError, ServiceUnreachable or InvalidParameter. */
 export interface Calls {
   readonly baseUrl: string
-  /** The success body of `route`; undefined for an answer without one. */
+  /** Returns the success body of `route`; undefined for a response without a body. */
   call<R extends Route>(route: R, ...args: Arguments<R>): Promise<Result<R>>
-  /** As `call`, with the cursor of `x-next-cursor`. */
+  /** Like `call`, with the cursor of header `x-next-cursor`. */
   page<R extends Route>(route: R, ...args: Arguments<R>): Promise<Page<Result<R>>>
-  /** The successful answer with its body unread: for streams. The caller must read or cancel it. */
+  /** Returns the successful response with an unread body, for streams. The caller must read or cancel the body. */
   open<R extends Route>(route: R, ...args: Arguments<R>): Promise<Response>
 }
 
 export type Client = Calls & Groups
 
-/** A client of the service, typed by the contract. Runs in Node and in browsers; holds no connection and no state. */
+/**
+ * Returns a client of the service, typed by the contract. Works in Node and in browsers; has no connection and no
+ * state.
+ */
 export function createClient({ baseUrl, key, fetch = globalThis.fetch, onIgnored }: ClientOptions): Client {
   const base = baseUrl.replace(/\/+$/, '')
 
@@ -84,8 +87,8 @@ export function createClient({ baseUrl, key, fetch = globalThis.fetch, onIgnored
     return { body: await bodyOf(response, base, args[1]?.signal), headers: response.headers }
   }
 
-  // The compiler cannot see through a generic route, hence these casts: to the parts of any request, and from JSON to
-  // the result, which the server has checked against the very schemas that Result is derived from.
+  // Casts, because the compiler cannot infer through a generic route: to the parts of any request, and from JSON to the
+  // result, which the server has checked against the schemas that Result is derived from.
   const calls: Calls = {
     baseUrl: base,
     open: (route, ...args) => open(route, ...(args as Untyped)),
@@ -134,7 +137,7 @@ function requestOf(route: Route, parts: RequestParts, options: CallOptions & { r
   }
 }
 
-/** An abort stays what it is: whoever aborted knows why. Every other failure of the network is ServiceUnreachable. */
+/** Rethrows the reason of an abort; every other network failure is ServiceUnreachable. */
 async function send(fetch: typeof globalThis.fetch, base: string, { address, init }: Prepared): Promise<Response> {
   try {
     return await fetch(`${base}${address}`, init)
@@ -153,7 +156,7 @@ async function bodyOf(response: Response, base: string, signal: AbortSignal | un
   try {
     return JSON.parse(text)
   } catch {
-    throw new ApiError('the answer is not JSON: is this address a Switchyard service?', {
+    throw new ApiError('response is not JSON; check that the address is a Switchyard service', {
       status: response.status,
       requestId: response.headers.get('request-id') ?? undefined,
     })

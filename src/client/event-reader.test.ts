@@ -12,7 +12,7 @@ import { EventMissing } from './reconnect.ts'
 
 const quick = { quickMs: 1, retryMs: 2, maxMs: 4, silenceMs: 5_000 }
 
-/** A log of `length` events; every text needs several bytes a character, the last one is the deletion. */
+/** A log of `length` events with multi-byte texts; the last one is the deletion. */
 function logOf(length: number): SessionEvent[] {
   return Array.from({ length }, (_, at) => ({
     id: `evt_${at + 1}`,
@@ -28,7 +28,7 @@ const frameOf = (event: SessionEvent) =>
 
 type Handler = (request: IncomingMessage, response: ServerResponse, connection: number) => void
 
-/** A service of `handler` alone, counted from connection 1, and a way to read session `s` from it. */
+/** A service with `handler`, which gets the connection number from 1, and a reader of session `s`. */
 async function serviceOf(t: TestContext, handler: Handler) {
   let connections = 0
   const server = createServer((request, response) => handler(request, response, ++connections))
@@ -53,7 +53,7 @@ function endWith(response: ServerResponse, body: string | Buffer): void {
   response.end(body)
 }
 
-/** The answer to the reader's only other question: the last event of the log. */
+/** Response to the reader's only other request: the last event of the log. */
 function sendList(response: ServerResponse, log: readonly SessionEvent[]): void {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ data: log.slice(-1), next_page: null }))
@@ -65,7 +65,7 @@ async function collect(reading: AsyncIterable<ReadEvent>): Promise<ReadEvent['ev
   return events
 }
 
-test('a stream that is cut 100 times, at any byte, also inside a character, gives exactly the log', async t => {
+test('a stream that is cut 100 times at any byte, also inside a character, yields exactly the log', async t => {
   const log = logOf(150)
   let cuts = 0
   const service = await serviceOf(t, (request, response) => {
@@ -75,7 +75,7 @@ test('a stream that is cut 100 times, at any byte, also inside a character, give
     const bytes = Buffer.from(`retry: 2\n\n: hello\n\n${log.slice(lastEventId(request)).map(frameOf).join('')}`)
     if (cuts === 100) return endWith(response, bytes)
     cuts += 1
-    // At most one whole event a connection, so that the log outlasts the cuts.
+    // At most one whole event per connection, so that the log lasts longer than the cuts.
     const end = 2 + Math.floor(Math.random() * Math.min(bytes.length - 2, 350))
     const middle = 1 + Math.floor(Math.random() * (end - 1))
     response.write(bytes.subarray(0, middle))
@@ -87,7 +87,7 @@ test('a stream that is cut 100 times, at any byte, also inside a character, give
   assert.equal(cuts, 100)
 })
 
-test('events that come again after a reconnect are dropped', async t => {
+test('events repeated after a reconnect are dropped', async t => {
   const log = logOf(6)
   const service = await serviceOf(t, (_request, response, connection) => {
     openStream(response).end(
@@ -100,7 +100,7 @@ test('events that come again after a reconnect are dropped', async t => {
   assert.deepEqual(await collect(service.read()), log)
 })
 
-test('a gap is never yielded: the reader loads again from the last good event', async t => {
+test('a gap is never yielded: the reader reloads after the last good event', async t => {
   const log = logOf(5)
   const asked: number[] = []
   const service = await serviceOf(t, (request, response, connection) => {
@@ -112,7 +112,7 @@ test('a gap is never yielded: the reader loads again from the last good event', 
   assert.deepEqual(asked, [0, 2])
 })
 
-test('a gap that stays is an error, not an endless loop', async t => {
+test('a permanent gap is an error, not an endless loop', async t => {
   const log = logOf(5).filter(event => event.seq !== 3)
   const service = await serviceOf(t, (_request, response) => {
     openStream(response).end(log.map(frameOf).join(''))
@@ -120,7 +120,7 @@ test('a gap that stays is an error, not an endless loop', async t => {
   await assert.rejects(collect(service.read()), (error: unknown) => error instanceof EventMissing && error.seq === 3)
 })
 
-test('silence counts as loss; comments are no silence', async t => {
+test('a silent connection counts as lost, and comments are not silence', async t => {
   const log = logOf(2)
   let firstClosed = false
   const service = await serviceOf(t, (request, response, connection) => {
@@ -140,12 +140,12 @@ test('silence counts as loss; comments are no silence', async t => {
   const startedAtMs = performance.now()
   const onState = (state: ReaderState) => state.name === 'waiting' && reasons.push(state.reason)
   assert.deepEqual(await collect(service.read({ pace: { ...quick, silenceMs: 100 }, onState })), log)
-  assert.deepEqual(reasons, ['nothing came for 0.1 s'])
+  assert.deepEqual(reasons, ['no data for 0.1 s'])
   assert.ok(performance.now() - startedAtMs >= 300, 'the heartbeats kept the first connection')
   assert.ok(firstClosed)
 })
 
-test('a consumer that is slower than the silence limit keeps its connection', async t => {
+test('a consumer slower than the silence limit keeps its connection', async t => {
   const log = logOf(3)
   const service = await serviceOf(t, (_request, response) => {
     openStream(response).end(log.map(frameOf).join(''))
@@ -161,7 +161,7 @@ test('a consumer that is slower than the silence limit keeps its connection', as
 })
 
 for (const status of [400, 401, 403, 404]) {
-  test(`a ${status} is final`, async t => {
+  test(`status ${status} is final`, async t => {
     const service = await serviceOf(t, (_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":"no"}')
     })
@@ -173,7 +173,7 @@ for (const status of [400, 401, 403, 404]) {
   })
 }
 
-test('429 and 5xx are tried again, not before Retry-After', async t => {
+test('429 and 5xx are retried, not before Retry-After', async t => {
   const log = logOf(1)
   const refusals = [429, 500, 503]
   const service = await serviceOf(t, (_request, response, connection) => {
@@ -188,7 +188,7 @@ test('429 and 5xx are tried again, not before Retry-After', async t => {
   assert.equal(waits[2], 1000)
 })
 
-test('a session that was deleted before ends the reading although its stream brings nothing new', async t => {
+test('a session that was deleted before ends the reading even without new events', async t => {
   const service = await serviceOf(t, (request, response) => {
     if (request.url?.includes('/stream')) endWith(openStream(response), ':\n\n')
     else sendList(response, logOf(4))
@@ -196,7 +196,7 @@ test('a session that was deleted before ends the reading although its stream bri
   assert.deepEqual(await collect(service.read({ after: 4 })), [])
 })
 
-test('deltas are yielded as ephemeral, and only when they are asked for', async t => {
+test('deltas are yielded as ephemeral, and only on request', async t => {
   const log = logOf(2)
   const delta = { type: 'event_delta', event_id: 'evt_1', delta: { type: 'content_delta' } }
   const urls: (string | undefined)[] = []
@@ -232,7 +232,7 @@ test('an abort ends the reading without an error and closes the connection', asy
   assert.deepEqual(seen, ['agent.message'])
 })
 
-test('a consumer that breaks off closes the connection', async t => {
+test('a consumer that stops iterating closes the connection', async t => {
   const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>()
   const service = await serviceOf(t, (_request, response) => {
     openStream(response).write(logOf(9).slice(0, 1).map(frameOf).join(''))

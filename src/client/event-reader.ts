@@ -5,20 +5,20 @@ import { streamFrames } from './event-stream.ts'
 import { ApiError } from './failures.ts'
 import {
   ConnectionLost,
+  defaultPace,
   EventMissing,
-  isPassing,
+  isRetryable,
   type Pace,
   pauseFor,
   reconnectDelayMs,
-  usualPace,
 } from './reconnect.ts'
 
-/** A stored event, or a delta that is a preview only: it has no place in the log and may be lost. */
+/** A stored event, or an ephemeral delta: a preview that is not in the log and may be lost. */
 export type ReadEvent =
   | { readonly ephemeral: false; readonly event: SessionEvent }
   | { readonly ephemeral: true; readonly event: { readonly type: string; readonly [field: string]: unknown } }
 
-/** What the reader is doing, for people who wait. */
+/** State of the reader, for display. */
 export type ReaderState =
   | { readonly name: 'connecting'; readonly failures: number }
   | { readonly name: 'open' }
@@ -27,96 +27,100 @@ export type ReaderState =
 export interface ReadEventsOptions {
   readonly client: Client
   readonly sessionId: string
-  /** Sequence number of the last event that is already known; 0, the default, reads from the start. */
+  /** Sequence number of the last event that was read; 0, the default, reads from the start. */
   readonly after?: number
   readonly signal?: AbortSignal
-  /** True also yields deltas, marked ephemeral. */
+  /** True: also yield deltas, marked ephemeral. */
   readonly eventDeltas?: boolean
   readonly onState?: (state: ReaderState) => void
-  /** Replaces parts of `usualPace`. */
+  /** Overrides parts of `defaultPace`. */
   readonly pace?: Partial<Pace>
 }
 
-/** A gap may be the cut of a proxy; one that stays after so many loads is a fault of the service. */
-const maxLoadsOfGap = 5
+/** A proxy may cause a gap; a gap that stays after this many loads is a bug of the service. */
+const maxGapRetries = 5
 
 /**
- * The events of a session in order, each exactly once, followed over lost connections and restarts of the service.
- * Ends after `session.deleted` and when `signal` aborts. Throws what a new try cannot cure: ApiError for a refusal such
- * as 401, 403 or 404, EventMissing for a gap that stays.
+ * Yields the events of a session in order, each exactly once; reconnects after lost connections and restarts of the
+ * service. Ends after `session.deleted` and when `signal` aborts. Throws errors that a retry cannot fix: ApiError such
+ * as 401, 403 or 404, and EventMissing for a permanent gap.
  */
 export async function* readEvents(options: ReadEventsOptions): AsyncGenerator<ReadEvent, void, void> {
   const { signal = new AbortController().signal, onState = () => {} } = options
-  const place: Place = { seq: options.after ?? 0, pace: { ...usualPace, ...options.pace }, openedAtMs: undefined }
+  const position: Position = {
+    seq: options.after ?? 0,
+    pace: { ...defaultPace, ...options.pace },
+    openedAtMs: undefined,
+  }
   let failures = 0
   while (!signal.aborted) {
-    const seqBefore = place.seq
+    const seqBefore = position.seq
     let failure: unknown
     onState({ name: 'connecting', failures })
     try {
-      if (yield* readConnection({ ...options, signal, onState }, place)) return
-      failure = new ConnectionLost('the service closed the stream')
+      if (yield* readConnection({ ...options, signal, onState }, position)) return
+      failure = new ConnectionLost('service closed the stream')
     } catch (error) {
       failure = error
     }
     if (signal.aborted) return
-    failures = place.seq > seqBefore || hasStood(place) ? 1 : failures + 1
-    const retryInMs = delayAfter(failure, failures, place.pace)
+    failures = position.seq > seqBefore || wasStable(position) ? 1 : failures + 1
+    const retryInMs = delayAfter(failure, failures, position.pace)
     onState({ name: 'waiting', retryInMs, reason: failure instanceof Error ? failure.message : String(failure) })
     await pauseFor(retryInMs, signal)
   }
 }
 
-/** What outlives a connection. */
-interface Place {
-  /** Of the last event that was yielded. */
+/** State that outlives a connection. */
+interface Position {
+  /** Sequence number of the last yielded event. */
   seq: number
   pace: Pace
-  /** When the current connection was opened; undefined while it is not. */
+  /** Time when the current connection was opened; undefined while it is closed. */
   openedAtMs: number | undefined
 }
 
 type Reading = ReadEventsOptions & Required<Pick<ReadEventsOptions, 'signal' | 'onState'>>
 
-/** Reads one connection to its end. True when nothing can follow: the session was deleted. */
-async function* readConnection(reading: Reading, place: Place): AsyncGenerator<ReadEvent, boolean, void> {
+/** Reads one connection to its end. Returns true when the session was deleted. */
+async function* readConnection(reading: Reading, position: Position): AsyncGenerator<ReadEvent, boolean, void> {
   const { client, sessionId, signal, eventDeltas = false } = reading
-  const seqBefore = place.seq
-  place.openedAtMs = undefined
+  const seqBefore = position.seq
+  position.openedAtMs = undefined
   const onOpen = () => {
-    place.openedAtMs = performance.now()
+    position.openedAtMs = performance.now()
     reading.onState({ name: 'open' })
   }
   const onRetry = (retryMs: number) => {
-    place.pace = { ...place.pace, retryMs }
+    position.pace = { ...position.pace, retryMs }
   }
-  const { silenceMs } = place.pace
+  const { silenceMs } = position.pace
   const frames = streamFrames({ client, sessionId, after: seqBefore, eventDeltas, signal, silenceMs, onOpen, onRetry })
   for await (const frame of frames) {
-    const read = readFrame(frame, place.seq)
+    const read = readFrame(frame, position.seq)
     if (!read || (read.ephemeral && !eventDeltas)) continue
-    if (!read.ephemeral) place.seq = read.event.seq
+    if (!read.ephemeral) position.seq = read.event.seq
     yield read
     if (read.event.type === 'session.deleted') return true
   }
-  return place.seq === seqBefore && isOver(reading, place.seq)
+  return position.seq === seqBefore && isDeletedSession(reading, position.seq)
 }
 
-/** An idle connection that a proxy cuts now and then is no reason to wait longer and longer. */
-const hasStood = ({ openedAtMs, pace }: Place): boolean =>
+/** True when the connection lasted a while: then an occasional cut of a proxy must not increase the delay. */
+const wasStable = ({ openedAtMs, pace }: Position): boolean =>
   openedAtMs !== undefined && performance.now() - openedAtMs >= pace.retryMs
 
-/** Milliseconds until the next try. Throws `failure` itself when no try can cure it. */
+/** Returns the milliseconds until the next try. Throws `failure` when a retry cannot fix it. */
 function delayAfter(failure: unknown, failures: number, pace: Pace): number {
-  if (!isPassing(failure) || (failure instanceof EventMissing && failures >= maxLoadsOfGap)) throw failure
+  if (!isRetryable(failure) || (failure instanceof EventMissing && failures >= maxGapRetries)) throw failure
   const retryAfterMs = failure instanceof ApiError ? failure.retryAfterMs : undefined
   return reconnectDelayMs(pace, { failures, chance: Math.random(), retryAfterMs })
 }
 
-/** The event of a frame; undefined for one that is known already. Throws for a gap, and for what is no event. */
+/** Returns the event of a frame; undefined for a repeated event. Throws for a gap and for an invalid frame. */
 function readFrame({ id, data }: SseFrame, seq: number): ReadEvent | undefined {
   if (id === undefined) return { ephemeral: true, event: parsedEvent(data) }
-  if (!/^\d{1,15}$/.test(id)) throw new ConnectionLost('a frame of the stream has an id that is no number')
+  if (!/^\d{1,15}$/.test(id)) throw new ConnectionLost('invalid stream frame: id is not a number')
   const next = Number(id)
   if (next <= seq) return undefined
   if (next > seq + 1) throw new EventMissing(seq + 1)
@@ -130,13 +134,13 @@ function parsedEvent(data: string): { readonly type: string } {
       return event as { readonly type: string }
     }
   } catch (cause) {
-    throw new ConnectionLost('a frame of the stream cannot be read', { cause })
+    throw new ConnectionLost('invalid stream frame: not JSON', { cause })
   }
-  throw new ConnectionLost('a frame of the stream is no event')
+  throw new ConnectionLost('invalid stream frame: not an event')
 }
 
-/** True when the session was deleted and its last event is known: the service closes such a stream at once. */
-async function isOver({ client, sessionId, signal }: Reading, seq: number): Promise<boolean> {
+/** True when the session was deleted and its last event was read: the service closes such a stream at once. */
+async function isDeletedSession({ client, sessionId, signal }: Reading, seq: number): Promise<boolean> {
   const query = { order: 'desc', limit: 1 } as const
   const { data } = await client.events.list({ params: { session_id: sessionId }, query }, { signal })
   const last = data[0]

@@ -7,7 +7,7 @@ import { ConnectionLost } from './reconnect.ts'
 export interface StreamRequest {
   readonly client: Client
   readonly sessionId: string
-  /** Sequence number of the last event that is known; 0 for none. */
+  /** Sequence number of the last event that was read; 0 for none. */
   readonly after: number
   readonly eventDeltas: boolean
   readonly signal: AbortSignal
@@ -17,8 +17,8 @@ export interface StreamRequest {
 }
 
 /**
- * The frames of one connection, until the service closes it. Throws what `Client.open` throws, and ConnectionLost when
- * the connection breaks or nothing at all came for `silenceMs`. The time that the consumer takes does not count.
+ * Yields the frames of one connection until the service closes it. Throws what `Client.open` throws, and ConnectionLost
+ * when the connection breaks or no data arrives for `silenceMs`. The time that the consumer takes does not count.
  */
 export async function* streamFrames(request: StreamRequest): AsyncGenerator<SseFrame, void, void> {
   const watch = silenceWatch(request.silenceMs)
@@ -27,7 +27,7 @@ export async function* streamFrames(request: StreamRequest): AsyncGenerator<SseF
     const response = await watch.during(openStream(request, signal))
     request.onOpen()
     const read = sseReader({ onRetry: request.onRetry })
-    // The mark is left in: the reader skips the first, and a second one would be text.
+    // Keep the byte order mark: the SSE reader skips the first one, and a second one is text.
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
     const body = response.body?.getReader()
     for (;;) {
@@ -44,7 +44,7 @@ export async function* streamFrames(request: StreamRequest): AsyncGenerator<SseF
 
 /** Fetch reports a broken body as a TypeError, in Node and in browsers. */
 const lost = (error: unknown): ConnectionLost =>
-  error instanceof ConnectionLost ? error : new ConnectionLost('the connection was cut', { cause: error })
+  error instanceof ConnectionLost ? error : new ConnectionLost('connection was interrupted', { cause: error })
 
 function openStream({ client, sessionId, after, eventDeltas }: StreamRequest, signal: AbortSignal): Promise<Response> {
   const query = eventDeltas ? { event_deltas: true } : {}
@@ -52,10 +52,10 @@ function openStream({ client, sessionId, after, eventDeltas }: StreamRequest, si
   return client.open(eventRoutes.stream, { params: { session_id: sessionId }, query }, { headers, signal })
 }
 
-/** Aborts its signal when something that is awaited through `during` takes longer than `silenceMs`, and on `close`. */
+/** Aborts its signal when a promise awaited through `during` takes longer than `silenceMs`, and on `close`. */
 function silenceWatch(silenceMs: number) {
   const controller = new AbortController()
-  const expire = () => controller.abort(new ConnectionLost(`nothing came for ${silenceMs / 1000} s`))
+  const expire = () => controller.abort(new ConnectionLost(`no data for ${silenceMs / 1000} s`))
   return {
     signal: controller.signal,
     async during<T>(work: Promise<T>): Promise<T> {
@@ -66,7 +66,7 @@ function silenceWatch(silenceMs: number) {
         clearTimeout(timer)
       }
     },
-    /** Ends the connection, whether or not its body was read to the end. */
-    close: () => controller.abort(new ConnectionLost('the reader has left')),
+    /** Closes the connection, even if its body was not read to the end. */
+    close: () => controller.abort(new ConnectionLost('reader closed the connection')),
   }
 }

@@ -7,15 +7,15 @@ interface ApiErrorDetails {
   readonly retryAfterMs?: number | undefined
 }
 
-/** The service answered, and the answer is a refusal. `message` is the service's own, whatever shape it came in. */
+/** Error response of the service. `message` is the service's message, in any error shape. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** The service's code for the status; `internal` for a status that it does not use. */
+  /** Error code of the status; `internal` for a status that the service does not use. */
   readonly code: ErrorCode
-  /** `error.type` as sent; undefined in the plain shape. */
+  /** `error.type` as sent; undefined in the plain error shape. */
   readonly type: string | undefined
-  /** Names this request in the service's log. */
+  /** Id of this request in the service's log. */
   readonly requestId: string | undefined
   /** From `Retry-After`. */
   readonly retryAfterMs: number | undefined
@@ -30,29 +30,31 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came: the service does not run, its name is unknown, or the connection broke. */
+/** The service did not respond: it does not run, its name is unknown, or the connection broke. */
 export class ServiceUnreachable extends Error {
   override readonly name = 'ServiceUnreachable'
   readonly baseUrl: string
 
   constructor(baseUrl: string, cause: unknown) {
-    super(`no answer from ${baseUrl === '' ? 'the service' : baseUrl}: ${networkReason(cause)}`, { cause })
+    super(`cannot reach ${baseUrl === '' ? 'the service' : baseUrl}: ${networkReason(cause)}`, { cause })
     this.baseUrl = baseUrl
   }
 }
 
-/** A path parameter that cannot stand in an address, such as `..`; nothing was sent. */
+/** A path parameter that cannot be part of an address, such as `..`; the request was not sent. */
 export class InvalidParameter extends Error {
   override readonly name = 'InvalidParameter'
 }
 
-/** The refusal that `response` stands for. Reads its body; a body that no shape fits gives a message of ours. */
+/**
+ * Returns the error of a failed `response`. Reads its body; a body of another shape gives a message with the status.
+ */
 export async function apiErrorOf(response: Response): Promise<ApiError> {
   const body = parsed(await response.text().catch(() => ''))
   const error = field(body, 'error')
   const message = typeof error === 'string' ? error : field(error, 'message')
   const type = field(error, 'type')
-  const fallback = `the service answered ${response.status} ${response.statusText}`.trimEnd()
+  const fallback = `service returned ${response.status} ${response.statusText}`.trimEnd()
   return new ApiError(typeof message === 'string' && message !== '' ? message : fallback, {
     status: response.status,
     type: typeof type === 'string' ? type : undefined,
@@ -61,7 +63,7 @@ export async function apiErrorOf(response: Response): Promise<ApiError> {
   })
 }
 
-/** Milliseconds of a `Retry-After` in seconds or as a date; undefined when there is none that can be read. */
+/** Parses a `Retry-After` in seconds or as a date; returns milliseconds, undefined when absent or invalid. */
 export function retryAfterMs(value: string | null, nowMs = Date.now()): number | undefined {
   if (value === null) return undefined
   if (/^\d{1,7}$/.test(value)) return Number(value) * 1000
@@ -74,7 +76,7 @@ function requestIdOf(response: Response, body: unknown): string | undefined {
   return response.headers.get('request-id') ?? (typeof inBody === 'string' ? inBody : undefined)
 }
 
-/** JSON, or undefined for text that is none: a proxy's error page, say. */
+/** Returns undefined for text that is not JSON, such as a proxy's error page. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -87,25 +89,25 @@ function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }
 
-/** Plain words for the codes that fetch gives in Node; browsers give none. */
+/** Messages for the error codes of fetch in Node; browsers have no codes. */
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there (connection refused)',
-  ECONNRESET: 'the connection was cut',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ENOTFOUND: 'the host name is not known',
-  EAI_AGAIN: 'the host name could not be looked up',
-  ETIMEDOUT: 'it took too long',
-  UND_ERR_CONNECT_TIMEOUT: 'it took too long to connect',
-  UND_ERR_HEADERS_TIMEOUT: 'it took too long to answer',
-  UND_ERR_BODY_TIMEOUT: 'it took too long to answer',
-  UND_ERR_SOCKET: 'the connection was cut',
+  ECONNREFUSED: 'connection refused; no service listens there',
+  ECONNRESET: 'connection was interrupted',
+  EHOSTUNREACH: 'host is unreachable',
+  ENETUNREACH: 'network is unreachable',
+  ENOTFOUND: 'host name is unknown',
+  EAI_AGAIN: 'host name lookup failed',
+  ETIMEDOUT: 'connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'response timed out',
+  UND_ERR_BODY_TIMEOUT: 'response timed out',
+  UND_ERR_SOCKET: 'connection was interrupted',
 }
 
 function networkReason(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   const code = field(cause, 'code')
-  const known = typeof code === 'string' ? reasons[code] : undefined
-  if (known !== undefined) return known
-  return cause instanceof Error && cause.message !== '' ? cause.message : 'the connection failed'
+  const reason = typeof code === 'string' ? reasons[code] : undefined
+  if (reason !== undefined) return reason
+  return cause instanceof Error && cause.message !== '' ? cause.message : 'connection failed'
 }

@@ -1,7 +1,7 @@
 import type { Route } from '../contract/route.ts'
 import { InvalidParameter } from './failures.ts'
 
-/** The parts of a request, before they are typed by a route. */
+/** Parts of a request, not yet typed by a route. */
 export interface RequestParts {
   readonly params?: unknown
   readonly query?: unknown
@@ -9,8 +9,8 @@ export interface RequestParts {
 }
 
 /**
- * The path and query of a request. Lists become repeated names, objects `name[key]`; undefined and null values are left out.
- * Throws InvalidParameter for a path parameter that is missing or that an address would swallow.
+ * Returns the path and query of a request. Lists become repeated names, objects `name[key]`; undefined and null values
+ * are omitted. Throws InvalidParameter for a path parameter that is missing, `.` or `..`.
  */
 export function addressOf(route: Route, { params, query }: RequestParts): string {
   const values = (params ?? {}) as Readonly<Record<string, unknown>>
@@ -30,7 +30,7 @@ function entriesOf(name: string, value: unknown): [string, unknown][] {
   return Object.entries(value).map(([key, item]) => [`${name}[${key}]`, item])
 }
 
-/** `.` and `..` would be resolved away, even when they are escaped, and another endpoint would be called. */
+/** Rejects `.` and `..`: URL parsers resolve them even when escaped, so another endpoint would be called. */
 function segment(name: string, value: unknown): string {
   const text = value === undefined || value === null ? '' : String(value)
   if (text === '' || text === '.' || text === '..') throw new InvalidParameter(`${name} "${text}" is not an id`)

@@ -180,7 +180,7 @@ export const keyRoutes = {
       grace: Type.Optional(
         Type.String({
           pattern: '^(0|[1-9][0-9]{0,3})(s|m|h|d|w|mo)$',
-          description: 'How long the old key goes on: `24h`; absent: not at all',
+          description: 'How long the old key continues: `24h`; absent: not at all',
         }),
       ),
     }),

@@ -34,7 +34,7 @@ export type Memory = Static<typeof Memory>
 export const maxMemoryBytes = 32 * 1024
 
 /** A memory of one import or one page of an export. */
-export const mostImported = 1000
+export const maxImported = 1000
 
 /** The bounds of the database's integer. */
 const Priority = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
@@ -202,7 +202,7 @@ export const memoryRoutes = {
     path: `${agentPath}/memories/export`,
     params: AgentPath,
     query: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: mostImported, default: mostImported })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxImported, default: maxImported })),
       cursor: pageQuery.cursor,
     }),
     responses: { 200: Type.Object({ memories: Type.Array(Type.Required(PortableMemory)), next_cursor: NextCursor }) },
@@ -216,7 +216,7 @@ export const memoryRoutes = {
     path: `${agentPath}/memories/import`,
     params: AgentPath,
     body: Type.Object({
-      memories: Type.Array(PortableMemory, { maxItems: mostImported }),
+      memories: Type.Array(PortableMemory, { maxItems: maxImported }),
       next_cursor: Type.Optional({ ...NextCursor, description: 'As an export has it; changes nothing' }),
     }),
     bodyLimit: 48 * 1024 * 1024,

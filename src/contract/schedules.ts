@@ -21,7 +21,7 @@ const Missed = named(
 const SessionUse = named(
   'ScheduleSessionUse',
   Type.Union([Type.Literal('new'), Type.Literal('same')], {
-    description: 'A session for each run, or one that all runs go on with',
+    description: 'A session for each run, or one that all runs continue with',
   }),
 )
 const ScheduleStatus = named('ScheduleStatus', Type.Union([Type.Literal('active'), Type.Literal('paused')]))

@@ -18,7 +18,7 @@ export const usageDimensions = [
 ] as const
 export type UsageDimension = (typeof usageDimensions)[number]
 
-export const mostDimensions = 3
+export const maxDimensions = 3
 
 /** An exact decimal. A number of JSON would lose digits where many small amounts add up. */
 const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
@@ -176,7 +176,7 @@ export const usageRoutes = {
       group_by: Type.Optional(
         Type.String({
           maxLength: 100,
-          description: `Up to ${mostDimensions}, with commas: ${usageDimensions.join(', ')}`,
+          description: `Up to ${maxDimensions}, with commas: ${usageDimensions.join(', ')}`,
         }),
       ),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' })),

@@ -106,7 +106,7 @@ export const WebhookConfig = named(
       Nullable(
         Type.String({
           maxLength: 1_000,
-          description: `Deliveries with the same value go on in one session: a field, a text with {{fields}}, or ${conversationPresets.join(', ')}`,
+          description: `Deliveries with the same value continue in one session: a field, a text with {{fields}}, or ${conversationPresets.join(', ')}`,
         }),
       ),
     ),

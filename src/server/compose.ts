@@ -17,10 +17,10 @@ import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts
 import { composeWorkspaces } from './compose/workspaces.ts'
 import type { Config } from './config/config.ts'
 import { ownUrl } from './http/own-url.ts'
+import type { Keyring } from './platform/encryption.ts'
 import type { Log } from './platform/log.ts'
 import type { RequestLog } from './platform/request-log.ts'
 import { createResultSchemas } from './platform/result-schema/result-schemas.ts'
-import type { Keyring } from './platform/seal.ts'
 import { createRetention } from './retention/retention.ts'
 import { retentionStore } from './retention/store.ts'
 import { folderIdOf } from './system/data-folder-marker.ts'
@@ -33,27 +33,30 @@ interface Inputs {
   readonly keyring: Keyring
 }
 
-/** A server that is wired but not listening. */
+/** A composed server that does not listen yet. */
 export interface Composed {
-  /** This process among those of the database. */
+  /** Replica id of this process. */
   readonly id: string
   readonly app: FastifyInstance
-  /** What runs the tools of sessions, for the banner. */
+  /** Driver that runs the tools of sessions, for the banner. */
   readonly sandboxDriver: string
   readonly models: readonly string[]
-  /** Starts the work in the background: wake-ups, leases, sweeps. */
+  /** Starts the background work: wake-ups, leases, sweeps. */
   start(): Promise<void>
-  /** Takes over what can change while it runs: models, router, limits of the gateway, addresses that may be called. */
+  /** Applies the settings that can change at runtime: models, router, gateway limits, allowed outbound addresses. */
   reload(config: Config): void
-  /** Whether replicas besides this one and its siblings serve the same database, so that a load balancer has a choice. */
+  /** True when other replicas than this one and its siblings use the same database, so a load balancer has a choice. */
   hasPeers(siblings: readonly string[]): Promise<boolean>
-  /** Says "not ready" to load balancers while everything goes on. */
+  /** Makes readiness checks fail; requests are still served. */
   leave(): void
-  /** Ends streams, hands sessions over, finishes requests; `graceMs` bounds all of it. */
+  /** Ends streams, hands sessions over and finishes requests, within `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Builds the server part by part, each from what those before gave. The order of start and stop stands here alone. */
+/**
+ * Builds the server part by part; each part uses the parts before it. Only this file decides the order of start and
+ * stop.
+ */
 export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
   const owner = randomUUID()
   const leaving = new AbortController()
@@ -62,7 +65,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
 
   const database = composeDatabase({ log, databaseUrl })
   const { pool, callPool, db, notifications, audit } = database
-  /** What most parts stand on; each says which of it. */
+  /** Dependencies of most parts. */
   const base = { config, log, keyring, pool, db, notifications, audit, resultSchemas: createResultSchemas() }
   const workspacesDir = join(config.dataDir, 'workspaces')
   const folderId = await folderIdOf(workspacesDir, log)
@@ -70,7 +73,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const ledger = composeLedger({ ...base, callPool })
   const { usage, budgets, budgetRows, freezes } = ledger
   const access = await composeAccess({ ...base, budgetRows })
-  const { reseal, keys, tickets, logins, addressOf, vault, authenticate } = access
+  const { reencryption, keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets, freezes })
   const { gateway, modelsInForce, loop, files, outbound, guard, defaultModel } = calls
 
@@ -87,7 +90,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     memories: memories.sessionMemories,
     publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
     serveProgram(request, response, caller) {
-      access.lendCaller(request, caller)
+      access.assignCaller(request, caller)
       app.routing(request, response)
     },
   })
@@ -123,7 +126,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
   const { feed } = dialects
   const controls = composeControls({ ...base, ...ledger, gateway, keys, sessions })
-  const occasions = composeWebhooksAndSchedules({
+  const triggers = composeWebhooksAndSchedules({
     ...base,
     vault,
     logins,
@@ -134,7 +137,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sessions,
     runAs: access.runAs,
   })
-  const { ticker, delivery } = occasions
+  const { ticker, delivery } = triggers
 
   const retention = createRetention({
     settings: config.retention,
@@ -152,7 +155,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     files,
     authenticate,
     addressOf,
-    isLent: access.isLent,
+    isFromProgram: access.isFromProgram,
     gateway,
     providers: calls.providers,
     runtimes,
@@ -169,7 +172,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     engine,
     sessionFiles,
     dialects,
-    occasions,
+    triggers,
     controls,
   ]
   for (const { serve } of parts) serve(app)
@@ -185,7 +188,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await notifications.start(owner)
       await freezes.start()
       await modelsInForce.start()
-      reseal.start()
+      reencryption.start()
       budgets.start()
       reserve.start()
       if (!runsSessions) return
@@ -194,7 +197,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       frozenSessions.start()
       disposal.start()
       stored.leftBehind.start()
-      execution.looks.start()
+      execution.healthChecks.start()
       ticker.start()
       delivery.start()
       retention.start()
@@ -210,11 +213,11 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       await frozenSessions.stop()
       await disposal.stop()
       await stored.leftBehind.stop()
-      await execution.looks.stop()
+      await execution.healthChecks.stop()
       await leases.stop()
       await feed.stop()
       await live.stop()
-      await reseal.stop()
+      await reencryption.stop()
       await retention.stop()
       await modelsInForce.stop()
       await runtimes.close()

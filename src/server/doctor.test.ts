@@ -11,7 +11,7 @@ import { examine, examinePort, type Finding } from './doctor.ts'
 
 const folder = temporaryFolder()
 
-/** A port of loopback that nothing listens on. */
+/** Returns an unused port of the loopback address. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -26,7 +26,7 @@ async function findingsOf(env: Environment): Promise<Map<string, Finding>> {
   return new Map(findings.map(finding => [finding.name, finding]))
 }
 
-test('a machine without any setting is fit, and the examination leaves nothing behind', async () => {
+test('a machine without settings passes, and the checks leave no file behind', async () => {
   const findings = await findingsOf({})
   assert.equal(findings.get('data folder')?.state, 'ok')
   assert.equal(findings.get('database')?.state, 'ok')
@@ -34,7 +34,7 @@ test('a machine without any setting is fit, and the examination leaves nothing b
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('no finding holds a secret', async () => {
+test('no finding contains a secret', async () => {
   const port = await freePort()
   const env = {
     GATEWAY_MASTER_KEY: 'canary-master',
@@ -46,7 +46,7 @@ test('no finding holds a secret', async () => {
   assert.doesNotMatch(JSON.stringify([...findings.values()]), /canary/)
 })
 
-test('a database that does not answer fails, with what to check', async () => {
+test('an unreachable database fails with a next step', async () => {
   const findings = await findingsOf({ DATABASE_URL: `postgres://user@127.0.0.1:${await freePort()}/none` })
   const { state, detail, next } = findings.get('database') ?? assert.fail()
   assert.equal(state, 'fail')
@@ -61,7 +61,7 @@ test('a data folder that is a file fails', async () => {
   assert.equal(findings.get('data folder')?.state, 'fail')
 })
 
-test('every problem of the configuration is named, and what does not depend on it is examined all the same', async () => {
+test('every problem of the configuration is listed, and independent checks still run', async () => {
   const findings = await findingsOf({ PORT: 'x', LOG_LEVEL: 'loud' })
   const { state, detail } = findings.get('configuration') ?? assert.fail()
   assert.equal(state, 'fail')
@@ -69,7 +69,7 @@ test('every problem of the configuration is named, and what does not depend on i
   assert.ok(findings.has('sandbox'))
 })
 
-test('a port that another program holds fails, a free one does not', async () => {
+test('a port in use fails, and a free port passes', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

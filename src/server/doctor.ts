@@ -11,12 +11,12 @@ import { bubblewrapRemedy } from './sandboxes/bubblewrap-remedy.ts'
 import { sandboxLimits } from './sandboxes/sandbox.ts'
 import { portProblem } from './start-checks.ts'
 
-/** What an examination found about one thing; no finding holds a secret. */
+/** Result of one check. It never contains a secret. */
 export interface Finding {
   readonly name: string
   readonly state: 'ok' | 'warn' | 'fail'
   readonly detail: string
-  /** What to do, unless all is well. */
+  /** What to do; absent when the state is `ok`. */
   readonly next?: string
 }
 
@@ -25,7 +25,7 @@ interface Inputs {
   readonly overrides: Overrides
 }
 
-/** Examines whether a server could start here, without starting or changing anything. */
+/** Checks whether a server could start here, without starting or changing anything. */
 export async function examine({ env, overrides }: Inputs): Promise<Finding[]> {
   const { config, finding } = examineConfig({ env, overrides })
   if (!config) return [finding, await examineSandbox()]
@@ -45,20 +45,20 @@ function examineConfig(inputs: Inputs): { config: Config | undefined; finding: F
   const name = 'configuration'
   try {
     const config = loadConfig(inputs)
-    return { config, finding: { name, state: 'ok', detail: config.file ?? 'from the environment; no file' } }
+    return { config, finding: { name, state: 'ok', detail: config.file ?? 'from the environment, without a file' } }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const next = 'correct what is named, then run this again'
+    const next = 'correct these settings, then run "switchyard doctor" again'
     return { config: undefined, finding: { name, state: 'fail', detail: error.message, next } }
   }
 }
 
-/** Names of providers only: their keys stay out of sight. */
+/** Lists the names of providers only, never their keys. */
 function examineModels({ deployments, demo }: Config): Finding {
   const name = 'model providers'
   const providers = [...new Set(deployments.map(({ provider }) => provider))]
   if (providers.length > 0) return { name, state: 'ok', detail: providers.join(', ') }
-  const detail = demo ? 'none: only the scripted model "demo" answers' : 'none, and the model "demo" is switched off'
+  const detail = demo ? 'none; only the scripted model "demo" is available' : 'none, and the model "demo" is disabled'
   const next =
     'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or store a key in the ' +
     'running service: "switchyard providers set"'
@@ -76,7 +76,7 @@ async function examineDataDir(dataDir: string): Promise<Finding> {
     return { name, state: 'ok', detail }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    const next = 'give this user the right to write there, or name another one with --data-dir or SWITCHYARD_DATA_DIR'
+    const next = 'make it writable for this user, or choose another folder with --data-dir or SWITCHYARD_DATA_DIR'
     return { name, state: 'fail', detail: `${detail}: ${reason}`, next }
   }
 }
@@ -94,7 +94,7 @@ function examineEmbedded(): Finding {
   const name = 'database'
   try {
     const { version } = packagedBuild()
-    return { name, state: 'ok', detail: `embedded PostgreSQL ${version}, in the data folder` }
+    return { name, state: 'ok', detail: `embedded PostgreSQL ${version} in the data folder` }
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     return { name, state: 'fail', detail, next: 'run "npm ci" again, or set DATABASE_URL' }
@@ -109,11 +109,11 @@ async function examineServer(url: string): Promise<Finding> {
     const version = `PostgreSQL ${rows[0]?.server_version ?? ''}`
     const pending = await pendingMigrations(pool)
     if (pending.length === 0) return { name, state: 'ok', detail: `${version}, up to date` }
-    const next = 'nothing: the next start applies them; "switchyard migrate" does it now'
-    return { name, state: 'warn', detail: `${version}, migrations to apply: ${pending.join(', ')}`, next }
+    const next = 'the next start applies them; "switchyard migrate" applies them now'
+    return { name, state: 'warn', detail: `${version}, pending migrations: ${pending.join(', ')}`, next }
   } catch (error) {
     const detail = `DATABASE_URL: ${reasonOf(error)}`
-    return { name, state: 'fail', detail, next: 'check that the database runs, its address, user and password' }
+    return { name, state: 'fail', detail, next: 'check that the database runs, and its address, user and password' }
   } finally {
     await pool.end()
   }
@@ -131,7 +131,7 @@ async function examineSandbox(): Promise<Finding> {
   }
 }
 
-/** Whether a server could listen on the configured address now; undefined when the configuration cannot be read. */
+/** Checks whether a server could listen on the configured address; undefined when the configuration is invalid. */
 export async function examinePort({ env, overrides }: Inputs): Promise<Finding | undefined> {
   const { config } = examineConfig({ env, overrides })
   if (!config) return undefined

@@ -14,20 +14,20 @@ import { prepareDatabase, startDatabase } from './start-database.ts'
 interface Options {
   readonly config: Config
   readonly log: Log
-  /** Writes no line for requests when absent. */
+  /** Requests are not logged when absent. */
   readonly requestLog?: RequestLog
-  /** Reads the configuration anew. With it the service follows its configuration file. */
+  /** Reads the configuration again. When given, the server reloads when its configuration file changes. */
   readonly reread?: (() => Config) | undefined
-  /** Ends the wait for a database that cannot be reached. */
+  /** Ends the wait for an unreachable database. */
   readonly stop?: AbortSignal | undefined
-  /** True for a process of `WORKERS`: its parent has checked the port and says where the service is. */
+  /** True for a `WORKERS` process: its parent has checked the port and announces the address. */
   readonly isWorker?: boolean
 }
 
 const finishMs = 20_000
-const longestStopMs = 27_000
+const maxStopMs = 27_000
 
-/** Brings the database up to date and the service up. Rejects with AppError whose message names cause and next step. */
+/** Migrates the database and starts the service. Rejects with an AppError whose message names cause and next step. */
 export async function startServer({
   config,
   log,
@@ -41,7 +41,7 @@ export async function startServer({
   let composed: Composed | undefined
   try {
     const keyring = await prepareDatabase(database.url, { config, log, stop })
-    // Loaded now and not before: a start that is refused, such as a second one on the data folder, ends in time.
+    // Imported this late so that a start that must fail, such as a second one on the data folder, fails fast.
     const { compose } = await import('./compose.ts')
     const server = await compose({ config, log, requestLog, databaseUrl: database.url, keyring })
     composed = server
@@ -64,13 +64,13 @@ export async function startServer({
       stop: options => stopAll({ composed: server, stopDatabase: database.stop, watching, withdraw }, options),
     }
   } catch (error) {
-    await composed?.stop(0).catch(cause => log.debug({ err: cause }, 'stopping a half-started server'))
+    await composed?.stop(0).catch(cause => log.debug({ err: cause }, 'could not stop a partly started server'))
     await database.stop()
     throw error
   }
 }
 
-/** Connections that wait to be accepted: thousands of clients may come back at the same moment. */
+/** Connections that may wait to be accepted: thousands of clients may reconnect at the same moment. */
 const backlog = 4_096
 
 async function listen({ app }: Composed, { host, port }: Config): Promise<string> {
@@ -95,12 +95,12 @@ async function stopAll(
 ): Promise<void> {
   watching?.stop()
   composed.leave()
-  // Without another replica no load balancer has a choice: waiting for it would only make the stop longer.
+  // Without another replica a load balancer has no other target, so waiting for it has no use.
   if (serveOnMs > 0 && (await composed.hasPeers(siblings))) await pause(serveOnMs)
-  // A database that does not answer at all must not hold the end up; leases and requests are then left to expire.
-  const enough = new AbortController()
-  await Promise.race([composed.stop(finishMs), pause(longestStopMs, enough.signal)])
-  enough.abort()
+  // A database that does not respond must not delay the exit; leases and requests then expire.
+  const stopped = new AbortController()
+  await Promise.race([composed.stop(finishMs), pause(maxStopMs, stopped.signal)])
+  stopped.abort()
   await stopDatabase()
   withdraw()
 }

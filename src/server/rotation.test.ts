@@ -7,10 +7,10 @@ import type { Config } from './config/config.ts'
 import { loadConfig } from './config/load.ts'
 import { createPool } from './db/connect.ts'
 import { embeddedUrl, startEmbeddedPostgres } from './db/embedded-postgres.ts'
+import { createKeyring } from './platform/encryption.ts'
 import { encryptionKeyFile } from './platform/encryption-key.ts'
 import { createLog } from './platform/log.ts'
-import { createKeyring } from './platform/seal.ts'
-import { examineSecrets, forgetKey, resealSecrets } from './rotation.ts'
+import { examineSecrets, forgetKey, reencryptSecrets } from './rotation.ts'
 import { loadServiceSecret } from './secrets/service-secret.ts'
 import { upgradeDatabase } from './upgrade.ts'
 
@@ -25,24 +25,24 @@ function configFor(...keys: readonly Buffer[]): Config {
   return loadConfig({ env: { SWITCHYARD_ENCRYPTION_KEY: given }, overrides: { dataDir } })
 }
 
-test('a data folder without a database is left as it is', async () => {
-  await assert.rejects(examineSecrets({ config: configFor(), log }), /there is no database in/)
+test('a data folder without a database stays unchanged', async () => {
+  await assert.rejects(examineSecrets({ config: configFor(), log }), /no database found in/)
   assert.equal(existsSync(dataDir), false)
 })
 
-test('a database that was made by another version is not touched', async () => {
+test('a database of another version stays unchanged', async () => {
   const running = await startEmbeddedPostgres({ dataDir, log })
   await assert.rejects(examineSecrets({ config: configFor(), log }), /run "switchyard migrate" first/)
   await running.stop()
   await upgradeDatabase({ config: configFor(), log, mode: 'apply' })
 })
 
-test('without any key nothing is sealed, and looking makes no key', async () => {
+test('without a key the report is empty and does not generate a key', async () => {
   assert.deepEqual(await examineSecrets({ config: configFor(), log }), { keys: [] })
   assert.equal(existsSync(encryptionKeyFile(dataDir)), false)
 })
 
-test('S13: beside a running server the keys are counted, values sealed anew, and lost ones forgotten', async () => {
+test('S13: keys are counted, values re-encrypted and lost keys forgotten while a server runs', async () => {
   const running = await startEmbeddedPostgres({ dataDir, log })
   after(() => running.stop())
   assert.equal(embeddedUrl(dataDir), running.url)
@@ -57,7 +57,7 @@ test('S13: beside a running server the keys are counted, values sealed anew, and
 
   const both = { config: configFor(newKey, oldKey), log }
   assert.deepEqual((await examineSecrets(both)).keys[1], { ...lost, state: 'opens' })
-  assert.deepEqual(await resealSecrets(both), {
+  assert.deepEqual(await reencryptSecrets(both), {
     resealed: 1,
     keys: [
       { key_id: newId, state: 'seals', rows: 1, tables: one },
@@ -66,7 +66,7 @@ test('S13: beside a running server the keys are counted, values sealed anew, and
   })
   assert.deepEqual(await loadServiceSecret(pool, createKeyring([newKey]), 'pepper'), pepper)
 
-  await assert.rejects(forgetKey(both, newId), /is given here, so nothing of it is lost/)
+  await assert.rejects(forgetKey(both, newId), /is configured, so its values can be decrypted/)
   const onlyOld = { config: configFor(oldKey), log }
   assert.equal((await forgetKey(onlyOld, 'ffffffff')).forgotten, 0)
   assert.deepEqual(await forgetKey(onlyOld, newId), {

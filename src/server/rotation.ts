@@ -6,11 +6,11 @@ import { createKysely, createPool, isConnectionLoss } from './db/connect.ts'
 import { embeddedUrl, startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { serviceActor } from './http/caller.ts'
+import { createKeyring, type Keyring } from './platform/encryption.ts'
 import { loadEncryptionKeys } from './platform/encryption-key.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
-import { createKeyring, type Keyring } from './platform/seal.ts'
-import { createReseal } from './secrets/reseal.ts'
+import { createReencryption } from './secrets/reencryption.ts'
 import { type KeyUse, type SecretStore, secretStore } from './secrets/store.ts'
 
 interface Inputs {
@@ -18,14 +18,16 @@ interface Inputs {
   readonly log: Log
 }
 
-/** What an encryption key is good for here. No report holds a key, only ids. */
+/** How an encryption key is used here. A report has ids of keys, never a key. */
 export interface KeyReport {
   readonly key_id: string
-  /** `missing`: it is not given, and what it seals cannot be read. */
+  /**
+   * `seals`: it encrypts new values; `opens`: it decrypts older ones; `missing`: not given, its values are unreadable.
+   */
   readonly state: 'seals' | 'opens' | 'missing'
-  /** Values that it seals. */
+  /** Number of values encrypted with it. */
   readonly rows: number
-  /** The same by table; tables without any are left out. */
+  /** `rows` by table, without the tables that have none. */
   readonly tables: Readonly<Record<string, number>>
 }
 
@@ -33,51 +35,51 @@ export interface SecretsReport {
   readonly keys: readonly KeyReport[]
 }
 
-/** Which encryption keys are given and which the database needs. Works beside a running service, and changes nothing. */
+/** Reports the encryption keys that are given and those that the database needs. Read only; the service may run. */
 export function examineSecrets(inputs: Inputs): Promise<SecretsReport> {
   return withSecrets(inputs, ({ store, keyring }) => report(store, keyring))
 }
 
-/** Seals every value anew that an older key seals. Works beside a running service. */
-export function resealSecrets(inputs: Inputs): Promise<SecretsReport & { readonly resealed: number }> {
+/** Re-encrypts all values of older keys with the current key. The service may run meanwhile. */
+export function reencryptSecrets(inputs: Inputs): Promise<SecretsReport & { readonly resealed: number }> {
   return withSecrets(inputs, async ({ store, keyring }) => {
-    if (!keyring) throw new AppError('unavailable', 'no encryption key is given here')
-    const reseal = createReseal({ store, keyring, log: inputs.log, pauseMs: 0 })
-    const { resealed } = await reseal.run(new AbortController().signal)
-    return { ...(await report(store, keyring)), resealed }
+    if (!keyring) throw new AppError('unavailable', 'no encryption key is given; set SWITCHYARD_ENCRYPTION_KEY')
+    const reencryption = createReencryption({ store, keyring, log: inputs.log, pauseMs: 0 })
+    const { reencrypted } = await reencryption.run(new AbortController().signal)
+    return { ...(await report(store, keyring)), resealed: reencrypted }
   })
 }
 
-/** Deletes what a lost key has sealed, so that the service can start without it. `conflict` for a key that is given. */
+/** Deletes the values of a lost key, so that the service can start without it. Throws `conflict` for a given key. */
 export function forgetKey(inputs: Inputs, keyId: string): Promise<SecretsReport & { readonly forgotten: number }> {
   return withSecrets(inputs, async ({ pool, store, keyring }) => {
     if (keyring?.ids.includes(keyId))
-      throw new AppError('conflict', `encryption key ${keyId} is given here, so nothing of it is lost`)
+      throw new AppError('conflict', `encryption key ${keyId} is configured, so its values can be decrypted`)
     const audit = createAudit(auditStore(createKysely(pool)))
     let forgotten = 0
-    await store.forget(keyId, (sql, gone) => {
-      forgotten = sumOf(gone)
-      const before = tablesOf(gone)
+    await store.forget(keyId, (sql, deleted) => {
+      forgotten = sumOf(deleted)
+      const before = tablesOf(deleted)
       return audit.record(sql, { actor: serviceActor, action: 'encryption_key.forget', objectId: keyId, before })
     })
     return { ...(await report(store, keyring)), forgotten }
   })
 }
 
-interface Opened {
+interface Storage {
   readonly pool: Pool
   readonly store: SecretStore
   readonly keyring: Keyring | undefined
 }
 
-async function withSecrets<T>({ config, log }: Inputs, work: (opened: Opened) => Promise<T>): Promise<T> {
+async function withSecrets<T>({ config, log }: Inputs, work: (storage: Storage) => Promise<T>): Promise<T> {
   const { encryptionKeys: given, dataDir } = config
   const keys = loadEncryptionKeys({ given, dataDir })
   const { url, close } = await openDatabase({ config, log })
   const pool = createPool({ url, max: 2, onLost: () => undefined })
   try {
     if ((await pendingMigrations(pool)).length > 0)
-      throw new AppError('unavailable', 'the database is not up to date: run "switchyard migrate" first')
+      throw new AppError('unavailable', 'database is not up to date; run "switchyard migrate" first')
     return await work({ pool, store: secretStore(pool), keyring: keys && createKeyring(keys) })
   } finally {
     await pool.end()
@@ -85,13 +87,13 @@ async function withSecrets<T>({ config, log }: Inputs, work: (opened: Opened) =>
   }
 }
 
-/** The embedded server is started only when none runs; that of a running service is used. */
+/** Starts the embedded server unless a service already runs it. */
 async function openDatabase({ config, log }: Inputs): Promise<{ url: string; close: () => Promise<void> }> {
   const { databaseUrl, dataDir } = config
   const nothing = () => Promise.resolve()
   if (databaseUrl !== undefined) return { url: databaseUrl, close: nothing }
   const running = embeddedUrl(dataDir)
-  if (running === undefined) throw new AppError('unavailable', `there is no database in ${dataDir}`)
+  if (running === undefined) throw new AppError('unavailable', `no database found in ${dataDir}`)
   if (await isServed(running)) return { url: running, close: nothing }
   const started = await startEmbeddedPostgres({ dataDir, log })
   return { url: started.url, close: () => started.stop() }

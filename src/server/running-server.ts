@@ -1,11 +1,11 @@
 export interface StopOptions {
-  /** How long to go on serving after readiness has turned to 503, so that load balancers notice. */
+  /** How long to serve requests after readiness has turned to 503, so that load balancers notice. */
   readonly serveOnMs?: number
-  /** Ids of processes that stop as well: nobody can go on to them. */
+  /** Ids of processes that stop as well, so clients cannot move to them. */
   readonly siblings?: readonly string[]
 }
 
-/** A server that answers. */
+/** A server that accepts requests. */
 export interface RunningServer {
   readonly url: string
   readonly database: 'embedded' | 'external'
@@ -13,10 +13,10 @@ export interface RunningServer {
   readonly models: readonly string[]
   /** Processes that serve at `url`. */
   readonly workers: number
-  /** Aborts when the server cannot go on; its reason is an error that says why. Stop it and end the process then. */
+  /** Aborts when the server cannot continue; the reason is an error. Stop the server and exit the process then. */
   readonly lost: AbortSignal
-  /** Reads the configuration file again now. Nothing happens without one. */
+  /** Reloads the configuration file; does nothing without one. */
   reload(): void
-  /** Stops cleanly within 30 s: requests finish, sessions are handed over, everything acknowledged is stored. */
+  /** Stops gracefully within 30 s: finishes requests, hands sessions over, and stores everything acknowledged. */
   stop(options?: StopOptions): Promise<void>
 }

@@ -8,18 +8,18 @@ import type { Log } from './platform/log.ts'
 /** A service that runs on this machine. */
 export interface Running {
   readonly pid: number
-  /** Where it answers, such as `http://localhost:4000`. */
+  /** Its address, such as `http://localhost:4000`. */
   readonly url: string
 }
 
-/** One file a process: replicas may share a data folder, also from several machines. */
+/** One file per process, because replicas on several machines may share a data folder. */
 const folderOf = (dataDir: string): string => join(dataDir, 'running')
 const suffix = '.json'
 const prefixOfHost = (): string => `${encodeURIComponent(hostname())}-`
 
 /**
- * Writes down where this process answers, so that commands and a second start find it. Returns how to take it back. A folder that
- * cannot be written costs commands the address, and nothing else.
+ * Writes the address of this process into the data folder, so that commands and a second start find it. Returns a
+ * function that removes it. When the folder cannot be written, it logs a warning, and commands need `--url`.
  */
 export function announce(dataDir: string, { url, log }: { url: string; log: Log }): () => void {
   const folder = folderOf(dataDir)
@@ -36,11 +36,14 @@ export function announce(dataDir: string, { url, log }: { url: string; log: Log 
   }
 }
 
-/** The services of this machine that use the data folder and accept connections. Removes what dead processes left. */
+/**
+ * Returns the services of this machine that use the data folder and accept connections. Removes files of dead
+ * processes.
+ */
 export async function findRunning(dataDir: string): Promise<Running[]> {
   const found = entriesOf(dataDir)
-  const answers = await Promise.all(found.map(({ url }) => accepts(url)))
-  return found.filter((_, index) => answers[index])
+  const accepting = await Promise.all(found.map(({ url }) => accepts(url)))
+  return found.filter((_, index) => accepting[index])
 }
 
 function entriesOf(dataDir: string): Running[] {
@@ -54,7 +57,7 @@ function entriesOf(dataDir: string): Running[] {
   })
 }
 
-/** The entries of this machine; none when the folder is missing or belongs to another user. */
+/** Returns the file names of this machine; an empty list when the folder is missing or belongs to another user. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter(name => name.startsWith(prefixOfHost()) && name.endsWith(suffix))
@@ -72,13 +75,13 @@ function read(path: string): Running | undefined {
   }
 }
 
-const answerMs = 500
+const connectTimeoutMs = 500
 
-/** The process id may belong to another program by now: only a port that accepts connections counts. */
+/** Tries to connect: the process id may belong to another program by now. */
 function accepts(url: string): Promise<boolean> {
   const { hostname: host, port } = new URL(url)
   return new Promise(resolve => {
-    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), timeout: answerMs })
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), timeout: connectTimeoutMs })
     const end = (isOpen: boolean) => {
       socket.destroy()
       resolve(isOpen)

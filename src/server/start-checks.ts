@@ -4,8 +4,8 @@ import type { Config } from './config/config.ts'
 import { AppError } from './platform/errors.ts'
 
 /**
- * Checks what a start needs before anything is built: a data folder that can be written, and a free port. Rejects with
- * `unavailable`, whose message names cause and next step.
+ * Checks that the data folder is writable and the port is free. Rejects with `unavailable`; the message names cause and
+ * next step.
  */
 export async function checkStart({ dataDir, host, port }: Pick<Config, 'dataDir' | 'host' | 'port'>): Promise<void> {
   await checkDataFolder(dataDir)
@@ -14,7 +14,7 @@ export async function checkStart({ dataDir, host, port }: Pick<Config, 'dataDir'
 }
 
 async function checkDataFolder(dataDir: string): Promise<void> {
-  const other = 'name another folder with --data-dir or SWITCHYARD_DATA_DIR'
+  const other = 'choose another folder with --data-dir or SWITCHYARD_DATA_DIR'
   const found = await stat(dataDir).catch(() => undefined)
   if (found && !found.isDirectory())
     throw new AppError('unavailable', `data folder ${dataDir} is not a folder; ${other}`)
@@ -23,7 +23,7 @@ async function checkDataFolder(dataDir: string): Promise<void> {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const owner = `make it writable for user ${process.getuid?.() ?? 'that runs this'}`
+    const owner = `make it writable for user ${process.getuid?.() ?? 'of this process'}`
     throw new AppError('unavailable', `cannot write to data folder ${dataDir}: ${reason}; ${owner}, or ${other}`, {
       cause,
     })
@@ -37,17 +37,17 @@ interface PortProblem {
 
 const otherPort = 'choose another port with --port or PORT'
 
-/** Why no server can listen there; undefined when one can. */
+/** Returns why a server cannot listen on the address; undefined when it can. */
 export async function portProblem({ host, port }: Pick<Config, 'host' | 'port'>): Promise<PortProblem | undefined> {
   const cause = await listenError({ host, port })
   return cause && { text: listenProblem(cause, { host, port }), cause }
 }
 
-/** What an error of `listen` means, with the next step. */
+/** Returns the message for an error of `listen`, with the next step. */
 export function listenProblem({ code, message }: NodeJS.ErrnoException, at: Pick<Config, 'host' | 'port'>): string {
   const { host, port } = at
   if (code === 'EADDRINUSE') return `port ${port} is in use by another program; stop it, or ${otherPort}`
-  if (code === 'EACCES') return `port ${port} needs more rights than this user has; ${otherPort} above 1023`
+  if (code === 'EACCES') return `this user may not listen on port ${port}; ${otherPort} above 1023`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `address ${host} does not belong to this machine; choose another one with --host or HOST`
   return `cannot listen on ${host}:${port}: ${message}`

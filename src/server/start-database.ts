@@ -3,28 +3,28 @@ import { createPool, isConnectionLoss } from './db/connect.ts'
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { migrate } from './db/migrate.ts'
 import { unreachableReason, whenReachable } from './db/reachable.ts'
+import type { Keyring } from './platform/encryption.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
-import type { Keyring } from './platform/seal.ts'
 import { openKeyring } from './secrets/keyring.ts'
 
 interface Options {
   readonly config: Config
   readonly log: Log
-  /** Ends the wait for a database that cannot be reached. */
+  /** Ends the wait for an unreachable database. */
   readonly stop?: AbortSignal | undefined
 }
 
 interface Started {
   readonly kind: 'embedded' | 'external'
   readonly url: string
-  /** Aborts when another process took the data folder of the embedded database; its reason says so. */
+  /** Aborts when another process has taken over the data folder of the embedded database; the reason is an error. */
   readonly lost: AbortSignal
-  /** Ends the embedded database; an external one goes on. */
+  /** Stops the embedded database; does nothing for an external one. */
   stop(): Promise<void>
 }
 
-/** The database of the configuration: the embedded one is started, an external one is only named. */
+/** Starts the embedded database, or returns the URL of the configured external one. */
 export async function startDatabase({ config, log }: Omit<Options, 'stop'>): Promise<Started> {
   const lost = new AbortController()
   if (config.databaseUrl !== undefined) {
@@ -39,19 +39,19 @@ export async function startDatabase({ config, log }: Omit<Options, 'stop'>): Pro
   return { kind: 'embedded', url, lost: lost.signal, stop }
 }
 
-/** Brings the database up to date, and finds the keys that open what it holds. Waits for a database that cannot be reached. */
+/** Migrates the database and loads its encryption keys. Waits up to `databaseWaitMs` for an unreachable database. */
 export async function prepareDatabase(url: string, { config, log, stop }: Options): Promise<Keyring> {
   const pool = createPool({
     url,
     max: 1,
-    onLost: error => log.debug({ err: error }, 'the migration connection was lost'),
+    onLost: error => log.debug({ err: error }, 'lost the migration connection'),
   })
   const waitMs = config.databaseWaitMs
   try {
     return await whenReachable(
       async () => {
         const applied = await migrate(pool)
-        if (applied.length > 0) log.info({ migrations: applied }, 'database brought up to date')
+        if (applied.length > 0) log.info({ migrations: applied }, 'applied database migrations')
         return await openKeyring({ pool, given: config.encryptionKeys, dataDir: config.dataDir })
       },
       {
@@ -62,7 +62,7 @@ export async function prepareDatabase(url: string, { config, log, stop }: Option
     )
   } catch (error) {
     if (!isConnectionLoss(error)) throw error
-    const next = 'check that it runs, and its address'
+    const next = 'check that the database runs, and its address'
     throw new AppError('unavailable', `${unreachableReason(url, error)}; ${next}`, { cause: error })
   } finally {
     await pool.end()

@@ -11,7 +11,7 @@ const dataDir = join(temporaryFolder(), 'data')
 const config = loadConfig({ env: {}, overrides: { dataDir } })
 const log = createLog('silent')
 
-test('a plan changes nothing, applying does what was planned, and then nothing is left to do', async () => {
+test('plan changes nothing, apply runs the planned migrations, and no migration is left', async () => {
   const planned = await upgradeDatabase({ config, log, mode: 'plan' })
   assert.equal(planned.database, 'embedded')
   assert.ok(planned.migrations.length > 0)
@@ -19,7 +19,7 @@ test('a plan changes nothing, applying does what was planned, and then nothing i
   assert.deepEqual((await upgradeDatabase({ config, log, mode: 'plan' })).migrations, [])
 })
 
-test('a database that a server runs on is left alone, and the server is named', async () => {
+test('a database in use by a server stays unchanged, and the error names the process', async () => {
   const running = await startEmbeddedPostgres({ dataDir, log })
   try {
     const work = upgradeDatabase({ config, log, mode: 'apply' })

@@ -7,19 +7,19 @@ import type { Log } from './platform/log.ts'
 interface Inputs {
   readonly config: Config
   readonly log: Log
-  /** `plan` only lists what `apply` would do. */
+  /** `plan` only lists the migrations that `apply` would run. */
   readonly mode: 'plan' | 'apply'
 }
 
 export interface Upgrade {
   readonly database: 'embedded' | 'external'
-  /** The migrations that were applied, or would be, in order. */
+  /** Migrations that were applied, or would be, in order. */
   readonly migrations: readonly string[]
 }
 
 /**
- * Brings the database to this version of the program, or says what that would take. The embedded database is started for
- * it and stopped again; `unavailable` when a server runs on its folder.
+ * Migrates the database to this version of the program, or lists the pending migrations. Starts and stops the embedded
+ * database for this. Rejects with `unavailable` when a server uses its folder.
  */
 export async function upgradeDatabase({ config, log, mode }: Inputs): Promise<Upgrade> {
   const { databaseUrl, dataDir } = config

@@ -78,7 +78,7 @@ test('neither a key of the service nor a variable of its process is in the envir
 
 test('E5: the test of a harness and the first prompt report a program that asks for a login', { skip }, async () => {
   const wanted =
-    'program locked asks for authentication (Browser): log in with it, or set its variables in env of the configuration file'
+    'program locked requires authentication (Browser); log in with it, or set its variables in env of the configuration file'
   for (const path of ['runtime-harnesses', 'agent-runtimes']) {
     const { ok: isOk, error } = await ok<{ ok: boolean; error: string }>(`POST /api/${path}/locked/test`)
     assert.deepEqual([isOk, error], [false, wanted])

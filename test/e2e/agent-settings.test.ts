@@ -122,7 +122,7 @@ test('config.time_limit_seconds ends a run that takes longer, and the next promp
   await ask(session, saying({ text: 'late', delayMs: 20_000 }))
   const last = (await lastEvents(session)).at(-1)
   assert.equal(last?.type, 'session.error')
-  assert.match(JSON.stringify(last?.['error']), /more than 1 s, the time limit of its agent/)
+  assert.match(JSON.stringify(last?.['error']), /time limit of its agent \(1 s\)/)
   await ask(session, saying({ text: 'in time' }))
   assert.equal((await lastEvents(session)).at(-1)?.type, 'session.status_idle')
 })

@@ -142,7 +142,7 @@ test('a session that is stopped while it asks closes the question: its call gets
   const session = await askingSession('echo stopped-run')
   await ok(`POST /session/${session.id}/interrupt`)
   await session.tail.event(isEnd)
-  assert.match(resultsOf(session)[0]?.[1] ?? '', /stopped before anybody answered/)
+  assert.match(resultsOf(session)[0]?.[1] ?? '', /stopped before a person answered/)
   const [question] = (await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${session.id}`)).approvals
   assert.equal(question?.state, 'cancelled')
   assert.equal((await confirm(session, question?.id ?? '', 'allow')).status, 409)
@@ -158,7 +158,7 @@ test('a question that nobody answers in a day is a no', async () => {
     update sessions set due_at = clock_timestamp() where id in (select session_id from question)`
   await database.query(expire, [id])
   await session.tail.event(isEnd)
-  assert.match(resultsOf(session)[0]?.[1] ?? '', /nobody allowed the call in time/)
+  assert.match(resultsOf(session)[0]?.[1] ?? '', /approval expired without a decision/)
   session.tail.close()
 })
 

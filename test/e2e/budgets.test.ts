@@ -151,7 +151,7 @@ test('the keys of one owner share its budget, and each of them sees whose it is'
   for (const { key: secret } of keys) assert.equal((await ask(secret)).status, 200)
   const refused = await ask(keys[0]?.key ?? '')
   assert.equal(refused.status, 402)
-  assert.match(refused.text, /the budget of owner shared is \$0\.25: \$0\.2 are spent/)
+  assert.match(refused.text, /budget of owner shared is \$0\.25: \$0\.2 spent/)
   assert.equal(refused.headers['x-switchyard-budget-scope'], 'owner')
   const other = await key({ owner_id: 'another' })
   assert.equal((await ask(other.key)).status, 200)
@@ -217,7 +217,7 @@ test('OpenAI’s routes are under the same budgets', async () => {
   assert.equal(open.status, 400)
   assert.match(
     open.text,
-    /max_tokens is required: key key_\w+ has a limit, and how much model priced answers at most is not known/,
+    /max_tokens is required: key key_\w+ has a limit, and the maximum output of model priced is unknown/,
   )
   const images = {
     ...call,
@@ -249,7 +249,7 @@ test('a soft limit is told with every answer once it is reached, and in the log 
   const told = service
     .logs()
     .split('\n')
-    .filter(line => line.includes('a soft budget was passed') && line.includes(id))
+    .filter(line => line.includes('soft budget reached') && line.includes(id))
   assert.equal(told.length, 1)
 })
 

@@ -88,7 +88,7 @@ test('nothing is recorded unless a key or the model that answers wants it, and i
     assert.equal(found.status, 404)
     assert.match(
       found.text,
-      /no bodies of call req_\w+ are recorded; log_bodies of a key or a model records those to come/,
+      /bodies of call req_\w+ are not recorded; set log_bodies of a key or a model to record later calls/,
     )
   }
   const answer = await send(plain, 'POST /v1/messages', { body: body('recorded', 'a question') })
@@ -104,7 +104,7 @@ test('an error is recorded with its words; a count is not', async () => {
   assert.equal((await read(idOf(count))).status, 404)
 })
 
-test('credentials are masked, long bodies are cut, and what is stored is sealed', async () => {
+test('credentials are masked, long bodies are truncated, and stored bodies are encrypted', async () => {
   const said = `${credential} and {"api_key": "hidden words"} ${'and more '.repeat(40_000)}`
   const answer = await send(recorder, 'POST /v1/messages', { body: body('plain', said) })
   const { request } = await recordedOf(idOf(answer))

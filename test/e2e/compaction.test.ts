@@ -149,7 +149,7 @@ test('a session whose runtime keeps its own context refuses: 409 by the name of 
   for (const path of ['compact', 'summarize']) {
     const { status, text } = await send(service, `POST /session/${session.id}/${path}`)
     assert.equal(status, 409, text)
-    assert.match(text, /its runtime remote keeps its own context \(capability compaction\)/)
+    assert.match(text, /its runtime remote manages its own context \(capability compaction\)/)
   }
   assert.equal((await send(service, 'POST /session/ses_nothing/compact')).status, 404)
 })

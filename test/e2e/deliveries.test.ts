@@ -43,8 +43,8 @@ test('events: what the filter leaves out is accepted without a session, and the 
   assert.deepEqual(
     skipped.map(({ event, error }) => [event, error]),
     [
-      ['issues.opened', 'the field sender.type is not as wanted'],
-      ['issues.closed', 'the event "issues.closed"; wanted: issues.opened'],
+      ['issues.opened', 'field sender.type does not meet its condition'],
+      ['issues.closed', 'event "issues.closed"; accepted: issues.opened'],
     ],
   )
 })
@@ -147,7 +147,7 @@ test('GET /api/deliveries/{id} shows the payload as it was sent, and no header t
   assert.match(rest.prompt_id ?? '', /^msg_/)
 })
 
-test('S17: a row of the log holds its payload sealed, and neither token nor signature', async () => {
+test('S17: a row of the log has its payload encrypted, and neither token nor signature', async () => {
   const { id } = await newAgent()
   await deliver(id, { text: 'a-canary-of-the-payload' }, { 'x-hub-signature-256': 'a-canary-of-the-signature' })
   const { rows } = await database.query(

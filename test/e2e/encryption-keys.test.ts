@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
+import { createRowCipher } from '../../src/server/db/encrypted-rows.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { send } from '../support/send.ts'
@@ -43,7 +43,7 @@ async function refusal(options: StartOptions): Promise<string> {
   assert.fail('the service started')
 }
 
-const sealedRows = async () => {
+const encryptedRows = async () => {
   const { rows } = await pool.query(`
     select owner_id || '/' || key as name, version, sealed, key_id from vault_entries
     union all select name, version, sealed, key_id from service_secrets order by 1`)
@@ -60,7 +60,7 @@ async function assertAllThere(service: Service, byte: number): Promise<void> {
     ['TOKEN'],
   )
   const { rows } = await pool.query("select * from vault_entries where key = 'TOKEN'")
-  assert.equal(createRowSealer(ringOf(byte), 'vault_entries').open(rows[0]).toString(), 'vault canary')
+  assert.equal(createRowCipher(ringOf(byte), 'vault_entries').decrypt(rows[0]).toString(), 'vault canary')
 }
 
 test('a vault entry and a virtual key are made under the first encryption key', async () => {
@@ -73,28 +73,28 @@ test('a vault entry and a virtual key are made under the first encryption key', 
   assert.equal(service.logs().includes('vault canary'), false)
 })
 
-test('S12: another master key loses nothing: nothing is sealed with it', async () => {
-  const before = await sealedRows()
+test('S12: a new master key leaves every stored value readable', async () => {
+  const before = await encryptedRows()
   const service = await start({ keys: text(first), key: 'sk-quite-another-master-key' })
   await assertAllThere(service, first)
-  assert.deepEqual(await sealedRows(), before)
+  assert.deepEqual(await encryptedRows(), before)
 })
 
 const refused: readonly (readonly [guarantee: string, options: () => StartOptions, reason: RegExp])[] = [
   [
     'another encryption key',
     () => ({ keys: text(second) }),
-    /sealed with encryption key [0-9a-f]{8} \(2 values\), which is not among/,
+    /encrypted with encryption key [0-9a-f]{8} \(2 values\), but only/,
   ],
-  ['no encryption key and a new data folder', () => ({}), /no encryption key is given here/],
+  ['no encryption key and a new data folder', () => ({}), /no encryption key is given/],
   ['a key of 31 bytes', () => ({ keys: Buffer.alloc(31).toString('base64') }), /must be 32 bytes in base64/],
   ['an empty second key', () => ({ keys: `${text(first)},` }), /must be 32 bytes in base64/],
   ['a key file that others can read', () => ({ dataDir: withFile(text(first), 0o640) }), /mode 640.*chmod 600/],
-  ['a damaged key file', () => ({ dataDir: withFile('damaged', 0o600) }), /does not hold encryption keys/],
+  ['a damaged key file', () => ({ dataDir: withFile('damaged', 0o600) }), /does not contain encryption keys/],
   [
     'a key file with another key',
     () => ({ dataDir: withFile(text(second), 0o600) }),
-    /which is not among the given ones/,
+    /, but only [0-9a-f, ]+ is given/,
   ],
 ]
 
@@ -107,25 +107,25 @@ function withFile(content: string, mode: number): string {
 
 for (const [guarantee, options, reason] of refused) {
   test(`S16: a start with ${guarantee} is refused with the reason, and the database stays as it is`, async () => {
-    const before = await sealedRows()
+    const before = await encryptedRows()
     const given = { dataDir: mkdtempSync(join(root, 'data-')), ...options() }
     const had = existsSync(join(given.dataDir, 'encryption.key'))
     const output = await refusal(given)
     assert.match(output, reason)
     for (const key of [text(first), text(second)]) assert.equal(output.includes(key), false)
-    assert.deepEqual(await sealedRows(), before)
+    assert.deepEqual(await encryptedRows(), before)
     assert.equal(existsSync(join(given.dataDir, 'encryption.key')), had)
   })
 }
 
-test('S16: the right key from a file of mode 0600 opens what the variable has sealed', async () => {
+test('S16: the right key from a file of mode 0600 decrypts the values encrypted with the key of the variable', async () => {
   await assertAllThere(await start({ dataDir: withFile(`${text(first)}\n`, 0o600) }), first)
 })
 
-test('S13: with a new first key everything is sealed anew while the service runs, and then the old key can go', async () => {
+test('S13: with a new first key the running service re-encrypts everything, and the old key can be removed', async () => {
   const service = await start({ keys: `${text(second)},${text(first)}` })
-  await eventually(async () => (await sealedRows()).every(({ key_id }) => key_id === ringOf(second).currentId))
+  await eventually(async () => (await encryptedRows()).every(({ key_id }) => key_id === ringOf(second).currentId))
   await assertAllThere(service, second)
   await assertAllThere(await start({ keys: text(second) }), second)
-  assert.match(await refusal({ keys: text(first) }), /which is not among the given ones/)
+  assert.match(await refusal({ keys: text(first) }), /, but only [0-9a-f, ]+ is given/)
 })

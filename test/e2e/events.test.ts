@@ -327,7 +327,7 @@ test('a list may wait for what comes next: the answer comes with the first event
 
 test('a wait is refused where nothing can come, and where it is too long', async () => {
   for (const [query, words] of [
-    ['order=desc&wait=5', /wait is for events to come/],
+    ['order=desc&wait=5', /wait requires order asc/],
     ['wait=61', /wait/],
   ] as const) {
     const { status, text } = await listOf(silentId, query)

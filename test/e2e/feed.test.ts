@@ -88,10 +88,13 @@ test('nobody hears of the sessions of others', async () => {
 
 test('a cursor that is none is refused with the name of the field', async () => {
   const wrong = await send(service, 'GET /v1/events/stream?after=12')
-  assert.deepEqual([wrong.status, /after must be the id of a frame/.test(wrong.text)], [400, true])
+  assert.deepEqual([wrong.status, /after must be an event id/.test(wrong.text)], [400, true])
   const headers = { 'last-event-id': '9000000000000000000.ses_1.1' }
   const strange = await send(service, 'GET /v1/events/stream', { headers })
-  assert.deepEqual([strange.status, /Last-Event-ID is of another database/.test(strange.text)], [400, true])
+  assert.deepEqual(
+    [strange.status, /Last-Event-ID is from before the database was restored/.test(strange.text)],
+    [400, true],
+  )
   assert.equal((await send(service, 'GET /v1/events/stream?from=end')).status, 400)
   assert.equal((await send({ ...service, key: 'wrong' }, 'GET /v1/events/stream')).status, 401)
 })

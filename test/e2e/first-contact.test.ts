@@ -119,7 +119,7 @@ test('E4: a data folder that is a file is named in one line, with the next step'
   const line = failureOf(await switchyard(['serve', '--data-dir', file]))
   assert.match(
     line,
-    /data folder .*\/file is not a folder; name another folder with --data-dir or SWITCHYARD_DATA_DIR$/,
+    /data folder .*\/file is not a folder; choose another folder with --data-dir or SWITCHYARD_DATA_DIR$/,
   )
 })
 
@@ -139,7 +139,7 @@ test('E4: a closed DATABASE_URL is named at once with --no-wait, without its pas
   const line = failureOf(await switchyard(['serve', '--no-wait'], env))
   assert.match(
     line,
-    /cannot reach the database of DATABASE_URL at 127\.0\.0\.1:1: .*ECONNREFUSED.*; check that it runs/,
+    /cannot reach the database of DATABASE_URL at 127\.0\.0\.1:1: .*ECONNREFUSED.*; check that the database runs/,
   )
   assert.ok(!line.includes('hush-hush'))
 })

@@ -91,7 +91,7 @@ test('an event inside a step means the last whole step before it', async () => {
   const { id: half } = await fork(id, { event_id: first?.id })
   assert.deepEqual(await pathsOf(half), ['a.txt'])
   const results = (await logOf(half)).filter(({ type }) => type === 'agent.tool_result').map(textOf)
-  assert.match(results[1] ?? '', /not run here: the session was forked/)
+  assert.match(results[1] ?? '', /not run: the session was forked/)
   assert.equal(textOf((await run(half, bash('ls')))[0]).trim(), 'a.txt')
 })
 
@@ -154,7 +154,7 @@ test('what names nothing is refused', async () => {
   const cases = [
     [{ event_id: 'evt_nothing' }, 404, 'event evt_nothing not found'],
     [{ messageID: 'msg_nothing' }, 404, 'message msg_nothing not found'],
-    [{ event_id: 'a', messageID: 'b' }, 400, 'exclude each other'],
+    [{ event_id: 'a', messageID: 'b' }, 400, 'mutually exclusive'],
     [{ runtime: 'nothing' }, 400, 'runtime'],
   ] as const
   for (const [body, status, text] of cases) {

@@ -50,7 +50,7 @@ if (!lack('bubblewrap')) {
       const before = freeMiB()
       const fill = 'mkdir -p deep/er; for i in $(seq 400); do fallocate -l 20M deep/er/f$i || break; done; sleep 20'
       const [text = ''] = await session.run({ name: 'bash', input: { command: fill } })
-      assert.match(text, /stopped: the disk is nearly full; \d+ files that the command wrote were deleted/)
+      assert.match(text, /stopped: disk is nearly full; \d+ files of this command were deleted/)
       assert.ok(freeMiB() > before / 2 - 30, `${freeMiB()} MiB of ${before} are free`)
       await eventually(async () => (await readiness()) === '{"status":"ok"}', { withinMs: 20_000 })
       assert.equal((await send(service, `DELETE /session/${session.id}`)).status, 200)
@@ -77,7 +77,7 @@ test('H6: on a full disk the reserve is freed, readiness says so, and deleting a
     }
     await eventually(async () => {
       await fill()
-      return (await readiness()).includes('the data folder cannot be written: its disk is full')
+      return (await readiness()).includes('cannot write to the data folder: disk is full')
     })
     assert.equal((await send(service, `DELETE /session/${session.id}`)).status, 200)
     assert.ok(!existsSync(workspace), 'the files of the session are still there')

@@ -103,16 +103,16 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
   const custom = { type: 'custom', name: 'ring', description: 'Rings', input_schema: { type: 'object' } }
   const servers = [{ type: 'url', name: 'wiki', url: 'https://wiki.example/mcp' }]
   for (const [fields, message] of [
-    [{ tools: [mcp] }, /tools\[0\] of type mcp_toolset is not possible/],
-    [{ tools: [{ type: 'bash' }, custom] }, /tools\[1\] of type custom is not possible/],
+    [{ tools: [mcp] }, /tools\[0\] of type mcp_toolset is not supported/],
+    [{ tools: [{ type: 'bash' }, custom] }, /tools\[1\] of type custom is not supported/],
     [{ tools: mcp }, /tools of type mcp_toolset/],
     [{ tools: [{ type: toolset, configs: 'bash' }] }, /tools\[0\]\.configs must be a list/],
     [{ tools: [{ type: toolset, configs: [{ enabled: true }] }] }, /tools\[0\]\.configs\[0\]\.name/],
     [{ tools: [{ type: 'bash', enabled: 'no' }] }, /tools\[0\]\.enabled must be true or false/],
     [{ tools: [{ type: 'bash', permission_policy: 'sometimes' }] }, /tools\[0\]\.permission_policy must be one of/],
     [{ tools: { bash: 'no' } }, /tools\.bash must be true, false or an object/],
-    [{ mcp_servers: servers }, /mcp_servers is not possible/],
-    [{ config: { mcp_servers: servers } }, /config\.mcp_servers is not possible/],
+    [{ mcp_servers: servers }, /mcp_servers is not supported/],
+    [{ config: { mcp_servers: servers } }, /config\.mcp_servers is not supported/],
   ] as const) {
     const { status, text } = await ask('POST /api/agents', { ...agent, ...fields })
     assert.equal(status, 400, JSON.stringify(fields))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Delivery, DeliveryDetail } from '../../src/contract/webhooks.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { secretStore } from '../../src/server/secrets/store.ts'
 import { temporaryFolder } from '../support/data-folder.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -23,7 +23,7 @@ async function startWith(...keys: readonly Buffer[]): Promise<Service> {
   return last
 }
 
-test('C7: payloads kept for replay are sealed anew, and can be replayed with the new key alone', async () => {
+test('C7: payloads stored for replay are re-encrypted, and can be replayed with the new key alone', async () => {
   const first = await startWith(older)
   const body = { name: 'hooked', model: 'demo', owner_id: 'team', config: { webhook: {} } }
   const made = await send(first, 'POST /api/agents', { body })

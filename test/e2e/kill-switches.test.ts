@@ -267,7 +267,7 @@ test('while spending is frozen each protocol is told so in its own words, at eve
       assert.equal(answer.status, 402, `${line}: ${answer.text}`)
       const found = shown(answer)
       assert.equal(typeof found === 'object' ? (found as { code: string }).code : found, expected, answer.text)
-      assert.match(answer.text, /all spending is frozen since .*: month is over; an admin can lift the freeze/)
+      assert.match(answer.text, /all spending has been frozen since .*: month is over; an admin can lift the freeze/)
     }
     // It costs nothing.
     assert.equal((await send(target, 'POST /v1/messages/count_tokens', { body: chat })).status, 200)
@@ -286,7 +286,7 @@ test('a freeze of a key is for it and its descendants, one of an owner for all i
   const again = await ok<Freeze>(here, 'PUT /v1/freezes', { owner: 'ada', reason: 'second' })
   for (const holder of [parent, child, ada]) assert.equal((await at(holder)).status, 402)
   for (const holder of [bob, here]) assert.equal((await at(holder)).status, 200)
-  assert.match((await at(ada)).text, /spending of owner ada is frozen since .*: second/)
+  assert.match((await at(ada)).text, /spending of owner ada has been frozen since .*: second/)
   const { freezes } = await ok<{ freezes: Freeze[] }>(here, 'GET /v1/freezes')
   assert.deepEqual(
     freezes.map(({ scope, scope_id }) => [scope, scope_id]),

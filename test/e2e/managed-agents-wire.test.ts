@@ -86,18 +86,18 @@ for (const [what, resources, words] of [
   [
     'a file',
     [{ type: 'file', file_id: 'file_1' }],
-    /^resources\[0\]\.type file .*no files are kept here; send the text/,
+    /^resources\[0\]\.type file .*this service stores no files; send the text/,
   ],
   [
     'a memory store behind a repository',
     [repository, { type: 'memory_store', memory_store_id: 'memstore_1' }],
     /^resources\[1\]\.type memory_store .*\/api\/v1\/managed_agents\/agents\/\{agent_id\}\/memory$/,
   ],
-  ['a second repository', [repository, repository], /^resources\[1\]: a session works on one repository at most$/],
+  ['a second repository', [repository, repository], /^resources\[1\]: a session supports at most one repository$/],
   [
     'a token',
     [{ ...repository, authorization_token: 'ghp_x' }],
-    /^resources\[0\]\.authorization_token is not kept here/,
+    /^resources\[0\]\.authorization_token is not stored here/,
   ],
   ['an unknown resource', [{ type: 'tape' }], /^resources\[0\]\.type must be one of .*github_repository/],
 ] as const) {
@@ -131,7 +131,7 @@ test('DD1: adding a resource to a session is 400 and says when it can be named',
   const { id } = (await send(service, 'POST /v1/sessions', { body: await sessionFields() })).json<{ id: string }>()
   const answer = await send(service, `POST /v1/sessions/${id}/resources`, { body: { ...repository } })
   assert.equal(answer.status, 400)
-  assert.match(answer.json<{ error: { message: string } }>().error.message, /when the session is created$/)
+  assert.match(answer.json<{ error: { message: string } }>().error.message, /when you create the session$/)
 })
 
 test('DD1: every path of the dialect answers errors in its envelope', async () => {

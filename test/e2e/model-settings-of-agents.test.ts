@@ -84,7 +84,7 @@ const wrong: readonly (readonly [unknown, RegExp])[] = [
   [{ top_p: '1' }, /^config\.model_settings\.top_p must be a number from 0 to 1/],
   [{ max_tokens: 0 }, /^config\.model_settings\.max_tokens must be a whole number/],
   [{ fallbacks: ['a,b'] }, /^config\.model_settings\.fallbacks must be a list/],
-  [{ top_k: 3 }, /^config\.model_settings\.top_k is unknown; known here: effort/],
+  [{ top_k: 3 }, /^config\.model_settings\.top_k is unknown; known fields: effort/],
 ]
 
 test('a wrong model setting is refused by its name, on create and on update', async () => {

@@ -47,7 +47,7 @@ for (const [path, body] of [...calls, ...own]) {
     assert.equal(answer.status, 415, answer.text)
     assert.equal(
       answer.json<{ error: { message: string } }>().error.message,
-      'encoded bodies are not read; send plain JSON',
+      'content-encoding is not supported; send plain JSON',
     )
     assert.equal(upstream.requests.length, before)
   })

@@ -53,7 +53,7 @@ test('C6: a model that a remote opencode does not have is refused by name, and n
   const before = desk.prompts().length
   const body = { model: { providerID: 'switchyard', modelID: 'scripted' }, parts }
   const { text } = await send(service, `POST /session/${id}/message`, { body })
-  assert.match(text, /scripted.{1,3} is not known to the runtime; it has anthropic\/sonnet/)
+  assert.match(text, /scripted.{1,3} is unknown to the runtime; use one of anthropic\/sonnet/)
   assert.equal(desk.prompts().length, before)
 })
 

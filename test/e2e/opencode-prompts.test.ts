@@ -29,8 +29,8 @@ test('DD2: noReply, tools and file parts are refused by name, and false or nothi
   const id = await newSession()
   const file = { type: 'file', mime: 'text/plain', url: 'data:text/plain,x' }
   for (const [fields, message] of [
-    [{ parts, noReply: true }, /noReply is not possible/],
-    [{ parts, tools: { bash: false } }, /tools cannot be chosen for a prompt/],
+    [{ parts, noReply: true }, /noReply is not supported/],
+    [{ parts, tools: { bash: false } }, /tools cannot be set for one prompt/],
     [{ parts: [...parts, file] }, /parts\[1\]\.type must be "text"/],
   ] as const) {
     for (const call of ['message', 'prompt_async']) {

@@ -185,7 +185,7 @@ test('an opencode of our own works in the sandbox of its session, and its model 
   assert.ok(!JSON.stringify(upstream.requests.map(({ headers }) => headers)).includes('sk-run-'))
 })
 
-test('a budget that is used up stops an opencode of our own, which goes on once there is room', {
+test('a budget that is used up stops an opencode of our own, which continues once the budget has room', {
   skip: skipOwn,
 }, async () => {
   const { id } = await ok<Session>('POST /session', { runtime: 'own', title: 'Dear' })

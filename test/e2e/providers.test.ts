@@ -153,7 +153,7 @@ test('a name that the file takes up is the file’s from then on; the stored mod
   assert.equal(await reached(), 'of-the-api')
   const ofTheFile = { model: 'anthropic/of-the-file', api_base: upstream.url }
   await configure({ outbound, model_list: [{ model_name: 'm', params: ofTheFile }] })
-  await eventually(async () => (await error()) === 'not used: m comes from the configuration file')
+  await eventually(async () => (await error()) === 'disabled: m comes from the configuration file')
   assert.equal(await reached(), 'of-the-file')
   const patched = await send(service, `PATCH /api/models/${id}`, { body: { params: { weight: 2 } } })
   assert.equal(patched.status, 409)

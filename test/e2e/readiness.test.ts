@@ -38,7 +38,7 @@ test('V7: readiness is 503 while the database is read-only; deleting a session f
       const answer = await readiness()
       return answer.includes('read-only') && answer
     })
-    assert.equal(reason, '503 {"status":"unavailable","reasons":["the database is read-only"]}')
+    assert.equal(reason, '503 {"status":"unavailable","reasons":["database is read-only"]}')
     assert.equal((await send(service, 'POST /session', { body: {} })).status, 503)
     assert.equal((await send(service, `DELETE /session/${id}`)).status, 503)
     assert.ok(!existsSync(workspace), 'the files of the session are still there')

@@ -30,8 +30,8 @@ const faults: readonly (readonly [line: string, body: unknown, field: RegExp])[]
   ['POST /api/agents', { ...agent, config: [] }, /^config /],
   ['POST /api/agents', { ...agent, config: 'x' }, /^config /],
   ['POST /api/agents', { ...agent, tools: 'bash' }, /^tools /],
-  ['POST /api/agents', { ...agent, runtime: 'nope' }, /^runtime "nope" is not known/],
-  ['POST /api/agents', { ...agent, config: { runtime: 5 } }, /^config\.runtime 5 is not known/],
+  ['POST /api/agents', { ...agent, runtime: 'nope' }, /^runtime "nope" is unknown/],
+  ['POST /api/agents', { ...agent, config: { runtime: 5 } }, /^config\.runtime 5 is unknown/],
   ['POST /api/agents', 'null', /object/],
   ['POST /api/agents', '[]', /object/],
   ['POST /api/agents', '"text"', /object/],
@@ -97,7 +97,7 @@ test('malformed JSON is 400 on every route with a body', async () => {
     for (const line of ['POST /api/agents', 'POST /session', prompts]) {
       const answer = await send(service, line, { body })
       assert.equal(answer.status, 400, `${line} ${body}`)
-      assert.match(messageOf(answer), /^the body is not valid JSON/)
+      assert.match(messageOf(answer), /^request body is not valid JSON/)
     }
   }
 })

@@ -110,7 +110,7 @@ test('openai on a model of another format: a response goes on from one that was 
   const items = await client.responses.inputItems.list(second.id)
   assert.match(JSON.stringify(items.data), /Who am I\?/)
   assert.doesNotMatch(JSON.stringify(items.data), /Nice to meet/)
-  await assert.rejects(client.responses.cancel(second.id), /was not made in the background/)
+  await assert.rejects(client.responses.cancel(second.id), /was not created in the background/)
 
   const [said] = first.output
   assert.ok(said)

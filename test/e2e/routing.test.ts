@@ -53,7 +53,7 @@ test('a running service follows its configuration file, refuses a broken one, an
   assert.deepEqual(
     problems.map(problem => problem.replace(`${file}:`, '')),
     [
-      '1: model_list[0].model_name must be a text (put it in quotes)',
+      '1: model_list[0].model_name must be a string (put it in quotes)',
       '1: model_list[0].params is required',
       '2: unknown key router.retrys; did you mean retries?',
     ],
@@ -99,7 +99,7 @@ test('a fallback of the file may be a model that the API adds: a warning at the 
   const service = await startService({ config: JSON.stringify(config) })
   assert.match(
     service.logs(),
-    /router\.fallbacks\.m\[0\] added names no model of the file; it is used once the API adds/,
+    /router\.fallbacks\.m\[0\] added is not a model of the file; it takes effect once a model/,
   )
   assert.equal((await call(service)).status, 500)
   const params = { model: 'anthropic/m', api_base: second.url, api_key: 'sk-upstream' }

@@ -53,7 +53,7 @@ test('H3: once the key is revoked a delivery is 409, and its line in the log say
   assert.equal((await send(service, `DELETE /api/keys/${ada.id}`)).status, 204)
   await eventually(async () => (await deliver(agent)).status === 409, { what: 'the end of the key', withinMs: 6_000 })
   const answer = await deliver(agent)
-  assert.match(answer.text, new RegExp(`key ${ada.id}, which set this up, was revoked or has expired`))
+  assert.match(answer.text, new RegExp(`key ${ada.id} of this trigger was revoked or has expired`))
   const { deliveries } = await okAs<{ deliveries: Delivery[] }>(service, `GET /api/deliveries?agent_id=${agent.id}`)
   assert.deepEqual([deliveries[0]?.status, deliveries[0]?.session_id], ['failed', ''])
   assert.match(deliveries[0]?.error ?? '', /was revoked or has expired/)
@@ -138,7 +138,7 @@ test('H3: a schedule runs under the key that set it up, else under that of its a
   assert.equal((await send(service, `DELETE /api/keys/${maker.id}`)).status, 204)
   const run = await dueRun(masters.id)
   assert.equal(run.state, 'skipped')
-  assert.match(run.reason ?? '', new RegExp(`^key ${maker.id}, which set this up, was revoked`))
+  assert.match(run.reason ?? '', new RegExp(`^key ${maker.id} of this trigger was revoked`))
 })
 
 /** Makes a schedule due now; what became of it. */

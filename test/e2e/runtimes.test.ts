@@ -108,7 +108,7 @@ test('D1: a session or agent that names a harness runs on it, and both records n
   ] as const) {
     const answer = await send(here, line, { body })
     assert.equal(answer.status, 400, line)
-    assert.match(answer.text, /harness \\"nope\\" is not known/)
+    assert.match(answer.text, /harness \\"nope\\" is unknown/)
   }
 })
 

@@ -87,8 +87,12 @@ test('an agent has a schema for all its prompts, and a prompt may have another',
 })
 
 const refusals: readonly [string, unknown, RegExp][] = [
-  ['no schema', { type: 'objekt' }, /output_schema is no JSON Schema that can be checked/],
-  ['a reference elsewhere', { $ref: 'https://example.com/a' }, /output_schema is no JSON Schema.*example\.com/],
+  ['no schema', { type: 'objekt' }, /output_schema is not a valid JSON Schema/],
+  [
+    'a reference elsewhere',
+    { $ref: 'https://example.com/a' },
+    /output_schema is not a valid JSON Schema.*example\.com/,
+  ],
   ['text', 'object', /output_schema must be object/],
 ]
 

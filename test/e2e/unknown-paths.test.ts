@@ -56,7 +56,7 @@ for (const [path, messageOf] of unknown) {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const answer = await send(service, `${method} ${path}?beta=true&key=x`, method === 'POST' ? { body: {} } : {})
       const message = messageOf(answer, { status: 404, type: 'not_found_error', code: 'unknown_url' })
-      assert.equal(message, `no such path: ${path}; see /docs`)
+      assert.equal(message, `unknown path: ${path}; see /docs`)
       assert.equal((await send(stranger, `${method} ${path}`)).status, 401)
     }
   })
@@ -79,8 +79,8 @@ const calls: readonly (readonly [path: string, MessageOf])[] = [
 for (const [path, messageOf] of calls) {
   test(`P3: POST ${path} answers a malformed body in the envelope of its clients`, async () => {
     for (const [body, message] of [
-      ['{"model":', 'the body is not valid JSON'],
-      ['not json', 'the body is not valid JSON'],
+      ['{"model":', 'request body is not valid JSON'],
+      ['not json', 'request body is not valid JSON'],
       ['[]', 'the body must be a JSON object'],
       ['', 'the body is empty'],
     ] as const) {
@@ -89,6 +89,6 @@ for (const [path, messageOf] of calls) {
     }
     const wrongMethod = await send(service, `DELETE ${path}`)
     const expected = { status: 405, type: 'invalid_request_error', code: null }
-    assert.match(messageOf(wrongMethod, expected), /^DELETE is not possible here; allowed: .*POST/)
+    assert.match(messageOf(wrongMethod, expected), /^method DELETE is not allowed here; use .*POST/)
   })
 }

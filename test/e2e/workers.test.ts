@@ -64,7 +64,7 @@ test('a worker that is killed is replaced, and the other one answers meanwhile',
   await eventually(async () => (await send(service, 'GET /health/live').catch(() => undefined))?.status === 200)
   await eventually(async () => workersOf(service).length === 2)
   assert.ok(workersOf(service).includes(Number(other)))
-  assert.match(service.logs(), /"reason":"it ended with SIGKILL".*"a worker ended and is replaced"/)
+  assert.match(service.logs(), /"reason":"exited with SIGKILL".*"worker exited; starting a replacement"/)
   const before = answeredBy('/api/agents').length
   await eventually(async () => {
     await ask('GET /api/agents').catch(() => undefined)

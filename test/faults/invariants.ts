@@ -36,7 +36,7 @@ export const invariants: readonly Invariant[] = [
     sql: `
       select e.session_id, e.seq, e.payload from session_events e
       where e.type = 'session.error' and ${endsRun}
-        and e.payload->'error'->>'message' not like 'the prompt was cut off 4 times;%'`,
+        and e.payload->'error'->>'message' not like 'prompt was interrupted 4 times%'`,
   },
   {
     id: 'I2',

@@ -26,7 +26,7 @@ export interface Load {
 }
 
 /** A client sends no more before one of so many prompts has ended: the service takes at most 100 in a queue. */
-const mostOpen = 20
+const maxOpen = 20
 
 interface LoadPlace {
   readonly bench: Pick<Bench, 'random' | 'signal'>
@@ -47,7 +47,7 @@ export function startLoad({ bench, journal, target }: LoadPlace, plan: LoadPlan)
       const by = random.chance() < 0.5 ? 'message id' : 'idempotency key'
       await journal.prompt(target, { sessionId, key, text: toolPrompt(key, plan.pace), by })
       await sleep(random.whole(0, plan.gapMs))
-      while (at - ended() >= mostOpen && !bench.signal.aborted) await sleep(200)
+      while (at - ended() >= maxOpen && !bench.signal.aborted) await sleep(200)
       bench.signal.throwIfAborted()
     }
   }

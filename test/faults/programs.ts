@@ -78,10 +78,10 @@ export async function endPrograms(bench: Bench, { rounds }: Plan) {
   }
   await settled(() => undefined)
   // The pipes of a program go a moment after it.
-  const mostLeft = before.resources + 2
-  await eventually(() => held().resources <= mostLeft, { withinMs: settledMs }).catch(() => undefined)
+  const maxLeft = before.resources + 2
+  await eventually(() => held().resources <= maxLeft, { withinMs: settledMs }).catch(() => undefined)
   const left = held()
-  assert.ok(left.resources <= mostLeft, `${left.resources} handles are open, ${before.resources} were before`)
+  assert.ok(left.resources <= maxLeft, `${left.resources} handles are open, ${before.resources} were before`)
   assert.ok(left.heapMb <= before.heapMb + 20, `the heap grew from ${before.heapMb} to ${left.heapMb} MB`)
   // A socket goes when its program has ended, which its children may do before.
   await eventually(() => socketsIn(workspacesDir).length === 0, { withinMs: settledMs }).catch(() => undefined)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
+import { createRowCipher } from '../../src/server/db/encrypted-rows.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { secretStore } from '../../src/server/secrets/store.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from './ask.ts'
@@ -15,7 +15,7 @@ import { startUpstream } from './upstream.ts'
 interface RotationPlan {
   readonly entries: number
   readonly virtualKeys: number
-  /** Kills in the middle of sealing anew. */
+  /** Number of kills during re-encryption. */
   readonly kills: number
   readonly writers: number
   readonly database: string
@@ -39,7 +39,7 @@ interface Promised {
 
 /**
  * S13: entries and virtual keys under an old encryption key; a new one is put first, and the server is killed while it
- * seals everything anew under traffic; then the old key is taken away. Rejects unless everything acknowledged is there.
+ * re-encrypts everything under traffic; then the old key is removed. Rejects unless everything acknowledged is there.
  */
 export async function rotateUnderKills(bench: Bench, plan: RotationPlan): Promise<RotationResult> {
   const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]
@@ -66,15 +66,15 @@ export async function rotateUnderKills(bench: Bench, plan: RotationPlan): Promis
   while (leftAtKills.length < plan.kills) {
     await startWith(newKey, oldKey)
     const before = await left()
-    if (before === 0) throw new Error(`everything was sealed anew before kill ${leftAtKills.length + 1}`)
+    if (before === 0) throw new Error(`everything was re-encrypted before kill ${leftAtKills.length + 1}`)
     const enough = before - bench.random.whole(1, Math.floor(before / 4))
-    await eventually(async () => (await left()) <= enough, { withinMs: 60_000, what: 'progress of sealing anew' })
+    await eventually(async () => (await left()) <= enough, { withinMs: 60_000, what: 'progress of the re-encryption' })
     await site.kill()
     leftAtKills.push(await left())
     bench.say(`kill ${leftAtKills.length} of ${plan.kills}, ${leftAtKills.at(-1)} values left`)
   }
   await startWith(newKey, oldKey)
-  await eventually(async () => (await left()) === 0, { withinMs: 120_000, what: 'the end of sealing anew' })
+  await eventually(async () => (await left()) === 0, { withinMs: 120_000, what: 'the end of the re-encryption' })
   const rotationS = Math.round((performance.now() - startedAt) / 100) / 10
   const writes = await traffic.stop()
   assert.ok(Math.min(...leftAtKills) > 0, 'no kill may come after the end')
@@ -179,10 +179,10 @@ interface After {
 async function assertAllThere(site: Site, { promised, newKey, look }: After): Promise<void> {
   for (const key of promised.virtualKeys)
     assert.equal((await ask({ url: site.url, key }, 'GET /v1/models')).status, 200, 'a virtual key is gone')
-  const sealer = createRowSealer(createKeyring([newKey]), 'vault_entries')
-  const { rows } = await look.pool.query<Parameters<typeof sealer.open>[0]>('select * from vault_entries')
+  const cipher = createRowCipher(createKeyring([newKey]), 'vault_entries')
+  const { rows } = await look.pool.query<Parameters<typeof cipher.decrypt>[0]>('select * from vault_entries')
   assert.equal(rows.length, promised.values.size)
-  for (const row of rows) assert.equal(sealer.open(row).toString(), promised.values.get(row.key), row.key)
+  for (const row of rows) assert.equal(cipher.decrypt(row).toString(), promised.values.get(row.key), row.key)
   const { rows: others } = await look.pool.query('select distinct key_id from service_secrets')
   assert.deepEqual(others, [{ key_id: createKeyring([newKey]).currentId }])
 }

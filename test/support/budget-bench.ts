@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Asked, reservationStore, type Verdict } from '../../src/server/budgets/reservation-store.ts'
+import { type ReserveCall, reservationStore, type Verdict } from '../../src/server/budgets/reservation-store.ts'
 import {
   type BudgetLimits,
   type BudgetName,
@@ -8,7 +8,7 @@ import {
   type Payers,
 } from '../../src/server/budgets/store.ts'
 import type { UsageRow } from '../../src/server/usage/rows.ts'
-import { type Ended, usageStore } from '../../src/server/usage/store.ts'
+import { type EndedCalls, usageStore } from '../../src/server/usage/store.ts'
 import { freshDatabase } from './database.ts'
 
 /** No limit at all. */
@@ -78,7 +78,7 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
   const ledger = usageStore(pool, { clock })
   const usage = {
     ...ledger,
-    settle: (ended: Partial<Ended>) =>
+    settle: (ended: Partial<EndedCalls>) =>
       ledger.settle({ id: `batch_${randomUUID()}`, rows: [], released: [], shares: [], ...ended }),
   }
   const one = async (text: string, values: readonly unknown[] = []): Promise<number> =>
@@ -114,12 +114,12 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
     reserve: ({
       payers = {},
       ...asked
-    }: Partial<Omit<Asked, 'payers'>> & { readonly payers?: SomePayers }): Promise<Verdict> =>
+    }: Partial<Omit<ReserveCall, 'payers'>> & { readonly payers?: SomePayers }): Promise<Verdict> =>
       reservations.reserve({
         request_id: `req_${randomUUID()}`,
         amount_usd: '0.01',
         tokens: 10,
-        isHeld: true,
+        isReserved: true,
         facts: {},
         ...asked,
         payers: allPayers(payers),

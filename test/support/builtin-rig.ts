@@ -49,9 +49,9 @@ export const contextOver = (log: readonly NewEvent[], changes: Partial<RunContex
   prompts: async () => [prompt],
   payer: async ({ principal }) => ({ principal, key: undefined }),
   preview: () => undefined,
-  remember: async () => undefined,
+  saveRefs: async () => undefined,
   decision: async () => undefined,
-  spend: async () => true,
+  claimToolCall: async () => true,
   ...changes,
 })
 
@@ -67,7 +67,7 @@ export function rigOver(commands: string[]) {
   return {
     modelLimits: () => ({}),
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
-    memories: { block: async () => '', lend: () => assert.fail('the session has no agent') },
+    memories: { block: async () => '', toolMemories: () => assert.fail('the session has no agent') },
     resultSchemas: createResultSchemas(),
     markSandboxRunning: async () => undefined,
     log: createLog('silent'),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { Client } from 'pg'
-import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
+import { createRowCipher } from '../../src/server/db/encrypted-rows.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import type { Canary } from './canaries.ts'
 
 /** What stands where a secret may be. */
@@ -26,9 +26,9 @@ export async function tablePlaces(url: string, encryptionKey: Buffer) {
       const { rows } = await client.query<{ row: string }>(`select row_to_json(t)::text as row from ${name} t`)
       tables.push([`table ${name}`, rows.map(({ row }) => row).join('\n')])
     }
-    const sealer = createRowSealer(createKeyring([encryptionKey]), 'service_secrets')
+    const cipher = createRowCipher(createKeyring([encryptionKey]), 'service_secrets')
     const { rows: own } = await client.query('select name, version::int, sealed from service_secrets')
-    const ownSecrets = own.map((row): Canary => ({ name: `service secret ${row.name}`, core: sealer.open(row) }))
+    const ownSecrets = own.map((row): Canary => ({ name: `service secret ${row.name}`, core: cipher.decrypt(row) }))
     assert.ok(ownSecrets.length > 0, 'the service has secrets of its own')
     return { tables, ownSecrets }
   } finally {

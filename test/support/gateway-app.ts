@@ -3,19 +3,19 @@ import type { Config, Deployment, Hook, PriceSettings, RouterSettings } from '..
 import { defaultPrices } from '../../src/server/config/prices-of-file.ts'
 import { defaultRouter } from '../../src/server/config/router-of-file.ts'
 import type { Target } from '../../src/server/gateway/core/call.ts'
+import { type AdapterFor, createFormatAdapters } from '../../src/server/gateway/format-adapters.ts'
 import { serveGemini } from '../../src/server/gateway/formats/gemini/routes.ts'
 import { createGateway } from '../../src/server/gateway/gateway.ts'
 import { createHookedGateway } from '../../src/server/gateway/hooks/calls.ts'
-import { createLanes, type LaneFor } from '../../src/server/gateway/lanes.ts'
 import { serveOpenAi } from '../../src/server/gateway/openai-routes.ts'
 import { serveMessages, serveModels } from '../../src/server/gateway/routes.ts'
 import type { HintChannel } from '../../src/server/gateway/routing/hints.ts'
 import { createPools } from '../../src/server/gateway/upstream/pools.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
 import type { pause } from '../../src/server/platform/timers.ts'
 import type { UsageRow } from '../../src/server/usage/rows.ts'
 
@@ -26,8 +26,8 @@ interface Options {
   readonly pingAfterMs?: number
   /** 0 unless given: what was sent is all that is booked of an answer that broke. */
   readonly assumedOutputTokensPerSecond?: number
-  /** What becomes of the lanes of the product; they stay as they are by default. */
-  readonly lanes?: (laneFor: LaneFor) => LaneFor
+  /** Replaces the format adapters of the product. */
+  readonly adapters?: (adapterFor: AdapterFor) => AdapterFor
   readonly router?: Partial<RouterSettings>
   readonly prices?: Partial<PriceSettings>
   readonly random?: () => number
@@ -53,7 +53,7 @@ export async function startGatewayApp({
   assumedOutputTokensPerSecond = 0,
   router = {},
   prices = {},
-  lanes = laneFor => laneFor,
+  adapters = adapterFor => adapterFor,
   loopDelayMs = () => 0,
   allow,
   hooks = [],
@@ -87,8 +87,13 @@ export async function startGatewayApp({
   const calls = createGateway({
     config,
     pools,
-    laneFor: lanes(
-      createLanes({ pools, pingAfterMs, keyring: createKeyring([Buffer.alloc(32, 1)]), onRepair: failOnRepair }),
+    adapterFor: adapters(
+      createFormatAdapters({
+        pools,
+        pingAfterMs,
+        keyring: createKeyring([Buffer.alloc(32, 1)]),
+        onRepair: failOnRepair,
+      }),
     ),
     usage: {
       book(row) {

@@ -13,8 +13,8 @@ import { createKeys } from '../../src/server/keys/keys.ts'
 import { createKeyLookup } from '../../src/server/keys/lookup.ts'
 import { serveKeys } from '../../src/server/keys/routes.ts'
 import { keyStore } from '../../src/server/keys/store.ts'
+import { createKeyring, createValueCipher } from '../../src/server/platform/encryption.ts'
 import { createLog } from '../../src/server/platform/log.ts'
-import { createKeyring, createSealer } from '../../src/server/platform/seal.ts'
 
 interface Sent {
   /** The key; that of the master unless given. */
@@ -37,7 +37,7 @@ export function startKeysApp(pool: Pool) {
     store,
     lookup: createKeyLookup({ store, pepper, notifications, log, nowMs: () => performance.now() }),
     pepper,
-    sealer: createSealer(createKeyring([Buffer.alloc(32, 3)]), 'idempotency'),
+    cipher: createValueCipher(createKeyring([Buffer.alloc(32, 3)]), 'idempotency'),
     budgets: budgetStore(pool),
     audit: createAudit(auditStore(createKysely(pool))),
   })

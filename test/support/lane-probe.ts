@@ -1,8 +1,8 @@
 import type { Deployment } from '../../src/server/config/config.ts'
-import type { Call, CallKind, Outcome, Refusal, Sink } from '../../src/server/gateway/core/call.ts'
+import type { Call, CallKind, Outcome, Sink, UpstreamError } from '../../src/server/gateway/core/call.ts'
 import { readRequest } from '../../src/server/gateway/core/request.ts'
-import { createRawLane } from '../../src/server/gateway/passthrough/lane.ts'
-import type { Wire } from '../../src/server/gateway/passthrough/wire.ts'
+import { createPassthrough } from '../../src/server/gateway/passthrough/adapter.ts'
+import type { PassthroughFormat } from '../../src/server/gateway/passthrough/passthrough-format.ts'
 import { type Authorize, createAuthorize } from '../../src/server/gateway/upstream/authorize.ts'
 import { createPools } from '../../src/server/gateway/upstream/pools.ts'
 import { createSend } from '../../src/server/gateway/upstream/send.ts'
@@ -11,7 +11,7 @@ import { createOutbound, type Lookup } from '../../src/server/platform/outbound.
 import { targetAt } from './gateway-app.ts'
 
 interface Options {
-  readonly wire: Wire
+  readonly format: PassthroughFormat
   readonly deployment: Deployment
   readonly pingAfterMs?: number
   readonly holdBackMs?: number
@@ -25,7 +25,7 @@ type CallPart = Partial<Pick<Call, 'headers' | 'query' | 'signal' | 'address'>>
 /** How a lane ended a call, and all that its client saw. */
 export interface Told {
   /** Undefined when the lane rejected. */
-  readonly ending: Outcome | Refusal | undefined
+  readonly ending: Outcome | UpstreamError | undefined
   readonly error: AppError | undefined
   /** Of the head that went to the client; undefined when none did. */
   readonly status: number | undefined
@@ -65,11 +65,11 @@ export function recordingSink(onData?: (text: string) => void) {
 }
 
 /** Calls one deployment through a raw lane, with nothing around it: no HTTP server, no router. */
-export function probeLane({ wire, deployment, pingAfterMs = 15_000, holdBackMs = 2_000, lookup, ...rest }: Options) {
+export function probeLane({ format, deployment, pingAfterMs = 15_000, holdBackMs = 2_000, lookup, ...rest }: Options) {
   const allow = lookup ? [] : [new URL(deployment.apiBase).host]
   const pools = createPools(createOutbound({ allow, ...(lookup && { lookup }) }))
   const send = createSend({ pools, authorize: rest.authorize ?? createAuthorize() })
-  const lane = createRawLane({ wire, send, pingAfterMs, holdBackMs })
+  const lane = createPassthrough({ format, send, pingAfterMs, holdBackMs })
 
   return {
     async call(
@@ -78,7 +78,7 @@ export function probeLane({ wire, deployment, pingAfterMs = 15_000, holdBackMs =
       { onData, ...part }: CallPart & { onData?: (text: string) => void } = {},
     ): Promise<Told> {
       const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request))
-      const ask = readRequest({ kind, body, ...(part.address && { address: part.address }) })
+      const parsed = readRequest({ kind, body, ...(part.address && { address: part.address }) })
       const { alias, upstreamModel } = deployment
       const { sink, seen } = recordingSink(onData)
       const call: Call = {
@@ -91,10 +91,10 @@ export function probeLane({ wire, deployment, pingAfterMs = 15_000, holdBackMs =
         signal: new AbortController().signal,
         ...part,
       } as Call
-      const target = targetAt(deployment, ask.model === alias ? upstreamModel : ask.model)
+      const target = targetAt(deployment, parsed.model === alias ? upstreamModel : parsed.model)
       const ownHeaders = { 'x-switchyard-request-id': call.requestId }
       try {
-        const ending = await lane({ call, ask, target, ownHeaders, startedMs: performance.now() }, sink)
+        const ending = await lane({ call, parsed, target, ownHeaders, startedMs: performance.now() }, sink)
         return { ending, error: undefined, ...seen() }
       } catch (error) {
         if (!(error instanceof AppError)) throw error

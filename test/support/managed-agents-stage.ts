@@ -40,12 +40,12 @@ export function mortal(runtime: Runtime, death: Death) {
     if (writes === death.at && when === death.when) throw new Crash()
   }
   const run: Runtime['run'] = async function* (session, prompt, context) {
-    const remember = async (refs: Partial<ProviderRefs>) => {
+    const saveRefs = async (refs: Partial<ProviderRefs>) => {
       dies('before')
-      await context.remember(refs)
+      await context.saveRefs(refs)
       dies('after')
     }
-    for await (const batch of runtime.run(session, prompt, { ...context, remember })) {
+    for await (const batch of runtime.run(session, prompt, { ...context, saveRefs })) {
       dies('before')
       yield batch
       dies('after')

@@ -35,7 +35,7 @@ export async function startMemoriesApp() {
   const { pool, db } = await freshDatabase()
   const audit = createAudit(auditStore(db))
   const store = memoryStore(pool)
-  const sessionMemories = createSessionMemories({ store, given: sessionMemoryStore(pool), audit })
+  const sessionMemories = createSessionMemories({ store, sessionRows: sessionMemoryStore(pool), audit })
   const app = createServer({
     authenticate({ headers }) {
       const owner = headers['x-api-key']

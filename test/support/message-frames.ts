@@ -1,25 +1,25 @@
 import { sseFrame } from '../../src/contract/sse.ts'
 
 /** A content block that a scripted model can say. */
-export type SpokenBlock =
+export type ScriptedBlock =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
 
 /** A whole answer in Anthropic's format, as the non-streamed call returns it. */
-export interface SpokenMessage {
+export interface ScriptedMessage {
   readonly id: string
   readonly type: 'message'
   readonly role: 'assistant'
   readonly model: string
-  readonly content: readonly SpokenBlock[]
+  readonly content: readonly ScriptedBlock[]
   readonly stop_reason: string
   readonly stop_sequence: null
   readonly usage: Readonly<Record<string, unknown>> & { readonly input_tokens: number; readonly output_tokens: number }
 }
 
 /** Every usage field that Anthropic sends: clients break on missing ones. */
-export const fullUsage = (inputTokens: number, outputTokens: number): SpokenMessage['usage'] => ({
+export const fullUsage = (inputTokens: number, outputTokens: number): ScriptedMessage['usage'] => ({
   input_tokens: inputTokens,
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
@@ -32,7 +32,7 @@ export const fullUsage = (inputTokens: number, outputTokens: number): SpokenMess
 const deltaLength = 16
 
 /** The event frames that say `message` as a stream, in small deltas. */
-export function* messageFrames(message: SpokenMessage): Generator<string> {
+export function* messageFrames(message: ScriptedMessage): Generator<string> {
   const { content, stop_reason, stop_sequence, usage } = message
   const opening = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } }
   yield frame({ type: 'message_start', message: opening })
@@ -46,14 +46,14 @@ export function* messageFrames(message: SpokenMessage): Generator<string> {
   yield frame({ type: 'message_stop' })
 }
 
-function* blockFrames(index: number, block: SpokenBlock): Generator<string> {
+function* blockFrames(index: number, block: ScriptedBlock): Generator<string> {
   yield frame({ type: 'content_block_start', index, content_block: emptied(block) })
   for (const delta of deltasOf(block)) yield frame({ type: 'content_block_delta', index, delta })
   yield frame({ type: 'content_block_stop', index })
 }
 
 /** A block as its start event shows it: what the deltas bring is still missing. */
-function emptied(block: SpokenBlock): SpokenBlock {
+function emptied(block: ScriptedBlock): ScriptedBlock {
   switch (block.type) {
     case 'text':
       return { ...block, text: '' }
@@ -64,7 +64,7 @@ function emptied(block: SpokenBlock): SpokenBlock {
   }
 }
 
-function* deltasOf(block: SpokenBlock): Generator<{ readonly type: string; readonly [field: string]: string }> {
+function* deltasOf(block: ScriptedBlock): Generator<{ readonly type: string; readonly [field: string]: string }> {
   switch (block.type) {
     case 'text':
       for (const text of pieces(block.text)) yield { type: 'text_delta', text }

@@ -12,7 +12,7 @@ import { type BusDeps, writeBus } from '../../src/server/opencode/bus.ts'
 import { feedStore } from '../../src/server/opencode/feed-store.ts'
 import { opencodeSession } from '../../src/server/opencode/session.ts'
 import { SessionFeed } from '../../src/server/opencode/session-feed.ts'
-import { Tellings } from '../../src/server/opencode/telling.ts'
+import { SessionTranslations } from '../../src/server/opencode/session-translation.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createEventLog } from '../../src/server/sessions/log/event-log.ts'
 import { eventStore } from '../../src/server/sessions/log/event-store.ts'
@@ -62,7 +62,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
   const { slowReaderMs } = given
   const deps = {
     feed: given.feed ?? feed,
-    tellings: new Tellings({ live, contextOf: rows.contextOf }),
+    translations: new SessionTranslations({ live, contextOf: rows.contextOf }),
     events,
     ...(slowReaderMs !== undefined && { slowReaderMs }),
   }
@@ -96,7 +96,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
     answers,
     /** Appends to the log of a session as a call to this process does. */
     async write(sessionId: string, ...added: readonly NewEvent[]): Promise<void> {
-      eventLog.tell(await transaction(pool, client => eventLog.appendByCaller(client, sessionId, added)))
+      eventLog.publish(await transaction(pool, client => eventLog.appendByCaller(client, sessionId, added)))
     },
     /** Waits until the tables were looked at twice more: what would be told again has been by then. */
     async settled(): Promise<void> {

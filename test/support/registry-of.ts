@@ -6,8 +6,8 @@ export function registryOf(...runtimes: readonly Runtime[]): RuntimeRegistry {
   const byId = new Map(runtimes.map(runtime => [runtime.id, runtime]))
   return {
     find: async name => byId.get(name),
-    refusal: async name => (byId.has(name) ? undefined : 'is not known'),
-    findings: async (name, wishes) => (byId.has(name) ? findingsFor('builtin', wishes) : []),
+    unavailableReason: async name => (byId.has(name) ? undefined : 'is unknown'),
+    findings: async (name, requested) => (byId.has(name) ? findingsFor('builtin', requested) : []),
     list: async () => runtimes.map(({ id, capabilities }) => ({ id, name: id, connected: true, capabilities })),
   }
 }

@@ -121,16 +121,16 @@ export function runRig(first: RunSession = sessionWith()) {
         prompts: async () => [prompt],
         payer: async ({ principal }) => ({ principal, key: undefined }),
         preview: (eventId, text) => void previews.push({ eventId, text }),
-        remember: async changes => {
+        saveRefs: async changes => {
           refs = { ...refs, ...changes }
           onRemember(changes)
         },
         decision: decide,
-        spend: async () => true,
+        claimToolCall: async () => true,
       }
       for await (const batch of runtime.run({ ...first, refs }, prompt, context)) {
         const { events, refs: changes } = partsOf(batch)
-        if (events.length === 0) throw new Error('a batch without events: the engine stores none; use remember')
+        if (events.length === 0) throw new Error('a batch without events: the engine stores none; use saveRefs')
         append(events)
         refs = { ...refs, ...changes }
         if (onBatch(events)) return

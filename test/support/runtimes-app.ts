@@ -7,16 +7,16 @@ import type { ConfiguredHarness } from '../../src/server/config/config.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { wholeEchoes } from '../../src/server/platform/echoes.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { createLog, type Log } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
 import { createRuntimeChanges } from '../../src/server/runtimes/registry/changes.ts'
-import { createKnownRuntimes } from '../../src/server/runtimes/registry/known-runtimes.ts'
-import { createLooks } from '../../src/server/runtimes/registry/looks.ts'
+import { createExternalRuntimes } from '../../src/server/runtimes/registry/external-runtimes.ts'
+import { createHealthChecks } from '../../src/server/runtimes/registry/health-checks.ts'
+import { createRuntimeKeyEncryption } from '../../src/server/runtimes/registry/key-encryption.ts'
 import { createProbes } from '../../src/server/runtimes/registry/probes.ts'
 import { createRegistry } from '../../src/server/runtimes/registry/registry.ts'
 import { serveRuntimes } from '../../src/server/runtimes/registry/routes.ts'
-import { createRuntimeSeals } from '../../src/server/runtimes/registry/seals.ts'
 import { runtimeStore } from '../../src/server/runtimes/registry/store.ts'
 import {
   type ApiSpec,
@@ -104,12 +104,12 @@ export async function runtimeApps() {
     const kinds = new Map([cursor, opencode, managed].map(({ kind }) => [kind.spec, kind]))
     if (kind) kinds.set(kind.spec, kind)
     const now = { configured, allow }
-    const seals = createRuntimeSeals(keyring)
+    const encryption = createRuntimeKeyEncryption(keyring)
     const guard = () => createOutbound({ allow: now.allow })
-    const known = createKnownRuntimes({
+    const externals = createExternalRuntimes({
       store,
-      seals,
-      speaks: spec => kinds.has(spec),
+      encryption,
+      supports: spec => kinds.has(spec),
       configured: () => now.configured,
       guard,
     })
@@ -118,23 +118,31 @@ export async function runtimeApps() {
       builtin,
       publicUrl: () => 'https://switchyard.example',
       kinds,
-      known,
+      externals,
       store,
       modelSecrets: () => wholeEchoes([]),
     })
     const changes = createRuntimeChanges({
       store,
-      seals,
+      encryption,
       configured: () => now.configured,
       guard,
       audit: createAudit(auditStore(db)),
     })
     const clock = { nowMs: 0 }
-    const probes = createProbes({ ownId: 'builtin', kinds, known, store, nowMs: () => clock.nowMs, timeoutMs, startMs })
+    const probes = createProbes({
+      ownId: 'builtin',
+      kinds,
+      externals,
+      store,
+      nowMs: () => clock.nowMs,
+      timeoutMs,
+      startMs,
+    })
     const logged: object[] = []
     const tell = (level: string) => (fields: object, message: string) => void logged.push({ level, message, ...fields })
     const log = { debug: tell('debug'), info: tell('info'), warn: tell('warn') } as Pick<Log, 'debug' | 'info' | 'warn'>
-    const looks = createLooks({ known, probes, store, log })
+    const healthChecks = createHealthChecks({ externals, probes, store, log })
     serveRuntimes(app, { registry, changes, probes, ownModels: () => [{ id: 'own', display_name: 'Own' }] })
     after(() => app.close())
     const call = async (line: string, payload?: object) => {
@@ -143,7 +151,7 @@ export async function runtimeApps() {
       assert.doesNotMatch(answer.body, /canary/)
       return { status: answer.statusCode, body: answer.json() }
     }
-    return { call, registry, looks, logged, cursor, opencode, managed, now, clock }
+    return { call, registry, healthChecks, logged, cursor, opencode, managed, now, clock }
   }
 
   return {

@@ -70,7 +70,7 @@ export async function startSchedulesApp() {
       queue: createPromptQueue({ pool, store: sessionRows, prompts, pauses, eventLog, wakeUps, taker: undefined }),
       budgets: { setLimits: async () => undefined },
       approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
-      resultSchemas: { refusal: async () => undefined },
+      resultSchemas: { schemaProblem: async () => undefined },
       defaultModel: () => 'demo',
       dispose: async () => undefined,
       makeRoom: async () => false,

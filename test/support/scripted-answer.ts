@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dialect } from './dialects/dialect.ts'
-import { fullUsage, type SpokenBlock, type SpokenMessage } from './message-frames.ts'
+import { fullUsage, type ScriptedBlock, type ScriptedMessage } from './message-frames.ts'
 
 /** One scripted answer. Without any field it is the text "ok". */
 export interface Answer {
@@ -69,7 +69,7 @@ export async function play({ answer, request, dialect, isStream, response, index
 interface Said {
   readonly answer: Answer
   readonly dialect: Dialect
-  readonly message: SpokenMessage
+  readonly message: ScriptedMessage
   readonly isStream: boolean
 }
 
@@ -103,11 +103,11 @@ async function send(response: ServerResponse, frames: readonly Buffer[], pace: P
   return sent < limit
 }
 
-function messageOf(answer: Answer, request: Readonly<Record<string, unknown>>, index: number): SpokenMessage {
+function messageOf(answer: Answer, request: Readonly<Record<string, unknown>>, index: number): ScriptedMessage {
   const calls = answer.tool_calls ?? []
   const isSilent = calls.length > 0 || answer.thinking !== undefined || answer.isEmpty === true
   const text = answer.text ?? (isSilent ? undefined : 'ok')
-  const content: SpokenBlock[] = [
+  const content: ScriptedBlock[] = [
     ...(answer.thinking === undefined
       ? []
       : [{ type: 'thinking' as const, thinking: answer.thinking, signature: `sig_${index}` }]),

@@ -1,16 +1,16 @@
 import type { CanonicalRequest, Codec, CodecContext } from '../../src/server/gateway/core/codec.ts'
 import type { Json } from '../../src/server/platform/json.ts'
 
-/** What a codec may know in a test: its seal can be read, and it remembers nothing. */
+/** Context of a codec in a test: signatures of reasoning are readable, and signatures of calls are not stored. */
 export const plainContext = {
   stream: true,
   requestId: 'req_1',
   reasoning: {
-    seal: (state: string) => `sealed:${state}`,
-    open: (signature: string) => (signature.startsWith('sealed:') ? signature.slice(7) : undefined),
-    openOwn: () => undefined,
+    sign: (state: string) => `sealed:${state}`,
+    stateOf: (signature: string) => (signature.startsWith('sealed:') ? signature.slice(7) : undefined),
+    ownStateOf: () => undefined,
   },
-  callSignatures: { remember: () => undefined, recall: () => undefined },
+  callSignatures: { set: () => undefined, get: () => undefined },
 } as const satisfies Partial<CodecContext>
 
 /** What a codec makes of `request`, as it arrives upstream. What every request must hold is there unless given. */

@@ -150,7 +150,7 @@ export function createEngine(
     approvals: createApprovals({ pool, wakeUps, store: approvals, sessions, eventLog }),
     queue,
     budgets: { setLimits: async () => undefined },
-    resultSchemas: { refusal: async () => undefined },
+    resultSchemas: { schemaProblem: async () => undefined },
     defaultModel: () => 'demo',
     dispose: async () => undefined,
     makeRoom: async () => false,

@@ -8,15 +8,15 @@ import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { credentialStore } from '../../src/server/model-settings/credential-store.ts'
 import { deploymentStore } from '../../src/server/model-settings/deployment-store.ts'
-import type { Beside } from '../../src/server/model-settings/in-force.ts'
+import type { BaseConfig } from '../../src/server/model-settings/in-force.ts'
 import { createModelSettings } from '../../src/server/model-settings/model-settings.ts'
 import { createModelsInForce } from '../../src/server/model-settings/models-in-force.ts'
 import { createProviders } from '../../src/server/model-settings/providers.ts'
 import { serveModelSettings, serveProviders } from '../../src/server/model-settings/routes.ts'
-import { createSettingsSeals } from '../../src/server/model-settings/stored-settings.ts'
+import { createSettingsEncryption } from '../../src/server/model-settings/stored-settings.ts'
 import { changeChannel, settingsVersion } from '../../src/server/model-settings/version-store.ts'
+import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { createLog } from '../../src/server/platform/log.ts'
-import { createKeyring } from '../../src/server/platform/seal.ts'
 import { freshDatabase } from './database.ts'
 import { deploymentAt } from './gateway-app.ts'
 
@@ -30,7 +30,7 @@ const sonnet = deploymentAt('https://api.anthropic.com', {
   upstreamModel: 'claude-sonnet-5',
 })
 /** A configuration file with one model, `sonnet`. */
-const config: Beside = {
+const config: BaseConfig = {
   deployments: [sonnet],
   modelsFrom: 'file',
   environmentKeys: {},
@@ -46,7 +46,7 @@ interface Given {
 /** Servers with the routes of providers and models over one fresh database, beside a file that has the model `sonnet`. */
 export async function settingsApps() {
   const { db, pool } = await freshDatabase()
-  const seals = createSettingsSeals(createKeyring([randomBytes(32)]))
+  const encryption = createSettingsEncryption(createKeyring([randomBytes(32)]))
 
   /** A server, with what it would have the gateway serve. */
   function start({ audit = createAudit(auditStore(db)), caller = masterCaller }: Partial<Given> = {}) {
@@ -57,8 +57,8 @@ export async function settingsApps() {
     const inForce = createModelsInForce({
       config,
       read: async () => ({
-        credentials: (await credentials.all()).map(seals.openCredential),
-        models: (await deployments.all()).map(seals.openModel),
+        credentials: (await credentials.all()).map(encryption.decryptCredential),
+        models: (await deployments.all()).map(encryption.decryptModel),
       }),
       version: () => settingsVersion(pool),
       channel: changeChannel,
@@ -69,8 +69,10 @@ export async function settingsApps() {
       log: createLog('silent'),
     })
     const checkCredential = async ({ apiKey }: Deployment) => ({ latencyMs: 7, problem: apiKey ? undefined : 'no key' })
-    serveProviders(app, { providers: createProviders({ store: credentials, seals, inForce, audit, checkCredential }) })
-    serveModelSettings(app, { models: createModelSettings({ store: deployments, seals, inForce, audit }) })
+    serveProviders(app, {
+      providers: createProviders({ store: credentials, encryption, inForce, audit, checkCredential }),
+    })
+    serveModelSettings(app, { models: createModelSettings({ store: deployments, encryption, inForce, audit }) })
     after(() => app.close())
     const call = async (line: string, payload?: object) => {
       const [method, url = ''] = line.split(' ')

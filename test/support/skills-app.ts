@@ -4,8 +4,8 @@ import type { Pool } from 'pg'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Skill } from '../../src/contract/skills.ts'
 import { createAgents } from '../../src/server/agents/agents.ts'
-import { createCarried } from '../../src/server/agents/carried.ts'
 import { serveAgents } from '../../src/server/agents/routes.ts'
+import { createRuntimeSupport } from '../../src/server/agents/runtime-support.ts'
 import { agentStore } from '../../src/server/agents/store.ts'
 import { createAudit } from '../../src/server/audit/audit.ts'
 import { auditStore } from '../../src/server/audit/store.ts'
@@ -44,10 +44,10 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   const agents = createAgents({
     store: agentStore(db),
     defaults: () => ({ model: 'demo', runtime: 'builtin' }),
-    carried: createCarried({ findings: async () => [] }),
+    runtimeSupport: createRuntimeSupport({ findings: async () => [] }),
     isRuntime: async () => true,
     ownsModels: async () => false,
-    resultSchemas: { refusal: async () => undefined },
+    resultSchemas: { schemaProblem: async () => undefined },
     audit,
     secrets: { mask: fields => fields, marker: '[secret]' },
   })

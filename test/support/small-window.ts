@@ -3,7 +3,7 @@ import { estimateInputTokens } from '../../src/server/gateway/tokens/estimate.ts
 import { noTokens } from '../../src/server/gateway/tokens/token-counts.ts'
 import { wholeEchoes } from '../../src/server/platform/echoes.ts'
 import type { Message } from '../../src/server/runtimes/builtin/context/blocks.ts'
-import { fullUsage, messageFrames, type SpokenBlock } from './message-frames.ts'
+import { fullUsage, messageFrames, type ScriptedBlock } from './message-frames.ts'
 
 /** A request as the model got it. */
 export interface WindowRequest {
@@ -72,7 +72,7 @@ export function smallWindow({ window, says, before = () => undefined }: Options)
 const ended = { status: 200, stopReason: undefined, usage: noTokens, firstContentMs: 1 } as const
 
 function messageOf({ text, tools = [] }: Said, at: number, inputTokens: number) {
-  const calls: SpokenBlock[] = tools.map(({ name, input }, number) => ({
+  const calls: ScriptedBlock[] = tools.map(({ name, input }, number) => ({
     type: 'tool_use',
     id: `toolu_${at}_${number}`,
     name,

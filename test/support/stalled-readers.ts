@@ -39,12 +39,12 @@ export async function openStalled({ url, key }: Target, path: string): Promise<S
 
 /** A process as /proc shows it, looked at every 250 ms on a thread of its own: a look takes milliseconds. */
 export interface WatchedProcess {
-  /** Resident memory in MB at the last look, and the most since `mostFromNow`. */
+  /** Resident memory in MB at the last look, and the most since `maxFromNow`. */
   readonly mb: number
-  readonly mostMb: number
+  readonly maxMb: number
   /** Connections of clients to its port. */
   readonly sockets: number
-  mostFromNow(): void
+  maxFromNow(): void
   /** Resolves after a whole look. */
   looked(): Promise<void>
   stop(): Promise<void>
@@ -69,13 +69,13 @@ export async function watchProcess(pid: number, url: string): Promise<WatchedPro
     get mb() {
       return seen.mb
     },
-    get mostMb() {
+    get maxMb() {
       return most
     },
     get sockets() {
       return seen.sockets
     },
-    mostFromNow() {
+    maxFromNow() {
       most = seen.mb
     },
     looked,

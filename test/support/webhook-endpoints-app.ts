@@ -6,15 +6,15 @@ import type { EndpointDelivery, ShownEndpoint } from '../../src/contract/webhook
 import { agentStore } from '../../src/server/agents/store.ts'
 import { createAudit } from '../../src/server/audit/audit.ts'
 import { auditStore } from '../../src/server/audit/store.ts'
+import { createRowCipher } from '../../src/server/db/encrypted-rows.ts'
 import { createNotifications } from '../../src/server/db/notifications.ts'
-import { createRowSealer } from '../../src/server/db/sealed-rows.ts'
 import { type Caller, masterCaller } from '../../src/server/http/caller.ts'
 import { createServer } from '../../src/server/http/server.ts'
 import { keyChannel } from '../../src/server/keys/store.ts'
+import { createKeyring, createValueCipher } from '../../src/server/platform/encryption.ts'
 import { newId } from '../../src/server/platform/ids.ts'
 import { createLog } from '../../src/server/platform/log.ts'
 import { createOutbound } from '../../src/server/platform/outbound.ts'
-import { createKeyring, createSealer } from '../../src/server/platform/seal.ts'
 import { eventStore, withId } from '../../src/server/sessions/log/event-store.ts'
 import { sessionStore } from '../../src/server/sessions/session-store.ts'
 import { createDelivery } from '../../src/server/webhook-endpoints/delivery.ts'
@@ -62,9 +62,9 @@ export async function startWebhookEndpointsApp() {
   const endpointRows = endpointStore(pool)
   const deliveries = deliveryStore(pool)
   const audit = createAudit(auditStore(db))
-  const sealer = createRowSealer(keyring, 'webhook_endpoint_secrets')
+  const cipher = createRowCipher(keyring, 'webhook_endpoint_secrets')
   const send = createSend({ connect: ms => outbound().connect(ms) }, 500)
-  const dispatch = createDispatch({ store: endpointRows, sealer, send, log })
+  const dispatch = createDispatch({ store: endpointRows, cipher, send, log })
   const app = createServer({
     authenticate: ({ headers }) => callers[String(headers['x-api-key']) as Name],
     log,
@@ -75,8 +75,8 @@ export async function startWebhookEndpointsApp() {
       deliveries,
       agents,
       dispatch,
-      sealer,
-      answerSealer: createSealer(keyring, 'idempotency'),
+      cipher,
+      answerCipher: createValueCipher(keyring, 'idempotency'),
       outbound,
       audit,
     }),

@@ -1,17 +1,17 @@
-import type { Bench } from './bench.ts'
+import type { SuiteContext } from './context.ts'
 
-/** The flags of a runtime that cases look at. */
+/** Capability flags that cases check. */
 export type Flag = 'streaming' | 'interrupt' | 'steer' | 'approvals' | 'cost' | 'model_per_prompt'
 
-/** One thing that a runtime has to do the same as all others. */
+/** One behaviour that all runtimes must share. */
 export interface SuiteCase {
   readonly id: string
-  /** What is shown, as a claim about the runtime. */
+  /** The checked behaviour, as a statement. */
   readonly shows: string
-  /** The flag that claims it; absent: every runtime has to do it. */
+  /** Flag that claims the behaviour; absent: required of every runtime. */
   readonly flag?: Flag
-  /** Throws `CheckFailed`, or `NotShown` when nothing came that could be looked at. */
-  readonly check: (bench: Bench) => Promise<void>
-  /** What the API promises of a runtime that does not claim it. */
-  readonly refusal?: { readonly shows: string; readonly check: (bench: Bench) => Promise<void> }
+  /** Throws `CheckFailed`, or `NotShown` when the runtime did nothing that could be checked. */
+  readonly check: (context: SuiteContext) => Promise<void>
+  /** Check of the documented behaviour of a runtime that does not claim the flag. */
+  readonly unsupported?: { readonly shows: string; readonly check: (context: SuiteContext) => Promise<void> }
 }

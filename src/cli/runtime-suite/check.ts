@@ -1,9 +1,9 @@
-/** The runtime does not do what the case asks for. */
+/** The runtime does not meet the case. */
 export class CheckFailed extends Error {
   override readonly name = 'CheckFailed'
 }
 
-/** Nothing came that the case could look at: neither passed nor failed. */
+/** The runtime did nothing that the case could check: neither passed nor failed. */
 export class NotShown extends Error {
   override readonly name = 'NotShown'
 }
@@ -13,8 +13,8 @@ export function check(condition: boolean, otherwise: string): asserts condition 
   if (!condition) throw new CheckFailed(otherwise)
 }
 
-/** Throws `CheckFailed` unless both are the same as JSON. */
+/** Throws `CheckFailed` unless both are equal as JSON. */
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
-  const [is, wanted] = [JSON.stringify(actual), JSON.stringify(expected)]
-  check(is === wanted, `${what}: ${is} instead of ${wanted}`)
+  const [actualText, expectedText] = [JSON.stringify(actual), JSON.stringify(expected)]
+  check(actualText === expectedText, `${what}: ${actualText} instead of ${expectedText}`)
 }

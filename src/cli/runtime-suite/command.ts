@@ -2,11 +2,11 @@ import type { Client } from '../../client/client.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { CommandFailed } from '../failures.ts'
 import { dim, type Out } from '../out.ts'
-import type { SuitePrompts } from './bench.ts'
+import type { SuitePrompts } from './context.ts'
 import { capabilityTable, countsText, detailLine, resultLine } from './report.ts'
 import { allCases, type CaseResult, runSuite } from './suite.ts'
 
-/** Prompts that any model understands. */
+/** Default prompts, for any model. */
 export const plainPrompts: SuitePrompts = {
   plain: 'Reply with the word ready.',
   text: 'Write two sentences about the sea.',
@@ -31,7 +31,7 @@ export async function testRuntime(client: Client, args: TestArguments, out: Out)
   const unknown = only?.find(name => allCases.every(one => one.id !== name))
   if (unknown !== undefined) {
     const known = allCases.map(one => one.id).join(', ')
-    throw new CommandFailed(`there is no case "${unknown}"; there are ${known}`, exitCodes.usage)
+    throw new CommandFailed(`unknown case "${unknown}"; cases: ${known}`, exitCodes.usage)
   }
   const capabilities = await capabilitiesOf(client, id)
   const startedMs = nowMs()
@@ -53,7 +53,7 @@ async function capabilitiesOf(client: Client, id: string) {
   const found = harnesses.find(({ alias }) => alias === id)
   if (!found) {
     const known = harnesses.map(({ alias }) => alias).join(', ')
-    throw new CommandFailed(`there is no runtime "${id}"; there are ${known}`, exitCodes.notFound)
+    throw new CommandFailed(`unknown runtime "${id}"; runtimes: ${known}`, exitCodes.notFound)
   }
   if (!found.connected) {
     throw new CommandFailed(`${id} is not connected; see "switchyard runtimes connect --help"`, exitCodes.blocked)
@@ -61,7 +61,7 @@ async function capabilitiesOf(client: Client, id: string) {
   return found.capabilities
 }
 
-/** `runtimes test --capabilities`: what the runtimes claim of themselves, as a table in Markdown. */
+/** `runtimes test --capabilities`: prints the capabilities that runtimes claim, as a Markdown table. */
 export async function showCapabilities(
   client: Client,
   { id }: { readonly id?: string | undefined },
@@ -69,9 +69,9 @@ export async function showCapabilities(
 ): Promise<ExitCode> {
   const { harnesses } = await client.runtimeHarnesses.list()
   const shown = harnesses.filter(({ alias }) => id === undefined || alias === id)
-  if (shown.length === 0) throw new CommandFailed(`there is no runtime "${id}"`, exitCodes.notFound)
+  if (shown.length === 0) throw new CommandFailed(`unknown runtime "${id}"`, exitCodes.notFound)
   out.data({ runtimes: shown.map(({ alias, capabilities }) => ({ id: alias, capabilities })) })
   for (const line of capabilityTable(shown)) out.line(line)
-  if (out.isLive) out.note(dim('Each is checked by: switchyard runtimes test <alias>'))
+  if (out.isLive) out.note(dim('Check a runtime: switchyard runtimes test <alias>'))
   return exitCodes.ok
 }

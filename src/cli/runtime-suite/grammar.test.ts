@@ -25,40 +25,40 @@ const second = { prompt_id: 'msg_b', run_id: 'run_b' }
 const right: readonly (readonly [guarantee: string, log: readonly Given[]])[] = [
   ['an empty log', []],
   ['a run with a tool', [asked, runs, says, use, result, says, ends]],
-  ['a run that fails after a new try', [asked, runs, retried, failed]],
+  ['a run that fails after a retry', [asked, runs, retried, failed]],
   [
-    'a run that waits for a person and goes on',
+    'a run that waits for an approval and continues',
     [asked, runs, use, waits, { type: 'session.status_running' }, result, ends],
   ],
-  ['a run that a budget stopped goes on', [asked, runs, paused, runs, ends]],
+  ['a run that a budget paused continues', [asked, runs, paused, runs, ends]],
   [
-    'a second run may use the ids of calls again',
+    'a second run may reuse call ids',
     [asked, runs, use, result, ends, { ...runs, ...second }, use, result, { ...ends, ...second }],
   ],
-  ['what a coding runtime says last answers no call', [asked, runs, { ...result, tool_use_id: 'run-1' }, ends]],
-  ['a session that is deleted at work', [asked, runs, use, deleted]],
+  ['the last result of a coding runtime has no call', [asked, runs, { ...result, tool_use_id: 'run-1' }, ends]],
+  ['a session that is deleted during a run', [asked, runs, use, deleted]],
 ]
 for (const [guarantee, log] of right) {
-  test(`no fault: ${guarantee}`, () => assert.deepEqual(faultsOf(logOf(log)), []))
+  test(`valid: ${guarantee}`, () => assert.deepEqual(faultsOf(logOf(log)), []))
 }
 
 const wrong: readonly (readonly [guarantee: string, log: readonly Given[], expected: RegExp])[] = [
-  ['a gap in the numbers', [{ ...asked, seq: 2 }], /stands at place 1/],
-  ['an id that was there', [{ ...asked, id: 'evt_2' }, runs], /has the id evt_2/],
-  ['a time that is none', [{ ...asked, processed_at: 'now' }], /processed_at/],
-  ['an answer while nothing runs', [asked, says], /while nothing runs/],
-  ['a call without a result', [asked, runs, use, ends], /leaves call_1 without result/],
+  ['a gap in the sequence numbers', [{ ...asked, seq: 2 }], /is at position 1/],
+  ['a repeated event id', [{ ...asked, id: 'evt_2' }, runs], /repeats the id evt_2/],
+  ['an invalid time', [{ ...asked, processed_at: 'now' }], /processed_at/],
+  ['a message while no run is in progress', [asked, says], /while no run is in progress/],
+  ['a call without a result', [asked, runs, use, ends], /leaves call_1 without a result/],
   ['two results of a call', [asked, runs, use, result, result, ends], /second result/],
-  ['a result that no call asked for', [asked, runs, result, says, ends], /nobody made/],
-  ['a call that comes twice', [asked, runs, use, use, result, ends], /repeats the call/],
-  ['two ends of a run', [asked, runs, ends, ends], /ends a run while nothing runs/],
-  ['two runs at a time', [asked, runs, { ...runs, ...second }], /before the run in work has ended/],
+  ['a result without a call', [asked, runs, result, says, ends], /a call that does not exist/],
+  ['a repeated call', [asked, runs, use, use, result, ends], /repeats the call/],
+  ['two ends of a run', [asked, runs, ends, ends], /ends a run while no run is in progress/],
+  ['two runs at a time', [asked, runs, { ...runs, ...second }], /before the current run has ended/],
   ['a prompt that runs again', [asked, runs, ends, runs], /runs prompt msg_a again/],
-  ['a run without a name', [asked, { type: 'session.status_running' }], /names no prompt_id/],
+  ['a run without ids', [asked, { type: 'session.status_running' }], /has no prompt_id/],
   ['an end of another prompt', [asked, runs, { ...ends, prompt_id: 'msg_b' }], /ends msg_b, not msg_a/],
   ['an end of another run', [asked, runs, { ...ends, run_id: 'run_b' }], /ends run_b, not run_a/],
-  ['a question about what is not there', [asked, runs, waits], /asks about evt_3/],
+  ['an approval request for an unknown event', [asked, runs, waits], /refers to evt_3/],
 ]
 for (const [guarantee, log, expected] of wrong) {
-  test(`a fault: ${guarantee}`, () => assert.match(faultsOf(logOf(log)).join('\n'), expected))
+  test(`invalid: ${guarantee}`, () => assert.match(faultsOf(logOf(log)).join('\n'), expected))
 }

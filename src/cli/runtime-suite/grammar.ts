@@ -1,10 +1,10 @@
 import { askedBy, budgetReached, endsRun, type SessionEvent } from '../../contract/events.ts'
 
-/** What a log says that no log may say; empty for a log that is right. Pure. */
+/** Returns the violations of the event grammar in a log; empty for a valid log. */
 export function faultsOf(log: readonly SessionEvent[]): string[] {
-  const reading = new LogReading()
-  for (const [at, event] of log.entries()) reading.take(event, at)
-  return reading.faults
+  const checker = new LogChecker()
+  for (const [at, event] of log.entries()) checker.check(event, at)
+  return checker.faults
 }
 
 interface Run {
@@ -16,23 +16,23 @@ const uses = new Set(['agent.tool_use', 'agent.mcp_tool_use'])
 const results = new Set(['agent.tool_result', 'agent.mcp_tool_result'])
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
-class LogReading {
+class LogChecker {
   readonly faults: string[] = []
   readonly #ids = new Set<string>()
-  /** Tool calls of the run in work; ids may come again in the next. */
+  /** Tool calls of the current run; later runs may reuse ids. */
   readonly #uses = new Map<unknown, { results: number }>()
   readonly #ended = new Set<unknown>()
   #run: Run | undefined
-  /** A result that no call asked for: what a coding runtime says last. Interface: Events. */
+  /** A result without a call: the last message of a coding runtime. Interface: Events. */
   #closing: SessionEvent | undefined
 
-  take(event: SessionEvent, at: number): void {
+  check(event: SessionEvent, at: number): void {
     this.#checkFrame(event, at)
-    if (this.#closing && !endsRun(event)) this.#fault(this.#closing, 'is the result of a call that nobody made')
+    if (this.#closing && !endsRun(event)) this.#fault(this.#closing, 'is the result of a call that does not exist')
     this.#closing = undefined
     this.#checkTools(event)
     if (event.type === 'session.status_running') this.#begin(event)
-    else if (event.type.startsWith('agent.') && !this.#run) this.#fault(event, 'comes while nothing runs')
+    else if (event.type.startsWith('agent.') && !this.#run) this.#fault(event, 'comes while no run is in progress')
     if (endsRun(event)) this.#end(event)
     this.#ids.add(event.id)
   }
@@ -42,10 +42,11 @@ class LogReading {
   }
 
   #checkFrame(event: SessionEvent, at: number): void {
-    if (event.seq !== at + 1) this.#fault(event, `stands at place ${at + 1}`)
-    if (this.#ids.has(event.id)) this.#fault(event, `has the id ${event.id} of an earlier one`)
-    if (!isoTime.test(event.processed_at)) this.#fault(event, `has ${event.processed_at} as processed_at`)
-    for (const id of askedBy(event)) if (!this.#ids.has(id)) this.#fault(event, `asks about ${id}, which is not there`)
+    if (event.seq !== at + 1) this.#fault(event, `is at position ${at + 1}`)
+    if (this.#ids.has(event.id)) this.#fault(event, `repeats the id ${event.id}`)
+    if (!isoTime.test(event.processed_at)) this.#fault(event, `has an invalid processed_at: ${event.processed_at}`)
+    for (const id of askedBy(event))
+      if (!this.#ids.has(id)) this.#fault(event, `refers to ${id}, which is not in the log`)
   }
 
   #checkTools(event: SessionEvent): void {
@@ -62,10 +63,10 @@ class LogReading {
 
   #begin(event: SessionEvent): void {
     const { prompt_id: promptId, run_id: runId } = event
-    // A run that goes on after a question to a person says so without naming its prompt.
+    // A run that continues after an approval does not name its prompt.
     if (this.#run && (promptId === undefined || promptId === this.#run.promptId)) return
-    if (this.#run) this.#fault(event, 'begins before the run in work has ended')
-    if (promptId === undefined || runId === undefined) this.#fault(event, 'names no prompt_id and run_id')
+    if (this.#run) this.#fault(event, 'starts before the current run has ended')
+    if (promptId === undefined || runId === undefined) this.#fault(event, 'has no prompt_id and run_id')
     if (this.#ended.has(promptId)) this.#fault(event, `runs prompt ${promptId} again`)
     this.#run = { promptId, runId }
   }
@@ -75,16 +76,16 @@ class LogReading {
     this.#run = undefined
     const open = [...this.#uses].filter(([, use]) => use.results === 0).map(([id]) => id)
     if (open.length > 0 && event.type !== 'session.deleted')
-      this.#fault(event, `leaves ${open.join(', ')} without result`)
+      this.#fault(event, `leaves ${open.join(', ')} without a result`)
     this.#uses.clear()
     if (event.type === 'session.deleted') return
     if (!run) {
-      this.#fault(event, 'ends a run while nothing runs')
+      this.#fault(event, 'ends a run while no run is in progress')
       return
     }
     if (event['prompt_id'] !== run.promptId) this.#fault(event, `ends ${event['prompt_id']}, not ${run.promptId}`)
     if (event['run_id'] !== run.runId) this.#fault(event, `ends ${event['run_id']}, not ${run.runId}`)
-    // Such a run is taken up again.
+    // A run that a budget paused is resumed.
     if (!budgetReached(event)) this.#ended.add(run.promptId)
   }
 }

@@ -33,21 +33,26 @@ const names = (text: string): string[] => text.split(',').map(name => name.trim(
 export function addTestCommand(runtimes: Command, { world, doing }: Registry): void {
   const test = runtimes
     .command('test')
-    .description('run the conformance suite on a runtime; it makes sessions and agents, and model calls that cost')
+    .description('run the conformance suite on a runtime; creates sessions and agents, and makes paid model calls')
     .addArgument(new Argument('[alias]', 'built-in id or alias').argParser(someText))
-    .option('--model <name>', "the model of its prompts; the service's default unless given", someText)
-    .option('--prompt <text>', 'answered by a few words', someText, plainPrompts.plain)
-    .option('--text-prompt <text>', 'answered by two sentences or more', someText, plainPrompts.text)
-    .option('--tool-prompt <text>', 'makes it call a tool', someText, plainPrompts.tool)
-    .option('--long-prompt <text>', 'keeps it at work for a while', someText, plainPrompts.long)
-    .option('--owner <id>', 'whose agents it makes; a key with an owner needs its own', someText, 'conformance')
-    .option('--timeout <seconds>', 'how long one run may take', seconds, 120)
-    .option('--only <ids>', 'some cases, with commas between them', names)
-    .option('--capabilities', 'run nothing; print what the runtimes claim, as a table in Markdown')
+    .option('--model <name>', "model to use; default: the service's default", someText)
+    .option('--prompt <text>', 'prompt for a short reply', someText, plainPrompts.plain)
+    .option('--text-prompt <text>', 'prompt for a reply of two sentences or more', someText, plainPrompts.text)
+    .option('--tool-prompt <text>', 'prompt that makes the model call a tool', someText, plainPrompts.tool)
+    .option('--long-prompt <text>', 'prompt that takes several seconds', someText, plainPrompts.long)
+    .option(
+      '--owner <id>',
+      'owner of the created agents; a key with an owner must use that owner',
+      someText,
+      'conformance',
+    )
+    .option('--timeout <seconds>', 'timeout of one run', seconds, 120)
+    .option('--only <ids>', 'run only these cases; comma-separated', names)
+    .option('--capabilities', 'only print the capabilities that runtimes claim, as a Markdown table')
     .action(
       doing<TestOptions>(({ client, out }, options, [id]) => {
         if (options.capabilities) return showCapabilities(client, { id }, out)
-        if (id === undefined) throw new CommandFailed('name the runtime to be tested', exitCodes.usage)
+        if (id === undefined) throw new CommandFailed('alias of the runtime is required', exitCodes.usage)
         const { model, owner, timeout, only, prompt, textPrompt, toolPrompt, longPrompt } = options
         const prompts = { plain: prompt, text: textPrompt, tool: toolPrompt, long: longPrompt }
         const { nowMs, stop } = world

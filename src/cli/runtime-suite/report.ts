@@ -15,7 +15,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
 const idWidth = 15
 const outcomeWidth = 12
 
-/** A result as one line of the table. */
+/** Returns the line of a result. */
 export const resultLine = ({ id, shows, outcome, duration_ms }: CaseResult): Piece[] => [
   plain(`${id.padEnd(idWidth)} `),
   { text: outcome.padEnd(outcomeWidth), tone: tones[outcome] },
@@ -23,17 +23,17 @@ export const resultLine = ({ id, shows, outcome, duration_ms }: CaseResult): Pie
   plain(shows),
 ]
 
-/** Why, below a result that has not simply passed. */
+/** Returns the detail line below a result; undefined without detail. */
 export const detailLine = ({ detail }: CaseResult): Piece | undefined =>
   detail === '' ? undefined : dim(`${' '.repeat(idWidth + 1)}${plainLine(detail, 1_000)}`)
 
-/** The results counted: `12 passed, 1 refused, 2 not claimed`. */
+/** Returns the counts: `12 passed, 1 refused, 2 not claimed`. */
 export function countsText(results: readonly CaseResult[]): string {
   const groups = Map.groupBy(results, ({ outcome }) => outcome)
   return [...groups].map(([outcome, of]) => `${of.length} ${outcome}`).join(', ')
 }
 
-/** What each runtime claims, as a table in Markdown. */
+/** Returns the claimed capabilities of runtimes as a Markdown table. */
 export function capabilityTable(runtimes: readonly Pick<RuntimeHarness, 'alias' | 'capabilities'>[]): string[] {
   const flags = [...new Set(runtimes.flatMap(({ capabilities }) => Object.keys(capabilities)))]
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
@@ -46,7 +46,7 @@ export function capabilityTable(runtimes: readonly Pick<RuntimeHarness, 'alias' 
   ]
 }
 
-/** A table of cases and runtimes, of suites that ran on several. */
+/** Returns a table of cases and runtimes for suites that ran on several runtimes. */
 export function matrixLines(suites: readonly { readonly runtime: string; readonly results: readonly CaseResult[] }[]) {
   const ids = [...new Set(suites.flatMap(({ results }) => results.map(({ id }) => id)))]
   const rows = ids.map(id => [

@@ -1,49 +1,51 @@
 import { type ReadEvent, readEvents } from '../../client/event-reader.ts'
 import type { SessionEvent } from '../../contract/events.ts'
-import type { Bench, SuiteSession } from './bench.ts'
 import type { SuiteCase } from './case.ts'
 import { CheckFailed, check, checkSame, NotShown } from './check.ts'
+import type { SuiteContext, SuiteSession } from './context.ts'
 import { completedRun } from './run-cases.ts'
 
-/** Events of the stream after `after`, until that of number `last`. */
-async function streamed(bench: Bench, session: SuiteSession, { after, last }: { after: number; last: number }) {
-  const { client, withinMs, stop } = bench
+/** Returns the events of the stream after `after` up to number `last`. */
+async function streamed(
+  context: SuiteContext,
+  session: SuiteSession,
+  { after, last }: { after: number; last: number },
+) {
+  const { client, withinMs, stop } = context
   const signal = AbortSignal.any([stop, AbortSignal.timeout(withinMs)])
   const seen: SessionEvent[] = []
   for await (const { ephemeral, event } of readEvents({ client, sessionId: session.id, after, signal })) {
     if (!ephemeral) seen.push(event)
     if (seen.at(-1)?.seq === last) return seen
   }
-  throw new CheckFailed(
-    `the stream after ${after} did not come to event ${last}; it came to ${seen.at(-1)?.seq ?? after}`,
-  )
+  throw new CheckFailed(`stream after ${after} did not reach event ${last}; last event: ${seen.at(-1)?.seq ?? after}`)
 }
 
-/** Places in the log, both ends among them; at most so many as streams may be opened for. */
-function placesIn(last: number): number[] {
+/** Returns up to 40 positions in the log to resume from. */
+function positionsIn(last: number): number[] {
   const step = Math.max(1, Math.ceil(last / 40))
   return Array.from({ length: Math.ceil(last / step) }, (_, at) => at * step)
 }
 
-async function streamIsList(bench: Bench): Promise<void> {
-  const session = await bench.newSession()
-  const log = await completedRun(session, bench.prompts.tool)
-  checkSame(await streamed(bench, session, { after: 0, last: log.length }), log, 'stream and list differ')
+async function streamIsList(context: SuiteContext): Promise<void> {
+  const session = await context.newSession()
+  const log = await completedRun(session, context.prompts.tool)
+  checkSame(await streamed(context, session, { after: 0, last: log.length }), log, 'events of the stream')
 }
 
-async function resumesAnywhere(bench: Bench): Promise<void> {
-  const session = await bench.newSession()
-  const log = await completedRun(session, bench.prompts.tool)
-  for (const after of placesIn(log.length)) {
-    const rest = await streamed(bench, session, { after, last: log.length })
-    checkSame(rest, log.slice(after), `a reader that resumes after event ${after} gets something else`)
+async function resumesAnywhere(context: SuiteContext): Promise<void> {
+  const session = await context.newSession()
+  const log = await completedRun(session, context.prompts.tool)
+  for (const after of positionsIn(log.length)) {
+    const rest = await streamed(context, session, { after, last: log.length })
+    checkSame(rest, log.slice(after), `events after ${after}`)
   }
 }
 
-/** All that a reader with previews sees of a run. */
-async function watchedRun(bench: Bench): Promise<ReadEvent[]> {
-  const { client, withinMs, stop, prompts } = bench
-  const session = await bench.newSession()
+/** Returns everything that a reader with deltas gets of a run. */
+async function watchedRun(context: SuiteContext): Promise<ReadEvent[]> {
+  const { client, withinMs, stop, prompts } = context
+  const session = await context.newSession()
   const leave = new AbortController()
   const signal = AbortSignal.any([stop, AbortSignal.timeout(withinMs), leave.signal])
   const seen: ReadEvent[] = []
@@ -75,8 +77,8 @@ async function watchedRun(bench: Bench): Promise<ReadEvent[]> {
 const textIn = (content: unknown): string =>
   (Array.isArray(content) ? (content as { text?: string }[]) : []).map(({ text }) => text ?? '').join('')
 
-async function previews(bench: Bench): Promise<void> {
-  const seen = await watchedRun(bench)
+async function previews(context: SuiteContext): Promise<void> {
+  const seen = await watchedRun(context)
   const written = new Map<unknown, string>()
   for (const { ephemeral, event } of seen) {
     if (!ephemeral || event.type !== 'event_delta') continue
@@ -84,28 +86,28 @@ async function previews(bench: Bench): Promise<void> {
     written.set(id, (written.get(id) ?? '') + delta.content.text)
   }
   const messages = seen.filter(({ event }) => event.type === 'agent.message').map(({ event }) => event as SessionEvent)
-  if (messages.length === 0) throw new NotShown('the model said nothing')
+  if (messages.length === 0) throw new NotShown('model returned no text')
   const shown = messages.filter(({ id }) => written.has(id))
-  check(shown.length > 0, 'no agent.message was previewed')
+  check(shown.length > 0, 'no agent.message had deltas')
   for (const { id, content } of shown as (SessionEvent & { content?: unknown })[]) {
-    checkSame(written.get(id), textIn(content), `the deltas of ${id} are not its text`)
+    checkSame(written.get(id), textIn(content), `joined deltas of ${id}`)
   }
 }
 
-async function hasNoPreviews(bench: Bench): Promise<void> {
-  const deltas = (await watchedRun(bench)).filter(({ ephemeral }) => ephemeral)
-  check(deltas.length === 0, 'it previews, though it does not claim to')
+async function hasNoPreviews(context: SuiteContext): Promise<void> {
+  const deltas = (await watchedRun(context)).filter(({ ephemeral }) => ephemeral)
+  check(deltas.length === 0, 'runtime sends deltas without claiming the flag')
 }
 
-/** Cases of streams. */
+/** Cases of event streams. */
 export const streamCases: readonly SuiteCase[] = [
-  { id: 'stream', shows: 'the stream gives exactly what the list gives', check: streamIsList },
+  { id: 'stream', shows: 'the stream returns exactly the events of the list', check: streamIsList },
   { id: 'resume', shows: 'a reader that resumes at any event gets exactly the rest', check: resumesAnywhere },
   {
     id: 'previews',
-    shows: 'deltas come before the text, and add up to it',
+    shows: 'deltas arrive before the text and add up to it',
     flag: 'streaming',
     check: previews,
-    refusal: { shows: 'no deltas come', check: hasNoPreviews },
+    unsupported: { shows: 'no deltas are sent', check: hasNoPreviews },
   },
 ]

@@ -23,7 +23,7 @@ const agent: StoredAgent = {
 const fileOf = (changes: Partial<StoredAgent>) =>
   agentFile({ ...agent, ...changes }, { mask: withoutSecrets, marker: secretMarker })
 
-test('a file holds what an agent is made of, and nothing that belongs to its place', () => {
+test('a file contains the settings of an agent, and no ids or times of its server', () => {
   const { name, owner_id, description, model, system, harness, tools, config, skills } = agent
   assert.deepEqual(fileOf({ config: { ...config, pinned_version: 3 } }), {
     format: 'switchyard.agent',
@@ -34,7 +34,7 @@ test('a file holds what an agent is made of, and nothing that belongs to its pla
   })
 })
 
-test('secrets are left out at any depth, and listed by their paths', () => {
+test('secrets are omitted at any depth and listed by path', () => {
   const secret = 'very-secret-value'
   const { agent: written, omitted } = fileOf({
     tools: [
@@ -61,7 +61,7 @@ test('secrets are left out at any depth, and listed by their paths', () => {
   ])
 })
 
-test('names of vault entries stay, since they are no secrets; what is no such name does not', () => {
+test('names of vault entries are exported, and other texts in their place are omitted', () => {
   const config = {
     webhook: { secret_key: 'HOOK', signature: { preset: 'github', secret_key: 'SIGN' } },
     vault_keys: ['ONE', 'TWO'],

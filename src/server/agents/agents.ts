@@ -12,32 +12,32 @@ import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
-import type { Carried } from './carried.ts'
 import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
 import { checkModelSettings } from './model-defaults.ts'
 import { checkRunDefaults } from './run-defaults.ts'
+import type { RuntimeSupport } from './runtime-support.ts'
 import type { AgentFilter, AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
 import { versionDiff } from './version-diff.ts'
 
 interface Deps {
   readonly store: AgentStore
   readonly defaults: () => AgentDefaults
-  /** True for a runtime whose models are not those of the gateway. */
+  /** True for a runtime that does not use the models of the gateway. */
   readonly ownsModels: (id: string) => Promise<boolean>
-  /** True for a built-in runtime and a registered harness. */
+  /** True for a built-in runtime or a registered harness. */
   readonly isRuntime: (id: string) => Promise<boolean>
-  readonly carried: Carried
-  readonly resultSchemas: Pick<ResultSchemas, 'refusal'>
+  readonly runtimeSupport: RuntimeSupport
+  readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
   readonly audit: Audit
-  /** Replaces secrets by the marker. */
+  /** Masks secrets in exported files. */
   readonly secrets: Parameters<typeof agentFile>[1]
 }
 
-/** The rules of agents: who may touch which, what a write changes, and what is refused. */
+/** Rules of agents: who may change which agent, what a write changes, and which writes are rejected. */
 export type Agents = ReturnType<typeof createAgents>
 
 export function createAgents(deps: Deps) {
-  const { store, defaults, isRuntime, ownsModels, carried, audit, secrets } = deps
+  const { store, defaults, isRuntime, ownsModels, runtimeSupport, audit, secrets } = deps
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -46,7 +46,7 @@ export function createAgents(deps: Deps) {
       return audit.record(sql, { actor, action: `agent.${action}`, objectId: id, ownerId: owner_id, ...fields })
     }
 
-  /** One change as one version and one entry of the audit log, or none of them when `edit` answers undefined. */
+  /** Applies `edit` as one new version and one audit entry; changes nothing when it returns undefined. */
   async function change(
     action: string,
     which: By & { id: string },
@@ -72,7 +72,7 @@ export function createAgents(deps: Deps) {
 
   async function checkWrite(write: AgentWrite, caller: Caller): Promise<void> {
     if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope)
-      throw new AppError('forbidden', 'forbidden')
+      throw new AppError('forbidden', `owner_id must be ${caller.ownerScope}, the owner of this key`)
     checkRunDefaults(write.config)
     checkModelSettings(write.config)
     await checkOutputSchema(write.config)
@@ -83,15 +83,15 @@ export function createAgents(deps: Deps) {
     ] as const) {
       if (runtime === undefined || runtime === null) continue
       if (typeof runtime !== 'string' || !(await isRuntime(runtime))) {
-        throw invalid(`${field} ${JSON.stringify(runtime)} is not known; see GET /api/capabilities for those that are`)
+        throw invalid(`${field} ${JSON.stringify(runtime)} is unknown; GET /api/capabilities lists the runtimes`)
       }
     }
   }
 
   async function checkOutputSchema(config: AgentWrite['config']): Promise<void> {
     const schema = config?.['output_schema']
-    const refusal = isAbsent(schema) ? undefined : await deps.resultSchemas.refusal(schema)
-    if (refusal !== undefined) throw invalid(`config.output_schema ${refusal}`)
+    const problem = isAbsent(schema) ? undefined : await deps.resultSchemas.schemaProblem(schema)
+    if (problem !== undefined) throw invalid(`config.output_schema ${problem}`)
   }
 
   async function get(id: string, caller: Caller): Promise<StoredAgent> {
@@ -107,13 +107,13 @@ export function createAgents(deps: Deps) {
     return found
   }
 
-  /** A pin that points nowhere would be noticed by the next session only. */
+  /** Checked at the write, because a wrong pin would otherwise fail only the next session. */
   async function checkPin(id: string | undefined, { config }: AgentWrite, caller: Caller): Promise<void> {
     const pinned = config?.['pinned_version']
     if (typeof pinned !== 'number') return
     if (id !== undefined) await get(id, caller)
-    const isThere = id === undefined ? pinned === 1 : (await store.version(id, pinned)) !== undefined
-    if (!isThere) throw invalid(`config.pinned_version ${pinned} is not a version of this agent`)
+    const exists = id === undefined ? pinned === 1 : (await store.version(id, pinned)) !== undefined
+    if (!exists) throw invalid(`config.pinned_version ${pinned} is not a version of this agent`)
   }
 
   async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
@@ -123,14 +123,14 @@ export function createAgents(deps: Deps) {
     const isFree = (write.model ?? undefined) === undefined && (await ownsModels(given.harness))
     const fields = { ...given, ...(isFree && { model: anyModel }), skills: skills ?? [] }
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
-    await carried.check(write, fields)
+    await runtimeSupport.check(write, fields)
     return store.insert(values, idempotency, recorded(action, by.actor))
   }
 
   return {
     get,
-    checkCarried: carried.check,
-    ignored: carried.ignored,
+    checkRuntimeSupport: runtimeSupport.check,
+    ignored: runtimeSupport.ignored,
 
     list: (owner: string | undefined, caller: Caller, page: PageOf & AgentFilter): Promise<StoredAgent[]> =>
       caller.ownerScope !== undefined && owner !== undefined && owner !== caller.ownerScope
@@ -140,14 +140,14 @@ export function createAgents(deps: Deps) {
     create: (write: AgentWrite, by: By, idempotency: Idempotency | undefined): Promise<Agent> =>
       create(write, by, { idempotency }),
 
-    /** As `create`, with the blocks of skills that `write.system` has in it. */
-    createCarrying: (write: AgentWrite, by: By, creation: Omit<Creation, 'action'>): Promise<StoredAgent> =>
+    /** Like `create`, with the skill blocks that `write.system` contains. */
+    createWithSkills: (write: AgentWrite, by: By, creation: Omit<Creation, 'action'>): Promise<StoredAgent> =>
       create(write, by, creation),
 
     async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
       await checkWrite(write, by.caller)
       await checkPin(id, write, by.caller)
-      await carried.check(write, applyWrite(await get(id, by.caller), write, defaults()))
+      await runtimeSupport.check(write, applyWrite(await get(id, by.caller), write, defaults()))
       return change('update', { id, ...by }, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
     },
 
@@ -165,7 +165,7 @@ export function createAgents(deps: Deps) {
       return store.versions(id, page)
     },
 
-    /** Makes an earlier version current again. A paused agent does not wake up by it, and none changes its owner. */
+    /** Makes an earlier version current again. Status and owner stay unchanged. */
     async rollback(id: string, version: number, by: By): Promise<Agent> {
       const target = await getVersion(id, version, by.caller)
       return change('rollback', { id, ...by }, ({ status, owner_id }) => ({ ...target.agent, status, owner_id }))
@@ -184,10 +184,10 @@ export function createAgents(deps: Deps) {
       return agentFile(await get(id, caller), secrets)
     },
 
-    /** Makes a new agent of a file. Its owner is the one named, else the caller's own, else that of the file. */
+    /** Creates an agent from a file. Its owner is `owner_id`, else the caller's owner, else that of the file. */
     async import(file: AgentFile, { name, owner_id, idempotency }: Importing, by: By): Promise<Agent> {
       const owner = owner_id ?? by.caller.ownerScope ?? file.agent.owner_id ?? by.caller.principal
-      // The settings of a file decide: in older files `harness` was a mere word.
+      // `config.runtime` takes precedence: in older files `harness` was only a label.
       const { harness, ...fields } = file.agent
       const runtime = fields.config['runtime'] === undefined ? { runtime: harness } : {}
       const write = { ...fields, ...runtime, owner_id: owner, name: name ?? fields.name }
@@ -195,13 +195,15 @@ export function createAgents(deps: Deps) {
       return create(write, by, { idempotency, skills, action: 'import' })
     },
 
-    /** Changes an agent by what it is now, as one version; nothing when `edit` answers undefined. It may refuse. */
+    /**
+     * Applies `edit` to the current agent as one version; changes nothing when it returns undefined. `edit` may throw.
+     */
     revise: (
       { id, ...by }: By & { id: string },
       edit: (agent: StoredAgent) => StoredAgent | undefined,
     ): Promise<StoredAgent> => change('update', { id, ...by }, edit),
 
-    /** Changes prompt and skills of an agent as one version; nothing when `edit` answers undefined. */
+    /** Changes prompt and skills of an agent as one version; changes nothing when `edit` returns undefined. */
     editPrompt: (
       { id, action, also, ...by }: By & PromptEdit,
       edit: (agent: StoredAgent) => Pick<StoredAgent, 'system' | 'skills'> | undefined,
@@ -216,13 +218,15 @@ export function createAgents(deps: Deps) {
         also,
       ),
 
-    /** Agents that the caller may see whose prompt holds a text, newest first. */
+    /** Returns the caller's visible agents whose prompt contains `text`, newest first. */
     withText: (text: string, caller: Caller, page: PageOf): Promise<StoredAgent[]> =>
       store.withText(text, caller.ownerScope, page),
   }
 }
 
-/** True while triggers start the same work: what a prompt says is not part of it. */
+/**
+ * True when model, tools and config are equal: then the key that triggers run under stays. The prompt does not count.
+ */
 const isSameWork = (one: StoredAgent, other: StoredAgent): boolean =>
   one.model === other.model && isDeepStrictEqual([one.tools, one.config], [other.tools, other.config])
 
@@ -257,5 +261,5 @@ interface PromptEdit {
   readonly also?: OnChange | undefined
 }
 
-/** What brings an agent into a status. */
+/** Audit verbs by new status. */
 const verbs = { active: 'resume', paused: 'pause', archived: 'archive' } as const satisfies Record<AgentStatus, string>

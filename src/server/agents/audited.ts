@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { StoredAgent } from './store.ts'
 
 /**
- * What the audit log keeps of an agent. Prompts, tools and settings are told by digest and size alone: they can be long,
- * and nobody should find a prompt, or a secret that a setting holds, in a log. `version` says where the text itself is.
+ * Returns the fields of an agent for the audit log. Prompts, tools and settings are recorded as digest and size: they
+ * can be long, and may contain a secret. `version` identifies the stored version with the full text.
  */
 export const publicFields = ({
   id: _id,
@@ -24,7 +24,7 @@ export const publicFields = ({
   config: digestOf(JSON.stringify(config)),
 })
 
-/** The size is in bytes of UTF-8. */
+/** `bytes` counts UTF-8. */
 const digestOf = (text: string) => ({
   sha256: createHash('sha256').update(text).digest('hex'),
   bytes: Buffer.byteLength(text),

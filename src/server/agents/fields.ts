@@ -2,13 +2,13 @@ import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type { AgentFields, StoredAgent } from './store.ts'
 
-/** What an agent gets where the caller says nothing. */
+/** Defaults for fields that the caller omits. */
 export interface AgentDefaults {
   readonly model: string
   readonly runtime: string
 }
 
-/** The fields of a new agent. Gaps: section 4. */
+/** Returns the fields of a new agent. Gaps: section 4. */
 export function newAgentFields(write: AgentWrite, defaults: AgentDefaults): AgentFields {
   const config = mergeConfig({}, write.config)
   const runtime = write.runtime ?? write.harness ?? config['runtime'] ?? defaults.runtime
@@ -25,12 +25,12 @@ export function newAgentFields(write: AgentWrite, defaults: AgentDefaults): Agen
   }
 }
 
-/** An agent's fields after an update: absent means unchanged, null clears. Gaps: section 4. */
+/** Returns an agent's fields after an update: absent means unchanged, null clears. Gaps: section 4. */
 export function applyWrite(agent: StoredAgent, write: AgentWrite, defaults: AgentDefaults): AgentFields {
   const keep = <T>(given: T | null | undefined, current: T, cleared: T): T =>
     given === undefined ? current : (given ?? cleared)
   const config = write.config === null ? {} : mergeConfig(agent.config, write.config)
-  // A record that comes back as it was read, but for `config.runtime`, still names its old harness.
+  // A client that sends a record back with a new `config.runtime` still sends the old harness: ignore it.
   const isEcho = write.harness === agent.harness && write.config?.['runtime'] !== undefined
   const harness = isEcho ? undefined : write.harness
   const named = write.runtime ?? harness

@@ -3,19 +3,17 @@ import { isRecord, type Json } from '../platform/json.ts'
 
 type Check = (value: unknown, settings: Json) => string | undefined
 
-/** The efforts of the Messages API; translation approximates what a model does not take. */
+/** Efforts of the Messages API; translation maps them to the nearest value a model supports. */
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max']
 const maxFallbacks = 5
-const smallestBudget = 1_024
+const minBudgetTokens = 1_024
 
 const between =
-  (least: number, most: number): Check =>
+  (min: number, max: number): Check =>
   value =>
-    typeof value === 'number' && value >= least && value <= most
-      ? undefined
-      : `must be a number from ${least} to ${most}`
+    typeof value === 'number' && value >= min && value <= max ? undefined : `must be a number from ${min} to ${max}`
 
-/** The settings of `config.model_settings`, and what is wrong with a value; undefined for one that is right. */
+/** Checks of the settings in `config.model_settings`: each returns the problem of a value, or undefined. */
 const checks: Readonly<Record<string, Check>> = {
   effort: value =>
     typeof value === 'string' && efforts.includes(value) ? undefined : `must be one of ${efforts.join(', ')}`,
@@ -29,25 +27,27 @@ const checks: Readonly<Record<string, Check>> = {
   fallbacks: value =>
     Array.isArray(value) && value.length <= maxFallbacks && value.every(isModelName)
       ? undefined
-      : `must be a list of at most ${maxFallbacks} names of models`,
+      : `must be a list of at most ${maxFallbacks} model names`,
 }
 
-/** The names travel in a header, separated by commas. */
+/** The names are sent in a header, separated by commas. */
 const isModelName = (name: unknown): boolean =>
   typeof name === 'string' && name.length <= 200 && name.trim() !== '' && !/[^\x21-\x7e]|,/.test(name)
 
-function thinkingProblem(value: unknown, { max_tokens: most }: Json): string | undefined {
+function thinkingProblem(value: unknown, { max_tokens: maxTokens }: Json): string | undefined {
   const kinds = 'must be {"type": "adaptive"}, {"type": "disabled"} or {"type": "enabled", "budget_tokens": 4096}'
   if (!isRecord(value)) return kinds
   const { type, budget_tokens: budget } = value
   if (type === 'adaptive' || type === 'disabled') return Object.keys(value).length === 1 ? undefined : kinds
   if (type !== 'enabled') return kinds
-  if (!Number.isInteger(budget) || Number(budget) < smallestBudget)
-    return `must have budget_tokens of ${smallestBudget} or more`
-  return typeof most === 'number' && Number(budget) >= most ? 'must have budget_tokens below max_tokens' : undefined
+  if (!Number.isInteger(budget) || Number(budget) < minBudgetTokens)
+    return `must have budget_tokens of ${minBudgetTokens} or more`
+  return typeof maxTokens === 'number' && Number(budget) >= maxTokens
+    ? 'must have budget_tokens below max_tokens'
+    : undefined
 }
 
-/** Refuses settings that no model call could carry; null takes one away. The message names the field. */
+/** Throws `invalid` for a setting that is unknown or out of range; null removes one. The message names the field. */
 export function checkModelSettings(config: Json | null | undefined): void {
   const settings = config?.['model_settings']
   if (settings === undefined || settings === null) return
@@ -56,7 +56,7 @@ export function checkModelSettings(config: Json | null | undefined): void {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined
     if (!check)
       throw invalid(
-        `config.model_settings.${name.slice(0, 100)} is unknown; known here: ${Object.keys(checks).join(', ')}`,
+        `config.model_settings.${name.slice(0, 100)} is unknown; known fields: ${Object.keys(checks).join(', ')}`,
       )
     const problem = value === null ? undefined : check(value, settings)
     if (problem !== undefined) throw invalid(`config.model_settings.${name} ${problem}`)

@@ -6,8 +6,8 @@ import type { Agents } from './agents.ts'
 
 /** The agent routes. A scoped caller sees and writes only its owner's agents. */
 export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }): void {
-  const naming = async (written: Promise<Agent>, { ignore }: Meta): Promise<Agent> => {
-    const agent = await written
+  const withWarnings = async (write: Promise<Agent>, { ignore }: Meta): Promise<Agent> => {
+    const agent = await write
     ignore(await agents.ignored(agent))
     return agent
   }
@@ -21,11 +21,11 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     return { agents: items, next_cursor }
   })
   bind(app, agentRoutes.create, ({ body }, caller, meta) =>
-    naming(agents.create(body, { caller, actor: meta.actor }, meta.idempotency), meta),
+    withWarnings(agents.create(body, { caller, actor: meta.actor }, meta.idempotency), meta),
   )
   bind(app, agentRoutes.get, ({ params }, caller) => agents.get(params.agent_id, caller))
   bind(app, agentRoutes.update, ({ params, body }, caller, meta) =>
-    naming(agents.update(params.agent_id, body, { caller, actor: meta.actor }), meta),
+    withWarnings(agents.update(params.agent_id, body, { caller, actor: meta.actor }), meta),
   )
   bind(app, agentRoutes.remove, async ({ params }, caller, { actor }) => {
     await agents.remove(params.agent_id, { caller, actor })
@@ -55,9 +55,9 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
   bind(app, agentRoutes.export, ({ params }, caller) => agents.export(params.agent_id, caller))
   bind(app, agentRoutes.import, ({ body, query: { name, owner_id } }, caller, meta) => {
     const { actor, idempotency } = meta
-    return naming(agents.import(body, { name, owner_id, idempotency }, { caller, actor }), meta)
+    return withWarnings(agents.import(body, { name, owner_id, idempotency }, { caller, actor }), meta)
   })
   bind(app, agentRoutes.rollback, ({ params }, caller, meta) =>
-    naming(agents.rollback(params.agent_id, params.version, { caller, actor: meta.actor }), meta),
+    withWarnings(agents.rollback(params.agent_id, params.version, { caller, actor: meta.actor }), meta),
   )
 }

@@ -7,14 +7,14 @@ interface Rule {
   readonly must: string
 }
 
-const wholeNumber = (most: number, least = 1): Rule => ({
-  isMet: value => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
-  must: `be a whole number from ${least} to ${most}`,
+const wholeNumber = (max: number, min = 1): Rule => ({
+  isMet: value => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+  must: `be a whole number from ${min} to ${max}`,
 })
 
 const busyModes = ['enqueue', 'reject', 'interrupt', 'steer']
 
-/** The settings of `config` that the engine itself reads, and what they must be. All others are kept as sent. */
+/** Rules for the settings of `config` that the engine reads. All other settings are stored as sent. */
 const rules: Readonly<Record<string, Rule>> = {
   max_turns: wholeNumber(10_000),
   time_limit_seconds: wholeNumber(604_800),
@@ -25,19 +25,19 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   session_max_budget: {
     isMet: value => typeof value === 'number' && value > 0 && value <= 1e9,
-    must: 'be US dollars above 0, at most 1000000000',
+    must: 'be a number of US dollars above 0, at most 1000000000',
   },
 }
 
-const mostTokens = 100_000_000
+const maxTokens = 100_000_000
 
 /** The settings of `config.context`: how much of a model's window sessions use. */
 const contextRules: Readonly<Record<string, Rule>> = {
-  max_input_tokens: wholeNumber(mostTokens, 1_000),
-  kept_tokens: wholeNumber(mostTokens, 0),
+  max_input_tokens: wholeNumber(maxTokens, 1_000),
+  kept_tokens: wholeNumber(maxTokens, 0),
 }
 
-/** Refuses a setting that the engine could not follow; null takes one away. The message names the field. */
+/** Throws `invalid` for a setting that the engine cannot use; null removes one. The message names the field. */
 export function checkRunDefaults(config: Agent['config'] | null | undefined): void {
   for (const [name, { isMet, must }] of Object.entries(rules)) {
     const value = config?.[name]
@@ -51,7 +51,7 @@ function checkContext(context: unknown): void {
   for (const [name, value] of Object.entries(context)) {
     const rule = Object.hasOwn(contextRules, name) ? contextRules[name] : undefined
     const known = Object.keys(contextRules).join(', ')
-    if (!rule) throw invalid(`config.context.${name.slice(0, 100)} is unknown; known here: ${known}`)
+    if (!rule) throw invalid(`config.context.${name.slice(0, 100)} is unknown; known fields: ${known}`)
     if (!isAbsent(value) && !rule.isMet(value)) throw invalid(`config.context.${name} must ${rule.must}`)
   }
 }

@@ -23,12 +23,11 @@ const columns = [
   'run_as_key_id',
 ] as const
 
-/** An agent with what callers do not see: the blocks of skills as they were written into its prompt. */
+/** An agent with a field that callers do not see: the skill blocks as written into its prompt. */
 export interface StoredAgent extends Agent {
   readonly skills: readonly AttachedSkill[]
 }
 
-/** A version whose agent is as the store keeps it. */
 export interface StoredVersion extends AgentVersion {
   readonly agent: StoredAgent
 }
@@ -50,7 +49,7 @@ const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[number]>): S
   skills: row.skills,
 })
 
-/** What an agent is made of, besides what the store gives it. */
+/** Fields of an agent that a write sets; the store sets the others. */
 export type AgentFields = Omit<
   StoredAgent,
   'id' | 'created_at' | 'version' | 'status' | 'owner_id' | 'run_as_key_id'
@@ -59,35 +58,35 @@ export type AgentFields = Omit<
 }
 
 export interface PageOf {
-  /** The last id (or version) of the page before. */
+  /** Last id (or version) of the previous page. */
   readonly after: string | undefined
   readonly limit: number
 }
 
-/** Which agents a list has, all by default. */
+/** Filter of an agent list; all agents by default. */
 export interface AgentFilter {
   readonly without?: AgentStatus | undefined
-  /** Made at this time or later. */
+  /** Created at this time or later. */
   readonly from?: Date | undefined
-  /** Made before this time. */
+  /** Created before this time. */
   readonly before?: Date | undefined
 }
 
-/** Which agent, of which owner; owner undefined: anybody's. */
+/** Identifies an agent; owner undefined: of any owner. */
 interface Which {
   readonly id: string
   readonly owner: string | undefined
 }
 
-/** Called in the transaction of a change, with the agent before and after it; when it throws, nothing has changed. */
+/** Called in the transaction of a change, with the agent before and after it. When it throws, the change rolls back. */
 export type OnChange = (sql: RunSql, before: StoredAgent | undefined, after: StoredAgent | undefined) => Promise<void>
 
-/** Tables `agents` and `agent_versions`: each change is a version, and versions outlive their agent. */
+/** Tables `agents` and `agent_versions`. Each change adds a version; versions stay after the agent is deleted. */
 export type AgentStore = ReturnType<typeof agentStore>
 
 function agentReads(db: Kysely<Database>) {
   return {
-    /** The agent; undefined when `owner` has none with that id. Owner undefined: anybody's. */
+    /** Returns the agent; undefined when `owner` has none with that id. Owner undefined: of any owner. */
     async find(id: string, owner: string | undefined): Promise<StoredAgent | undefined> {
       let mine = db.selectFrom('agents').where('id', '=', id)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
@@ -95,7 +94,7 @@ function agentReads(db: Kysely<Database>) {
       return row && toAgent(row)
     },
 
-    /** One version, also of an agent that was deleted. */
+    /** Returns one version, also of a deleted agent. */
     async version(id: string, version: number): Promise<StoredVersion | undefined> {
       const all = db.selectFrom('agent_versions').where('agent_id', '=', id)
       const row = await all.where('version', '=', version).selectAll().executeTakeFirst()
@@ -104,35 +103,35 @@ function agentReads(db: Kysely<Database>) {
   }
 }
 
-/** Versions that a process keeps: they never change, and each turn of a session asks for one. */
-const mostVersions = 200
+/** Versions that a process caches: they never change, and each turn of a session reads one. */
+const maxCachedVersions = 200
 
-/** `read`, which finds versions, asked once for each of those that are asked for often. */
-function remembering(read: (id: string, version: number) => Promise<StoredVersion | undefined>): typeof read {
-  const known = new Map<string, StoredVersion>()
+/** Returns `read` with a cache of the versions that were used last. */
+function cachedReads(read: (id: string, version: number) => Promise<StoredVersion | undefined>): typeof read {
+  const cached = new Map<string, StoredVersion>()
   return async (id, version) => {
     const name = `${version} ${id}`
-    const found = known.get(name) ?? (await read(id, version))
+    const found = cached.get(name) ?? (await read(id, version))
     if (!found) return undefined
-    known.delete(name)
-    known.set(name, found)
-    const [oldest = ''] = known.keys()
-    if (known.size > mostVersions) known.delete(oldest)
+    cached.delete(name)
+    cached.set(name, found)
+    const [oldest = ''] = cached.keys()
+    if (cached.size > maxCachedVersions) cached.delete(oldest)
     return found
   }
 }
 
 export function agentStore(db: Kysely<Database>) {
   const reads = agentReads(db)
-  const version = remembering(reads.version)
+  const version = cachedReads(reads.version)
   return {
     ...reads,
     version,
 
-    /** The same reads in a transaction that the caller has open: one that took a second connection could wait for itself. */
+    /** Returns the same reads in the caller's open transaction: a second connection of the pool could deadlock. */
     within: (client: PoolClient) => agentReads(kyselyOn(client)),
 
-    /** Newest first. */
+    /** Returns agents, newest first. */
     async list(
       owner: string | undefined,
       { after, limit, without, from, before }: PageOf & AgentFilter,
@@ -146,7 +145,7 @@ export function agentStore(db: Kysely<Database>) {
       return (await mine.orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
     },
 
-    /** Stores a new agent with its first version, once per idempotency key. */
+    /** Inserts an agent with its first version, once per idempotency key. */
     async insert(
       values: AgentFields & Pick<StoredAgent, 'id' | 'run_as_key_id'>,
       key: OnceKey | undefined,
@@ -165,8 +164,8 @@ export function agentStore(db: Kysely<Database>) {
     },
 
     /**
-     * Replaces the fields of an agent and adds a version, unless `change` answers undefined: then nothing is written.
-     * Undefined when there is no such agent. Concurrent updates queue up.
+     * Replaces the fields of an agent and adds a version; writes nothing when `change` returns undefined. Returns
+     * undefined when the agent does not exist. Concurrent updates run one after another.
      */
     async update(
       { id, owner }: Which,
@@ -194,7 +193,7 @@ export function agentStore(db: Kysely<Database>) {
       })
     },
 
-    /** True when there was such an agent. */
+    /** Returns whether the agent existed. */
     async remove({ id, owner }: Which, onChange: OnChange): Promise<boolean> {
       return db.transaction().execute(async trx => {
         let mine = trx.deleteFrom('agents').where('id', '=', id)
@@ -205,12 +204,12 @@ export function agentStore(db: Kysely<Database>) {
       })
     },
 
-    /** The settings of one version; undefined when there is no such version. */
+    /** Returns the `config` of one version; undefined when it does not exist. */
     async versionConfig(id: string, number: number): Promise<Agent['config'] | undefined> {
       return (await version(id, number))?.agent.config
     },
 
-    /** Agents whose prompt holds a text, newest first. */
+    /** Returns agents whose prompt contains `text`, newest first. */
     async withText(text: string, owner: string | undefined, { after, limit }: PageOf): Promise<StoredAgent[]> {
       let mine = db.selectFrom('agents').where(sql<boolean>`strpos(system, ${text}) > 0`)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
@@ -218,7 +217,7 @@ export function agentStore(db: Kysely<Database>) {
       return (await mine.select(columns).orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
     },
 
-    /** Newest first. */
+    /** Returns versions, newest first. */
     async versions(id: string, { after, limit }: PageOf): Promise<StoredVersion[]> {
       let all = db.selectFrom('agent_versions').where('agent_id', '=', id).selectAll()
       if (after !== undefined) all = all.where('version', '<', Number(after))

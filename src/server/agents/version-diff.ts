@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Agent, AgentFieldChange } from '../../contract/agents.ts'
 import { lineDiff } from '../platform/line-diff.ts'
 
-/** What differs between two versions of an agent, field by field; texts also line by line, `config` by its keys. */
+/** Returns the fields that differ between two versions; texts also line by line, `config` by its keys. */
 export function versionDiff(from: Agent, to: Agent): AgentFieldChange[] {
   return changedFields(asFields(from), asFields(to)).map(({ field, before, after }) => ({
     field,
@@ -16,7 +16,7 @@ const isText = (field: string): boolean => field === 'system' || field === 'desc
 
 type Fields = ReadonlyMap<string, unknown>
 
-/** Without what tells a version from all others, or never changes. */
+/** Fields to compare: without those that differ in every version, or never change. */
 function asFields({ name, owner_id, model, system, description, harness, status, tools, config }: Agent): Fields {
   const plain = { name, owner_id, model, system, description, harness, status, tools }
   const settings = Object.entries(config).map(([key, value]) => [`config.${key}`, value] as const)

@@ -1,6 +1,6 @@
 import type { RunSql } from '../db/once.ts'
 
-/** A vault entry that was written, and the key under which work runs that its writer sets up. */
+/** A written vault entry, and the key that agents triggered with it will run under. */
 interface WrittenSecret {
   /** Empty for a global entry. */
   readonly owner_id: string
@@ -8,7 +8,7 @@ interface WrittenSecret {
   readonly runAsKeyId: string | null
 }
 
-/** An entry of the agent's owner comes before a global one of the same name. */
+/** A global entry counts only if the agent's owner has none of the same name. */
 const text = `
   update agents a set run_as_key_id = $3
   where run_as_key_id is distinct from $3
@@ -17,7 +17,7 @@ const text = `
     and (owner_id = $1 or $1 = '' and not exists (
       select from vault_entries v where v.owner_id = a.owner_id and v.key = $2))`
 
-/** Table `agents`: whoever knows the secret of a webhook triggers it, so its last writer answers for what it runs. */
+/** Makes agents whose webhook uses this secret run under the key of the secret's last writer, who can trigger them. */
 export const recordSecretWriter = async (sql: RunSql, { owner_id, key, runAsKeyId }: WrittenSecret): Promise<void> => {
   await sql(text, [owner_id, key, runAsKeyId])
 }

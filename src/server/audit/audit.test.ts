@@ -40,7 +40,7 @@ const list = async (query: string): Promise<Listed> => {
 }
 const pathsOf = ({ entries }: Listed) => entries.map(({ action, object_id }) => `${action} ${object_id}`)
 
-test('GET /api/audit tells who changed what, from where, with the public fields before and after', async () => {
+test('GET /api/audit lists who changed what, from where, with the public fields before and after', async () => {
   const change = { action: 'key.update', objectId: 'key_9', ownerId: 'team' }
   await inTransaction(sql =>
     audit.record(sql, { actor: ada, ...change, before: { label: 'a', n: [1, null] }, after: { label: 'ä"\0' } }),
@@ -64,7 +64,7 @@ test('GET /api/audit tells who changed what, from where, with the public fields 
   assert.deepEqual(rest, [])
 })
 
-test('what the service does by itself has no address and no key, and what did not exist has no fields', async () => {
+test('an entry of the service itself has no address and no key, and a new object has no fields before', async () => {
   await inTransaction(sql => audit.record(sql, { actor: serviceActor, action: 'key.expire', objectId: 'key_s' }))
   const { id: _, created_at: __, ...fields } = (await list('object_id=key_s')).entries[0] ?? assert.fail('no entry')
   assert.deepEqual(fields, {
@@ -81,7 +81,7 @@ test('what the service does by itself has no address and no key, and what did no
   })
 })
 
-test('S17: a secret that a caller passes on by mistake is not stored', async () => {
+test('S17: a secret that a caller passes by mistake is not stored', async () => {
   const after = { label: 'x', api_key: 'canary-0001', nested: [{ Authorization: 'canary-0001' }] }
   await inTransaction(sql => audit.record(sql, { actor: ada, action: 'key.create', objectId: 'key_c', after }))
   const { rows } = await pool.query(`select row_to_json(a)::text as row from audit_log a where object_id = 'key_c'`)
@@ -89,7 +89,7 @@ test('S17: a secret that a caller passes on by mistake is not stored', async () 
   assert.match(rows[0].row, /\[secret\]/)
 })
 
-test('an entry is in the same transaction as its change: neither is there without the other', async () => {
+test('an entry and its change are committed or rolled back together', async () => {
   const failed = inTransaction(async sql => {
     await audit.record(sql, { actor: ada, action: 'key.create', objectId: 'key_rolled_back' })
     throw new Error('the change failed')
@@ -105,7 +105,7 @@ test('an entry is in the same transaction as its change: neither is there withou
   assert.equal(rowCount, 0)
 })
 
-test('the log is append-only: update, delete and truncate are refused', async () => {
+test('the log is append-only: update, delete and truncate are rejected', async () => {
   await record('key.create', 'key_kept')
   const before = await pool.query('select * from audit_log order by id')
   for (const statement of [
@@ -121,7 +121,7 @@ test('the log is append-only: update, delete and truncate are refused', async ()
   assert.deepEqual((await pool.query('select * from audit_log order by id')).rows, before.rows)
 })
 
-test('entries come newest first, are filtered by action, object and principal, and pages lose none', async () => {
+test('entries are listed newest first and filtered by action, object and principal, and pages skip none', async () => {
   for (let at = 0; at < 5; at++) await record('page.create', `p${at}`, 'pager')
   await inTransaction(async sql => {
     // Within one millisecond, and some within one microsecond.
@@ -188,7 +188,7 @@ test('GET /api/audit is 403 for the role user', async () => {
   assert.equal(csv.statusCode, 403)
 })
 
-test('S10: an admin of one owner sees the changes of that owner alone', async () => {
+test('S10: an admin of one owner sees only the changes of that owner', async () => {
   for (const ownerId of ['left', 'right', null]) {
     const change = { actor: ada, action: 'owned.create', objectId: `of ${ownerId}`, ownerId }
     await inTransaction(sql => audit.record(sql, change))
@@ -201,7 +201,7 @@ test('S10: an admin of one owner sees the changes of that owner alone', async ()
   assert.equal((await list('action=owned.*')).entries.length, 3)
 })
 
-test('S47: format=csv gives every row as a file to be saved, and no cell begins a formula', async () => {
+test('S47: format=csv returns every row as a download, and no cell starts a formula', async () => {
   await inTransaction(async sql => {
     for (let at = 0; at < 1_201; at++) await audit.record(sql, { actor: ada, action: 'csv.create', objectId: `c${at}` })
     const actor = { ...ada, principal: '=cmd|calc' }
@@ -221,7 +221,7 @@ test('S47: format=csv gives every row as a file to be saved, and no cell begins 
   assert.equal(new Set(lines.filter(line => /,c\d+,/.test(line))).size, 1_201)
 })
 
-test('a CSV that fails at once is an ordinary error, not a file', async () => {
+test('a CSV that fails before the first row is an ordinary error response', async () => {
   const answer = await app.inject(`/api/audit?format=csv&from=never`)
   assert.equal(answer.statusCode, 400)
   assert.match(String(answer.headers['content-type']), /json/)

@@ -4,27 +4,27 @@ import { newId } from '../platform/ids.ts'
 import { withoutSecrets } from './secret-fields.ts'
 import type { AuditStore } from './store.ts'
 
-/** One change, as the log keeps it. */
+/** One recorded change. */
 export interface AuditEntry {
   readonly actor: Actor
   /** Object and verb, such as `key.create`. */
   readonly action: string
   readonly objectId: string
-  /** Whose the object is; null or absent where it is nobody's. */
+  /** Owner of the object; null or absent for an object without one. */
   readonly ownerId?: string | null
-  /** Public fields only; absent for what did not exist before. */
+  /** Public fields only; absent when the object is new. */
   readonly before?: object | null | undefined
-  /** Public fields only; absent for what exists no more. */
+  /** Public fields only; absent when the object was deleted. */
   readonly after?: object | null | undefined
 }
 
-/** The log of changes. Security: S55. */
+/** The audit log. Security: S55. */
 export interface Audit {
-  /** Adds one entry in the transaction that the caller has open. When it fails, the change must not stay either. */
+  /** Inserts one entry in the caller's open transaction. When it fails, the caller must roll the change back. */
   record(sql: RunSql, entry: AuditEntry): Promise<void>
 }
 
-/** Writes entries through `store`. Text of fields that name secrets is replaced, should a caller forget. */
+/** Returns an audit log over `insert`. It masks the text of secret fields in case a caller passes one by mistake. */
 export const createAudit = ({ insert }: Pick<AuditStore, 'insert'>): Audit => ({
   record: (sql, { actor, action, objectId, ownerId, before, after }) =>
     insert(sql, {

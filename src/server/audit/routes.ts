@@ -7,7 +7,7 @@ import { timeRangeOf } from '../http/time-range.ts'
 import type { Cell } from '../platform/csv.ts'
 import type { AuditStore } from './store.ts'
 
-/** The log of changes, for admins: as pages, or as one file. A scoped admin sees changes of its owner's objects. */
+/** The audit log for admins, as pages or as one CSV file. A scoped admin sees changes of its owner's objects only. */
 export function serveAudit(app: FastifyInstance, { log }: { log: Pick<AuditStore, 'list'> }): void {
   bind(app, auditRoutes.list, async ({ query }, { ownerScope }) => {
     const filter = { ...query, ...timeRangeOf(query), owner: ownerScope }

@@ -29,7 +29,7 @@ const hidden = [
   'pepper',
 ]
 for (const name of hidden) {
-  test(`S17: the text of a field ${name} is not kept, at any depth`, () => {
+  test(`S17: the text of a field ${name} is masked at any depth`, () => {
     const fields = { [name]: secret, deep: [{ [name]: secret }], whole: { [name]: { any: [secret] } } }
     const kept = withoutSecrets(fields)
     assert.doesNotMatch(JSON.stringify(kept), /nobody/)
@@ -41,7 +41,7 @@ for (const name of hidden) {
   })
 }
 
-test('whatever is named by headers and variables of an environment is hidden', () => {
+test('all headers and environment variables are masked', () => {
   const fields = { headers: { 'x-team': secret }, env: { HOME: secret }, environment: { NAME: secret } }
   assert.doesNotMatch(JSON.stringify(withoutSecrets(fields)), /nobody/)
 })
@@ -53,12 +53,12 @@ for (const text of [
   'Basic b3BlbmNvZGU6eA==',
   '-----BEGIN RSA PRIVATE KEY-----\nMII',
 ]) {
-  test(`${JSON.stringify(text)} looks like a secret and is hidden under any name`, () => {
+  test(`${JSON.stringify(text)} looks like a secret and is masked under any name`, () => {
     assert.deepEqual(withoutSecrets({ note: text, list: [text] }), { note: secretMarker, list: [secretMarker] })
   })
 }
 
-test('what is public stays as it is', () => {
+test('public fields stay unchanged', () => {
   const fields = {
     id: 'key_1',
     key_id: 'key_1',

@@ -1,7 +1,9 @@
-/** Stands in the log in the place of a secret. */
+/** Replaces a secret in the audit log. */
 export const secretMarker = '[secret]'
 
-/** Last words of field names whose text is a secret. `key_id`, `last4` and `prefix` end in another word and stay. */
+/**
+ * Last words of field names whose text is a secret. `key_id` and `last4` end in another word, so they are not masked.
+ */
 const secretWords = new Set([
   'apikey',
   'authorization',
@@ -23,15 +25,16 @@ const secretWords = new Set([
   'value',
 ])
 
-/** Fields whose members may have any name and be secrets all the same. */
+/** Fields whose members may be secrets under any name. */
 const secretHolders = new Set(['env', 'environment', 'headers'])
 
-/** What secrets look like under any name: `sk-` keys, header values, private keys. */
+/** Texts that are masked under any name: `sk-` keys, header values, private keys. */
 const secretText = /\bsk-[\w-]{12,}|\b(?:Bearer|Basic)\s+[\w+/.~=-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY-----/
 
 /**
- * `fields` with the text of every member that names a secret replaced by a marker, at any depth. A net below the callers,
- * who give public fields only. Numbers and booleans stay: a limit of tokens and a price per token are no secrets.
+ * Returns `fields` with the text of every secret member replaced by a marker, at any depth. A second line of defence:
+ * callers must pass public fields only. Numbers and booleans stay, because a token limit or a price per token is not a
+ * secret.
  */
 export function withoutSecrets(fields: object): object {
   return masked(fields, false) as object
@@ -41,7 +44,7 @@ function masked(value: unknown, isSecret: boolean): unknown {
   if (typeof value === 'string') return (isSecret && value !== '') || secretText.test(value) ? secretMarker : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(item => masked(item, isSecret))
-  // As JSON would have it: dates and the like say themselves what they are.
+  // As JSON.stringify does, for dates and similar values.
   if ('toJSON' in value && typeof value.toJSON === 'function') return masked(value.toJSON(), isSecret)
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, masked(member, isSecret || isSecretName(name))]),

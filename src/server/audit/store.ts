@@ -4,7 +4,7 @@ import { isOlderThan, place } from '../db/by-time.ts'
 import type { RunSql } from '../db/once.ts'
 import type { AuditLogTable, Database } from '../db/types.ts'
 
-/** An entry as the table takes it; the database dates it. */
+/** A row to insert; the database sets `created_at`. */
 type AuditRow = Omit<Insertable<AuditLogTable>, 'created_at'>
 
 const columns = [
@@ -30,13 +30,13 @@ export interface AuditFilter {
   readonly action?: string
   readonly object_id?: string
   readonly principal?: string
-  /** The only owner whose objects count; undefined lists all, also what is nobody's. */
+  /** Lists only objects of this owner; undefined lists all, also objects without an owner. */
   readonly owner?: string | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined
 }
 
-/** An entry, and where it stands in the list. */
+/** An entry and its position in the list, for cursors. */
 interface Listed {
   readonly entry: AuditEntry
   readonly place: string
@@ -44,10 +44,10 @@ interface Listed {
 
 export type AuditStore = ReturnType<typeof auditStore>
 
-/** Table `audit_log`: one row a change. Triggers refuse everything but inserts. */
+/** Table `audit_log`: one row per change. Triggers reject all statements except inserts. */
 export function auditStore(db: Kysely<Database>) {
   return {
-    /** Adds one row in the caller's transaction. */
+    /** Inserts one row in the caller's transaction. */
     async insert(sql: RunSql, row: AuditRow): Promise<void> {
       await sql(
         insertText,
@@ -55,7 +55,7 @@ export function auditStore(db: Kysely<Database>) {
       )
     },
 
-    /** Newest first. */
+    /** Returns entries, newest first. */
     async list(filter: AuditFilter, page: { after: string | undefined; limit: number }): Promise<Listed[]> {
       let all = db.selectFrom('audit_log').select([...columns, 'created_at', place.as('place')])
       if (filter.action?.endsWith('*')) {

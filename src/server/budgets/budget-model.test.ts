@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { budgetBench, limits, rowOf, type SomePayers } from '../../../test/support/budget-bench.ts'
 import type { UsageRow } from '../usage/rows.ts'
 
-/** Cents and minutes, so that the model is whole numbers; every step takes a second at least. */
+/** In cents and minutes, so that the model uses whole numbers. Every step takes at least one second. */
 interface Budget {
   max: number | null
   rpm: number | null
@@ -13,13 +13,13 @@ interface Budget {
   slots: number | null
   isHourly: boolean
   spent: number
-  held: number
+  reserved: number
   parallel: number
   minute: number
   requests: number
   tokens: number
   startedAt: number
-  /** Counts the periods in which anything was spent. */
+  /** Number of periods with a write. */
   period: number
   resetAt: number
   readonly identity: object
@@ -40,8 +40,8 @@ interface Loss {
   readonly countedIn: readonly { readonly name: string; readonly identity: object; readonly period: number }[]
 }
 
-/** What a call asks for; nothing where nobody can tell how much it is. */
-interface Wanted {
+/** Maximum use of a call. */
+interface CallBounds {
   readonly cents: number
   readonly tokens: number
   readonly isPriceless: boolean
@@ -52,13 +52,13 @@ const lifetimeS = 900
 const hourS = 3_600
 const start = Date.UTC(2026, 0, 1)
 
-/** What the specification says, without a database. */
+/** Model of the specification, without a database. */
 class Model {
   now = 0
   readonly budgets = new Map<string, Budget>()
   readonly live = new Map<string, Reservation>()
   readonly losses = new Map<string, Loss>()
-  /** Everything that was booked: by request, in cents. */
+  /** Booked cost in cents, by request. */
   readonly ledger = new Map<string, number>()
 
   budgetsOf(payers: SomePayers): [string, Budget][] {
@@ -71,7 +71,7 @@ class Model {
 
   set(name: string, given: Pick<Budget, 'max' | 'rpm' | 'tpm' | 'slots' | 'isHourly'>): void {
     const known = this.budgets.get(name)
-    const fresh = { spent: 0, held: 0, parallel: 0, minute: 0, requests: 0, tokens: 0, period: 0 }
+    const fresh = { spent: 0, reserved: 0, parallel: 0, minute: 0, requests: 0, tokens: 0, period: 0 }
     const period = { startedAt: this.now, resetAt: this.now + hourS }
     if (!known) this.budgets.set(name, { ...fresh, ...period, ...given, identity: {} })
     else if (known.isHourly !== given.isHourly) {
@@ -88,18 +88,18 @@ class Model {
     Object.assign(budget, { spent: 0, period: budget.period + 1, resetAt })
   }
 
-  fits(budget: Budget, { cents, tokens, isPriceless, isBoundless }: Wanted): boolean {
+  fits(budget: Budget, { cents, tokens, isPriceless, isBoundless }: CallBounds): boolean {
     const isCurrent = budget.minute === Math.floor(this.now / 60)
     const spent = budget.isHourly && budget.resetAt <= this.now ? 0 : budget.spent
     return (
       (budget.rpm === null || (isCurrent ? budget.requests : 0) < budget.rpm) &&
       (budget.tpm === null || (!isBoundless && (isCurrent ? budget.tokens : 0) + tokens <= budget.tpm)) &&
       (budget.slots === null || budget.parallel < budget.slots) &&
-      (budget.max === null || (!isPriceless && (cents === 0 || spent + budget.held + cents <= budget.max)))
+      (budget.max === null || (!isPriceless && (cents === 0 || spent + budget.reserved + cents <= budget.max)))
     )
   }
 
-  reserve(id: string, payers: SomePayers, wanted: Wanted): boolean {
+  reserve(id: string, payers: SomePayers, wanted: CallBounds): boolean {
     const { cents, tokens } = wanted
     const limited = this.budgetsOf(payers).filter(([, { max, rpm, tpm, slots }]) =>
       [max, rpm, tpm, slots].some(given => given !== null),
@@ -107,7 +107,7 @@ class Model {
     if (!limited.every(([, budget]) => this.fits(budget, wanted))) return false
     for (const [, budget] of limited) {
       this.turn(budget)
-      budget.held += cents
+      budget.reserved += cents
       budget.parallel++
       budget.requests++
       budget.tokens += tokens
@@ -119,7 +119,7 @@ class Model {
     return true
   }
 
-  /** Gives back what is held; `used` corrects the tokens of its minute, undefined leaves them. */
+  /** Ends a reservation. `used` corrects the tokens of its minute; undefined keeps them. */
   free(id: string, { used, isUndone = false }: { used?: number; isUndone?: boolean }): void {
     const reservation = this.live.get(id)
     if (!reservation) return
@@ -128,7 +128,7 @@ class Model {
       const budget = this.budgets.get(name)
       if (budget?.identity !== identity) continue
       this.turn(budget)
-      budget.held -= reservation.cents
+      budget.reserved -= reservation.cents
       budget.parallel--
       if (budget.minute !== reservation.minute) continue
       if (used !== undefined) budget.tokens += used - reservation.tokens
@@ -174,7 +174,7 @@ class Model {
 
 const scopes = ['owner', 'agent', 'session'] as const
 const scope = fc.constantFrom(...scopes)
-const maybe = (most: number) => fc.option(fc.nat({ max: most }), { nil: null, freq: 2 })
+const maybe = (max: number) => fc.option(fc.nat({ max }), { nil: null, freq: 2 })
 const given = {
   max: maybe(500),
   rpm: fc.option(fc.nat({ max: 20 }), { nil: null, freq: 1 }),
@@ -191,7 +191,7 @@ const call = fc.record({
   isPriceless: seldom,
   isBoundless: seldom,
 })
-/** Calls at a time: the first is asked for alone, the others together. */
+/** Concurrent calls: the first is sent alone, the others together. */
 const reserve = fc.record({
   do: fc.constant('reserve' as const),
   calls: fc.array(call, { minLength: 1, maxLength: 8 }),
@@ -219,7 +219,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 const bench = await budgetBench({ lifetimeMs: lifetimeS * 1_000 })
 const usd = (cents: number | null): string | null => (cents === null ? null : `${(cents / 100).toFixed(2)}`)
 
-/** Takes steps in the database and in the model; both must say the same after each. */
+/** Runs each step against the database and the model, and compares them after it. */
 class Comparison {
   readonly run = randomUUID()
   readonly model = new Model()
@@ -230,7 +230,7 @@ class Comparison {
     if (given.do === 'wait') this.model.now += given.seconds
     await bench.at(new Date(start + this.model.now * 1_000).toISOString())
     await this.#do(given)
-    await sameAs(this.model, this.run, given)
+    await assertSame(this.model, this.run, given)
   }
 
   #do(given: Step): Promise<void> | undefined {
@@ -292,7 +292,7 @@ class Comparison {
     assert.deepEqual(
       verdicts.map(({ is_admitted }) => is_admitted),
       expected,
-      'are they let in?',
+      'admitted',
     )
     this.#begun.push(...asked.filter((_, at) => expected[at]))
   }
@@ -329,17 +329,17 @@ class Comparison {
   }
 }
 
-/** What the database says, in the words of the model. */
-async function sameAs(model: Model, run: string, given: Step): Promise<void> {
+/** Asserts that the database matches the model. */
+async function assertSame(model: Model, run: string, given: Step): Promise<void> {
   const { rows } = await bench.pool.query<{
     name: string
-    held: string
+    reserved: string
     parallel: number
     requests: number
     tokens: number
     spent: string
   }>(
-    `select scope || ':' || scope_id as name, reserved_usd * 100 as held, parallel, spent,
+    `select scope || ':' || scope_id as name, reserved_usd * 100 as reserved, parallel, spent,
             case when window_started_at = date_trunc('minute', at) then window_requests else 0 end as requests,
             case when window_started_at = date_trunc('minute', at) then window_tokens else 0 end as tokens
      from budgets, test_clock,
@@ -347,14 +347,19 @@ async function sameAs(model: Model, run: string, given: Step): Promise<void> {
      where scope_id = $1`,
     [run],
   )
-  const seen = rows.map(({ name, ...row }) => ({ name, ...row, held: Number(row.held), spent: Number(row.spent) }))
+  const seen = rows.map(({ name, ...row }) => ({
+    name,
+    ...row,
+    reserved: Number(row.reserved),
+    spent: Number(row.spent),
+  }))
   const expected = [...model.budgets].map(([name, budget]) => {
     const isCurrent = budget.minute === Math.floor(model.now / 60)
-    const { held, parallel } = budget
+    const { reserved, parallel } = budget
     const spent = budget.isHourly && budget.resetAt <= model.now ? 0 : budget.spent
     return {
       name,
-      held,
+      reserved,
       parallel,
       spent,
       requests: isCurrent ? budget.requests : 0,
@@ -364,16 +369,16 @@ async function sameAs(model: Model, run: string, given: Step): Promise<void> {
   const byName = <T extends { readonly name: string }>(list: readonly T[]) =>
     new Map(list.map(({ name, ...rest }) => [name, rest]))
   assert.deepEqual(byName(seen), byName(expected), `after ${JSON.stringify(given)}`)
-  for (const { name, held } of seen) {
+  for (const { name, reserved } of seen) {
     const [of = ''] = name.split(':')
-    // Reservations of a budget that was removed are still there, but in no budget.
+    // Reservations of a deleted budget still exist, but count in no budget.
     const open = [...model.live.values()].filter(({ heldIn }) =>
       heldIn.some(entry => entry.name === name && entry.identity === model.budgets.get(name)?.identity),
     )
     assert.equal(
-      held,
+      reserved,
       open.reduce((sum, { cents }) => sum + cents, 0),
-      `what is held in ${of}`,
+      `reserved in ${of}`,
     )
   }
   const { rows: booked } = await bench.pool.query<{ cents: string }>(
@@ -387,7 +392,7 @@ async function sameAs(model: Model, run: string, given: Step): Promise<void> {
   )
 }
 
-test('budgets do what a model of the specification does, whatever happens in whatever order', async () => {
+test('budgets behave like the model of the specification for any sequence of steps', async () => {
   const initial = fc.tuple(
     ...scopes.map(of => fc.record({ do: fc.constant('set' as const), scope: fc.constant(of), ...given })),
   )

@@ -6,53 +6,56 @@ import type { UsageRow } from '../usage/store.ts'
 import type { Usage } from '../usage/usage.ts'
 import { LimitedBudgets } from './limited-budgets.ts'
 import { type RateLimits, rateLimitsOf } from './rate-limits.ts'
-import { mayBeFreed, refusalOf, type Wanted } from './refusal.ts'
+import { type CallBounds, mayBeFreed, rejectionOf } from './rejection.ts'
 import type { BudgetState, ReservationStore, Verdict } from './reservation-store.ts'
-import { createSlices, type Drawn } from './slices.ts'
+import { createSlices, type SliceDraw } from './slices.ts'
 import { type BudgetStore, budgetChannel, type Payers } from './store.ts'
 
 export type { RateLimit, RateLimitReached, RateLimits } from './rate-limits.ts'
 
-/** A call that asks to be held in every budget that limits it. */
-export interface HoldRequest extends Wanted {
+/** Request to reserve the maximum cost of a call in every budget that limits it. */
+export interface ReservationRequest extends CallBounds {
   readonly requestId: string
   readonly payers: Payers
-  /** False for what costs nothing and is over at once: it only counts as a request. */
-  readonly isHeld: boolean
-  /** Who makes the call, for the ledger. */
+  /** False for free calls that end at once, such as token counts: they only count as a request. */
+  readonly isReserved: boolean
+  /** Principal that makes the call, for the ledger. */
   readonly principal: string
-  /** Returns the ledger row of a call whose process exits before it ends. Only a reservation of its own needs one. */
-  readonly lost: () => UsageRow
+  /**
+   * Returns the ledger row for the case that this process exits before the call ends. Calls drawn from a slice need
+   * none.
+   */
+  readonly orphanRow: () => UsageRow
 }
 
-/** What is held for a call at work, by itself or in a slice. It is renewed until one of its two methods is called. */
-export interface Hold {
-  /** The slice that it is held in; undefined: it is held by itself. */
+/** Reservation of a call in flight: separate, or drawn from a slice. Renewed until `settled` or `release` is called. */
+export interface Reservation {
+  /** Slice that the call is drawn from; undefined for a separate reservation. */
   readonly sliceId: string | undefined
   /** US dollars as an exact decimal. */
   readonly amountUsd: string
   /** True when money is limited, not only requests or tokens. */
   readonly isBudgeted: boolean
-  /** What to tell the caller of soft limits that are reached; undefined while there is none. */
+  /** Text for the caller about soft limits that are reached; undefined if there are none. */
   readonly warning: string | undefined
-  /** What is left of the limits for each minute; absent where there is none. */
+  /** Remaining requests and tokens of this minute; absent without such limits. */
   readonly rateLimits?: RateLimits | undefined
-  /** The call's row is in the ledger's hands, and takes what is held along. */
+  /** Must be called once the row was passed to the ledger: booking the row ends the reservation. */
   settled(row: Pick<UsageRow, 'cost_usd'>): void
-  /** No upstream was called: everything is given back. Nothing happens once it is settled. */
+  /** Releases everything, for calls that never reached an upstream. No effect once settled. */
   release(): void
 }
 
-/** Lets calls begin only while their budgets have room for the worst case. Source: Gateway, section 4. */
+/** Admits calls only while their budgets have room for the maximum cost. Source: Gateway, section 4. */
 export interface Budgets {
   /** True when an owner, an agent or a session limits the call. Rejects with `unavailable`. */
   isLimited(payers: Payers): boolean | Promise<boolean>
   /**
-   * Returns at once what a slice admits. Rejects with `budget_exceeded`, `rate_limited`, `unauthorized`, `unavailable`, or why the
-   * call cannot be bounded.
+   * Returns a reservation, synchronously if drawn from a slice. Rejects with `budget_exceeded`, `rate_limited`,
+   * `unauthorized`, `unavailable`, or with the reason why the cost of the call has no known maximum.
    */
-  hold(request: HoldRequest): Hold | Promise<Hold>
-  /** Begins to renew what is held here, and to end what other processes have left behind. */
+  reserve(request: ReservationRequest): Reservation | Promise<Reservation>
+  /** Starts to renew this process's reservations and to sweep those of exited processes. */
   start(): void
   stop(): Promise<void>
 }
@@ -60,24 +63,27 @@ export interface Budgets {
 interface Deps {
   readonly store: Pick<BudgetStore, 'limited'>
   readonly reservations: ReservationStore
-  readonly usage: Pick<Usage, 'release' | 'giveBack' | 'flush' | 'bookNow' | 'onSoftLimit'>
+  readonly usage: Pick<Usage, 'release' | 'releaseShare' | 'flush' | 'bookNow' | 'onSoftLimit'>
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect' | 'send'>
   readonly log: Pick<Log, 'debug' | 'warn'>
-  /** How long a reservation lives without a renewal. */
+  /** Time until a reservation expires without renewal. */
   readonly lifetimeMs: number
   /** Monotonic. */
   readonly nowMs: () => number
 }
 
-const longestSweepMs = 5_000
-const mostOrphans = 200
-/** Another process settles a call, or gives back what is idle, within this: a refusal waits once for what may be coming back. */
+const maxSweepMs = 5_000
+const maxOrphans = 200
+/**
+ * Other processes settle calls and release idle amounts within this time. A reservation waits once for it before it is
+ * rejected.
+ */
 const settlingMs = 60
-/** Asks all processes to give back what is idle in budgets. The payload is a list of `{scope, scope_id}`. */
+/** Asks all processes to release idle amounts of these budgets. The payload is a list of `{scope, scope_id}`. */
 const needChannel = 'budgets_needed'
-const sliceIds = 'slice_'
+const slicePrefix = 'slice_'
 
-/** Create it before the notifications start. */
+/** Must be called before the notifications start, so that it misses none. */
 export function createBudgets(deps: Deps): Budgets {
   const { reservations, usage, notifications, log, lifetimeMs } = deps
   const limited = new LimitedBudgets({ load: deps.store.limited, nowMs: deps.nowMs })
@@ -89,49 +95,56 @@ export function createBudgets(deps: Deps): Budgets {
     limited.forget(name)
     slices.changed(name)
   })
-  // Callers are told of it.
+  // A slice keeps the warning that it started with: later calls must report the soft limit.
   usage.onSoftLimit(({ scope, scope_id }) => slices.changed(`${scope}:${scope_id}`))
-  notifications.on(needChannel, names => slices.giveBack(JSON.parse(names)))
+  notifications.on(needChannel, names => slices.releaseIdle(JSON.parse(names)))
   notifications.onReconnect(() => {
     limited.clear()
     slices.clear()
   })
 
-  const ask = async ({ requestId, payers, amountUsd, tokens, isHeld, lost }: HoldRequest): Promise<Verdict> => {
+  const tryReserve = async ({
+    requestId,
+    payers,
+    amountUsd,
+    tokens,
+    isReserved,
+    orphanRow,
+  }: ReservationRequest): Promise<Verdict> => {
     try {
-      const asked = { request_id: requestId, payers, amount_usd: amountUsd, tokens, isHeld, facts: lost() }
-      return await reservations.reserve(asked)
+      const call = { request_id: requestId, payers, amount_usd: amountUsd, tokens, isReserved, facts: orphanRow() }
+      return await reservations.reserve(call)
     } catch (error) {
-      // It may be held all the same, and no call will ever settle it.
-      if (isHeld && !wasNeverSent(error)) usage.release(requestId)
+      // The reservation may exist although the query failed, and no call will settle it.
+      if (isReserved && !wasNeverSent(error)) usage.release(requestId)
       throw error
     }
   }
 
   /**
-   * A refusal must not come from what is used no more: calls that have just ended may not be settled yet, and slices hold
-   * more than the calls in them.
+   * Retries before a call is rejected: ended calls may not be settled yet, and slices reserve more than their calls
+   * need. The first retry follows a flush of this process, the second a request to all processes.
    */
-  const verdictOn = async (request: HoldRequest): Promise<Verdict> => {
-    const first = await ask(request)
+  const reserveWithRetry = async (request: ReservationRequest): Promise<Verdict> => {
+    const first = await tryReserve(request)
     if (first.is_admitted || !mayBeFreed(first)) return first
     const full = first.budgets.flatMap(({ has_money, scope, scope_id }) => (has_money ? [] : [{ scope, scope_id }]))
-    slices.giveBack(full)
+    slices.releaseIdle(full)
     await usage.flush()
-    const second = await ask(request)
+    const second = await tryReserve(request)
     if (second.is_admitted || !mayBeFreed(second)) return second
     if (full.length > 0) notifications.send(needChannel, JSON.stringify(full))
     await pause(settlingMs)
-    return ask(request)
+    return tryReserve(request)
   }
 
-  const holdAlone = async (request: HoldRequest): Promise<Hold> => {
-    const verdict = await verdictOn(request)
-    slices.saw(request.payers, verdict)
-    if (!verdict.is_admitted) throw refusalOf(verdict, request)
+  const reserveAlone = async (request: ReservationRequest): Promise<Reservation> => {
+    const verdict = await reserveWithRetry(request)
+    slices.observe(request.payers, verdict)
+    if (!verdict.is_admitted) throw rejectionOf(verdict, request)
     const { requestId } = request
-    // No budget has a limit any more: there is nothing to give back.
-    if (request.isHeld && verdict.budgets.length > 0) live.add(requestId)
+    // Without a limit the database made no reservation.
+    if (request.isReserved && verdict.budgets.length > 0) live.add(requestId)
     return {
       sliceId: undefined,
       amountUsd: request.amountUsd ?? '0',
@@ -146,37 +159,37 @@ export function createBudgets(deps: Deps): Budgets {
   const renew = async (): Promise<void> => {
     const ids = [...live, ...slices.live()]
     if (ids.length === 0) return
-    await reservations.renew(ids).catch(cause => log.debug({ err: cause }, 'reservations will be renewed later'))
+    await reservations.renew(ids).catch(cause => log.debug({ err: cause }, 'cannot renew reservations; retrying'))
   }
 
-  /** Ends calls whose process has ended: what was held for them counts as spent. */
+  /** Ends expired reservations, whose processes exited; their amounts count as spent. */
   const sweep = async (): Promise<void> => {
     try {
-      const orphans = await reservations.orphans(mostOrphans)
+      const orphans = await reservations.orphans(maxOrphans)
       if (orphans.length === 0) return
       const { slice = [], call = [] } = Object.groupBy(orphans, ({ request_id }) =>
-        request_id.startsWith(sliceIds) ? 'slice' : 'call',
+        request_id.startsWith(slicePrefix) ? 'slice' : 'call',
       )
       await usage.bookNow({
         rows: call.map(({ facts }) => facts as unknown as UsageRow),
-        shares: slice.map(({ request_id: id }) => ({ id, backUsd: '0', isOver: true, isLost: true })),
+        shares: slice.map(({ request_id: id }) => ({ id, unusedUsd: '0', isOver: true, isLost: true })),
       })
-      log.warn({ calls: orphans.length }, 'calls were lost with their process; what was held for them counts as spent')
+      log.warn({ calls: orphans.length }, 'released reservations of an exited process; their amounts count as spent')
     } catch (cause) {
-      log.debug({ err: cause }, 'could not look for lost calls; the next look will')
+      log.debug({ err: cause }, 'cannot find calls of exited processes; retrying in the next sweep')
     }
   }
 
   return {
     isLimited: payers => limited.isAny(payers),
-    hold(request) {
+    reserve(request) {
       const drawn = slices.draw(request)
-      if (!(drawn instanceof Promise)) return drawn ? holdIn(drawn, request) : holdAlone(request)
-      return drawn.then(later => (later ? holdIn(later, request) : holdAlone(request)))
+      if (!(drawn instanceof Promise)) return drawn ? reservationIn(drawn, request) : reserveAlone(request)
+      return drawn.then(later => (later ? reservationIn(later, request) : reserveAlone(request)))
     },
     start() {
       slices.start()
-      timers = [every(lifetimeMs / 3, renew), every(Math.min(longestSweepMs, lifetimeMs / 3), sweep)]
+      timers = [every(lifetimeMs / 3, renew), every(Math.min(maxSweepMs, lifetimeMs / 3), sweep)]
     },
     async stop() {
       await Promise.all(timers.map(stopTimer => stopTimer()))
@@ -185,7 +198,7 @@ export function createBudgets(deps: Deps): Budgets {
   }
 }
 
-function holdIn({ slice, pico }: Drawn, { amountUsd }: HoldRequest): Hold {
+function reservationIn({ slice, pico }: SliceDraw, { amountUsd }: ReservationRequest): Reservation {
   let isOver = false
   const end = (costUsd: string | null | undefined): void => {
     if (!isOver) slice.spent(pico, costUsd)
@@ -201,26 +214,28 @@ function holdIn({ slice, pico }: Drawn, { amountUsd }: HoldRequest): Hold {
   }
 }
 
-/** Without a connection nothing can have been held; while the database is away there are many of these. */
+/**
+ * True if the statement never reached the database, so that there is no reservation to release. Frequent in outages.
+ */
 function wasNeverSent(thrown: unknown): boolean {
   const error = thrown instanceof DatabaseUnavailable ? thrown.cause : thrown
   if (!(error instanceof Error)) return false
   return ('syscall' in error && error.syscall === 'connect') || error.message.includes('when trying to connect')
 }
 
-/** `key: spent=8.5, soft_budget=8, max_budget=10, resets_at=2026-08-01T00:00:00.000Z`; several after a semicolon. */
+/** `key: spent=8.5, soft_budget=8, max_budget=10, resets_at=2026-08-01T00:00:00.000Z`; separated by `; `. */
 function warningOf(budgets: readonly BudgetState[]): string | undefined {
   const warned = budgets.filter(({ is_warned }) => is_warned)
   if (warned.length === 0) return undefined
-  const told = warned.map(({ scope, spent_usd, soft_usd, max_usd, reset_at }) => {
+  const warnings = warned.map(({ scope, spent_usd, soft_usd, max_usd, reset_at }) => {
     const fields = [
       `spent=${spent_usd}`,
       `soft_budget=${soft_usd}`,
       ...(max_usd === null ? [] : [`max_budget=${max_usd}`]),
       ...(reset_at === null ? [] : [`resets_at=${new Date(reset_at).toISOString()}`]),
     ]
-    // No id: those of owners are any text, and no header could carry it.
+    // Without scope_id: owner ids may contain characters that a header cannot carry.
     return `${scope}: ${fields.join(', ')}`
   })
-  return told.join('; ')
+  return warnings.join('; ')
 }

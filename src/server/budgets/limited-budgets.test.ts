@@ -11,7 +11,7 @@ const payersOf = (payers: Partial<Payers>): Payers => ({
   ...payers,
 })
 
-/** A memory over a table in which only `limited` have limits; `loads` are the round trips. */
+/** Cache over a table in which only `limited` have limits; `loads` lists the round trips. */
 function memory(limited: string[] = [], capacity = 100) {
   const loads: string[][] = []
   const clock = { ms: 0 }
@@ -27,13 +27,13 @@ function memory(limited: string[] = [], capacity = 100) {
   return { budgets, loads, clock, limited }
 }
 
-test('a call that nobody pays for needs no round trip', () => {
+test('a call without payers needs no round trip', () => {
   const { budgets, loads } = memory()
   assert.equal(budgets.isAny(payersOf({ key: 'key_1' })), false)
   assert.deepEqual(loads, [])
 })
 
-test('who has no limit is remembered for 5 seconds, and who has one as well', async () => {
+test('payers with and without limits are cached for 5 seconds', async () => {
   const { budgets, loads, clock } = memory(['agent:a'])
   assert.equal(await budgets.isAny(payersOf({ owner: 'o', session: 's' })), false)
   assert.equal(await budgets.isAny(payersOf({ owner: 'o', agent: 'a' })), true)
@@ -47,7 +47,7 @@ test('who has no limit is remembered for 5 seconds, and who has one as well', as
   assert.equal(loads.length, 3)
 })
 
-test('a change that is heard of is looked up at once, and all are after a silence', async () => {
+test('a notified change is loaded at once, and everything is after missed notifications', async () => {
   const { budgets, loads, limited } = memory()
   await budgets.isAny(payersOf({ owner: 'o:1', agent: 'a' }))
   limited.push('owner:o:1')
@@ -59,7 +59,7 @@ test('a change that is heard of is looked up at once, and all are after a silenc
   assert.deepEqual(loads[2], ['agent:a'])
 })
 
-test('what was read before a change is not remembered after it', async () => {
+test('a result loaded before a change is not cached after it', async () => {
   const gate = Promise.withResolvers<readonly BudgetName[]>()
   const answers = [gate.promise, Promise.resolve([{ scope: 'owner', scope_id: 'o' } as const])]
   const budgets = new LimitedBudgets({ load: async () => (await answers.shift()) ?? [], nowMs: () => 0 })
@@ -70,7 +70,7 @@ test('what was read before a change is not remembered after it', async () => {
   assert.equal(await budgets.isAny(payersOf({ owner: 'o' })), true)
 })
 
-test('a flood of names pushes out the oldest ones', async () => {
+test('the oldest entries are evicted above the capacity', async () => {
   const { budgets, loads } = memory([], 2)
   for (const session of ['1', '2', '3', '2', '3', '1']) await budgets.isAny(payersOf({ session }))
   assert.deepEqual(loads.flat(), ['session:1', 'session:2', 'session:3', 'session:1'])

@@ -1,11 +1,11 @@
 import type { BudgetName, Payers } from './store.ts'
 
 interface Options {
-  /** Those of the given budgets that limit anything. */
+  /** Returns those of the given budgets that have a limit. */
   readonly load: (names: readonly BudgetName[]) => Promise<readonly BudgetName[]>
   /** Monotonic. */
   readonly nowMs: () => number
-  /** Budgets remembered at most, of each scope. */
+  /** Maximum number of cached budgets per scope. */
   readonly capacity?: number
 }
 
@@ -14,14 +14,14 @@ interface Entry {
   readonly sinceMs: number
 }
 
-/** Keys are not here: what is known of a key says whether it has a limit. */
+/** Without keys: the key cache stores whether a key has a limit. */
 const scopes = ['owner', 'agent', 'session'] as const
 type Scope = (typeof scopes)[number]
 
 const maxAgeMs = 5_000
 const defaultCapacity = 10_000
 
-/** Remembers, for 5 s at most, which owners, agents and sessions have limits, so that other calls need no round trip. */
+/** Caches for 5 s which owners, agents and sessions have limits, so that calls without limits need no round trip. */
 export class LimitedBudgets {
   readonly #options: Options
   readonly #entries: Readonly<Record<Scope, Map<string, Entry>>> = {
@@ -29,14 +29,14 @@ export class LimitedBudgets {
     agent: new Map(),
     session: new Map(),
   }
-  /** Counts what was forgotten: an answer from before that is not kept. */
+  /** Increments with each invalidation. Results loaded before it are not cached. */
   #changes = 0
 
   constructor(options: Options) {
     this.#options = options
   }
 
-  /** True when any of them limits a call: at once when all are remembered, else as the database says. */
+  /** True if any of the payers has a limit. Synchronous if the cache can answer; otherwise asks the database. */
   isAny(payers: Payers): boolean | Promise<boolean> {
     const nowMs = this.#options.nowMs()
     let unknown: BudgetName[] | undefined
@@ -54,7 +54,7 @@ export class LimitedBudgets {
     return unknown ? this.#load(unknown, nowMs) : false
   }
 
-  /** Forgets a budget that has changed, as `scope:scope_id`. */
+  /** Invalidates a changed budget, as `scope:scope_id`. */
   forget(name: string): void {
     this.#changes++
     const colon = name.indexOf(':')
@@ -62,7 +62,7 @@ export class LimitedBudgets {
     if (scope) this.#entries[scope].delete(name.slice(colon + 1))
   }
 
-  /** Forgets all: changes may have been missed. */
+  /** Invalidates everything, for when notifications may have been missed. */
   clear(): void {
     this.#changes++
     for (const scope of scopes) this.#entries[scope].clear()
@@ -71,11 +71,11 @@ export class LimitedBudgets {
   async #load(names: readonly BudgetName[], sinceMs: number): Promise<boolean> {
     const changes = this.#changes
     const limited = await this.#options.load(names)
-    if (changes === this.#changes) for (const name of names) this.#keep(name, limited, sinceMs)
+    if (changes === this.#changes) for (const name of names) this.#cache(name, limited, sinceMs)
     return limited.length > 0
   }
 
-  #keep({ scope, scope_id }: BudgetName, limited: readonly BudgetName[], sinceMs: number): void {
+  #cache({ scope, scope_id }: BudgetName, limited: readonly BudgetName[], sinceMs: number): void {
     if (scope === 'key') return
     const entries = this.#entries[scope]
     const isLimited = limited.some(found => found.scope === scope && found.scope_id === scope_id)

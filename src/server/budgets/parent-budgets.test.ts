@@ -9,7 +9,7 @@ const shown = async (id: string) => {
   return { spent: Number(spent_usd), reserved: Number(reserved_usd), parallel }
 }
 
-test('M1: children together spend what their parent may spend, and not one call more', async () => {
+test('M1: children together spend exactly the budget of their parent', async () => {
   await bench.set('key', 'parent', { max_usd: '1' })
   await bench.key('parent')
   const children = Array.from({ length: 5 }, (_, at) => `child_${at}`)
@@ -34,7 +34,7 @@ test('M1: children together spend what their parent may spend, and not one call 
   assert.deepEqual(await shown('parent'), { spent: 1, reserved: 0, parallel: 0 })
 })
 
-test('M1: a call counts in the budgets of all ancestors, also when its own key has no limit', async () => {
+test('M1: a call counts in the budgets of all ancestors, even if its own key has no limit', async () => {
   await bench.set('key', 'grand', { max_usd: '5' })
   await bench.set('key', 'between', {})
   await bench.set('key', 'leaf', {})
@@ -53,7 +53,7 @@ test('M1: a call counts in the budgets of all ancestors, also when its own key h
     assert.deepEqual(await shown(id), { spent: 1.5, reserved: 0, parallel: 0 }, id)
 })
 
-test('M1: calls of parents and children at a time neither deadlock nor leave anything reserved', async () => {
+test('M1: concurrent calls of parents and children neither deadlock nor leave reservations', async () => {
   await bench.set('key', 'z_top', { max_usd: '3' })
   await bench.key('z_top')
   for (const id of ['a_low', 'm_low']) {

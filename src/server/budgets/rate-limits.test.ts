@@ -27,7 +27,7 @@ const stateOf = (changes: Partial<BudgetState>): BudgetState => ({
   ...changes,
 })
 
-test('P4: a call is counted in what is left, and nothing is left below 0', () => {
+test('P4: the remaining figures include the current call and never go below 0', () => {
   const budget = stateOf({ rpm_limit: 5, requests: 1, tpm_limit: 100, tokens: 90 })
   assert.deepEqual(rateLimitsOf([budget], { requests: 1, tokens: 20 }), {
     requests: { limit: 5, remaining: 3, resetSeconds: 12 },
@@ -35,7 +35,7 @@ test('P4: a call is counted in what is left, and nothing is left below 0', () =>
   })
 })
 
-test('P4: of several budgets the one with the least left is stated, for requests and tokens apart', () => {
+test('P4: of several budgets the one with the least remaining is reported, separately for requests and tokens', () => {
   const limits = rateLimitsOf([
     stateOf({ rpm_limit: 10, requests: 9, tpm_limit: 1_000 }),
     stateOf({ rpm_limit: 5, requests: 1, tpm_limit: 500 }),
@@ -44,7 +44,7 @@ test('P4: of several budgets the one with the least left is stated, for requests
   assert.deepEqual([limits?.requests?.limit, limits?.tokens?.limit], [10, 500])
 })
 
-test('P4: budgets of money alone state no limits', () => {
+test('P4: budgets that limit only money report no rate limits', () => {
   assert.equal(rateLimitsOf([stateOf({ max_usd: '1' })]), undefined)
   assert.equal(rateLimitsOf([]), undefined)
 })

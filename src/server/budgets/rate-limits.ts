@@ -1,21 +1,21 @@
 import { AppError } from '../platform/errors.ts'
 import type { BudgetState } from './reservation-store.ts'
 
-/** A limit for each minute. */
+/** A limit per minute. */
 export interface RateLimit {
   readonly limit: number
   readonly remaining: number
-  /** Until the next minute begins. */
+  /** Seconds until the next minute begins. */
   readonly resetSeconds: number
 }
 
-/** What a caller may still use in this minute; a member is absent where there is no such limit. */
+/** Remaining requests and tokens of this minute. A member is absent if there is no such limit. */
 export interface RateLimits {
   readonly requests?: RateLimit
   readonly tokens?: RateLimit
 }
 
-/** What a call takes from the limits of its minute. */
+/** Requests and tokens of the current call. */
 interface Taken {
   readonly requests: number
   readonly tokens: number
@@ -24,8 +24,8 @@ interface Taken {
 const nothing: Taken = { requests: 0, tokens: 0 }
 
 /**
- * The limits of the given budgets once a call has taken its part; of several budgets the one with the least left. Undefined
- * where none limits requests or tokens.
+ * Returns the limits of the budgets after the use of the current call; of several budgets the one with the least
+ * remaining. Undefined if none limits requests or tokens.
  */
 export function rateLimitsOf(budgets: readonly BudgetState[], taken: Taken = nothing): RateLimits | undefined {
   const requests = tightest(budgets, ({ rpm_limit, requests: used }) => [rpm_limit, used + taken.requests])
@@ -44,7 +44,7 @@ function tightest(
   return limits.sort((a, b) => a.remaining - b.remaining)[0]
 }
 
-/** A limit of requests, tokens or parallel calls stands against a call. */
+/** Error for a call that reached a limit on requests, tokens or concurrent calls. */
 export class RateLimitReached extends AppError {
   readonly limits: RateLimits | undefined
 

@@ -4,7 +4,7 @@ import { budgetBench, limits, rowOf } from '../../../test/support/budget-bench.t
 
 const bench = await budgetBench()
 
-test('B1: of 1,000 calls at once, as many are held as there is room for, and not one more', async () => {
+test('B1: of 1,000 concurrent calls exactly as many are admitted as the budget has room for', async () => {
   await bench.set('owner', 'crowd', { max_usd: '5' })
   const asked = Array.from({ length: 1_000 }, (_, at) =>
     bench.reserve({ request_id: `crowd_${at}`, payers: { owner: 'crowd' }, amount_usd: '0.1' }),
@@ -16,7 +16,7 @@ test('B1: of 1,000 calls at once, as many are held as there is room for, and not
   assert.equal(await bench.count('reservations'), 50)
 })
 
-test('calls that share some budgets and cross in others neither block each other nor pass any of them', async () => {
+test('calls with overlapping sets of budgets never deadlock and never exceed a budget', async () => {
   const budgets = [
     ['owner', 'x1', '2'],
     ['agent', 'x2', '3'],
@@ -33,7 +33,7 @@ test('calls that share some budgets and cross in others neither block each other
     const request_id = `x_${at}`
     const { is_admitted } = await bench.reserve({ request_id, payers: mixes[at % 4] ?? {}, amount_usd: '0.1' })
     if (!is_admitted) return 0
-    // Some end while others still come in.
+    // Some calls end while others start.
     const payers = mixes[at % 4] ?? {}
     if (at % 3 === 0) await bench.usage.settle({ rows: [rowOf(request_id, payers, '0.05')], released: [] })
     else if (at % 3 === 1) await bench.usage.settle({ rows: [], released: [request_id] })
@@ -47,7 +47,7 @@ test('calls that share some budgets and cross in others neither block each other
   }
 })
 
-test('a call is held in all of its budgets or in none, and the refusal shows the figures of each', async () => {
+test('a call is reserved in all of its budgets or in none, and the verdict has the figures of each', async () => {
   await bench.set('owner', 'all', { max_usd: '10' })
   await bench.set('agent', 'none', { max_usd: '0.05' })
   const verdict = await bench.reserve({ payers: { owner: 'all', agent: 'none' }, amount_usd: '0.1' })
@@ -68,7 +68,7 @@ test('a call is held in all of its budgets or in none, and the refusal shows the
   assert.equal((await bench.budget('owner', 'all')).reserved_usd, '0')
 })
 
-test('amounts are exact: a hundred times a tenth of a cent is ten cents', async () => {
+test('amounts are exact: 100 reservations of $0.001 use up a budget of $0.1', async () => {
   await bench.set('owner', 'exact', { max_usd: '0.1' })
   for (let at = 0; at < 100; at++)
     assert.ok((await bench.reserve({ payers: { owner: 'exact' }, amount_usd: '0.001' })).is_admitted)
@@ -76,7 +76,7 @@ test('amounts are exact: a hundred times a tenth of a cent is ten cents', async 
   assert.equal(is_admitted, false)
 })
 
-test('requests and tokens are counted by the minute of the database clock', async () => {
+test('requests and tokens are counted per minute of the database clock', async () => {
   await bench.at('2026-03-01T10:00:30Z')
   await bench.set('owner', 'minute', { rpm_limit: 2, tpm_limit: 100 })
   const ask = (tokens: number) => bench.reserve({ payers: { owner: 'minute' }, tokens })
@@ -90,7 +90,7 @@ test('requests and tokens are counted by the minute of the database clock', asyn
   assert.ok((await ask(100)).is_admitted)
 })
 
-test('a settled call corrects the tokens of its own minute, and of no other', async () => {
+test('a settled call corrects the tokens of its own minute only', async () => {
   await bench.at('2026-03-01T11:00:00Z')
   await bench.set('owner', 'corrected', { tpm_limit: 1_000 })
   const payers = { owner: 'corrected' }
@@ -107,20 +107,20 @@ test('a settled call corrects the tokens of its own minute, and of no other', as
   assert.equal(await tokensLeft(), 1_000)
 })
 
-test('a slot is free again with the end of its call, and a count of tokens needs none', async () => {
+test('a slot is free again once its call ends, and a token count needs no slot', async () => {
   await bench.set('owner', 'slots', { max_parallel: 1 })
   const payers = { owner: 'slots' }
   await bench.reserve({ request_id: 'slot', payers })
   assert.equal((await bench.reserve({ payers })).budgets[0]?.has_slot, false)
-  assert.ok((await bench.reserve({ payers, isHeld: false })).is_admitted)
+  assert.ok((await bench.reserve({ payers, isReserved: false })).is_admitted)
   await bench.usage.settle({ rows: [rowOf('slot', payers, '0')], released: [] })
   assert.ok((await bench.reserve({ payers })).is_admitted)
 })
 
-test('a count of tokens is a request, and nothing is held for it', async () => {
+test('a token count counts as a request and makes no reservation', async () => {
   await bench.set('owner', 'counts', { rpm_limit: 2, max_usd: '0' })
   const before = await bench.count('reservations')
-  const ask = () => bench.reserve({ payers: { owner: 'counts' }, isHeld: false, amount_usd: '0', tokens: 0 })
+  const ask = () => bench.reserve({ payers: { owner: 'counts' }, isReserved: false, amount_usd: '0', tokens: 0 })
   assert.deepEqual(
     [(await ask()).is_admitted, (await ask()).is_admitted, (await ask()).is_admitted],
     [true, true, false],
@@ -128,7 +128,7 @@ test('a count of tokens is a request, and nothing is held for it', async () => {
   assert.equal(await bench.count('reservations'), before)
 })
 
-test('what costs nothing is let in when a budget is used up; what nobody can price is not', async () => {
+test('a used-up budget admits free calls and rejects calls of unknown cost', async () => {
   await bench.set('owner', 'spent', { max_usd: '1' })
   const payers = { owner: 'spent' }
   await bench.usage.settle({ rows: [rowOf('all', payers, '1.5')], released: [] })
@@ -137,7 +137,7 @@ test('what costs nothing is let in when a budget is used up; what nobody can pri
   assert.ok((await bench.reserve({ payers, amount_usd: '0' })).is_admitted)
 })
 
-test('what nobody can price or count is let in where only requests are limited', async () => {
+test('a call of unknown cost and size is admitted if only requests are limited', async () => {
   await bench.set('owner', 'rate', { rpm_limit: 5 })
   const verdict = await bench.reserve({ payers: { owner: 'rate' }, amount_usd: null, tokens: null })
   assert.ok(verdict.is_admitted)
@@ -145,7 +145,7 @@ test('what nobody can price or count is let in where only requests are limited',
   assert.equal((await bench.reserve({ payers: { owner: 'rate' }, amount_usd: null, tokens: null })).is_admitted, false)
 })
 
-test('B6: a key that was revoked, has expired or is gone is held for nothing, whatever its budget', async () => {
+test('B6: calls of a revoked, expired or deleted key are never admitted, whatever the budget', async () => {
   const ask = (key: string) => bench.reserve({ payers: { key }, amount_usd: '0.1' })
   await bench.at('2026-03-02T00:00:00Z')
   for (const [id, columns] of [
@@ -164,7 +164,7 @@ test('B6: a key that was revoked, has expired or is gone is held for nothing, wh
   assert.equal((await bench.budget('key', 'revoked')).reserved_usd, '0')
 })
 
-test('a call in whose budgets nothing is limited is let in without a reservation', async () => {
+test('a call whose budgets have no limits is admitted without a reservation', async () => {
   await bench.set('owner', 'free', limits)
   const before = await bench.count('reservations')
   const { is_admitted, budgets } = await bench.reserve({ payers: { owner: 'free', agent: 'none at all' } })
@@ -172,7 +172,7 @@ test('a call in whose budgets nothing is limited is let in without a reservation
   assert.equal(await bench.count('reservations'), before)
 })
 
-test('F29: at the edge of a period nothing is booked twice, and what is held goes over into the next one', async () => {
+test('F29: at the end of a period no cost is booked twice, and reservations carry over into the next period', async () => {
   await bench.at('2026-03-01T09:00:00Z')
   await bench.set('owner', 'edge', { max_usd: '10', duration: '1h' })
   const payers = { owner: 'edge' }
@@ -199,7 +199,7 @@ test('F29: at the edge of a period nothing is booked twice, and what is held goe
   )
 })
 
-test('months are those of the calendar, counted from the day on which the budget was made', async () => {
+test('monthly periods are calendar months from the day on which the budget was created', async () => {
   await bench.at('2026-01-31T12:00:00Z')
   await bench.set('owner', 'monthly', { max_usd: '1', duration: '1mo' })
   const resetAt = async () => (await bench.budget('owner', 'monthly')).reset_at?.toISOString()
@@ -215,7 +215,7 @@ test('months are those of the calendar, counted from the day on which the budget
   }
 })
 
-test('what is held lives on while it is renewed, and is an orphan once it is not', async () => {
+test('a renewed reservation stays, and one without renewal becomes an orphan', async () => {
   await bench.at('2026-05-01T10:00:00Z')
   await bench.set('owner', 'renewed', { max_usd: '1' })
   await bench.reserve({ request_id: 'kept', payers: { owner: 'renewed' } })
@@ -227,7 +227,7 @@ test('what is held lives on while it is renewed, and is an orphan once it is not
   assert.deepEqual([ids.includes('left'), ids.includes('kept')], [true, false])
 })
 
-test('a limit that comes and goes under traffic loses nothing of what is spent or held', async () => {
+test('adding and removing a limit under traffic keeps spend and reservations exact', async () => {
   const payers = { owner: 'coming' }
   await bench.set('owner', 'coming', {})
   const traffic = async (name: string) => {

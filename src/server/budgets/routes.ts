@@ -4,7 +4,7 @@ import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import { type BudgetSettings, nameOf } from './settings.ts'
 
-/** The routes of budgets, for admins. A scoped admin sees and sets only those of its owner. */
+/** Binds the budget routes, for admins. Scoped admins access only budgets of their owner. */
 export function serveBudgets(app: FastifyInstance, { settings }: { settings: BudgetSettings }): void {
   bind(app, budgetRoutes.list, async ({ query }, caller) => {
     const load = (page: { after: string | undefined; limit: number }) =>

@@ -16,17 +16,19 @@ interface Deps {
 
 interface ListOf {
   readonly scope: BudgetName['scope'] | undefined
-  /** `nameOf` the last one of the page before. */
+  /** `nameOf` the last item of the previous page. */
   readonly after: string | undefined
   readonly limit: number
 }
 
-/** The rules of setting budgets: who may set whose, and what is said of it in the audit log. */
+/** Rules for reading and setting budgets: access checks, and records in the audit log. */
 export type BudgetSettings = ReturnType<typeof createBudgetSettings>
 
 export function createBudgetSettings({ pool, store, audit }: Deps) {
-  /** Refuses what the caller cannot see, and limits of nothing. Whose it is otherwise. */
-  async function owned(name: BudgetName, caller: Caller): Promise<string | null> {
+  /**
+   * Returns the owner of a budget. Throws `not_found` if its subject does not exist or is not visible to the caller.
+   */
+  async function visibleOwnerOf(name: BudgetName, caller: Caller): Promise<string | null> {
     const { ownerScope } = caller
     const owner = await store.ownerOf(name)
     const within = ancestorOf(caller)
@@ -37,10 +39,10 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
     return owner
   }
 
-  /** A limited admin sets how the money of an owner is shared out, not how much it is. */
-  function refuseOwnLimits({ scope }: BudgetName, caller: Caller): void {
+  /** Limited admins may distribute the budget of an owner but not change it. */
+  function forbidOwnLimits({ scope }: BudgetName, caller: Caller): void {
     if (scope === 'owner' && isNarrow(caller))
-      throw new AppError('forbidden', 'forbidden: the budget of an owner is set by an admin without limits')
+      throw new AppError('forbidden', 'forbidden: only an admin without limits may set the budget of an owner')
   }
 
   return {
@@ -51,21 +53,21 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
     },
 
     async get(name: BudgetName, caller: Caller): Promise<Budget> {
-      await owned(name, caller)
+      await visibleOwnerOf(name, caller)
       const row = await store.find(name)
       if (!row) throw missing(name)
       return toBudget(row)
     },
 
-    /** Sets all limits; what the write leaves out is not limited. */
+    /** Sets all limits. An omitted limit is removed. */
     async set(name: BudgetName, write: BudgetWrite, { caller, actor }: By): Promise<Budget> {
-      const ownerId = await owned(name, caller)
-      refuseOwnLimits(name, caller)
+      const ownerId = await visibleOwnerOf(name, caller)
+      forbidOwnLimits(name, caller)
       return transaction(pool, async client => {
         const before = await store.find(name, client)
         await store.setLimits(client, name, limitsOf(write))
         const row = await store.find(name, client)
-        if (!row) throw new Error(`the budget of ${nameOf(name)} is not there right after its change`)
+        if (!row) throw new Error(`budget of ${nameOf(name)} does not exist right after it was set (bug)`)
         const entry = { actor, action: 'budget.set', objectId: nameOf(name), ownerId }
         const change = { before: before && publicFields(before), after: publicFields(row) }
         await audit.record(sqlOfClient(client), { ...entry, ...change })
@@ -74,8 +76,8 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
     },
 
     async remove(name: BudgetName, { caller, actor }: By): Promise<void> {
-      const ownerId = await owned(name, caller)
-      refuseOwnLimits(name, caller)
+      const ownerId = await visibleOwnerOf(name, caller)
+      forbidOwnLimits(name, caller)
       await transaction(pool, async client => {
         const before = await store.find(name, client)
         if (!before) throw missing(name)
@@ -87,15 +89,15 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
   }
 }
 
-/** The key whose descendants a limited admin sees; undefined: it sees all keys. */
+/** Returns the key whose descendants a limited admin may see; undefined if the caller may see all keys. */
 const ancestorOf = (caller: Caller): string | undefined => (isNarrow(caller) ? caller.key?.id : undefined)
 
-/** As lists are paged by it and the audit log shows it: `owner:acme`. */
+/** Returns `scope:scope_id`, such as `owner:acme`, for cursors and the audit log. */
 export const nameOf = ({ scope, scope_id }: BudgetName): string => `${scope}:${scope_id}`
 
 function parsedName(text: string): BudgetName {
   const colon = text.indexOf(':')
-  // The cursor was made of a name; one that somebody else made up just stands before or behind all others.
+  // A forged cursor is harmless: it sorts before or after all budgets.
   return { scope: text.slice(0, colon) as BudgetName['scope'], scope_id: text.slice(colon + 1) }
 }
 
@@ -115,7 +117,7 @@ const limitsOf = (write: BudgetWrite): BudgetLimits => ({
 
 const usdOf = (amount: string | null): number | null => (amount === null ? null : Number(amount))
 
-/** What an admin has set. */
+/** Fields that admins set. */
 const publicFields = (row: BudgetRow) => ({
   max_budget: usdOf(row.max_usd),
   soft_budget: usdOf(row.soft_usd),

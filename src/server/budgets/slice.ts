@@ -2,118 +2,118 @@ import { picoDollarsOf, usdOf } from '../platform/usd.ts'
 import type { Usage } from '../usage/usage.ts'
 import type { BudgetState } from './reservation-store.ts'
 
-/** A part of the budgets of some payers that this process holds: it admits their calls from it in memory. */
+/** Amount that this process has reserved in the budgets of a group of payers. It admits their calls in memory. */
 export interface Slice {
   readonly id: string
-  /** The budgets that it is held in, as they stood before. */
+  /** Budgets of the reservation, in their state before it. */
   readonly budgets: readonly BudgetState[]
-  readonly bornMs: number
-  /** False once no other call may be drawn from it. */
+  readonly createdMs: number
+  /** False once it admits no more calls. */
   readonly isOpen: boolean
-  /** Pico-dollars that calls at work may cost at most. */
-  readonly held: bigint
-  /** Holds a call, unless there is no room for it. */
+  /** Maximum cost of the calls in flight, in pico-dollars. */
+  readonly reserved: bigint
+  /** Draws `pico` pico-dollars for a call; false if too little is left. */
   draw(pico: bigint): boolean
-  /** A call that was drawn has ended, and has cost so much. Its row is in the ledger's hands. */
+  /** Must be called when a drawn call ends: replaces the drawn amount with its cost. The caller books the row. */
   spent(drawn: bigint, costUsd: string | null | undefined): void
-  /** Ends it for other calls, and gives back what those at work do not need. */
+  /** Stops admitting calls and releases what the calls in flight do not need. */
   close(): void
 }
 
-/** What nobody has drawn from for so long is given back. */
+/** A slice without calls is released after this time. */
 const idleMs = 100
 
-interface Made {
+interface SliceOptions {
   readonly id: string
   readonly amount: bigint
   readonly budgets: readonly BudgetState[]
   /** Monotonic. */
   readonly nowMs: () => number
-  readonly giveBack: Usage['giveBack']
-  /** Told what a call has cost, in pico-dollars. */
+  readonly releaseShare: Usage['releaseShare']
+  /** Called with the cost of each ended call, in pico-dollars. */
   readonly onSpent: (cost: bigint) => void
-  /** Told when all its calls have ended. */
+  /** Called once the slice is closed and its last call has ended. */
   readonly onOver: () => void
 }
 
-/** A slice of `amount` pico-dollars that was reserved under its id. */
-export function createSlice({ id, amount, budgets, nowMs, giveBack, onSpent, onOver }: Made): Slice {
+/** Returns a slice over `amount` pico-dollars, which must be reserved under `id`. */
+export function createSlice({ id, amount, budgets, nowMs, releaseShare, onSpent, onOver }: SliceOptions): Slice {
   let room = amount
-  let held = 0n
+  let reserved = 0n
   let calls = 0
   let isOpen = true
 
-  let looking: NodeJS.Timeout | undefined
-  let endedMs = nowMs()
+  let idleTimer: NodeJS.Timeout | undefined
+  let idleSinceMs = nowMs()
 
-  /** One timer for all ends in its time. */
-  const look = (): void => {
-    looking = undefined
+  /** One timer serves all calls that end while it runs. */
+  const checkIdle = (): void => {
+    idleTimer = undefined
     if (!isOpen || calls > 0) return
-    if (nowMs() - endedMs < idleMs) looking = setTimeout(look, idleMs).unref()
+    if (nowMs() - idleSinceMs < idleMs) idleTimer = setTimeout(checkIdle, idleMs).unref()
     else close()
   }
 
-  const leave = (): void => {
+  const releaseRoom = (): void => {
     if (calls === 0) onOver()
     if (calls > 0 && room <= 0n) return
-    giveBack({ id, backUsd: usdOf(room > 0n ? room : 0n), isOver: calls === 0 })
+    releaseShare({ id, unusedUsd: usdOf(room > 0n ? room : 0n), isOver: calls === 0 })
     room = 0n
   }
 
   const close = (): void => {
     if (!isOpen) return
     isOpen = false
-    clearTimeout(looking)
-    leave()
+    clearTimeout(idleTimer)
+    releaseRoom()
   }
 
   return {
     id,
     budgets,
-    bornMs: nowMs(),
+    createdMs: nowMs(),
     get isOpen() {
       return isOpen
     },
-    get held() {
-      return held
+    get reserved() {
+      return reserved
     },
     draw(pico) {
       if (!isOpen || room < pico) return false
       room -= pico
-      held += pico
+      reserved += pico
       calls++
       return true
     },
     spent(drawn, costUsd) {
       const cost = picoDollarsOf(costUsd ?? '0')
       room += drawn - cost
-      held -= drawn
+      reserved -= drawn
       calls--
       onSpent(cost)
-      if (!isOpen) leave()
+      if (!isOpen) releaseRoom()
       else if (calls === 0) {
-        endedMs = nowMs()
-        looking ??= setTimeout(look, idleMs).unref()
+        idleSinceMs = nowMs()
+        idleTimer ??= setTimeout(checkIdle, idleMs).unref()
       }
     },
     close,
   }
 }
 
-/** What budgets have left, in pico-dollars; undefined: money is not limited. */
-export function leftIn(budgets: readonly BudgetState[]): bigint | undefined {
-  let least: bigint | undefined
+/** Returns the smallest remaining amount of the budgets, in pico-dollars; undefined if none limits money. */
+export function remainingIn(budgets: readonly BudgetState[]): bigint | undefined {
+  let min: bigint | undefined
   for (const { max_usd, spent_usd, reserved_usd } of budgets) {
     if (max_usd === null) continue
     const left = picoDollarsOf(max_usd) - picoDollarsOf(spent_usd) - picoDollarsOf(reserved_usd)
-    if (least === undefined || left < least) least = left
+    if (min === undefined || left < min) min = left
   }
-  return least
+  return min
 }
 
-/** Limits a minute or at a time are counted call by call, never in slices. */
-export const hasOnlyMoney = (budgets: readonly BudgetState[]): boolean =>
+/** True if slices may be used: limits on requests, tokens and concurrent calls must be counted call by call. */
+export const limitsOnlyMoney = (budgets: readonly BudgetState[]): boolean =>
   budgets.length > 0 &&
   budgets.every(
     ({ rpm_limit, tpm_limit, max_parallel }) => rpm_limit === null && tpm_limit === null && max_parallel === null,

@@ -2,46 +2,46 @@ import { newId } from '../platform/ids.ts'
 import { every } from '../platform/timers.ts'
 import { picoDollarsOf, usdOf } from '../platform/usd.ts'
 import type { Usage } from '../usage/usage.ts'
-import type { Asked, BudgetState, Verdict } from './reservation-store.ts'
-import { createSlice, hasOnlyMoney, leftIn, type Slice } from './slice.ts'
+import type { BudgetState, ReserveCall, Verdict } from './reservation-store.ts'
+import { createSlice, limitsOnlyMoney, remainingIn, type Slice } from './slice.ts'
 import type { BudgetName, Payers } from './store.ts'
 
-/** A call that is held in a slice. */
-export interface Drawn {
+/** Amount of a call that was drawn from a slice. */
+export interface SliceDraw {
   readonly slice: Slice
-  /** Pico-dollars that it may cost at most; 0 for what is not held. */
+  /** Maximum cost of the call in pico-dollars; 0 for calls without a reservation. */
   readonly pico: bigint
 }
 
-/** A call that asks to be held. */
-export interface Call extends Pick<Asked, 'payers' | 'isHeld'> {
-  /** US dollars as an exact decimal; null: nobody can tell. */
+/** A call to admit. */
+export interface Call extends Pick<ReserveCall, 'payers' | 'isReserved'> {
+  /** Maximum cost in US dollars as an exact decimal; null if unknown. */
   readonly amountUsd: string | null
-  /** Who makes it, for the ledger. */
+  /** Principal that makes the call, for the ledger. */
   readonly principal: string
 }
 
-/** Slices of the budgets that are asked for again and again: their calls are admitted in memory. Decision 0015. */
+/** Slices of frequently used budgets, from which calls are admitted in memory. Decision 0015. */
 export interface Slices {
-  /** Holds a call in a slice; undefined for one that has to be held by itself. */
-  draw(call: Call): Drawn | undefined | Promise<Drawn | undefined>
-  /** Tells what a call that was held by itself has found. */
-  saw(payers: Payers, verdict: Verdict): void
-  /** Gives back what is idle in any of these budgets; for a second nothing more is taken from them. */
-  giveBack(names: readonly Pick<BudgetName, 'scope' | 'scope_id'>[]): void
-  /** The limits of a budget have changed, as `scope:scope_id`. */
+  /** Draws a call from a slice; undefined if the call needs a separate reservation. */
+  draw(call: Call): SliceDraw | undefined | Promise<SliceDraw | undefined>
+  /** Stores the budget states that a separate reservation returned. */
+  observe(payers: Payers, verdict: Verdict): void
+  /** Closes the slices of these budgets; for 1 s none are reserved in them. */
+  releaseIdle(names: readonly Pick<BudgetName, 'scope' | 'scope_id'>[]): void
+  /** Closes the slices of a budget whose limits have changed, as `scope:scope_id`. */
   changed(name: string): void
-  /** Gives back what is idle everywhere: changes may have been missed. */
+  /** Closes all slices, for when notifications may have been missed. */
   clear(): void
-  /** Those that have to be renewed. */
+  /** Ids of the slices to renew. */
   live(): readonly string[]
   start(): void
   stop(): Promise<void>
 }
 
 interface Deps {
-  readonly reserve: (asked: Asked) => Promise<Verdict>
-  readonly usage: Pick<Usage, 'giveBack' | 'release'>
+  readonly reserve: (call: ReserveCall) => Promise<Verdict>
+  readonly usage: Pick<Usage, 'releaseShare' | 'release'>
   /** Monotonic. */
   readonly nowMs: () => number
 }
@@ -49,49 +49,50 @@ interface Deps {
 interface Waiting {
   readonly call: Call
   readonly pico: bigint
-  readonly resolve: (drawn: Drawn | undefined) => void
+  readonly resolve: (drawn: SliceDraw | undefined) => void
 }
 
-/** All calls with the same payers: the same budgets limit them. */
-interface Party {
+/** State of one set of payers. The same budgets limit all of its calls. */
+interface PayerGroup {
   readonly payers: Payers
-  /** Calls since `sinceMs`, which is at most a second ago when a call comes. */
+  /** Calls since `sinceMs`, which starts again with the first call after 1 s. */
   calls: number
-  /** Pico-dollars that calls from slices have cost since then, and in the time before it. */
+  /** Cost of calls from slices in this period and in the previous one, in pico-dollars. */
   spent: bigint
   spentBefore: bigint
   sinceMs: number
-  /** The budgets as they stood when the database was asked last; undefined before. */
+  /** Budget states of the latest reservation; undefined before the first. */
   budgets: readonly BudgetState[] | undefined
   slice: Slice | undefined
   waiting: Waiting[]
-  isAsking: boolean
-  /** Until then calls are held by themselves: somebody needs all that there is. */
+  isReserving: boolean
+  /** Until then each call gets a separate reservation, since the budget is nearly used up. */
   tightUntilMs: number
 }
 
-/** Payers with fewer calls in a second have each held by itself. */
-const manyCalls = 8
+/** Payers get slices above this number of calls per second. */
+const busyCalls = 8
 const secondMs = 1_000
-/** What the database knows better is never older: changes whose hint was lost, keys that have expired. */
-const lifeMs = 5_000
-/** A slice holds so many times what the calls at work may cost besides what was spent in a second, and at most so small a part of what is left. */
-const times = 2n
-const partOfRest = 4n
+/** Maximum age of a slice. Bounds the effect of lost notifications and expired keys. */
+const maxAgeMs = 5_000
+/** Size of a slice: this multiple of the maximum cost of the calls in flight, plus the cost of the last second ... */
+const reserveFactor = 2n
+/** ... but at most this fraction (1/n) of what the budget has left. */
+const shareDivisor = 4n
 const sweepMs = 1_000
 
 export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
-  const parties = new Map<string, Party>()
+  const groups = new Map<string, PayerGroup>()
   const live = new Set<string>()
-  /** Counts what was closed: a slice that was asked for before that is not used. */
+  /** Increments with each close. A slice that was being reserved meanwhile is not used. */
   let changes = 0
   let stopTimer: (() => Promise<void>) | undefined
 
-  const partyOf = (payers: Payers): Party => {
+  const groupOf = (payers: Payers): PayerGroup => {
     const name = `${payers.key}\n${payers.owner}\n${payers.agent}\n${payers.session}`
-    const known = parties.get(name)
-    if (known) return known
-    const party: Party = {
+    const existing = groups.get(name)
+    if (existing) return existing
+    const group: PayerGroup = {
       payers,
       calls: 0,
       spent: 0n,
@@ -100,47 +101,47 @@ export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
       budgets: undefined,
       slice: undefined,
       waiting: [],
-      isAsking: false,
+      isReserving: false,
       tightUntilMs: 0,
     }
-    parties.set(name, party)
-    return party
+    groups.set(name, group)
+    return group
   }
 
-  const count = (party: Party): void => {
+  const count = (group: PayerGroup): void => {
     const now = nowMs()
-    if (now - party.sinceMs > secondMs) {
-      const wasBusy = party.calls > manyCalls && now - party.sinceMs < 2 * secondMs
-      party.calls = wasBusy ? manyCalls : 0
-      party.spentBefore = wasBusy ? party.spent : 0n
-      party.spent = 0n
-      party.sinceMs = now
+    if (now - group.sinceMs > secondMs) {
+      const wasBusy = group.calls > busyCalls && now - group.sinceMs < 2 * secondMs
+      group.calls = wasBusy ? busyCalls : 0
+      group.spentBefore = wasBusy ? group.spent : 0n
+      group.spent = 0n
+      group.sinceMs = now
     }
-    party.calls++
+    group.calls++
   }
 
-  const isBusy = ({ calls, budgets, tightUntilMs }: Party): boolean =>
-    calls > manyCalls && budgets !== undefined && hasOnlyMoney(budgets) && nowMs() >= tightUntilMs
+  const isBusy = ({ calls, budgets, tightUntilMs }: PayerGroup): boolean =>
+    calls > busyCalls && budgets !== undefined && limitsOnlyMoney(budgets) && nowMs() >= tightUntilMs
 
-  const drawFrom = (slice: Slice | undefined, pico: bigint): Drawn | undefined => {
+  const drawFrom = (slice: Slice | undefined, pico: bigint): SliceDraw | undefined => {
     if (!slice?.isOpen) return undefined
-    if (nowMs() - slice.bornMs < lifeMs) return slice.draw(pico) ? { slice, pico } : undefined
+    if (nowMs() - slice.createdMs < maxAgeMs) return slice.draw(pico) ? { slice, pico } : undefined
     slice.close()
     return undefined
   }
 
-  /** Takes a slice for those who wait; undefined where there is too little left, or nothing to be held. */
-  const take = async (party: Party): Promise<Slice | undefined> => {
-    const { payers, waiting, slice: before, budgets = [] } = party
+  /** Reserves a slice for the waiting calls; undefined if too little is left. */
+  const reserveSlice = async (group: PayerGroup): Promise<Slice | undefined> => {
+    const { payers, waiting, slice: before, budgets = [] } = group
     const [first] = waiting
     if (!first) return undefined
-    const asked = waiting.reduce((sum, { pico }) => sum + pico, before?.held ?? 0n)
-    const left = leftIn(budgets)
-    const lately = party.spent > party.spentBefore ? party.spent : party.spentBefore
-    const wanted = asked * times + lately
-    const most = left === undefined ? wanted : left / partOfRest
-    const amount = wanted < most ? wanted : most
-    if (amount < first.pico * times) return undefined
+    const needed = waiting.reduce((sum, { pico }) => sum + pico, before?.reserved ?? 0n)
+    const left = remainingIn(budgets)
+    const recentSpend = group.spent > group.spentBefore ? group.spent : group.spentBefore
+    const wanted = needed * reserveFactor + recentSpend
+    const max = left === undefined ? wanted : left / shareDivisor
+    const amount = wanted < max ? wanted : max
+    if (amount < first.pico * reserveFactor) return undefined
     const id = newId('slice')
     const { key, owner, agent, session } = payers
     const facts = {
@@ -155,19 +156,20 @@ export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
       payers,
       amount_usd: usdOf(amount),
       tokens: 0,
-      isHeld: true,
+      isReserved: true,
       facts,
     }).catch(() => {
-      // It may be held all the same. Those who wait are told why it failed when they ask for themselves.
+      // The reservation may exist although the query failed. The waiting calls get the error from their own
+      // reservations.
       usage.release(id)
       return undefined
     })
     if (!verdict?.is_admitted) return undefined
-    party.budgets = verdict.budgets.map(budget => ({
+    group.budgets = verdict.budgets.map(budget => ({
       ...budget,
       reserved_usd: usdOf(picoDollarsOf(budget.reserved_usd) + amount),
     }))
-    if (!hasOnlyMoney(verdict.budgets)) {
+    if (!limitsOnlyMoney(verdict.budgets)) {
       usage.release(id)
       return undefined
     }
@@ -177,98 +179,98 @@ export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
       amount,
       budgets: verdict.budgets,
       nowMs,
-      giveBack: usage.giveBack,
+      releaseShare: usage.releaseShare,
       onSpent: cost => {
-        party.spent += cost
+        group.spent += cost
       },
       onOver: () => live.delete(id),
     })
   }
 
-  /** Serves those who wait, in their order, from one slice after the other. */
-  const serve = async (party: Party): Promise<void> => {
-    party.isAsking = true
-    while (party.waiting.length > 0) {
+  /** Serves the waiting calls in order, with as many slices as needed. */
+  const serve = async (group: PayerGroup): Promise<void> => {
+    group.isReserving = true
+    while (group.waiting.length > 0) {
       const asOf = changes
-      const slice = await take(party)
+      const slice = await reserveSlice(group)
       if (asOf !== changes) slice?.close()
       if (!slice?.isOpen) {
-        party.tightUntilMs = nowMs() + secondMs
+        group.tightUntilMs = nowMs() + secondMs
         break
       }
-      party.slice?.close()
-      party.slice = slice
-      let first = party.waiting[0]
+      group.slice?.close()
+      group.slice = slice
+      let first = group.waiting[0]
       while (first && slice.draw(first.pico)) {
         first.resolve({ slice, pico: first.pico })
-        party.waiting.shift()
-        first = party.waiting[0]
+        group.waiting.shift()
+        first = group.waiting[0]
       }
     }
-    party.isAsking = false
-    const left = party.waiting
-    party.waiting = []
+    group.isReserving = false
+    const left = group.waiting
+    group.waiting = []
     for (const { resolve } of left) resolve(undefined)
   }
 
-  const closeThose = (isMeant: (party: Party) => boolean): void => {
+  const closeWhere = (matches: (group: PayerGroup) => boolean): void => {
     changes++
-    for (const party of parties.values()) {
-      if (!isMeant(party)) continue
-      party.slice?.close()
-      party.slice = undefined
+    for (const group of groups.values()) {
+      if (!matches(group)) continue
+      group.slice?.close()
+      group.slice = undefined
     }
   }
 
   const sweep = async (): Promise<void> => {
     const now = nowMs()
-    for (const [name, party] of parties) {
-      if (party.slice && now - party.slice.bornMs >= lifeMs) party.slice.close()
-      if (!party.slice?.isOpen) party.slice = undefined
-      if (!party.slice && !party.isAsking && now - party.sinceMs > secondMs) parties.delete(name)
+    for (const [name, group] of groups) {
+      if (group.slice && now - group.slice.createdMs >= maxAgeMs) group.slice.close()
+      if (!group.slice?.isOpen) group.slice = undefined
+      if (!group.slice && !group.isReserving && now - group.sinceMs > secondMs) groups.delete(name)
     }
   }
 
   return {
     draw(call) {
-      const { payers, amountUsd, isHeld } = call
+      const { payers, amountUsd, isReserved } = call
       if (amountUsd === null) return undefined
-      const party = partyOf(payers)
-      count(party)
-      const pico = isHeld ? picoDollarsOf(amountUsd) : 0n
-      const drawn = party.waiting.length === 0 ? drawFrom(party.slice, pico) : undefined
+      const group = groupOf(payers)
+      count(group)
+      const pico = isReserved ? picoDollarsOf(amountUsd) : 0n
+      const drawn = group.waiting.length === 0 ? drawFrom(group.slice, pico) : undefined
       if (drawn) return drawn
-      if (!isHeld || !isBusy(party)) return undefined
+      if (!isReserved || !isBusy(group)) return undefined
       return new Promise(resolve => {
-        party.waiting.push({ call, pico, resolve })
-        if (!party.isAsking) void serve(party)
+        group.waiting.push({ call, pico, resolve })
+        if (!group.isReserving) void serve(group)
       })
     },
-    saw(payers, { is_admitted, budgets }) {
-      const party = partyOf(payers)
-      party.budgets = budgets
-      if (!is_admitted) party.tightUntilMs = nowMs() + secondMs
+    observe(payers, { is_admitted, budgets }) {
+      const group = groupOf(payers)
+      group.budgets = budgets
+      if (!is_admitted) group.tightUntilMs = nowMs() + secondMs
     },
-    giveBack(names) {
+    releaseIdle(names) {
       const wanted = new Set(names.map(({ scope, scope_id }) => `${scope}:${scope_id}`))
-      const isMeant = ({ budgets = [] }: Party) =>
+      const matches = ({ budgets = [] }: PayerGroup) =>
         budgets.some(({ scope, scope_id }) => wanted.has(`${scope}:${scope_id}`))
-      for (const party of parties.values()) if (isMeant(party)) party.tightUntilMs = nowMs() + secondMs
-      closeThose(isMeant)
+      for (const group of groups.values()) if (matches(group)) group.tightUntilMs = nowMs() + secondMs
+      closeWhere(matches)
     },
     changed(name) {
-      // A key's budget limits its descendants as well, which are not known here.
+      // A key's budget also limits its descendants, which are unknown here.
       const isOfKey = name.startsWith('key:')
-      closeThose(({ payers }) => isOfKey || namesOf(payers).includes(name))
+      closeWhere(({ payers }) => isOfKey || namesOf(payers).includes(name))
     },
-    clear: () => closeThose(() => true),
+    clear: () => closeWhere(() => true),
     live: () => [...live],
     start() {
       stopTimer = every(sweepMs, sweep)
     },
     async stop() {
       await stopTimer?.()
-      closeThose(() => true)
+      closeWhere(() => true)
     },
   }
 }

@@ -7,22 +7,22 @@ export interface BudgetName {
   readonly scope_id: string
 }
 
-/** Who pays for a call, and in whose name it is made. Undefined where there is nobody. */
+/** Key, owner, agent and session that a call counts for; undefined where the call has none. */
 export type Payers = Readonly<Record<BudgetName['scope'], string | undefined>>
 
-/** What may be used; null: no limit. Amounts are US dollars as exact decimals. */
+/** Limits of a budget; null means no limit. Amounts are US dollars as exact decimals. */
 export interface BudgetLimits {
   readonly max_usd: string | null
-  /** From here on a warning is given. */
+  /** Spend from which callers get a warning. */
   readonly soft_usd: string | null
-  /** A number and `h`, `d`, `w` or `mo`; null: for life. */
+  /** A number and `h`, `d`, `w` or `mo`; null if the budget is never reset. */
   readonly duration: string | null
   readonly rpm_limit: number | null
   readonly tpm_limit: number | null
   readonly max_parallel: number | null
 }
 
-/** A budget as it is now: a period that has ended counts as over, also before anybody writes to the next one. */
+/** State of a budget. An ended period counts as reset even before the first write of the next period. */
 export interface BudgetRow extends BudgetName, BudgetLimits {
   readonly spent_usd: string
   readonly reserved_usd: string
@@ -32,18 +32,18 @@ export interface BudgetRow extends BudgetName, BudgetLimits {
 
 interface ListOf {
   readonly scope: BudgetName['scope'] | undefined
-  /** The only owner whose budgets are listed: its own, and those of its keys, agents and sessions; undefined lists all. */
+  /** Lists only budgets of this owner and of its keys, agents and sessions; undefined lists all. */
   readonly owner: string | undefined
-  /** The only key whose budget, and whose descendants' budgets, are listed; undefined: those of all keys. */
+  /** Of the key budgets, lists only those of this key and its descendants; undefined lists all. */
   readonly within: string | undefined
-  /** The last one of the page before. */
+  /** Last item of the previous page. */
   readonly after: BudgetName | undefined
   readonly limit: number
 }
 
 type Queryable = Pick<Pool, 'query'>
 
-/** Tells every process that the limits of a budget have changed. The payload is `scope:scope_id`. */
+/** Channel that notifies every process of changed limits. The payload is `scope:scope_id`. */
 export const budgetChannel = 'budgets'
 
 const setText = (clock: string) => `
@@ -67,7 +67,7 @@ const setText = (clock: string) => `
 
 const removeText = 'delete from budgets where scope = $1 and scope_id = $2'
 
-/** The columns of a budget as it is now. The first period that nobody has written to yet ends where it will. */
+/** Columns of `BudgetRow`. `reset_at` is computed for a period that has no write yet. */
 const shown = (clock: string) => `
   b.scope, b.scope_id, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit, b.max_parallel, b.reserved_usd,
   b.parallel,
@@ -81,7 +81,7 @@ const ofOwner = `
     when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $2)
     else exists (select from sessions where id = b.scope_id and owner_id = $2) end`
 
-/** SQL that is true when a key is `ancestor` or descends from it; also when there is no ancestor to descend from. */
+/** SQL that is true if a key is `ancestor` or descends from it, or if `ancestor` is null. */
 const isWithin = (keyId: string, ancestor: string) => `
   (${ancestor}::text is null or ${keyId} = ${ancestor}
    or exists (select from api_keys where id = ${keyId} and ancestors @> array[${ancestor}]))`
@@ -91,15 +91,15 @@ interface Options {
   readonly clock?: string
 }
 
-/** Table `budgets`: what keys, owners, agents and sessions may use. Its counters move with reservations and the ledger. */
+/** Table `budgets`: limits of keys, owners, agents and sessions. Reservations and the ledger update its counters. */
 export type BudgetStore = ReturnType<typeof budgetStore>
 
 export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options = {}) {
   const texts = { set: setText(clock), shown: shown(clock) }
   return {
     /**
-     * Sets all limits of a budget in the transaction that `on` has open, and tells every process once it has committed.
-     * What was spent stays; another duration begins its first period now.
+     * Sets all limits of a budget in the open transaction of `on`, which notifies every process on commit. Keeps the
+     * spend. A changed duration starts its first period now.
      */
     async setLimits(on: Queryable, { scope, scope_id }: BudgetName, limits: BudgetLimits): Promise<void> {
       const { max_usd, soft_usd, duration, rpm_limit, tpm_limit, max_parallel } = limits
@@ -107,7 +107,7 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       hint(on, budgetChannel, `${scope}:${scope_id}`)
     },
 
-    /** Removes a budget. Calls at work that are held in it end as they began. */
+    /** Deletes a budget. Calls in flight with reservations in it finish normally. */
     async remove(on: Queryable, { scope, scope_id }: BudgetName): Promise<void> {
       const { rowCount } = await on.query(removeText, [scope, scope_id])
       if (rowCount) hint(on, budgetChannel, `${scope}:${scope_id}`)
@@ -118,7 +118,7 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       return (await on.query<BudgetRow>(text, [scope, scope_id])).rows[0]
     },
 
-    /** By scope and id. Keys without any limit are left out. */
+    /** Lists budgets by scope and id, without those of keys that have no limit. */
     async list({ scope, owner, within, after, limit }: ListOf): Promise<BudgetRow[]> {
       const text = `
         select ${texts.shown} from budgets b
@@ -131,7 +131,7 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       return (await pool.query<BudgetRow>(text, values)).rows
     },
 
-    /** The owner of what a budget would belong to; undefined when there is no such key, agent or session. */
+    /** Returns the owner of the budget's key, agent or session; undefined if that does not exist. */
     async ownerOf({ scope, scope_id }: BudgetName): Promise<string | null | undefined> {
       if (scope === 'owner') return scope_id
       const tables = { key: 'api_keys', agent: 'agents', session: 'sessions' } as const
@@ -139,13 +139,13 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       return (await pool.query<{ owner_id: string | null }>(text, [scope_id])).rows[0]?.owner_id
     },
 
-    /** True for `ancestor` and its descendants. */
+    /** True if the key is `ancestor` or one of its descendants. */
     async isWithin(keyId: string, ancestor: string): Promise<boolean> {
       const { rows } = await pool.query<{ is: boolean }>(`select ${isWithin('$1', '$2')} as is`, [keyId, ancestor])
       return rows[0]?.is ?? false
     },
 
-    /** Those of the given budgets that limit anything. */
+    /** Returns those of the given budgets that have a limit. */
     async limited(names: readonly BudgetName[]): Promise<BudgetName[]> {
       const text = `
         select scope, scope_id from budgets

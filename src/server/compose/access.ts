@@ -5,11 +5,11 @@ import { recordSecretWriter } from '../agents/webhook-secret-store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
+import { createRowCipher } from '../db/encrypted-rows.ts'
 import type { Notifications } from '../db/notifications.ts'
-import { createRowSealer } from '../db/sealed-rows.ts'
+import { createAssignedCallers } from '../http/assigned-callers.ts'
 import { createAuthenticate } from '../http/auth.ts'
 import { createAddressOf } from '../http/client-address.ts'
-import { createLentCallers } from '../http/lent-callers.ts'
 import { createLoginLimiter } from '../http/login-limiter.ts'
 import { runAsOf } from '../http/reach.ts'
 import { createKeys } from '../keys/keys.ts'
@@ -17,9 +17,9 @@ import { createKeyLookup } from '../keys/lookup.ts'
 import { serveKeys } from '../keys/routes.ts'
 import { createRunAs } from '../keys/run-as.ts'
 import { keyStore } from '../keys/store.ts'
+import { createValueCipher, type Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
-import { createSealer, type Keyring } from '../platform/seal.ts'
-import { createReseal } from '../secrets/reseal.ts'
+import { createReencryption } from '../secrets/reencryption.ts'
 import { loadServiceSecret } from '../secrets/service-secret.ts'
 import { secretStore } from '../secrets/store.ts'
 import { createRedeemTicket } from '../sessions/log/redeem-ticket.ts'
@@ -38,15 +38,15 @@ interface Needs {
   readonly budgetRows: BudgetStore
 }
 
-/** Secrets that are kept, keys that are given out, and who calls. */
+/** Vault, virtual keys and authentication. */
 export async function composeAccess({ config, log, keyring, pool, notifications, audit, budgetRows }: Needs) {
   const vault = createVault({
     store: vaultStore(pool),
-    sealer: createRowSealer(keyring, 'vault_entries'),
+    cipher: createRowCipher(keyring, 'vault_entries'),
     audit,
     onSet: (sql, entry, caller) => recordSecretWriter(sql, { ...entry, runAsKeyId: runAsOf(caller) }),
   })
-  const reseal = createReseal({ store: secretStore(pool), keyring, log })
+  const reencryption = createReencryption({ store: secretStore(pool), keyring, log })
 
   // keys
   const keyRows = keyStore(pool)
@@ -57,16 +57,16 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     store: keyRows,
     lookup: keyLookup,
     pepper,
-    sealer: createSealer(keyring, 'idempotency'),
+    cipher: createValueCipher(keyring, 'idempotency'),
     budgets: budgetRows,
     audit,
   })
 
-  // who calls
+  // authentication
   const tickets = ticketStore(pool, { pepper })
   const logins = createLoginLimiter(() => performance.now())
   const addressOf = createAddressOf(config.trustProxy)
-  const lentCallers = createLentCallers()
+  const assignedCallers = createAssignedCallers()
   const authenticate = createAuthenticate({
     masterKey: config.masterKey,
     insecureNoAuth: config.insecureNoAuth,
@@ -74,21 +74,21 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     addressOf,
     findKey: keys.find,
     redeemTicket: createRedeemTicket({ tickets, keys }),
-    lent: lentCallers.of,
+    assigned: assignedCallers.of,
   })
 
   return {
     vault,
-    reseal,
+    reencryption,
     keys,
     runAs: createRunAs(keys),
     tickets,
     logins,
     addressOf,
-    /** Says who makes a request that comes in without a key of its own. */
-    lendCaller: lentCallers.lend,
-    /** True for such a request. */
-    isLent: (request: IncomingMessage) => lentCallers.of(request) !== undefined,
+    /** Sets the caller of a request that has no key of its own. */
+    assignCaller: assignedCallers.assign,
+    /** True for a request whose caller was passed in that way. */
+    isFromProgram: (request: IncomingMessage) => assignedCallers.of(request) !== undefined,
     authenticate,
     serve(app: FastifyInstance) {
       serveVault(app, { vault })

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import { createAgents } from '../agents/agents.ts'
-import { createCarried } from '../agents/carried.ts'
 import { serveAgents } from '../agents/routes.ts'
+import { createRuntimeSupport } from '../agents/runtime-support.ts'
 import { agentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
@@ -18,13 +18,13 @@ interface Needs {
   readonly db: Kysely<Database>
   readonly audit: Audit
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'findings'>
-  /** The id of the runtime of agents that name none. */
+  /** Id of the runtime of agents that do not name one. */
   readonly defaultRuntime: string
   readonly defaultModel: () => string
   readonly resultSchemas: ResultSchemas
 }
 
-/** Agents, and the skills that they carry. */
+/** Agents, and the skills that are attached to them. */
 export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas }: Needs) {
   const agentRows = agentStore(db)
   const agents = createAgents({
@@ -32,7 +32,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
     defaults: () => ({ model: defaultModel(), runtime: defaultRuntime }),
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
     ownsModels: async id => (await runtimes.find(id))?.hasOwnModels === true,
-    carried: createCarried(runtimes),
+    runtimeSupport: createRuntimeSupport(runtimes),
     resultSchemas,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },

@@ -28,16 +28,16 @@ interface Needs {
   readonly freezeRows: FreezeStore
 }
 
-/** Tells every process whose model calls are to end. */
+/** Notifies every process which model calls to stop. */
 const stopChannel = 'stopped_calls'
 
-/** The kill switches: what runs, stopping it, and freezing what may be spent. */
+/** Kill switches: list running work, stop it, and freeze spending. */
 export function composeControls({ pool, notifications, audit, gateway, keys, sessions, freezes, freezeRows }: Needs) {
   const running = runningStore(pool)
   const record = (entry: Parameters<Audit['record']>[1]) =>
     transaction(pool, client => audit.record(sqlOfClient(client), entry))
   notifications.on(stopChannel, payload => void gateway.stopCalls(JSON.parse(payload) as StoppedPayer))
-  /** A call belongs to one process, which hears of it by a hint: one that is lost leaves the call to end as it began. */
+  /** Notifies the process of the call by a hint. When the hint is lost, the call runs to its end. */
   const stopCalls = ({ scope, id }: Target) => {
     if (scope !== 'session' && scope !== 'agent') hint(pool, stopChannel, JSON.stringify({ scope, id }))
   }

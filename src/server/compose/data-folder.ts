@@ -13,12 +13,12 @@ interface Needs {
   readonly log: Log
   readonly pool: Pool
   readonly files: Pick<OpenFiles, 'shortage'>
-  /** This process among those of the database. */
+  /** Replica id of this process. */
   readonly owner: string
   readonly sandboxes: Pick<Sandboxes, 'remove'>
 }
 
-/** What the process needs to write: its data folder and the database. */
+/** Readiness and the disk reserve: the process must be able to write its data folder and the database. */
 export function composeDataFolder(needs: Needs) {
   const { config, log, pool, files, owner, sandboxes } = needs
   const { dataDir } = config
@@ -32,7 +32,7 @@ export function composeDataFolder(needs: Needs) {
   return {
     readiness,
     reserve,
-    /** Deletes the files of a session when the database cannot write for want of room. False when that is not why. */
+    /** Deletes the files of a session when the database cannot write; returns false when `cause` is another error. */
     async makeRoom(sessionId: string, cause: unknown): Promise<boolean> {
       const isFull = await reserve.freeIfFull()
       if (!isFull && !isUnwritable(cause)) return false

@@ -12,11 +12,11 @@ interface Needs {
   readonly databaseUrl: string
 }
 
-/** The database, what its processes tell one another, and the log that every change is written to. */
+/** Database pools, notifications between processes, and the audit log. */
 export function composeDatabase({ log, databaseUrl }: Needs) {
-  const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  const onLost = (error: Error) => log.warn({ err: error }, 'lost a database connection')
   const pool = createPool({ url: databaseUrl, max: 20, onLost })
-  // Calls under one budget wait for one another, and nothing else shall wait for them.
+  // A separate pool: calls under one budget wait for each other, and must not block other queries.
   const callPool = createPool({ url: databaseUrl, max: 8, onLost })
   const db = createKysely(pool)
   const notifications = createNotifications({ connectionString: databaseUrl }, log)

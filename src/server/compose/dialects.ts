@@ -19,7 +19,7 @@ import { feedStore } from '../opencode/feed-store.ts'
 import { serveOpencode } from '../opencode/routes.ts'
 import { opencodeSession } from '../opencode/session.ts'
 import { SessionFeed } from '../opencode/session-feed.ts'
-import { Tellings } from '../opencode/telling.ts'
+import { SessionTranslations } from '../opencode/session-translation.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
@@ -29,7 +29,7 @@ import { toSession } from '../sessions/session-row.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
-import { attach, carriedIds, detachAll } from '../skills/blocks.ts'
+import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
 import type { Skills } from '../skills/skills.ts'
 
 interface Needs {
@@ -54,12 +54,12 @@ interface Needs {
   readonly setMetadata: SessionStore['setMetadata']
 }
 
-/** Our agents and sessions in the words of others: of Managed Agents, and of opencode's clients. */
+/** Our agents and sessions under the API of Managed Agents and of opencode's clients. */
 export function composeDialects(needs: Needs) {
   const { log, pool, notifications, audit, keys, agents, agentRows, sessions, events, live } = needs
 
   // Managed Agents
-  const blocks = { attach, detachAll, carriedIds }
+  const blocks = { attach, detachAll, attachedIds }
   const managedAgents = createManagedAgents({
     agents,
     times: agentTimesStore(pool),
@@ -85,7 +85,7 @@ export function composeDialects(needs: Needs) {
   // opencode's clients
   const feedRows = feedStore(pool)
   const feed = new SessionFeed({ store: feedRows, notifications, log })
-  const tellings = new Tellings({ live, contextOf: feedRows.contextOf })
+  const translations = new SessionTranslations({ live, contextOf: feedRows.contextOf })
 
   return {
     feed,
@@ -94,7 +94,7 @@ export function composeDialects(needs: Needs) {
       serveEnvironments(app, { environments })
       serveDialectSessions(app, { sessions: dialectSessions })
       serveOpencode(app, {
-        bus: { feed, tellings, events },
+        bus: { feed, translations, events },
         sessions,
         approvals: needs.approvals,
         agents,

@@ -6,8 +6,8 @@ import type { Audit } from '../audit/audit.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Config } from '../config/config.ts'
 import type { Freezes } from '../controls/freezes.ts'
+import { createRowCipher } from '../db/encrypted-rows.ts'
 import type { Notifications } from '../db/notifications.ts'
-import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
 import { createRecordedCalls } from '../gateway/body-log/recorded-calls.ts'
 import { createBodyRecords } from '../gateway/body-log/records.ts'
@@ -15,10 +15,10 @@ import { serveCallBodies } from '../gateway/body-log/routes.ts'
 import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
+import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createHookedGateway } from '../gateway/hooks/calls.ts'
-import { createLanes } from '../gateway/lanes.ts'
 import { serveNative } from '../gateway/native-routes.ts'
 import { serveOpenAi } from '../gateway/openai-routes.ts'
 import { createNative } from '../gateway/passthrough/native.ts'
@@ -39,13 +39,13 @@ import { createModelSettings } from '../model-settings/model-settings.ts'
 import { createModelsInForce } from '../model-settings/models-in-force.ts'
 import { createProviders } from '../model-settings/providers.ts'
 import { serveModelSettings, serveProviders } from '../model-settings/routes.ts'
-import { createSettingsSeals } from '../model-settings/stored-settings.ts'
+import { createSettingsEncryption } from '../model-settings/stored-settings.ts'
 import { changeChannel, settingsVersion } from '../model-settings/version-store.ts'
+import type { Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
 import { watchLoopDelay } from '../platform/loop-delay.ts'
 import { watchOpenFiles } from '../platform/open-files.ts'
 import { createOutbound } from '../platform/outbound.ts'
-import type { Keyring } from '../platform/seal.ts'
 import type { Usage } from '../usage/usage.ts'
 
 interface Needs {
@@ -61,21 +61,21 @@ interface Needs {
   readonly freezes: Freezes
 }
 
-/** The path of all model calls, the models that are in force on it, and the configuration as it is now. */
+/** The gateway: path of all model calls, models in force, and the current configuration. */
 export function composeGateway(needs: Needs) {
   const { config, log, keyring, pool, db, notifications, audit, usage, budgets, freezes } = needs
   const pools = createPools(createOutbound({ allow: config.outboundAllow }))
-  const laneFor = createLanes({
+  const adapterFor = createFormatAdapters({
     pools,
     keyring,
-    onRepair: (what, deployment) => log.warn({ what, deployment }, 'an answer of an upstream was mended'),
+    onRepair: (what, deployment) => log.warn({ what, deployment }, 'repaired a malformed upstream response'),
   })
   const loop = watchLoopDelay()
   const files = watchOpenFiles()
   let current = config
   const cache = createResponseCache({
     store: responseCacheStore(pool),
-    sealer: createRowSealer(keyring, 'response_cache'),
+    cipher: createRowCipher(keyring, 'response_cache'),
     maxBytes: () => current.limits.responseCacheBytes,
     log,
   })
@@ -84,7 +84,7 @@ export function composeGateway(needs: Needs) {
     shortage: () => files.shortage,
     config,
     pools,
-    laneFor,
+    adapterFor,
     usage,
     budgets,
     freezes,
@@ -95,7 +95,7 @@ export function composeGateway(needs: Needs) {
 
   const records = createBodyRecords({
     store: bodiesStore(pool),
-    sealer: createRowSealer(keyring, 'call_bodies'),
+    cipher: createRowCipher(keyring, 'call_bodies'),
     echoes: core.echoes,
     audit,
     log,
@@ -108,29 +108,29 @@ export function composeGateway(needs: Needs) {
     },
   }
   const guard = () => createOutbound({ allow: current.outboundAllow })
-  // Outermost: what hooks take out of a request is neither recorded nor cached.
+  // Outermost, so that text which hooks remove from a request is neither recorded nor cached.
   const hooked = createHookedGateway({ gateway: recorded, hooks: config.hooks, outbound: guard(), log })
   const { gateway } = hooked
 
   const stored = createStoredResponses({
     store: responseStore(pool),
-    sealer: createRowSealer(keyring, 'response_contents'),
+    cipher: createRowCipher(keyring, 'response_contents'),
     log,
   })
   const authorize = createAuthorize({ googleTokens: createGoogleTokens({ outbound: pools }) })
 
   const native = createNative({ gateway, send: createSend({ pools, authorize }), usage, budgets, freezes })
 
-  // models and credentials that the API has stored
-  const seals = createSettingsSeals(keyring)
+  // models and credentials that were stored through the API
+  const encryption = createSettingsEncryption(keyring)
   const announce = () => notifications.send(changeChannel, '')
   const credentialRows = credentialStore(db, announce)
   const deploymentRows = deploymentStore(db, announce)
   const modelsInForce = createModelsInForce({
     config,
     read: async () => ({
-      credentials: (await credentialRows.all()).map(seals.openCredential),
-      models: (await deploymentRows.all()).map(seals.openModel),
+      credentials: (await credentialRows.all()).map(encryption.decryptCredential),
+      models: (await deploymentRows.all()).map(encryption.decryptModel),
     }),
     version: () => settingsVersion(pool),
     notifications,
@@ -140,7 +140,7 @@ export function composeGateway(needs: Needs) {
   })
   const modelProviders = createProviders({
     store: credentialRows,
-    seals,
+    encryption,
     inForce: modelsInForce,
     audit,
     checkCredential: createCredentialCheck({
@@ -148,30 +148,30 @@ export function composeGateway(needs: Needs) {
       authorize,
     }),
   })
-  const modelSettings = createModelSettings({ store: deploymentRows, seals, inForce: modelsInForce, audit })
+  const modelSettings = createModelSettings({ store: deploymentRows, encryption, inForce: modelsInForce, audit })
 
   return {
     gateway,
     modelsInForce,
     loop,
     files,
-    /** Connections out of the service, through the guard of now. */
+    /** Outbound connections, checked by the current guard. */
     outbound: pools,
     guard,
-    /** The runtimes that the configuration names now. */
+    /** Runtimes of the current configuration. */
     configuredRuntimes: () => current.runtimeHarnesses,
     defaultModel: () => gateway.models()[0]?.id ?? 'demo',
-    /** Of the models as they are in force now. */
+    /** Providers of the models in force. */
     providers: () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))],
     reload(next: Config) {
-      const isAllowKept = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
+      const isAllowUnchanged = isDeepStrictEqual(next.outboundAllow, current.outboundAllow)
       current = next
-      gateway.reload({ ...next, deployments: modelsInForce.take(next) }, isAllowKept ? undefined : guard())
+      gateway.reload({ ...next, deployments: modelsInForce.take(next) }, isAllowUnchanged ? undefined : guard())
       hooked.reload({ hooks: next.hooks, outbound: guard() })
     },
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
-      const responses = createResponseCalls({ gateway, stored, keeps: () => current.responseStore })
+      const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })
       serveOpenAi(app, { gateway, responses })
       serveNative(app, { gateway, responses, native })
       serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })

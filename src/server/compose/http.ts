@@ -24,18 +24,18 @@ interface Needs {
   readonly authenticate: Authenticate
   readonly addressOf: AddressOf
   /** True for a request of a program that this process runs. */
-  readonly isLent: (request: IncomingMessage) => boolean
+  readonly isFromProgram: (request: IncomingMessage) => boolean
   readonly gateway: Pick<Gateway, 'models'>
-  /** Of the models as they are in force now. */
+  /** Providers of the models in force. */
   readonly providers: () => readonly string[]
   readonly runtimes: Pick<RuntimeRegistry, 'list'>
 }
 
-/** The server that all routes are bound to, with those that tell of the service itself. */
+/** The HTTP server of all routes, with health, capabilities and API docs. */
 export function composeHttp(needs: Needs) {
   const { log, requestLog, readiness, files, authenticate, addressOf, gateway, providers, runtimes } = needs
   const app = createServer({ authenticate, log, requestLog, addressOf })
-  if (needs.config.role === 'worker') serveAsWorker(app, { isLent: needs.isLent })
+  if (needs.config.role === 'worker') serveAsWorker(app, { isFromProgram: needs.isFromProgram })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })

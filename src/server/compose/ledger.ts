@@ -24,7 +24,7 @@ interface Needs {
   readonly config: Pick<Config, 'limits'>
   readonly log: Log
   readonly pool: Pool
-  /** For what every model call writes. */
+  /** Pool for the writes of model calls. */
   readonly callPool: Pool
   readonly db: Kysely<Database>
   readonly notifications: Notifications
@@ -33,9 +33,14 @@ interface Needs {
 
 const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnavailable
 
-/** What calls have cost, and what they may. */
+/** Usage ledger, budgets and freezes. */
 export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {
-  const usage = createUsage({ store: usageStore(callPool), log, isPassing: isUnavailable, isAway: isConnectionLoss })
+  const usage = createUsage({
+    store: usageStore(callPool),
+    log,
+    isTransient: isUnavailable,
+    isUnreachable: isConnectionLoss,
+  })
   const budgetRows = budgetStore(pool)
   const { reservationMs } = config.limits
   const budgets = createBudgets({

@@ -14,10 +14,10 @@ interface Needs {
   readonly audit: Audit
 }
 
-/** What agents keep, for callers and for the runtimes. */
+/** Memories of agents, for callers and for runtimes. */
 export function composeMemories({ log, pool, audit }: Needs) {
   const memoryRows = memoryStore(pool)
-  const sessionMemories = createSessionMemories({ store: memoryRows, given: sessionMemoryStore(pool), audit })
+  const sessionMemories = createSessionMemories({ store: memoryRows, sessionRows: sessionMemoryStore(pool), audit })
   const memories = createMemories({ store: memoryRows, sessionMemories, audit })
 
   return {

@@ -9,10 +9,10 @@ import type { Database } from '../db/types.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { SessionMemories } from '../memories/session-memories.ts'
+import type { Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
-import type { Keyring } from '../platform/seal.ts'
 import { acpKind } from '../runtimes/acp/kind.ts'
 import { builtinRuntime } from '../runtimes/builtin/runtime.ts'
 import { cursorKind } from '../runtimes/cursor/kind.ts'
@@ -21,12 +21,12 @@ import { createLocalPrograms } from '../runtimes/local/programs.ts'
 import { managedAgentsKind } from '../runtimes/managed-agents/kind.ts'
 import { opencodeKind } from '../runtimes/opencode/kind.ts'
 import { createRuntimeChanges } from '../runtimes/registry/changes.ts'
-import { createKnownRuntimes } from '../runtimes/registry/known-runtimes.ts'
-import { createLooks } from '../runtimes/registry/looks.ts'
+import { createExternalRuntimes } from '../runtimes/registry/external-runtimes.ts'
+import { createHealthChecks } from '../runtimes/registry/health-checks.ts'
+import { createRuntimeKeyEncryption } from '../runtimes/registry/key-encryption.ts'
 import { createProbes } from '../runtimes/registry/probes.ts'
 import { createRegistry } from '../runtimes/registry/registry.ts'
 import { serveRuntimes } from '../runtimes/registry/routes.ts'
-import { createRuntimeSeals } from '../runtimes/registry/seals.ts'
 import { runtimeStore } from '../runtimes/registry/store.ts'
 import type { RuntimeKind } from '../runtimes/runtime.ts'
 import { createSandboxes } from '../sandboxes/sandboxes.ts'
@@ -35,36 +35,36 @@ import { sessionStore } from '../sessions/session-store.ts'
 
 interface Needs {
   readonly config: Pick<Config, 'limits'>
-  /** Holds the files of the sessions. */
+  /** Folder of the session workspaces. */
   readonly workspacesDir: string
-  /** Tells that folder from those of other processes. */
+  /** Id of that folder: processes that share the folder have the same id. */
   readonly folderId: string | undefined
   readonly log: Log
   readonly keyring: Keyring
   readonly pool: Pool
-  /** For what is asked inside transactions, which must not wait for a second connection of their own pool. */
+  /** Pool for queries made inside a transaction: a second connection of the transaction's own pool could deadlock. */
   readonly callPool: Pool
   readonly db: Kysely<Database>
   readonly audit: Audit
   readonly gateway: Gateway
-  /** Connections out of the service. */
+  /** Outbound connections. */
   readonly outbound: Pick<Outbound, 'connect'>
-  /** Judges the addresses of runtimes. */
+  /** Checks the addresses of runtimes. */
   readonly guard: () => Outbound
   readonly configured: () => Config['runtimeHarnesses']
   readonly memories: SessionMemories
   readonly resultSchemas: ResultSchemas
-  /** Where clients reach the service. The default is known once the server listens. */
+  /** Address of the service for clients. The default is known once the server listens. */
   readonly publicUrl: () => string
-  /** Answers requests of programs that run here. */
+  /** Serves requests of programs that run on this machine. */
   readonly serveProgram: ServeRequest
 }
 
-/** What runs agents, and where their tools are at work. */
+/** Runtimes of agents, and the sandboxes of their tools. */
 export async function composeRuntimes(needs: Needs) {
   const { config, workspacesDir, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
 
-  // what runs on this machine
+  // local programs
   const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus })
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
@@ -89,26 +89,32 @@ export async function composeRuntimes(needs: Needs) {
 
   // registry
   const store = runtimeStore(db)
-  const seals = createRuntimeSeals(keyring)
-  const asked = runtimeStore(createKysely(needs.callPool))
-  const known = createKnownRuntimes({ store: asked, seals, speaks: spec => kinds.has(spec), configured, guard })
+  const encryption = createRuntimeKeyEncryption(keyring)
+  const readStore = runtimeStore(createKysely(needs.callPool))
+  const externals = createExternalRuntimes({
+    store: readStore,
+    encryption,
+    supports: spec => kinds.has(spec),
+    configured,
+    guard,
+  })
   const registry = createRegistry({
     builtin,
     publicUrl: needs.publicUrl,
     kinds,
-    known,
-    store: asked,
+    externals,
+    store: readStore,
     modelSecrets: gateway.echoes,
   })
-  const changes = createRuntimeChanges({ store, seals, configured, guard, audit })
-  const probes = createProbes({ ownId: builtin.id, kinds, known, store, nowMs: () => performance.now() })
-  const looks = createLooks({ known, probes, store, log })
+  const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
+  const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })
+  const healthChecks = createHealthChecks({ externals, probes, store, log })
 
   return {
     registry,
-    looks,
+    healthChecks,
     sandboxes,
-    /** The id of the runtime that is the service's own. */
+    /** Id of the built-in runtime. */
     ownId: builtin.id,
     workspaceOf: (sessionId: string) => join(workspacesDir, sessionId),
     serve(app: FastifyInstance) {

@@ -36,7 +36,7 @@ import { FoldCache } from '../sessions/log/fold-cache.ts'
 import { HistoryCache } from '../sessions/log/history-cache.ts'
 import { historyStore } from '../sessions/log/history-store.ts'
 import { LiveEvents } from '../sessions/log/live-events.ts'
-import { createSharedLooks } from '../sessions/log/shared-looks.ts'
+import { createSharedReads } from '../sessions/log/shared-reads.ts'
 import type { TicketStore } from '../sessions/log/ticket-store.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
 import { createPromptQueue } from '../sessions/queue/prompt-queue.ts'
@@ -54,16 +54,16 @@ import { pauseStore } from '../sessions/waits/pause-store.ts'
 import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
-/** Sessions give way long before calls are refused. */
-const pressingDelayMs = 10
+/** Event loop delay at which new runs wait; much lower than the delay at which the gateway rejects calls. */
+const busyDelayMs = 10
 
 interface Needs {
   readonly config: Pick<Config, 'limits'>
-  /** False leaves the sessions to other processes. */
+  /** False: other processes run the sessions. */
   readonly runsSessions: boolean
-  /** This process among those of the database. */
+  /** Replica id of this process. */
   readonly owner: string
-  /** Tells the folder of its workspaces from those of other processes. */
+  /** Id of the workspaces folder; replicas that share it have the same id. */
   readonly folderId: string | undefined
   readonly shutdown: AbortSignal
   readonly log: Log
@@ -85,7 +85,7 @@ interface Needs {
   readonly agentRows: AgentStore
 }
 
-/** The session engine: the queue, the log and its readers, who runs what, and what callers may ask of it. */
+/** The session engine: queue, event log and its readers, runner, and session routes. */
 export function composeSessions(needs: Needs) {
   const { owner, shutdown, log, pool, notifications, loop, files, budgetRows, keys, gateway, runtimes, agentRows } =
     needs
@@ -130,9 +130,9 @@ export function composeSessions(needs: Needs) {
     maxSessions: needs.config.limits.maxSessions,
     logCap: { events: needs.config.limits.sessionEvents, bytes: needs.config.limits.sessionBytes },
     isShort: () => files.shortage !== undefined,
-    isPressed: () => pool.waitingCount > 0 || loop.meanMs > pressingDelayMs,
+    isPressed: () => pool.waitingCount > 0 || loop.meanMs > busyDelayMs,
   })
-  if (needs.runsSessions) wakeUps.listen(id => runner.wake(id), runner.lookAround)
+  if (needs.runsSessions) wakeUps.listen(id => runner.wake(id), runner.findWork)
   const disposal = createDisposal({
     store: disposalStore(pool),
     runtimes,
@@ -158,7 +158,7 @@ export function composeSessions(needs: Needs) {
     log,
   })
 
-  // what callers ask for
+  // requests of callers
   const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
   const queue = createPromptQueue({
     pool,
@@ -226,7 +226,7 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
-      serveFeed(app, { feed: { ...feed, ...createSharedLooks(feed) }, live, keys, slots, shutdown })
+      serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, shutdown })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
     },
   }

@@ -4,16 +4,16 @@ import type { Pool } from 'pg'
 import type { AgentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
+import { createRowCipher } from '../db/encrypted-rows.ts'
 import type { Notifications } from '../db/notifications.ts'
-import { createRowSealer } from '../db/sealed-rows.ts'
 import type { Database } from '../db/types.ts'
 import type { AddressOf } from '../http/client-address.ts'
 import type { LoginLimiter } from '../http/login-limiter.ts'
 import type { RunAs } from '../keys/run-as.ts'
 import { keyChannel } from '../keys/store.ts'
+import { createValueCipher, type Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
-import { createSealer, type Keyring } from '../platform/seal.ts'
 import { serveSchedules } from '../schedules/routes.ts'
 import { createSchedules } from '../schedules/schedules.ts'
 import { scheduleStore } from '../schedules/store.ts'
@@ -44,16 +44,16 @@ interface Needs {
   readonly vault: Vault
   readonly logins: LoginLimiter
   readonly addressOf: AddressOf
-  /** Connections out of the service. */
+  /** Outbound connections. */
   readonly outbound: Pick<Outbound, 'connect'>
-  /** Judges the addresses of receivers. */
+  /** Checks the addresses of receivers. */
   readonly guard: () => Outbound
   readonly agentRows: AgentStore
   readonly sessions: Sessions
   readonly runAs: RunAs
 }
 
-/** What begins prompts by itself, deliveries and the clock, and which receivers outside are told of events. */
+/** Triggers of prompts (webhooks and schedules), and webhook endpoints that are notified of events. */
 export function composeWebhooksAndSchedules(needs: Needs) {
   const {
     config,
@@ -83,12 +83,12 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     nowMs: () => Date.now(),
   })
   const deliveries = deliveryStore({ pool, db })
-  const payloadSealer = createRowSealer(keyring, 'webhook_payloads')
+  const payloadCipher = createRowCipher(keyring, 'webhook_payloads')
   const webhooks = createWebhooks({
     store: deliveries,
     agents: agentRows,
-    deliver: createDeliver({ store: deliveries, sessions, runAs, sealer: payloadSealer, log }),
-    sealer: payloadSealer,
+    deliver: createDeliver({ store: deliveries, sessions, runAs, cipher: payloadCipher, log }),
+    cipher: payloadCipher,
   })
 
   // schedules
@@ -99,15 +99,15 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   // webhook endpoints
   const endpointRows = endpointStore(pool)
   const deliveryRows = endpointDeliveryStore(pool)
-  const endpointSealer = createRowSealer(keyring, 'webhook_endpoint_secrets')
-  const dispatch = createDispatch({ store: endpointRows, sealer: endpointSealer, send: createSend(outbound), log })
+  const endpointCipher = createRowCipher(keyring, 'webhook_endpoint_secrets')
+  const dispatch = createDispatch({ store: endpointRows, cipher: endpointCipher, send: createSend(outbound), log })
   const endpoints = createEndpoints({
     store: endpointRows,
     deliveries: deliveryRows,
     agents: agentRows,
     dispatch,
-    sealer: endpointSealer,
-    answerSealer: createSealer(keyring, 'idempotency'),
+    cipher: endpointCipher,
+    answerCipher: createValueCipher(keyring, 'idempotency'),
     outbound: guard,
     audit,
   })

@@ -14,18 +14,18 @@ import { changesBetween } from '../workspaces/changes.ts'
 import { checkpointStore } from '../workspaces/checkpoint-store.ts'
 import { type ChangeFiles, createFileWrites } from '../workspaces/file-writes.ts'
 import { createFiles } from '../workspaces/files.ts'
-import { createLeftBehind } from '../workspaces/left-behind.ts'
 import { bucketObjects } from '../workspaces/objects.ts'
+import { createOrphanCleanup } from '../workspaces/orphan-cleanup.ts'
 import { serveFiles } from '../workspaces/routes.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 
 interface Needs {
   readonly config: Pick<Config, 'workspaces'>
   readonly pool: Pool
-  /** Judges the address of the object store. */
+  /** Checks the address of the object store. */
   readonly guard: () => Outbound
   readonly log: Log
-  /** Holds one folder for each session. */
+  /** Contains one folder per session. */
   readonly workspacesDir: string
   readonly sandboxes: Pick<Sandboxes, 'makeFolder' | 'remove'>
   readonly workspaceOf: (sessionId: string) => string
@@ -37,7 +37,7 @@ interface FileNeeds {
   readonly changeFiles: ChangeFiles
 }
 
-/** The files of sessions: what the database keeps of them, and the folders of this machine. */
+/** Files of sessions: checkpoints in the database and folders on this machine. */
 export function composeWorkspaces(needs: Needs) {
   const { config, pool, log, guard, sandboxes, workspacesDir: folder, workspaceOf } = needs
   const blobRows = blobStore(pool)
@@ -56,10 +56,10 @@ export function composeWorkspaces(needs: Needs) {
   })
   return {
     workspaces,
-    leftBehind: createLeftBehind({ folder, deletedAmong: checkpoints.deletedAmong, remove: sandboxes.remove, log }),
+    leftBehind: createOrphanCleanup({ folder, deletedAmong: checkpoints.deletedAmong, remove: sandboxes.remove, log }),
     removeObject: objects?.remove,
     close: async () => objects?.close(),
-    /** What callers read and change of them. */
+    /** Routes to read and change the files. */
     composeFiles({ sessions, events, changeFiles }: FileNeeds) {
       const files = createFiles({ sessions, events, checkpoints, blobs })
       const writes = createFileWrites({ open: sessions.open, changeFiles, checkpoints, blobRows, blobs, limits })

@@ -4,80 +4,83 @@ import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from '
 import type { ModelParams } from './model-shape.ts'
 import { isUnsendable } from './providers.ts'
 import type { ModelRoute } from './route-of-model.ts'
-import type { Say } from './yaml-shape.ts'
+import type { ReportAt } from './yaml-shape.ts'
 
 interface Options {
   readonly params: Partial<ModelParams>
   readonly route: ModelRoute
-  /** True: `vertex_credentials` may be the path of a file. */
+  /** True if `vertex_credentials` may be the path of a file. */
   readonly mayReadFiles: boolean
-  readonly say: Say
+  readonly reportAt: ReportAt
 }
 
 const awsFields = ['aws_region_name', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'] as const
 const awsSecrets = ['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'] as const
 const googleFields = ['vertex_project', 'vertex_location', 'vertex_credentials'] as const
 
-/** What a deployment at a cloud needs besides its address. No message holds a value of a secret. */
+/** Returns the credential of a Bedrock or Vertex AI deployment. Messages never contain secret values. */
 export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
   const { provider, protocols } = options.route
   const isAws = provider === 'bedrock' || protocols.some(name => name.startsWith('bedrock-'))
   const isGoogle = provider === 'vertex' || protocols.includes('vertex-anthropic')
-  if (!isAws) refuseForeign(options, awsFields, 'bedrock')
-  if (!isGoogle) refuseForeign(options, googleFields, 'vertex')
-  if (isAws) refuseUnsendable(options)
+  if (!isAws) reportForeign(options, awsFields, 'bedrock')
+  if (!isGoogle) reportForeign(options, googleFields, 'vertex')
+  if (isAws) reportUnsendable(options)
   const aws = isAws ? awsAccess(options) : undefined
   const google = isGoogle ? googleAccess(options) : undefined
   return { ...(aws && { aws }), ...(google && { google }) }
 }
 
-function refuseForeign({ params, say }: Options, fields: readonly (keyof ModelParams)[], provider: string): void {
-  for (const field of fields) if (field in params) say(`${field} is for the provider ${provider} only`, field)
+function reportForeign({ params, reportAt }: Options, fields: readonly (keyof ModelParams)[], provider: string): void {
+  for (const field of fields)
+    if (field in params) reportAt(`${field} is only supported for provider ${provider}`, field)
 }
 
-function refuseUnsendable({ params, say }: Options): void {
+function reportUnsendable({ params, reportAt }: Options): void {
   for (const field of awsSecrets) {
     const value = params[field]
-    if (value !== undefined && isUnsendable(value)) say(`${field} is empty or holds a character that no key has`, field)
+    if (value !== undefined && isUnsendable(value))
+      reportAt(`${field} is empty or contains a character that is not allowed in keys`, field)
   }
 }
 
-/** Undefined where an API key goes along instead of a signature. */
-function awsAccess({ params, route, say }: Options): AwsAccess | undefined {
+/** Undefined if the deployment uses an API key instead of signatures. */
+function awsAccess({ params, route, reportAt }: Options): AwsAccess | undefined {
   const { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey } = params
   if ('aws_access_key_id' in params !== 'aws_secret_access_key' in params) {
     const missing = 'aws_access_key_id' in params ? 'aws_secret_access_key' : 'aws_access_key_id'
-    say(`${missing} is missing: the two go together`, 'model')
+    reportAt(`${missing} is required with the other AWS key`, 'model')
   }
   if (accessKeyId === undefined || secretAccessKey === undefined) {
     const isSigned = 'aws_access_key_id' in params || 'aws_secret_access_key' in params
     if (!isSigned && lacksCredential(params))
-      say('api_key, or aws_access_key_id and aws_secret_access_key, is required for bedrock', 'model')
+      reportAt('api_key, or aws_access_key_id and aws_secret_access_key, is required for bedrock', 'model')
     return undefined
   }
-  if (params.api_key !== undefined) say('api_key and aws_access_key_id exclude each other; keep one', 'api_key')
+  if (params.api_key !== undefined) reportAt('api_key and aws_access_key_id exclude each other; remove one', 'api_key')
   const region =
     params.aws_region_name ?? /\bbedrock[\w-]*\.([a-z0-9-]+)\.(?:vpce\.)?amazonaws\./.exec(route.apiBase)?.[1]
   if (region === undefined) {
-    if (!('aws_region_name' in params)) say('aws_region_name is required: it is a part of the signature', 'model')
+    if (!('aws_region_name' in params)) reportAt('aws_region_name is required to sign requests', 'model')
     return undefined
   }
   return { region, accessKeyId, secretAccessKey, sessionToken: params.aws_session_token }
 }
 
-function googleAccess({ params, mayReadFiles, say }: Options): GoogleAccess | undefined {
+function googleAccess({ params, mayReadFiles, reportAt }: Options): GoogleAccess | undefined {
   const { vertex_credentials: given } = params
   const read = given === undefined ? undefined : readServiceAccount(given, { mayReadFiles })
-  if (typeof read === 'string') say(`vertex_credentials ${read}`, 'vertex_credentials')
+  if (typeof read === 'string') reportAt(`vertex_credentials ${read}`, 'vertex_credentials')
   const account = typeof read === 'string' ? undefined : read
   if (!('vertex_credentials' in params) && lacksCredential(params))
-    say('vertex_credentials, or an access token as api_key, is required for vertex', 'model')
+    reportAt('vertex_credentials, or an access token as api_key, is required for vertex', 'model')
   const project = params.vertex_project ?? account?.project
   if (project === undefined) {
-    if (!('vertex_project' in params) && typeof read !== 'string') say('vertex_project is required for vertex', 'model')
+    if (!('vertex_project' in params) && typeof read !== 'string')
+      reportAt('vertex_project is required for vertex', 'model')
     return undefined
   }
-  if (!/^[\w.:-]+$/.test(project)) say('vertex_project must be the id of a project', 'vertex_project')
+  if (!/^[\w.:-]+$/.test(project)) reportAt('vertex_project must be a project id', 'vertex_project')
   return { project, location: params.vertex_location ?? 'global', serviceAccount: account?.access }
 }
 
@@ -89,7 +92,7 @@ interface ReadAccount {
   readonly project: string | undefined
 }
 
-/** The service account in a text or a file; else the rest of a sentence that says what is wrong. */
+/** Returns the service account in a text or file; else the problem as the end of a message. */
 function readServiceAccount(given: string, { mayReadFiles }: Pick<Options, 'mayReadFiles'>): ReadAccount | string {
   const text = given.trimStart().startsWith('{') || !mayReadFiles ? given : textOfFile(given)
   if (text === undefined) return 'is neither JSON nor a file that can be read'
@@ -100,7 +103,7 @@ function readServiceAccount(given: string, { mayReadFiles }: Pick<Options, 'mayR
   if (typeof clientEmail !== 'string') return 'has no client_email: it must be the key of a service account'
   if (typeof privateKey !== 'string' || !isPrivateKey(privateKey)) return 'has no private_key in PEM format'
   if (typeof tokenUri !== 'string' || !/^https?:/.test(tokenUri) || !URL.canParse(tokenUri))
-    return 'has a token_uri that is no address'
+    return 'has a token_uri that is not a URL'
   return {
     access: { clientEmail, privateKey, tokenUri },
     project: typeof project === 'string' ? project : undefined,
@@ -120,7 +123,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...value } : undefined
   } catch {
-    // The engine's message would quote the text.
+    // The message of JSON.parse would contain parts of the secret.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 import type { RequestLogSettings } from '../platform/request-log.ts'
 
-/** The protocols that an upstream can serve. `demo` is the scripted model in process; no file can name it. */
+/** Protocols of upstreams. `demo` is the scripted model in process; files cannot use it. */
 export type Protocol =
   | 'anthropic-messages'
   | 'openai-chat'
@@ -19,7 +19,7 @@ export interface UpstreamTimeouts {
   readonly totalMs: number
 }
 
-/** Signs the calls to Amazon Bedrock. */
+/** Credential that signs calls to Amazon Bedrock. */
 export interface AwsAccess {
   readonly region: string
   readonly accessKeyId: string
@@ -27,16 +27,16 @@ export interface AwsAccess {
   readonly sessionToken: string | undefined
 }
 
-/** Where a Vertex AI deployment lives, and who asks. */
+/** Project, location and credential of a Vertex AI deployment. */
 export interface GoogleAccess {
   readonly project: string
   /** Such as `europe-west4`, or `global`. */
   readonly location: string
-  /** Undefined: `apiKey` is an access token that somebody else keeps fresh. */
+  /** Undefined if `apiKey` is an access token, which the operator must refresh. */
   readonly serviceAccount: GoogleServiceAccount | undefined
 }
 
-/** The fields of a service account's key file that a token request needs. */
+/** Fields of a service account key file that token requests need. */
 export interface GoogleServiceAccount {
   readonly clientEmail: string
   /** PEM, PKCS 8. */
@@ -44,7 +44,7 @@ export interface GoogleServiceAccount {
   readonly tokenUri: string
 }
 
-/** US dollars per token; what is undefined is taken from the catalogue. */
+/** US dollars per token; undefined prices come from the price lists. */
 export interface TokenPrices {
   readonly input?: number
   readonly output?: number
@@ -53,267 +53,272 @@ export interface TokenPrices {
   readonly cacheWrite1h?: number
 }
 
-/** US dollars per unit, for models that do not charge tokens. */
+/** US dollars per unit, for models that are not priced by tokens. */
 export interface UnitPrices {
-  /** Of the text that becomes speech. */
+  /** Per character of text to speech. */
   readonly character?: number
-  /** Of audio that is transcribed. */
+  /** Per second of transcribed audio. */
   readonly second?: number
   readonly image?: number
-  /** A search of a reranking model, or a moderation. */
+  /** Per search of a reranking model, or per moderation. */
   readonly query?: number
 }
 
-/** The kinds of tokens that have a price of their own. */
+/** Kinds of tokens with a separate price. */
 export type RateName = keyof TokenPrices
 
-/** US dollars per million tokens. A tier holds for calls with more input than `above`, cached included, and for all of it. */
+/**
+ * US dollars per million tokens. A tier applies to all tokens of calls with more input than `above`, including cached
+ * input.
+ */
 export interface TieredRate {
   readonly base: number
-  /** From short to long. */
+  /** In ascending order of `above`. */
   readonly tiers: readonly { readonly above: number; readonly rate: number }[]
 }
 
 export type Rates = Readonly<Partial<Record<RateName, TieredRate>>>
 
-/** What an imported price list says of a model. */
+/** Entry of a model in an imported price list. */
 export interface ImportedModel {
-  /** Empty when the list has the model but not its price. */
+  /** Empty if the list has the model without a price. */
   readonly rates: Rates
   readonly contextWindow?: number
   readonly maxOutput?: number
 }
 
-/** Where prices come from, besides the deployments and the service's own table. */
+/** Price sources besides deployments and the built-in table. */
 export interface PriceSettings {
-  /** By `provider/upstream model`; of several files the first that has a model wins. */
+  /** By `provider/upstream model`; the first file that has a model wins. */
   readonly imported: Readonly<Record<string, ImportedModel>>
-  /** Tells one state of the imported files from another; empty when there are none. */
+  /** Identifies the content of the imported files; empty without any. */
   readonly importedVersion: string
-  /** What becomes of calls to a model whose price nobody knows. `budgeted`: they are refused where a budget limits them. */
+  /** Policy for calls to a model of unknown price. `budgeted` rejects them if a budget limits them. */
   readonly unknown: 'refuse' | 'allow' | 'budgeted'
 }
 
-/** The protocols that an upstream serves. The first is its default: it takes the calls of clients whose format it lacks. */
+/**
+ * Protocols that an upstream serves. The first is the default, for clients whose format the upstream does not serve.
+ */
 export type Protocols = readonly [Protocol, ...Protocol[]]
 
-/** The model behind a deployment whose name does not tell it: one named by its operator, a tuned one, an ARN. */
+/** Model behind a deployment whose name does not identify it: a custom name, a fine-tuned model, an ARN. */
 export interface BaseModel {
-  /** Whose price list has the model; that of the deployment unless another one is named. */
+  /** Provider whose price list has the model; the provider of the deployment by default. */
   readonly provider: string
   readonly model: string
 }
 
-/** What the operator says of a model. It wins over what names and lists tell. */
+/** Capabilities that the operator configures. They override what names and price lists indicate. */
 export interface Capabilities {
-  /** False: the model is never asked to think. True: it takes the words for how much. */
+  /** False: requests never ask for reasoning. True: the model accepts effort levels. */
   readonly reasoning?: boolean
-  /** Images; as the next two only shown to clients. */
+  /** Image input. This and the next two are only reported to clients. */
   readonly vision?: boolean
   readonly pdfInput?: boolean
   readonly functionCalling?: boolean
   /** Tokens. */
   readonly contextWindow?: number
-  /** Tokens of the longest answer. */
+  /** Maximum output tokens. */
   readonly maxOutput?: number
 }
 
-/** One upstream that can serve an alias. */
+/** An upstream that serves an alias. */
 export interface Deployment {
-  /** Stable and public: never a host or a key. */
+  /** Stable and public: never contains a host or a key. */
   readonly id: string
-  /** The name that clients send: exact, or with a `*` at its end, such as `provider/*`. */
+  /** Model name that clients send: exact, or with a trailing `*`, such as `provider/*`. */
   readonly alias: string
   readonly provider: string
-  /** The model's name upstream; a `*` stands for what the alias's `*` matched. */
+  /** Model name at the upstream; `*` stands for the text that the `*` of the alias matched. */
   readonly upstreamModel: string
-  /** Prices, limits and the rules of reasoning are those of this model; of `upstreamModel` without it. */
+  /** Model that determines prices, limits and reasoning rules; `upstreamModel` by default. */
   readonly baseModel?: BaseModel
   readonly capabilities?: Capabilities
-  /** One alone is pinned: every call is made in it. */
+  /** A single protocol is pinned: every call uses it. */
   readonly protocols: Protocols
   /** Base address without a trailing slash; a path prefix is kept. */
   readonly apiBase: string
   readonly apiKey: string | undefined
-  /** Sent with every call, in lower case. They win over the credential that the provider would get. */
+  /** Sent with every call, names in lower case. They override the credential headers. */
   readonly headers: Readonly<Record<string, string>>
-  /** Share of the calls among the deployments of one alias; 0 is used only when there is no other. */
+  /** Relative share of calls among the deployments of an alias; 0 is used only if there is no other. */
   readonly weight: number
   readonly timeouts: UpstreamTimeouts
   readonly aws?: AwsAccess
   readonly google?: GoogleAccess
-  /** Calls a minute after which others of the group are preferred. */
+  /** Calls per minute above which others of the group are preferred. */
   readonly rpm?: number
-  /** Tokens a minute after which others of the group are preferred. */
+  /** Tokens per minute above which others of the group are preferred. */
   readonly tpm?: number
-  /** Calls at a time in one process after which others of the group are preferred. */
+  /** Concurrent calls per process above which others of the group are preferred. */
   readonly maxParallel?: number
   readonly prices?: TokenPrices
   readonly unitPrices?: UnitPrices
-  /** US dollars for a search of the web that the provider makes for an answer. */
+  /** US dollars per web search of the provider. */
   readonly searchPrice?: number
-  /** How long the response cache keeps answers of this model; absent: it is off unless the key has one. */
+  /** Lifetime of cached responses of this model; absent if only keys enable the response cache. */
   readonly cacheTtlMs?: number
-  /** Until when bodies of calls that it answers are recorded, in ms since 1970; absent: they are not. */
+  /** End of the recording of bodies, in ms since 1970; absent if bodies are not recorded. */
   readonly logBodiesUntilMs?: number
-  /** Fields that this upstream refuses: dotted paths of the body, or `header:<name>` for one beta. */
+  /** Fields that are never sent to this upstream: dotted paths of the body, or `header:<name>` for a beta. */
   readonly deny?: readonly string[]
 }
 
-/** By the name that failed: the names to go on with, in order. A key may be a wildcard of the model list. */
+/** By failed model name: the names to try next, in order. A key may be a wildcard of the model list. */
 export type Fallbacks = Readonly<Record<string, readonly string[]>>
 
-/** How calls are spread, retried and moved on. Source: Gateway, section 3. */
+/** Load balancing, retries and fallbacks. Source: Gateway, section 3. */
 export interface RouterSettings {
-  /** Tries of a call within one group after the first. */
+  /** Maximum retries of a call within one group. */
   readonly retries: number
   readonly cooldown: CooldownSettings
-  /** When retries are used up. */
+  /** Used after the last retry failed. */
   readonly fallbacks: Fallbacks
-  /** When the upstream says that the prompt is too long. */
+  /** Used if the prompt exceeds the context window. */
   readonly contextWindowFallbacks: Fallbacks
-  /** When the upstream refuses to answer before any content. */
+  /** Used if the upstream declines to answer before any content. */
   readonly policyFallbacks: Fallbacks
-  /** True: calls of one session go to the same deployment while it can take them, so that prompt caches stay warm. */
+  /** True: calls of a session prefer one deployment, so that its prompt cache is used. */
   readonly sticky: boolean
 }
 
-/** So many failures within the window put a deployment out for a while. */
+/** `failures` within `windowMs` start a cooldown of `outMs`. */
 export interface CooldownSettings {
   readonly failures: number
   readonly windowMs: number
   readonly outMs: number
 }
 
-/** A runtime of the configuration file. */
+/** Agent runtime of the configuration file. */
 export interface ConfiguredHarness {
   readonly alias: string
   readonly apiSpec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
   readonly displayName: string
-  /** Without a slash at its end; empty for a program that the service starts. */
+  /** Without a trailing slash; empty for a program that the service starts. */
   readonly apiBase: string
   readonly apiKey: string | undefined
-  /** The program to start and its arguments; undefined for one that is called at its address. */
+  /** Program to start, and its arguments; undefined for a runtime that is called at `apiBase`. */
   readonly command: readonly string[] | undefined
-  /** Variables for the program. */
+  /** Environment variables of the program. */
   readonly env: Readonly<Record<string, string>>
-  /** Present for a program that runs with the rights of the service. */
+  /** Present if the program runs without a sandbox, with the rights of the service. */
   readonly isolation?: 'none'
 }
 
-/** A program that is asked about model calls before or after they are made. */
+/** HTTP endpoint that allows, blocks or changes model calls before or after they are made. */
 export interface Hook {
   readonly name: string
   readonly url: string
   readonly phase: 'pre' | 'post'
-  /** How long the whole request may take. */
+  /** Timeout of the whole request. */
   readonly timeoutMs: number
-  /** What becomes of a call whose hook gives no valid answer. */
+  /** Action for calls whose hook returns no valid answer. */
   readonly onError: 'allow' | 'block'
-  /** Names of models or `provider/*`; empty: all. */
+  /** Model names or `provider/*`; empty for all. */
   readonly models: readonly string[]
-  /** Ids of virtual keys; empty: all callers, the master key's too. */
+  /** Ids of virtual keys; empty for all callers, including the master key. */
   readonly keys: readonly string[]
-  /** True: a stream is held until the hook has answered. */
+  /** True: streams are buffered until the hook has answered. */
   readonly bufferStream: boolean
-  /** Signs the requests; undefined: they are not signed. */
+  /** Signs the requests; undefined for unsigned requests. */
   readonly secret: string | undefined
 }
 
 export interface Limits {
-  /** Running streams per process; above it new calls get 529. */
+  /** Maximum running streams per process; further calls get 529. */
   readonly maxStreams: number
-  /** Mean delay of the event loop over the last second; while it is above, new calls get 529. */
+  /** Maximum mean event loop delay over the last second; above it new calls get 529. */
   readonly maxLoopDelayMs: number
-  /** Sessions that this process runs at once. */
+  /** Maximum concurrently running sessions per process. */
   readonly maxSessions: number
-  /** Events, and bytes of their payloads, from which on the log of a session takes no further run. */
+  /** Events, and bytes of their payloads, above which a session starts no further run. */
   readonly sessionEvents: number
   readonly sessionBytes: number
-  /** How many bytes of text count as one token when a budget is asked for the worst case; 1 is never too few. */
+  /** Bytes of text per token in the maximum cost of a call; 1 never underestimates. */
   readonly reserveBytesPerToken: number
-  /** How many calls of a tool that the provider runs a budget holds, where the request does not limit them. */
+  /** Calls per server-side tool to reserve in budgets if the request does not limit them. */
   readonly reserveServerToolCalls: number
-  /** Output that a call is booked with for each second of an upstream that never stated its usage. */
+  /** Output tokens per second that are booked for a call whose upstream never reported its usage. */
   readonly assumedOutputTokensPerSecond: number
-  /** Bytes of all entries of the response cache. */
+  /** Maximum bytes of all entries of the response cache. */
   readonly responseCacheBytes: number
-  /** How long what is held for a call outlives the process that makes it. */
+  /** How long the reservation of a call outlives its process. */
   readonly reservationMs: number
-  /** Processors that a command of an agent may keep busy; undefined: half of the machine's, at least one. */
+  /** CPUs that a command of an agent may use; undefined for half of the machine, at least one. */
   readonly sandboxCpus?: number | undefined
 }
 
-/** Milliseconds that things are kept; undefined: for ever. */
+/** Retention times in milliseconds; undefined keeps data forever. */
 export interface RetentionSettings {
   /** Events, messages and prompts of a session after its deletion. */
   readonly deletedSessionsMs: number | undefined
-  /** Deliveries of webhooks, those that came and those that were sent. */
+  /** Webhook deliveries, received and sent. */
   readonly deliveriesMs: number | undefined
-  /** Sessions in which nothing happens any more. */
+  /** Inactive sessions. */
   readonly sessionsMs: number | undefined
-  /** Bodies of calls that were recorded. */
+  /** Recorded bodies of calls. */
   readonly bodiesMs: number | undefined
   readonly ledgerMs: number | undefined
   readonly auditMs: number | undefined
 }
 
-/** What the checkpoints of a session's files hold at most; the rest is named in its log. */
+/** Limits of workspace checkpoints. The session log lists files that exceed them. */
 export interface WorkspaceSettings {
-  /** Bytes of one file. */
+  /** Maximum bytes per file. */
   readonly fileBytes: number
-  /** Bytes of all files of a session. */
+  /** Maximum bytes of all files of a session. */
   readonly bytes: number
-  /** Files, folders and links of a session. */
+  /** Maximum number of files, folders and links of a session. */
   readonly files: number
-  /** True: content goes into the bucket; false: into the database. */
+  /** True: content is written to the bucket; false: to the database. */
   readonly writesBucket: boolean
-  /** A bucket that content is read from. */
+  /** Bucket to read content from. */
   readonly bucket: WorkspaceBucket | undefined
 }
 
-/** A bucket of an object store that speaks S3. */
+/** Bucket of an S3-compatible object store. */
 export interface WorkspaceBucket {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly endpoint: string
   readonly bucket: string
   readonly region: string
-  /** In front of every key. */
+  /** Prefix of every key. */
   readonly prefix: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken: string | undefined
 }
 
-/** All that the environment and the configuration file decide. Frozen; a changed file makes a new one. */
+/** Settings of the environment and the configuration file. Frozen; a changed file results in a new object. */
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Where clients reach the service, without a slash at its end. Undefined: where it listens. */
+  /** Public URL of the service without a trailing slash; undefined for the listen address. */
   readonly publicUrl: string | undefined
-  /** Networks of proxies whose `X-Forwarded-For` counts. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustProxy: readonly string[]
-  /** Undefined: authentication is off, and only loopback may call. */
+  /** Undefined if authentication is off; the server then listens only on loopback. */
   readonly masterKey: string | undefined
-  /** True lets a server without a key listen on other addresses than loopback. */
+  /** True: a server without a master key may listen on any address. */
   readonly insecureNoAuth: boolean
-  /** Undefined: the embedded PostgreSQL in the data folder. */
+  /** Undefined for the embedded PostgreSQL in the data folder. */
   readonly databaseUrl: string | undefined
-  /** How long a start retries a database that cannot be reached, in milliseconds. */
+  /** How long the start retries an unreachable database, in milliseconds. */
   readonly databaseWaitMs: number
   readonly dataDir: string
-  /** Base64 of 32 bytes each; the first seals, all open. Empty: a file in the data folder. */
+  /** Base64 of 32 bytes each; the first encrypts, all decrypt. Empty for the key file in the data folder. */
   readonly encryptionKeys: readonly string[]
   readonly role: 'all' | 'api' | 'worker'
-  /** Processes that serve behind the one port of this machine. */
+  /** Number of processes that share the port. */
   readonly workers: number
   readonly logLevel: string
-  /** How long to serve on after SIGTERM, with readiness at 503, so that load balancers notice. */
+  /** How long to keep serving after SIGTERM with readiness at 503, so that load balancers stop sending requests. */
   readonly drainDelayMs: number
   readonly deployments: readonly Deployment[]
-  /** Where the deployments come from. */
+  /** Source of the deployments. */
   readonly modelsFrom: 'file' | 'environment'
-  /** The environment's keys by provider; each goes to its provider's own address only. */
+  /** Keys of the environment by provider; each is sent only to the default address of its provider. */
   readonly environmentKeys: Readonly<Record<string, string>>
   /** True: the scripted model `demo` exists. */
   readonly demo: boolean
@@ -321,35 +326,35 @@ export interface Config {
   readonly prices: PriceSettings
   readonly runtimeHarnesses: readonly ConfiguredHarness[]
   readonly requestLog: RequestLogSettings
-  /** `host:port` of private addresses that may be called. */
+  /** `host:port` of allowed private addresses. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits
-  /** Unix seconds: when the file was last changed. Absent without a file. */
+  /** Modification time of the file in Unix seconds; absent without a file. */
   readonly configuredAt?: number
   readonly retention: RetentionSettings
   readonly workspaces: WorkspaceSettings
-  /** Whether answers in the Responses format are stored: as the client asks, or never. */
+  /** Storage of answers in the Responses format: as the client requests, or never. */
   readonly responseStore: 'client' | 'never'
-  /** In the order in which they are asked. */
+  /** In call order. */
   readonly hooks: readonly Hook[]
-  /** The configuration file that was read. */
+  /** Path of the configuration file. */
   readonly file: string | undefined
-  /** That file is there and holds no settings. */
+  /** True if the file exists without settings. */
   readonly isFileEmpty: boolean
-  /** Things the operator should know, said once at start. */
+  /** Warnings to log at start. */
   readonly warnings: readonly string[]
 }
 
-/** Variables of the process; the only place that reads them is the caller's `main`. */
+/** Environment variables; only `main` reads them from the process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Command-line options; each wins over its variable. */
+/** Command-line options; each overrides its variable. */
 export interface Overrides {
   readonly configFile?: string
   readonly port?: number
   readonly host?: string
   readonly dataDir?: string
   readonly insecureNoAuth?: boolean
-  /** True: a start gives up at once when the database cannot be reached. */
+  /** True: the start fails at once if the database is unreachable. */
   readonly noWait?: boolean
 }

@@ -6,7 +6,7 @@ interface Inputs {
   readonly overrides?: { readonly dataDir?: string }
 }
 
-/** The data folder of these inputs: the option, else `SWITCHYARD_DATA_DIR`, else that of the user. Gaps: section 2. */
+/** Returns the data folder: the option, else `SWITCHYARD_DATA_DIR`, else the default of the user. Gaps: section 2. */
 export const dataDirOf = ({ env, overrides = {} }: Inputs): string =>
   overrides.dataDir ?? nonBlank(env['SWITCHYARD_DATA_DIR']) ?? defaultDataDir(env)
 
@@ -15,5 +15,5 @@ function defaultDataDir(env: Inputs['env']): string {
   return join(nonBlank(env['HOME']) ?? homedir(), '.local', 'share', 'switchyard')
 }
 
-/** Shells and compose files pass unset variables as empty ones. */
+/** Returns undefined for blank text, because shells and compose files pass unset variables as empty ones. */
 export const nonBlank = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)

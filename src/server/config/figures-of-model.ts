@@ -2,7 +2,7 @@ import { cacheTtlMs } from '../platform/durations.ts'
 import type { BaseModel, Capabilities, Deployment, TokenPrices, UnitPrices } from './config.ts'
 import type { ModelParams } from './model-shape.ts'
 import { defaultTimeouts, providerOf } from './providers.ts'
-import type { Say } from './yaml-shape.ts'
+import type { ReportAt } from './yaml-shape.ts'
 
 type Figures = Pick<
   Deployment,
@@ -23,64 +23,65 @@ type Figures = Pick<
 interface Of {
   readonly params: Partial<ModelParams>
   readonly provider: string
-  readonly say: Say
+  readonly reportAt: ReportAt
 }
 
-/** What a model's parameters say of the model itself; its time-outs, limits, prices, cache and deny list. */
-export function figuresOf({ params, provider, say }: Of): Figures {
+/** Returns the fields of a deployment that describe the model: timeouts, limits, prices, cache and deny list. */
+export function figuresOf({ params, provider, reportAt }: Of): Figures {
   const { rpm, tpm, max_parallel: maxParallel, deny, base_model: base, web_search_cost_per_query: searchPrice } = params
-  const baseModel = base === undefined ? undefined : checkedBaseModel(base, provider, say)
-  const capabilities = capabilitiesOf(params, say)
+  const baseModel = base === undefined ? undefined : checkedBaseModel(base, provider, reportAt)
+  const capabilities = capabilitiesOf(params, reportAt)
   const prices = pricesOf(params)
   const unitPrices = unitPricesOf(params)
   return {
     ...(baseModel && { baseModel }),
     ...(Object.keys(capabilities).length > 0 && { capabilities }),
-    timeouts: timeoutsOf(params, say),
+    timeouts: timeoutsOf(params, reportAt),
     ...(rpm !== undefined && { rpm }),
     ...(tpm !== undefined && { tpm }),
     ...(maxParallel !== undefined && { maxParallel }),
     ...(Object.keys(prices).length > 0 && { prices }),
     ...(Object.keys(unitPrices).length > 0 && { unitPrices }),
     ...(searchPrice !== undefined && { searchPrice }),
-    ...(params.cache && { cacheTtlMs: checkedTtl(params.cache, say) }),
-    ...(params.log_bodies && { logBodiesUntilMs: checkedEnd(params.log_bodies, say) }),
-    ...(deny && { deny: checkedDeny(deny, say) }),
+    ...(params.cache && { cacheTtlMs: checkedTtl(params.cache, reportAt) }),
+    ...(params.log_bodies && { logBodiesUntilMs: checkedEnd(params.log_bodies, reportAt) }),
+    ...(deny && { deny: checkedDeny(deny, reportAt) }),
   }
 }
 
-const longestLogMs = 90 * 24 * 60 * 60 * 1_000
+const maxLogMs = 90 * 24 * 60 * 60 * 1_000
 
-/** A time that is past says that the recording has ended. */
-function checkedEnd({ until }: NonNullable<ModelParams['log_bodies']>, say: Say): number {
+/** A time in the past is valid: the recording has ended. */
+function checkedEnd({ until }: NonNullable<ModelParams['log_bodies']>, reportAt: ReportAt): number {
   const ms = Date.parse(until ?? '')
-  if (Number.isNaN(ms)) say('log_bodies.until must be a time such as "2026-12-01T00:00:00Z"', 'log_bodies', 'until')
-  else if (ms > Date.now() + longestLogMs) say('log_bodies.until is more than 90 days from now', 'log_bodies', 'until')
+  if (Number.isNaN(ms))
+    reportAt('log_bodies.until must be a time such as "2026-12-01T00:00:00Z"', 'log_bodies', 'until')
+  else if (ms > Date.now() + maxLogMs) reportAt('log_bodies.until is more than 90 days from now', 'log_bodies', 'until')
   return ms || 0
 }
 
 const maxModelLength = 300
 
-/** `gpt-5.5` or `openai/gpt-5.5`; a name before the slash that is no provider's belongs to the model's name. */
-export function checkedBaseModel(given: string, provider: string, say: Say): BaseModel | undefined {
+/** Parses `gpt-5.5` or `openai/gpt-5.5`. A prefix that is not a provider belongs to the model name. */
+export function checkedBaseModel(given: string, provider: string, reportAt: ReportAt): BaseModel | undefined {
   const name = given.trim()
   const slash = name.indexOf('/')
   const isNamed = providerOf(name.slice(0, Math.max(0, slash))) !== undefined
   const base = isNamed ? { provider: name.slice(0, slash), model: name.slice(slash + 1) } : { provider, model: name }
-  if (base.model === '') say('base_model must be "<model>" or "<provider>/<model>", such as gpt-5.5', 'base_model')
-  else if (base.model.includes('*')) say('base_model must name one model; it holds a *', 'base_model')
+  if (base.model === '') reportAt('base_model must be "<model>" or "<provider>/<model>", such as gpt-5.5', 'base_model')
+  else if (base.model.includes('*')) reportAt('base_model must name one model without *', 'base_model')
   else if (base.model.length > maxModelLength)
-    say(`base_model is longer than ${maxModelLength} characters`, 'base_model')
+    reportAt(`base_model is longer than ${maxModelLength} characters`, 'base_model')
   else return base
   return undefined
 }
 
-function capabilitiesOf({ capabilities: given = {} }: Partial<ModelParams>, say: Say): Capabilities {
+function capabilitiesOf({ capabilities: given = {} }: Partial<ModelParams>, reportAt: ReportAt): Capabilities {
   const { context_window: contextWindow, max_output_tokens: maxOutput } = given
   const { reasoning, vision, pdf_input: pdfInput, function_calling: functionCalling } = given
   if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow)
-    say(
-      `capabilities.max_output_tokens is above context_window (${contextWindow})`,
+    reportAt(
+      `capabilities.max_output_tokens exceeds context_window (${contextWindow})`,
       ...['capabilities', 'max_output_tokens'],
     )
   return {
@@ -93,11 +94,14 @@ function capabilitiesOf({ capabilities: given = {} }: Partial<ModelParams>, say:
   }
 }
 
-function timeoutsOf({ timeouts, timeout, stream_timeout }: Partial<ModelParams>, say: Say): Deployment['timeouts'] {
+function timeoutsOf(
+  { timeouts, timeout, stream_timeout }: Partial<ModelParams>,
+  reportAt: ReportAt,
+): Deployment['timeouts'] {
   if (timeout !== undefined && timeouts?.total_ms !== undefined)
-    say('timeout and timeouts.total_ms are the same; keep one', 'timeout')
+    reportAt('timeout and timeouts.total_ms set the same limit; remove one', 'timeout')
   if (stream_timeout !== undefined && timeouts?.first_byte_ms !== undefined)
-    say('stream_timeout and timeouts.first_byte_ms are the same; keep one', 'stream_timeout')
+    reportAt('stream_timeout and timeouts.first_byte_ms set the same limit; remove one', 'stream_timeout')
   return {
     connectMs: timeouts?.connect_ms ?? defaultTimeouts.connectMs,
     firstByteMs: timeouts?.first_byte_ms ?? milliseconds(stream_timeout) ?? defaultTimeouts.firstByteMs,
@@ -106,9 +110,9 @@ function timeoutsOf({ timeouts, timeout, stream_timeout }: Partial<ModelParams>,
   }
 }
 
-function checkedTtl({ ttl }: NonNullable<ModelParams['cache']>, say: Say): number {
+function checkedTtl({ ttl }: NonNullable<ModelParams['cache']>, reportAt: ReportAt): number {
   const ms = ttl === undefined ? undefined : cacheTtlMs(ttl)
-  if (ms === undefined) say('cache.ttl must be a duration of 1s to 30d, such as 1h', 'cache', 'ttl')
+  if (ms === undefined) reportAt('cache.ttl must be a duration of 1s to 30d, such as 1h', 'cache', 'ttl')
   return ms ?? 0
 }
 
@@ -150,11 +154,11 @@ function unitPricesOf(params: Partial<ModelParams>): UnitPrices {
 /** A path of the body such as `thinking.display`, or `header:` and the name of one beta. */
 const denied = /^(header:[\w.-]+|[\w-]+(\.[\w-]+)*)$/
 
-function checkedDeny(deny: readonly (string | undefined)[], say: Say): string[] {
+function checkedDeny(deny: readonly (string | undefined)[], reportAt: ReportAt): string[] {
   return deny.flatMap((entry, index) => {
     if (entry === undefined) return []
     if (!denied.test(entry))
-      say(`deny[${index}] must be a path such as output_config.effort, or header:<name of a beta>`, 'deny', index)
+      reportAt(`deny[${index}] must be a path such as output_config.effort, or header:<name of a beta>`, 'deny', index)
     return [entry]
   })
 }

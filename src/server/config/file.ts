@@ -4,12 +4,12 @@ import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
 import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
-/** Where in the configuration file something stands. */
+/** Position in the configuration file. */
 export interface Place {
   readonly line: number
 }
 
-/** One thing that is wrong; without a place it is not the file's fault. */
+/** A configuration problem; without a place if it is not in the file. */
 export interface Problem {
   readonly text: string
   readonly place: Place | undefined
@@ -83,15 +83,15 @@ interface FileValue {
   readonly demo?: boolean
 }
 
-/** A read file: its value, and the line of every path in it. */
+/** A parsed configuration file: its value, and the line of every path in it. */
 export interface ConfigFile {
   readonly value: FileValue
-  /** The file is there and holds no settings. */
+  /** True if the file exists without settings. */
   readonly isEmpty?: boolean
   place(path: readonly (string | number)[]): Place
 }
 
-/** Stands for a file that was not given. */
+/** Value for a missing file. */
 export const emptyFile: ConfigFile = { value: {}, place: () => ({ line: 1 }) }
 
 const fallbacks: Shape = { kind: 'by name', of: texts }
@@ -135,7 +135,7 @@ const bucket: Shape = {
   },
 }
 
-/** Every key of the file. `later` are keys that are planned, so that the message can say so. */
+/** Every key of the file. `later` lists planned keys, for a better error message. */
 const fileShape: Shape = {
   kind: 'block',
   keys: {
@@ -188,13 +188,13 @@ interface Options {
   readonly warn: (text: string, place: Place) => void
 }
 
-/** Reads and checks a YAML file; what is wrong goes to `report` with its line, and is left out of the value. */
+/** Reads and checks a YAML file. Reports problems with their line and omits invalid values. */
 export function readConfigFile({ path, env, report, warn }: Options): ConfigFile {
   let source: string
   try {
     source = readFileSync(path, 'utf8')
   } catch {
-    report(`the configuration file ${path} cannot be read`)
+    report(`cannot read configuration file ${path}`)
     return emptyFile
   }
   const lines = new LineCounter()

@@ -7,7 +7,7 @@ const env = { GATEWAY_MASTER_KEY: 'sk-a-long-enough-master-key', OC_KEY: 'secret
 const listing = (...entries: readonly string[]) =>
   `runtime_harnesses:\n${entries.map(entry => `  - ${entry}\n`).join('')}`
 
-test('harnesses are read, with addresses in one spelling, keys of the environment and programs with their variables', () => {
+test('runtimes are read with normalised addresses, keys of the environment, and programs with their variables', () => {
   const yaml = listing(
     '{alias: oc, api_spec: opencode, api_base: "https://oc.example/base/", api_key: os.environ/OC_KEY}',
     '{alias: second, api_spec: claude_managed_agents, display_name: Second account, api_key: k}',
@@ -59,7 +59,7 @@ const faults = [
   ['{alias: a}', '2: runtime_harnesses[0].api_spec is required'],
   [
     '{alias: "a b", api_spec: acp, command: [x]}',
-    '2: runtime_harnesses[0].alias may hold letters, digits, _ and -, at most 64',
+    '2: runtime_harnesses[0].alias must have 1 to 64 letters, digits, _ or -',
   ],
   ['{alias: cursor, api_spec: acp, command: [x]}', '2: runtime_harnesses[0].alias cursor is a built-in runtime'],
   [
@@ -71,40 +71,43 @@ const faults = [
   ['{alias: a, api_spec: opencode}', '2: runtime_harnesses[0].api_base is required for opencode'],
   [
     '{alias: a, api_spec: opencode, command: [x], api_base: "https://a.example"}',
-    '2: runtime_harnesses[0] has both command and api_base; keep one',
+    '2: runtime_harnesses[0] has both command and api_base; remove one',
   ],
   [
     '{alias: a, api_spec: cursor, command: [x]}',
-    '2: runtime_harnesses[0].command is not for cursor: it is called at api_base',
+    '2: runtime_harnesses[0].command is not supported for cursor; use api_base',
   ],
-  ['{alias: a, api_spec: cursor, env: {A: b}}', '2: runtime_harnesses[0].env is for programs that command starts'],
-  ['{alias: a, api_spec: acp, command: [x], env: {A=B: c}}', '2: runtime_harnesses[0].env.A=B cannot be a variable'],
+  ['{alias: a, api_spec: cursor, env: {A: b}}', '2: runtime_harnesses[0].env requires command'],
+  [
+    '{alias: a, api_spec: acp, command: [x], env: {A=B: c}}',
+    '2: runtime_harnesses[0].env.A=B is not a valid environment variable',
+  ],
   [
     '{alias: a, api_spec: cursor, api_base: "ftp://a.example"}',
     '2: runtime_harnesses[0].api_base must be an https:// or http:// address',
   ],
   [
     '{alias: a, api_spec: cursor, api_base: "https://u:p@a.example"}',
-    '2: runtime_harnesses[0].api_base must hold no user name, query or fragment',
+    '2: runtime_harnesses[0].api_base must not have a user name, query or fragment',
   ],
   [
     '{alias: a, api_spec: cursor, api_key: ""}',
-    '2: runtime_harnesses[0].api_key is empty or holds a character that no HTTP header can carry',
+    '2: runtime_harnesses[0].api_key is empty or contains a character that is not allowed in an HTTP header',
   ],
   ['{alias: a, api_spec: cursor, api_bas: x}', '2: unknown key runtime_harnesses[0].api_bas; did you mean api_base?'],
 ] as const
 for (const [entry, problem] of faults) {
-  test(`${entry} is refused with its line`, () => {
+  test(`${entry} is rejected with its line`, () => {
     assert.deepEqual(problemsOf({ yaml: listing(entry), env }), [problem])
   })
 }
 
-test('two entries with one alias are refused', () => {
+test('a duplicate alias is rejected', () => {
   const entry = '{alias: a, api_spec: cursor, api_key: k}'
-  assert.deepEqual(problemsOf({ yaml: listing(entry, entry), env }), ['3: runtime_harnesses[1].alias a is there twice'])
+  assert.deepEqual(problemsOf({ yaml: listing(entry, entry), env }), ['3: runtime_harnesses[1].alias a is a duplicate'])
 })
 
-test('S21: an address that will be refused warns at the start with the line to add', () => {
+test('S21: a blocked address is a warning at start with the entry to add', () => {
   const warningsOf = (base: string, allow = '') =>
     load({ yaml: `${listing(`{alias: a, api_spec: opencode, api_base: "${base}"}`)}${allow}`, env }).warnings
   assert.deepEqual(warningsOf('http://127.0.0.1:4096'), [
@@ -115,7 +118,7 @@ test('S21: an address that will be refused warns at the start with the line to a
   assert.deepEqual(warningsOf('https://oc.example'), [])
 })
 
-test('only for a program that is started the sandbox can be taken away, and by no other word', () => {
+test('sandbox accepts only none, and only for programs that the service starts', () => {
   const entry = (rest: string) => load({ yaml: listing(`{alias: a, api_spec: acp, command: [node], ${rest}}`), env })
   assert.equal(entry('sandbox: none').runtimeHarnesses[0]?.isolation, 'none')
   const wrong = listing(
@@ -123,6 +126,6 @@ test('only for a program that is started the sandbox can be taken away, and by n
     '{alias: b, api_spec: opencode, api_base: "https://oc.example", sandbox: none}',
   )
   const problems = problemsOf({ yaml: wrong, env }).join('\n')
-  assert.match(problems, /\[0\]\.sandbox can only be "none"/)
-  assert.match(problems, /\[1\]\.sandbox is for programs that command starts/)
+  assert.match(problems, /\[0\]\.sandbox must be "none"/)
+  assert.match(problems, /\[1\]\.sandbox requires command/)
 })

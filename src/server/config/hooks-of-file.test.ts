@@ -26,7 +26,7 @@ const problemsOf = (hooks: string): string[] => {
 
 const guard = 'name: guard, url: "https://guard.example/check", phase: pre'
 
-test('a hook blocks calls when it fails, may take 2 s, and is asked about all of them, unless the file differs', () => {
+test('by default a hook blocks calls on failure, has a timeout of 2 s, and sees all calls', () => {
   const { hooks, warnings } = load(`  - {${guard}}`)
   assert.deepEqual(hooks, [
     {
@@ -44,7 +44,7 @@ test('a hook blocks calls when it fails, may take 2 s, and is asked about all of
   assert.deepEqual(warnings, [])
 })
 
-test('every field of a hook is read, its secret from the environment', () => {
+test('every field of a hook is read, and its secret may come from the environment', () => {
   const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
   const { hooks } = load(
     `  - {name: seen_by-2, url: "https://x.example", phase: post, timeout_ms: 30000, on_error: allow, models: ["gpt-*"], keys: [key_1], buffer_stream: true, secret: os.environ/HOOK}`,
@@ -55,7 +55,7 @@ test('every field of a hook is read, its secret from the environment', () => {
   assert.deepEqual([hook?.bufferStream, hook?.secret], [true, secret])
 })
 
-test('what is wrong with a hook is named with its field and line', () => {
+test('problems of a hook are reported with field and line', () => {
   assert.deepEqual(
     problemsOf(
       [
@@ -72,22 +72,22 @@ test('what is wrong with a hook is named with its field and line', () => {
       '2: hooks[0].url is required',
       '2: hooks[0].phase is required',
       '3: hooks[1].phase must be pre or post',
-      '3: hooks[1].name may hold letters, digits, _ and -, at most 64',
+      '3: hooks[1].name must have 1 to 64 letters, digits, _ or -',
       '3: hooks[1].url must be an https:// or http:// address',
       '4: hooks[2].url must not have a user name or a password',
       '4: hooks[2].timeout_ms must be at most 30000',
-      '4: hooks[2].buffer_stream is for phase post',
-      '5: unknown key hooks[3].colour; known here: name, url, phase, timeout_ms, on_error, models, keys, buffer_stream, secret',
+      '4: hooks[2].buffer_stream requires phase post',
+      '5: unknown key hooks[3].colour; known fields: name, url, phase, timeout_ms, on_error, models, keys, buffer_stream, secret',
       '5: hooks[3].phase must be pre or post; did you mean post?',
       '5: hooks[3].on_error must be allow or block; did you mean allow?',
       '5: hooks[3].url must not have a fragment',
-      '5: hooks[3].secret must be whsec_ and 24 to 64 bytes in base64; make one with echo "whsec_$(openssl rand -base64 32)"',
-      '7: hooks[5].name guard is there twice',
+      '5: hooks[3].secret must be whsec_ followed by 24 to 64 bytes in base64; create one with echo "whsec_$(openssl rand -base64 32)"',
+      '7: hooks[5].name guard is a duplicate',
     ],
   )
 })
 
-test('a hook at a private address, or without TLS, is a warning unless its host and port are listed', () => {
+test('a hook with a private address or without TLS is a warning unless its host and port are allowed', () => {
   const { warnings } = load(
     '  - {name: near, url: "http://10.0.0.5:9100/?token=of-mine", phase: pre}\n  - {name: far, url: "http://guard.example", phase: pre}',
   )

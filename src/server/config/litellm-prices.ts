@@ -11,7 +11,7 @@ import {
 
 type List = Readonly<Record<string, unknown>>
 
-/** Our names of LiteLLM's providers, by the beginning of theirs; models of others cannot be told apart by ours. */
+/** Maps LiteLLM's provider names to ours. Models of other providers are skipped. */
 const providerNames: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^anthropic$/, 'anthropic'],
   [/^(text-completion-)?openai$/, 'openai'],
@@ -23,7 +23,7 @@ const providerNames: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^ollama/, 'ollama'],
 ]
 
-/** What is priced by tokens. */
+/** Modes that are priced by tokens. */
 const modes: ReadonlySet<unknown> = new Set([undefined, 'chat', 'completion', 'responses', 'embedding'])
 
 const rateKeys: Readonly<Record<string, RateName>> = {
@@ -34,11 +34,11 @@ const rateKeys: Readonly<Record<string, RateName>> = {
   cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
 }
 
-/** True for an object of the shape of LiteLLM's `model_prices_and_context_window.json`. */
+/** True for the shape of LiteLLM's `model_prices_and_context_window.json`. */
 export const isLiteLlmList = (list: List): boolean =>
   Object.values(list).some(entry => isRecord(entry) && typeof entry['litellm_provider'] === 'string')
 
-/** The models of LiteLLM's list that our providers can serve. Prices there are per token. */
+/** Returns the models of LiteLLM's list that our providers can serve. Its prices are per token. */
 export function modelsOfLiteLlm(list: List): PriceListModel[] {
   return Object.entries(list).flatMap(([key, entry]) => {
     // The sample explains the fields in prose.
@@ -60,13 +60,16 @@ export function modelsOfLiteLlm(list: List): PriceListModel[] {
   })
 }
 
-/** Most names are led by the provider, but for its own main models. */
+/** Removes the provider prefix, which most names have. */
 function nameOf(key: string, provider: string): string {
   const [first = ''] = key.split('/', 1)
   return key.includes('/') && provider.startsWith(first) ? key.slice(first.length + 1) : key
 }
 
-/** `input_cost_per_token_above_200k_tokens` and its like. What else follows a name is another way of serving, such as batches. */
+/**
+ * Matches fields such as `input_cost_per_token_above_200k_tokens`. Other suffixes are other service modes, such as
+ * batches.
+ */
 const tier = /^(.+)_above_(\d+)k_tokens$/
 
 function statedRate(entry: List, field: string, key: string): StatedRate[] {

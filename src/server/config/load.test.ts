@@ -6,7 +6,7 @@ const { load, problemsOf } = configReader()
 
 const key = 'sk-a-key-of-good-length'
 
-test('nothing given: loopback, port 4000, no key with a warning, the demo model alone', () => {
+test('defaults: loopback, port 4000, no master key with a warning, only the demo model', () => {
   const config = load({})
   assert.deepEqual(
     [config.host, config.port, config.masterKey, config.demo, config.deployments],
@@ -35,12 +35,12 @@ test('nothing given: loopback, port 4000, no key with a warning, the demo model 
   assert.match(config.warnings.join(), /authentication is off/)
 })
 
-test('with a master key the server listens everywhere, and nothing is warned of', () => {
+test('with a master key the server listens on all addresses without a warning', () => {
   const config = load({ env: { GATEWAY_MASTER_KEY: key } })
   assert.deepEqual([config.host, config.masterKey, config.warnings], ['0.0.0.0', key, []])
 })
 
-test('the environment sets address, database, folder, role and log level; options win over it', () => {
+test('the environment sets address, database, folder, role and log level; options override it', () => {
   const env = {
     PORT: '8080',
     HOST: '::1',
@@ -58,7 +58,7 @@ test('the environment sets address, database, folder, role and log level; option
   assert.deepEqual([other.port, other.host, other.dataDir], [0, 'localhost', '/other'])
 })
 
-test('S13: the environment gives one encryption key or several, the first of which seals', () => {
+test('S13: the environment sets one or several encryption keys, and the first encrypts', () => {
   const [one, two] = [1, 2].map(byte => Buffer.alloc(32, byte).toString('base64'))
   const keysOf = (text: string) => load({ env: { SWITCHYARD_ENCRYPTION_KEY: text } }).encryptionKeys
   assert.deepEqual(load({}).encryptionKeys, [])
@@ -67,7 +67,7 @@ test('S13: the environment gives one encryption key or several, the first of whi
   assert.deepEqual(keysOf(`${one}, ${two}`), [one, two])
 })
 
-test('S16: an encryption key that is not 32 bytes in base64 stops the start, and is not told', () => {
+test('S16: an encryption key that is not 32 bytes in base64 stops the start without being printed', () => {
   const good = Buffer.alloc(32, 1).toString('base64')
   for (const text of [good.slice(4), `${good}${good}`, '1'.repeat(64), `${good},`, `,${good}`, `${good};${good}`]) {
     const problems = problemsOf({ env: { SWITCHYARD_ENCRYPTION_KEY: text } })
@@ -80,7 +80,7 @@ test('S16: an encryption key that is not 32 bytes in base64 stops the start, and
   }
 })
 
-test('an external database without an encryption key is warned of: replicas would not share it', () => {
+test('an external database without an encryption key is a warning: replicas would not share the key', () => {
   const env = { GATEWAY_MASTER_KEY: key, DATABASE_URL: 'postgres://a@b/c' }
   assert.match(load({ env }).warnings.join(), /SWITCHYARD_ENCRYPTION_KEY is not set/)
   const encryption = { SWITCHYARD_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64') }
@@ -114,20 +114,20 @@ const starts = [
 ] as const
 
 for (const [name, given, isAllowed] of starts) {
-  test(`S04: start with ${name} is ${isAllowed ? 'allowed' : 'refused'}`, () => {
+  test(`S04: start with ${name} is ${isAllowed ? 'allowed' : 'rejected'}`, () => {
     const problems = problemsOf(given)
     assert.equal(problems.length === 0, isAllowed)
     if (!isAllowed) assert.match(problems.join(), /without a master key.*--insecure-no-auth/)
   })
 }
 
-test('S16: sample keys and short keys are warned of', () => {
+test('S16: sample keys and short keys are warnings', () => {
   const warningsOf = (masterKey: string) => load({ env: { GATEWAY_MASTER_KEY: masterKey } }).warnings.join()
-  assert.match(warningsOf('sk-local'), /sample that everybody knows/)
+  assert.match(warningsOf('sk-local'), /published sample/)
   assert.match(warningsOf('sk-short'), /weak/)
 })
 
-test('each provider key of the environment enables provider/*; Claude models also by their bare names', () => {
+test('each provider key of the environment enables provider/*, and Claude models also by bare names', () => {
   const env = {
     ANTHROPIC_API_KEY: 'a',
     OPENAI_API_KEY: 'o',
@@ -157,13 +157,13 @@ for (const [host, base, allow] of [
   ['http://10.0.0.5:9999/', 'http://10.0.0.5:9999', '10.0.0.5:9999'],
   ['https://ollama.example/prefix/', 'https://ollama.example/prefix', 'ollama.example:443'],
 ] as const) {
-  test(`OLLAMA_HOST=${host} is called at ${base}, and may be`, () => {
+  test(`OLLAMA_HOST=${host} is called at ${base}, which is allowed`, () => {
     const config = load({ env: { OLLAMA_HOST: host } })
     assert.deepEqual([config.deployments[0]?.apiBase, config.outboundAllow], [base, [allow]])
   })
 }
 
-test('a file gives models with every parameter; several may share a name; references are read from the environment', () => {
+test('a file sets models with every parameter, several with the same name, and references to the environment', () => {
   const config = load({
     yaml: `
 general_settings: { master_key: os.environ/MY_KEY }
@@ -235,20 +235,20 @@ demo: false
   assert.throws(() => Object.assign(config.deployments[0] ?? {}, { apiKey: 'x' }), TypeError)
 })
 
-test('S21: a private api_base that is not listed is warned of, with the entry to add', () => {
+test('S21: an unlisted private api_base is a warning with the entry to add', () => {
   const yaml =
     'model_list: [{model_name: a, params: {model: x/y, protocol: anthropic-messages, api_base: "http://10.0.0.9:8000"}}]'
   assert.match(load({ yaml }).warnings.join(), /model a: .*add "10\.0\.0\.9:8000" to outbound\.allow/)
 })
 
-test('S25: the key of a variable goes to the provider’s own address only', () => {
+test('S25: the key of a variable is sent only to the default address of the provider', () => {
   const models = (rest: string) => `model_list: [{model_name: a, params: {model: anthropic/x${rest}}}]`
   const env = { ANTHROPIC_API_KEY: 'from-env' }
   assert.equal(load({ yaml: models(''), env }).deployments[0]?.apiKey, 'from-env')
   assert.equal(load({ yaml: models(', api_base: "https://elsewhere.example"'), env }).deployments[0]?.apiKey, undefined)
 })
 
-test('a file without model_list leaves the providers of the environment on', () => {
+test('a file without model_list keeps the providers of the environment', () => {
   assert.equal(load({ yaml: 'demo: false', env: { GEMINI_API_KEY: 'g' } }).deployments[0]?.alias, 'gemini/*')
 })
 
@@ -260,7 +260,7 @@ const faults = [
   [
     'an unknown key',
     'colour: red',
-    '1: unknown key colour; known here: general_settings, model_list, runtime_harnesses, outbound, limits, retention, workspaces, responses, hooks, router, logging, prices, demo',
+    '1: unknown key colour; known fields: general_settings, model_list, runtime_harnesses, outbound, limits, retention, workspaces, responses, hooks, router, logging, prices, demo',
   ],
   ['a key of a later version', 'demo: true\nagents: {}', '2: agents is not supported in this version'],
   [
@@ -279,14 +279,14 @@ const faults = [
   [
     'a number as a name',
     'model_list: [{model_name: 5, params: {model: anthropic/x}}]',
-    '1: model_list[0].model_name must be a text (put it in quotes)',
+    '1: model_list[0].model_name must be a string (put it in quotes)',
   ],
   ['no name', 'model_list: [{params: {model: anthropic/x}}]', '1: model_list[0].model_name is required'],
   ['no params', 'demo: true\nmodel_list:\n  - model_name: a', '3: model_list[0].params is required'],
   [
     'both params',
     'model_list: [{model_name: a, params: {model: anthropic/x}, litellm_params: {model: anthropic/x}}]',
-    '1: model_list[0] has both params and litellm_params; keep one',
+    '1: model_list[0] has both params and litellm_params; remove one',
   ],
   [
     'no provider',
@@ -296,7 +296,7 @@ const faults = [
   [
     'a mistyped provider',
     model('model: antropic/x'),
-    '4: model_list[0].params.model names the unknown provider antropic; did you mean anthropic?; for another one give protocols and api_base',
+    '4: model_list[0].params.model names the unknown provider antropic; did you mean anthropic?; for another provider set protocols and api_base',
   ],
   ['a provider without address', model('model: azure/x'), '4: model_list[0].params.api_base is required for azure'],
   [
@@ -312,7 +312,7 @@ const faults = [
   [
     'a key in the address',
     model('{model: anthropic/x, api_base: "https://u:p@a.example"}'),
-    '4: model_list[0].params.api_base must hold no user name, query or fragment',
+    '4: model_list[0].params.api_base must not have a user name, query or fragment',
   ],
   [
     'a header of ours',
@@ -322,7 +322,7 @@ const faults = [
   [
     'a line break in a header',
     model('{model: anthropic/x, headers: {a: "x\\ny"}}'),
-    '4: model_list[0].params.headers.a is not a header value',
+    '4: model_list[0].params.headers.a is not a valid header value',
   ],
   [
     'a wildcard on one side',
@@ -332,7 +332,7 @@ const faults = [
   [
     'a wildcard in the middle',
     'model_list: [{model_name: "a*b", params: {model: anthropic/x}}]',
-    '1: model_list[0].model_name may hold a * only at its end',
+    '1: model_list[0].model_name may contain * only at its end',
   ],
   [
     'the demo model’s name',
@@ -354,10 +354,11 @@ const faults = [
 ] as const
 
 for (const [name, yaml, expected] of faults) {
-  test(`the start is stopped by ${name}, with its line`, () => assert.deepEqual(problemsOf({ yaml }), [expected]))
+  test(`${name} stops the start and is reported with its line`, () =>
+    assert.deepEqual(problemsOf({ yaml }), [expected]))
 }
 
-test('all problems are told at once, in the order of the file, those of the environment first', () => {
+test('all problems are reported together, those of the environment first, then in the order of the file', () => {
   const yaml = 'demo: 5\nlimits: {max_streams: x}\nagents: {}\n'
   const problems = problemsOf({
     yaml,
@@ -371,21 +372,21 @@ test('all problems are told at once, in the order of the file, those of the envi
   assert.ok(!problems.join().includes('hush'))
 })
 
-test('a file that is not there is said to be so', () => {
+test('a missing file is reported', () => {
   assert.match(
     problemsOf({ overrides: { configFile: '/nope/config.yaml' } }).join(),
-    /\/nope\/config\.yaml cannot be read/,
+    /cannot read configuration file .*\/nope\/config\.yaml/,
   )
 })
 
-test('E1: a wildcard may lead to one fixed model', () => {
+test('E1: a wildcard may map to one fixed model', () => {
   const [deployment] = load({
     yaml: 'model_list: [{model_name: "claude-*", params: {model: ollama/qwen3}}]',
   }).deployments
   assert.deepEqual([deployment?.alias, deployment?.upstreamModel], ['claude-*', 'qwen3'])
 })
 
-test('WORKERS is a count of processes, and anything else stops the start with the value', () => {
+test('WORKERS is a number of processes; an invalid value stops the start and is reported', () => {
   const workersOf = (text?: string) => load({ env: { WORKERS: text, GATEWAY_MASTER_KEY: key } }).workers
   assert.deepEqual([workersOf(), workersOf(''), workersOf('1'), workersOf('4'), workersOf('256')], [1, 1, 1, 4, 256])
   for (const text of ['0', 'abc', '-1', '1.5', '257', '4 ', 'auto']) {

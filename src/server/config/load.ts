@@ -17,7 +17,7 @@ import { routerOfFile } from './router-of-file.ts'
 import { bucketWarnings, harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
 import { workspacesOfFile } from './workspaces-of-file.ts'
 
-/** The configuration cannot be used. `message` lists every problem, one a line, and holds no secret. */
+/** Invalid configuration. `message` lists every problem, one per line, and contains no secret. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'))
@@ -25,13 +25,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** Keys that are printed in documentation, so that everybody knows them. */
+/** Keys that are published in documentation. */
 const publishedKeys = new Set(['sk-local', 'sk-1234', 'changeme', 'secret', 'password', 'test'])
 const minKeyLength = 16
-/** A database that starts beside the service, as in a compose file, is there within this time. */
+/** Time for a database that starts together with the service, as in a compose file. */
 const databaseWaitMs = 60_000
 
-/** More than any machine has processors for. */
+/** Above the number of processors of any machine. */
 const maxWorkers = 256
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -60,7 +60,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const outboundAllow = [...listed, ...implicitAllow]
   const runtimeHarnesses = harnessesOfFile({ file, report })
   const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
-  // Names of faulty entries count too: each fault is told once, where it is.
+  // Includes names of invalid entries, so that a fallback to one is not reported as a second problem.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const workspaces = workspacesOfFile({ file, report })
   const config: Config = {
@@ -98,7 +98,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     file: filePath,
     isFileEmpty: file.isEmpty ?? false,
     warnings: [
-      ...(file.isEmpty ? [`configuration file ${filePath} is empty: only the environment counts`] : []),
+      ...(file.isEmpty ? [`configuration file ${filePath} is empty; using only environment variables`] : []),
       ...warnings,
       ...modelWarnings(deployments, outboundAllow),
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
@@ -150,7 +150,10 @@ interface Reading {
   readonly report: (text: string, place?: Place) => void
 }
 
-/** The key of the file, or of the environment. A blank one in the file is refused: it would switch authentication off. */
+/**
+ * Returns the master key of the file or the environment. Reports a blank one in the file: it would disable
+ * authentication.
+ */
 function checkedKey({ file, env, report, warnings }: Reading & { file: ConfigFile; warnings: string[] }) {
   const fromFile = file.value.general_settings?.master_key
   const place = file.place(['general_settings', 'master_key'])
@@ -163,11 +166,11 @@ function checkedKey({ file, env, report, warnings }: Reading & { file: ConfigFil
   if (!/^[\x21-\x7e]*$/.test(key)) {
     const name = fromFile === undefined ? 'GATEWAY_MASTER_KEY' : 'general_settings.master_key'
     report(
-      `${name} holds a blank or a character that no HTTP header can carry`,
+      `${name} contains a blank or a character that is not allowed in an HTTP header`,
       fromFile === undefined ? undefined : place,
     )
   }
-  if (publishedKeys.has(key)) warnings.push('the master key is a sample that everybody knows: change it')
+  if (publishedKeys.has(key)) warnings.push('the master key is a published sample; change it')
   else if (key.length < minKeyLength) warnings.push(`the master key is weak: use ${minKeyLength} characters or more`)
   return key
 }
@@ -182,8 +185,8 @@ function address({
   const insecureNoAuth = overrides.insecureNoAuth ?? false
   if (masterKey === undefined && !isLoopbackHost(host) && !insecureNoAuth) {
     report(
-      `refusing to listen on ${host} without a master key: anybody who reaches the port could use your provider keys. ` +
-        'Set GATEWAY_MASTER_KEY, or pass --insecure-no-auth if you really want this',
+      `cannot listen on ${host} without a master key: any client that reaches the port could use your provider keys; ` +
+        'set GATEWAY_MASTER_KEY, or pass --insecure-no-auth to allow this',
     )
   }
   const text = nonBlank(env['PORT'])
@@ -199,19 +202,19 @@ function checkedDatabase(env: Environment, report: Reading['report']): string | 
   return url
 }
 
-/** What one replica has sealed must open on all of them. */
+/** Returns the encryption keys, which all replicas must share. */
 function checkedEncryptionKeys({ env, report, warnings }: Reading & { warnings: string[] }): readonly string[] {
   const text = nonBlank(env['SWITCHYARD_ENCRYPTION_KEY'])
   if (text === undefined) {
     if (nonBlank(env['DATABASE_URL']))
-      warnings.push('SWITCHYARD_ENCRYPTION_KEY is not set: replicas will not share the key of this data folder')
+      warnings.push('SWITCHYARD_ENCRYPTION_KEY is not set: replicas do not share the key file of this data folder')
     return []
   }
   const keys = text.split(',').map(key => key.trim())
   if (!keys.every(isEncryptionKey)) {
     report(
-      'SWITCHYARD_ENCRYPTION_KEY must be 32 bytes in base64, or several of them separated by commas: ' +
-        'make one with openssl rand -base64 32',
+      'SWITCHYARD_ENCRYPTION_KEY must be 32 bytes in base64, or several such keys separated by commas; ' +
+        'create one with openssl rand -base64 32',
     )
   }
   return keys

@@ -8,7 +8,7 @@ interface Reading {
   readonly report: (text: string, place?: Place) => void
 }
 
-/** The block `logging`: how requests are logged. Every request at `info` by default. */
+/** Returns the settings of the block `logging`. By default every request is logged at `info`. */
 export function loggingOfFile({ file, report }: Reading): RequestLogSettings {
   const { requests = 'info', sample = 1 } = file.value.logging ?? {}
   const level = levels.find(name => name === requests)

@@ -1,6 +1,6 @@
 import { flag, readJsonShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
-/** The upstream side of a model, as the file spells it. Gaps: section 2. */
+/** Parameters of a model in the file. Gaps: section 2. */
 export interface ModelParams {
   readonly model: string
   readonly api_base?: string
@@ -8,13 +8,13 @@ export interface ModelParams {
   readonly base_model?: string
   readonly capabilities?: Partial<Record<'reasoning' | 'vision' | 'pdf_input' | 'function_calling', boolean>> &
     Partial<Record<'context_window' | 'max_output_tokens', number>>
-  /** Pins one. */
+  /** Pins one protocol. */
   readonly protocol?: string
   readonly protocols?: readonly (string | undefined)[]
   readonly weight?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly timeouts?: Readonly<Record<'connect_ms' | 'first_byte_ms' | 'idle_ms' | 'total_ms', number | undefined>>
-  /** Seconds, as LiteLLM has them. */
+  /** Seconds, as in LiteLLM. */
   readonly timeout?: number
   readonly stream_timeout?: number
   readonly rpm?: number
@@ -42,7 +42,7 @@ export interface ModelParams {
   readonly deny?: readonly (string | undefined)[]
 }
 
-/** One entry of `model_list`; exactly one of the two parameter blocks is there. `model_info` is LiteLLM's. */
+/** An entry of `model_list` with exactly one of the two parameter blocks. `model_info` comes from LiteLLM. */
 export interface ModelEntry {
   readonly model_name: string
   readonly params?: ModelParams
@@ -105,7 +105,7 @@ const params: Shape = {
   },
 }
 
-/** An entry of the file's `model_list`. */
+/** Shape of an entry of `model_list`. */
 export const modelEntry: Shape = {
   kind: 'block',
   keys: {
@@ -116,7 +116,7 @@ export const modelEntry: Shape = {
   },
 }
 
-/** A model that came as JSON, read as an entry of the file is. Its texts cannot name environment variables. */
+/** Reads a model in JSON like an entry of the file, except that its texts cannot refer to environment variables. */
 export const readModelEntry = (value: unknown, report: (problem: string) => void): Partial<ModelEntry> =>
-  // The value was built by walking the shape of an entry.
+  // Safe: the value was built from the shape of an entry.
   (readJsonShape(value, modelEntry, report) ?? {}) as Partial<ModelEntry>

@@ -21,11 +21,11 @@ const rateKeys: Readonly<Record<string, RateName>> = {
   cache_write: 'cacheWrite5m',
 }
 
-/** True for an object of the shape of models.dev's `api.json`. */
+/** True for the shape of models.dev's `api.json`. */
 export const isModelsDevList = (list: List): boolean =>
   Object.values(list).some(entry => isRecord(entry) && isRecord(entry['models']))
 
-/** The models of models.dev's list that our providers can serve. Prices there are per million tokens. */
+/** Returns the models of models.dev's list that our providers can serve. Its prices are per million tokens. */
 export function modelsOfModelsDev(list: List): PriceListModel[] {
   return Object.entries(list).flatMap(([theirs, entry]) => {
     const provider = Object.hasOwn(providerNames, theirs) ? providerNames[theirs] : undefined
@@ -57,7 +57,9 @@ interface Tier {
   readonly above: number
 }
 
-/** Newer lists have tiers of any length, older ones only that of 200,000; where both stand the older is a rough copy. */
+/**
+ * Newer lists have tiers of any size, older ones only one above 200,000 tokens. If both exist, the older is less exact.
+ */
 function tiersOf(cost: List): Tier[] {
   const tiers = Array.isArray(cost['tiers']) ? cost['tiers'] : []
   const long = cost['context_over_200k']

@@ -9,10 +9,10 @@ import {
   wildcardsOf,
 } from './providers.ts'
 
-/** What the environment alone enables. */
+/** Deployments that the environment enables. */
 export interface EnvironmentModels {
   readonly deployments: readonly Deployment[]
-  /** `host:port` that the operator allowed by naming it. */
+  /** `host:port` of addresses that the operator allowed by configuring them. */
   readonly implicitAllow: readonly string[]
 }
 
@@ -21,7 +21,7 @@ interface Options {
   readonly report: (text: string) => void
 }
 
-/** The keys that the environment holds, by provider. Each is meant for the provider's own address alone. */
+/** Returns the provider keys of the environment. Each must be sent only to the default address of its provider. */
 export function keysOfEnvironment(env: Environment): Record<string, string> {
   const keys = Object.entries(providers).flatMap(([provider, { keyVariable }]) => {
     const key = keyVariable === undefined ? undefined : env[keyVariable]?.trim()
@@ -30,13 +30,13 @@ export function keysOfEnvironment(env: Environment): Record<string, string> {
   return Object.fromEntries(keys)
 }
 
-/** The deployments of the environment alone: each provider's key enables `provider/*`. Gaps: section 2. */
+/** Returns the deployments of the environment: each provider key enables `provider/*`. Gaps: section 2. */
 export function modelsOfEnvironment({ env, report }: Options): EnvironmentModels {
   const keys = keysOfEnvironment(env)
   const keyed = Object.entries(providers).flatMap(([provider, { protocols, apiBase, keyVariable }]) => {
     const apiKey = keys[provider]
     if (apiKey === undefined || apiBase === undefined) return []
-    if (isUnsendable(apiKey)) report(`${keyVariable} holds a character that no HTTP header can carry`)
+    if (isUnsendable(apiKey)) report(`${keyVariable} contains a character that is not allowed in an HTTP header`)
     return wildcardsOf(provider).map(names => wildcard({ ...names, provider, protocols, apiBase, apiKey }))
   })
   const host = env['OLLAMA_HOST']?.trim()
@@ -61,7 +61,7 @@ const wildcard = (given: Given): Deployment => ({
   timeouts: defaultTimeouts,
 })
 
-/** Ollama's own variable may hold a listen address: `0.0.0.0` means this machine there, and the port may be absent. */
+/** OLLAMA_HOST may be a listen address: `0.0.0.0` then means this machine, and the port is optional. */
 function ollamaUrl(text: string): URL | undefined {
   const url = URL.parse(/^https?:\/\//.test(text) ? text : `http://${text}`)
   if (url === null || url.username !== '' || url.hostname === '') return undefined

@@ -7,7 +7,7 @@ import { configReader } from '../../../test/support/config-file.ts'
 
 const { folder, load, problemsOf } = configReader()
 
-/** A configuration with one model of these parameters. */
+/** Configuration with one model with these parameters. */
 const model = (params: Record<string, unknown>): string =>
   JSON.stringify({ model_list: [{ model_name: 'm', params: { ...params } }] })
 const deploymentOf = (params: Record<string, unknown>) => load({ yaml: model(params) }).deployments[0]
@@ -25,7 +25,7 @@ const account = {
 }
 const signed = { aws_access_key_id: 'AKIA-CANARY', aws_secret_access_key: 'canary-secret' }
 
-test('limits, prices and time-outs go by LiteLLM’s names, seconds included', () => {
+test('limits, prices and timeouts accept LiteLLM’s names and seconds', () => {
   const deployment = deploymentOf({
     model: 'anthropic/x',
     rpm: 60,
@@ -123,13 +123,13 @@ const routes = [
 ] as const
 
 for (const [name, params, expected] of routes) {
-  test(`a model is reached: ${name}`, () => {
+  test(`the route of a model: ${name}`, () => {
     const { protocols, apiBase, aws, google } = deploymentOf(params) ?? {}
     assert.deepEqual([protocols?.join(' '), apiBase, aws?.region ?? google?.location], expected)
   })
 }
 
-test('a service account is read from a file or from its text, and may name the project', () => {
+test('a service account is read from a file or from text, and may set the project', () => {
   const path = join(folder, 'account.json')
   writeFileSync(path, JSON.stringify(account))
   for (const vertex_credentials of [path, JSON.stringify(account)]) {
@@ -150,14 +150,14 @@ const faults = [
   [
     'a pin and a list',
     { model: 'openai/x', protocol: 'openai-chat', protocols: ['openai-chat'] },
-    'protocol and protocols exclude each other; keep one',
+    'protocol and protocols exclude each other; remove one',
   ],
   ['a list of none', { model: 'openai/x', protocols: [] }, 'protocols must name at least one protocol'],
   ['an unknown one in the list', { model: 'openai/x', protocols: ['openai-chat', 'soap'] }, `protocols[1] ${known}`],
   [
     'two total time-outs',
     { model: 'anthropic/x', timeout: 3, timeouts: { total_ms: 3 } },
-    'timeout and timeouts.total_ms are the same; keep one',
+    'timeout and timeouts.total_ms set the same limit; remove one',
   ],
   [
     'a long life of the cache',
@@ -183,7 +183,7 @@ const faults = [
   [
     'half a signature',
     { model: 'bedrock/x', aws_region_name: 'us-east-1', aws_access_key_id: 'AKIA-CANARY' },
-    'aws_secret_access_key is missing: the two go together',
+    'aws_secret_access_key is required with the other AWS key',
   ],
   [
     'no credential',
@@ -193,22 +193,22 @@ const faults = [
   [
     'two credentials',
     { model: 'bedrock/x', aws_region_name: 'us-east-1', api_key: 'canary-secret', ...signed },
-    'api_key and aws_access_key_id exclude each other; keep one',
+    'api_key and aws_access_key_id exclude each other; remove one',
   ],
   [
     'a region to sign for that nobody names',
     { model: 'bedrock/x', api_base: 'https://proxy.example', ...signed },
-    'aws_region_name is required: it is a part of the signature',
+    'aws_region_name is required to sign requests',
   ],
   [
     'Amazon’s parameter elsewhere',
     { model: 'anthropic/x', aws_region_name: 'us-east-1' },
-    'aws_region_name is for the provider bedrock only',
+    'aws_region_name is only supported for provider bedrock',
   ],
   [
     'Google’s parameter elsewhere',
     { model: 'gemini/x', vertex_project: 'p' },
-    'vertex_project is for the provider vertex only',
+    'vertex_project is only supported for provider vertex',
   ],
   ['no project', { model: 'vertex/gemini-3-pro', api_key: 'token' }, 'vertex_project is required for vertex'],
   ['no way in', vertex, 'vertex_credentials, or an access token as api_key, is required for vertex'],
@@ -235,14 +235,14 @@ const faults = [
 ] as const
 
 for (const [name, params, expected] of faults) {
-  test(`the start is stopped by ${name}; no secret is in the message`, () => {
+  test(`${name} stops the start, without a secret in the message`, () => {
     const problems = problemsOf({ yaml: model(params) })
     assert.deepEqual(problems, [`1: model_list[0].params.${expected}`])
     assert.doesNotMatch(problems.join(), /canary/i)
   })
 }
 
-test('base_model names a model, of another provider where one stands before it, and capabilities say what it can', () => {
+test('base_model sets the model and optionally its provider, and capabilities are read', () => {
   const of = (params: object) =>
     deploymentOf({ model: 'azure/ours', api_base: 'https://a.example', api_key: 'k', ...params })
   assert.deepEqual(of({ base_model: 'gpt-5.5' })?.baseModel, { provider: 'azure', model: 'gpt-5.5' })
@@ -264,18 +264,18 @@ test('base_model names a model, of another provider where one stands before it, 
 const wrongBases: readonly (readonly [object, RegExp])[] = [
   [{ base_model: '' }, /params\.base_model must be "<model>" or "<provider>\/<model>", such as gpt-5\.5$/],
   [{ base_model: 'openai/' }, /params\.base_model must be "<model>"/],
-  [{ base_model: 'gpt-*' }, /params\.base_model must name one model; it holds a \*$/],
+  [{ base_model: 'gpt-*' }, /params\.base_model must name one model without \*$/],
   [{ base_model: 'x'.repeat(301) }, /params\.base_model is longer than 300 characters$/],
   [{ base_model: 5 }, /params\.base_model must be/],
   [{ capabilities: { resoning: true } }, /unknown key .*params\.capabilities\.resoning; did you mean reasoning\?$/],
   [{ capabilities: { vision: 'yes' } }, /params\.capabilities\.vision must be/],
   [
     { capabilities: { context_window: 1_000, max_output_tokens: 2_000 } },
-    /params\.capabilities\.max_output_tokens is above context_window \(1000\)$/,
+    /params\.capabilities\.max_output_tokens exceeds context_window \(1000\)$/,
   ],
 ]
 for (const [params, problem] of wrongBases) {
-  test(`${JSON.stringify(params).slice(0, 80)} is refused by name`, () => {
+  test(`${JSON.stringify(params).slice(0, 80)} is rejected with the field`, () => {
     assert.match(problemsOf({ yaml: model({ model: 'ollama/x', ...params }) })[0] ?? '', problem)
   })
 }
@@ -284,7 +284,7 @@ const azure = { model: 'azure/ours', api_base: 'https://a.example', api_key: 'k'
 const withInfo = (info: object, params: object = azure) =>
   JSON.stringify({ model_list: [{ model_name: 'm', litellm_params: params, model_info: info }] }, null, 1)
 
-test('the end of a recording of bodies is at most 90 days from now; one that is past is no fault', () => {
+test('log_bodies.until is at most 90 days from now and may be in the past', () => {
   const until = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
   const problemsUntil = (days: number) =>
     problemsOf({ yaml: model({ model: 'ollama/x', log_bodies: { until: until(days) } }) })
@@ -292,21 +292,21 @@ test('the end of a recording of bodies is at most 90 days from now; one that is 
   for (const days of [89, -1]) assert.deepEqual(problemsUntil(days), [])
 })
 
-test('LiteLLM’s model_info names the base model too; what else it holds is a warning each', () => {
+test('LiteLLM’s model_info may set the base model; its other fields are warnings', () => {
   const { deployments, warnings } = load({ yaml: withInfo({ base_model: 'openai/gpt-5.5', mode: 'chat', id: '1' }) })
   assert.deepEqual(deployments[0]?.baseModel, { provider: 'openai', model: 'gpt-5.5' })
   const ignored = warnings.filter(text => text.includes('model_info'))
   assert.equal(ignored.length, 2)
-  assert.match(ignored[0] ?? '', /:\d+: model_list\[0\]\.model_info\.mode has no effect; read here: base_model$/)
+  assert.match(ignored[0] ?? '', /:\d+: model_list\[0\]\.model_info\.mode is ignored; supported fields: base_model$/)
   assert.equal(load({ yaml: withInfo({ mode: 'embedding' }) }).deployments[0]?.baseModel, undefined)
 })
 
-test('a base model of model_info is checked as that of the parameters, and stands in one place', () => {
+test('a base model of model_info is checked like that of the parameters, and only one may be set', () => {
   const problemOf = (info: object, params?: object) => problemsOf({ yaml: withInfo(info, params) })[0] ?? ''
   assert.match(problemOf({ base_model: 'gpt-*' }), /model_list\[0\]\.model_info\.base_model must name one model/)
-  assert.match(problemOf({ base_model: 5 }), /model_info\.base_model must be a text/)
+  assert.match(problemOf({ base_model: 5 }), /model_info\.base_model must be a string/)
   assert.match(
     problemOf({ base_model: 'gpt-5.5' }, { ...azure, base_model: 'gpt-5.5' }),
-    /model_info\.base_model and base_model of the parameters are the same; keep one$/,
+    /model_info\.base_model is also set in the parameters; remove one$/,
   )
 })

@@ -3,7 +3,7 @@ import type { Place } from './file.ts'
 import { checkedEntry, type EntryRules } from './model-entry.ts'
 import type { ModelEntry } from './model-shape.ts'
 import { deploymentId } from './providers.ts'
-import type { Say } from './yaml-shape.ts'
+import type { ReportAt } from './yaml-shape.ts'
 
 interface Options extends Pick<EntryRules, 'keyOf' | 'demo'> {
   readonly models: readonly (Partial<ModelEntry> | undefined)[]
@@ -11,15 +11,16 @@ interface Options extends Pick<EntryRules, 'keyOf' | 'demo'> {
   readonly report: (text: string, place: Place) => void
 }
 
-/** The deployments of a file's `model_list`; entries that share a name form one group. */
+/** Returns the deployments of `model_list`. Entries with the same name form a group. */
 export function modelsOfFile({ models, place, keyOf, demo, report }: Options): Deployment[] {
   const counts = new Map<string, number>()
   return models.flatMap((entry, index) => {
     if (!entry) return []
-    const say: Say = (text, ...path) => report(`model_list[${index}]${text}`, place(['model_list', index, ...path]))
-    const checked = checkedEntry({ entry, keyOf, demo, mayReadFiles: true, say })
+    const reportAt: ReportAt = (text, ...path) =>
+      report(`model_list[${index}]${text}`, place(['model_list', index, ...path]))
+    const checked = checkedEntry({ entry, keyOf, demo, mayReadFiles: true, reportAt })
     if (!checked) return []
-    // Counted by the id's own spelling: two aliases that differ only in odd characters must not share an id.
+    // Counted per escaped name: two aliases that differ only in special characters must not share an id.
     const stem = deploymentId(checked.alias, 0)
     const number = (counts.get(stem) ?? 0) + 1
     counts.set(stem, number)

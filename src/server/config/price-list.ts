@@ -1,12 +1,12 @@
 import type { ImportedModel, RateName, Rates, TieredRate } from './config.ts'
 
-/** One line of a price list, under our own name of the provider. */
+/** An entry of a price list, with our name of the provider. */
 export interface PriceListModel extends ImportedModel {
   readonly provider: string
   readonly model: string
 }
 
-/** A price per million tokens for calls with more than so much input; 0 is the price of all others. */
+/** Price per million tokens of calls with more than `above` input tokens; 0 for the base price. */
 export interface StatedRate {
   readonly name: RateName
   readonly above: number
@@ -14,8 +14,8 @@ export interface StatedRate {
 }
 
 /**
- * The rates that a list states. Empty when input and output are both 0: lists write that where they know no price, as for
- * subscriptions and servers of one's own, and what is not known must not pass as free.
+ * Returns the rates of a list entry. Empty if input and output are both 0: lists use 0 for unknown prices, such as
+ * those of subscriptions and self-hosted servers, and an unknown price must not count as free.
  */
 export function ratesOfList(stated: readonly StatedRate[]): Rates {
   const base = (name: RateName) => stated.find(rate => rate.name === name && rate.above === 0)
@@ -30,7 +30,7 @@ export function ratesOfList(stated: readonly StatedRate[]): Rates {
   return Object.fromEntries(entries)
 }
 
-/** A price that a list states; undefined when it states none. Throws for what is no price. */
+/** Returns a price of a list entry; undefined if absent. Throws for an invalid price. */
 export function priceIn(entry: Readonly<Record<string, unknown>>, key: string, where: string): number | undefined {
   const value = entry[key]
   if (value === undefined || value === null) return undefined
@@ -38,11 +38,11 @@ export function priceIn(entry: Readonly<Record<string, unknown>>, key: string, w
   throw new Error(`has no usable price: ${where}.${key} must be a number of 0 or more`)
 }
 
-/** Lists state limits of 0 where there are none to speak of. */
+/** Returns a limit of a list entry; undefined if absent or 0, which lists use for unknown limits. */
 export const limitIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
 
-/** Dollars per million, without the noise that the change of unit brings. */
+/** Converts to dollars per million tokens, rounded to remove floating-point noise. */
 export const perMillion = (perToken: number): number => Math.round(perToken * 1e12) / 1e6
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

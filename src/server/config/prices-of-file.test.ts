@@ -6,7 +6,7 @@ import { configReader } from '../../../test/support/config-file.ts'
 
 const { folder, load, problemsOf } = configReader()
 
-/** Writes a price list beside the configuration. */
+/** Writes a price list next to the configuration. */
 const list = (name: string, content: unknown): string => {
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
   return name
@@ -52,7 +52,7 @@ const liteLlm = {
   'another/model': { litellm_provider: 'another', input_cost_per_token: 'odd' },
 }
 
-test('LiteLLM’s list is read: prices per token become prices per million, with their tiers', () => {
+test('LiteLLM’s list is imported: prices per token become prices per million tokens, with tiers', () => {
   const { imported } = load(importing(list('litellm.json', liteLlm))).prices
   assert.deepEqual(imported, {
     'anthropic/claude-opus-9': {
@@ -112,7 +112,7 @@ const modelsDev = {
   'github-copilot': { models: { 'claude-opus-9': { cost: { input: 0, output: 0 } } } },
 }
 
-test('models.dev’s list is read, with both spellings of tiers; a price of 0 there is no price', () => {
+test('models.dev’s list is imported with both forms of tiers; a price of 0 counts as unknown', () => {
   const { imported } = load(importing(list('models-dev.json', modelsDev))).prices
   assert.deepEqual(imported['anthropic/claude-opus-9']?.rates.cacheWrite5m, { base: 3.125, tiers: [] })
   assert.deepEqual(imported['gemini/gemini-9-pro'], {
@@ -128,14 +128,14 @@ test('models.dev’s list is read, with both spellings of tiers; a price of 0 th
   assert.equal(Object.keys(imported).length, 5)
 })
 
-test('of several lists the first that has a model wins', () => {
+test('the first list that has a model wins', () => {
   const [first, second] = [list('a.json', modelsDev), list('b.json', liteLlm)]
   const inputOf = (...names: string[]) =>
     load(importing(...names)).prices.imported['anthropic/claude-opus-9']?.rates.input?.base
   assert.deepEqual([inputOf(first, second), inputOf(second, first)], [2.5, 3])
 })
 
-test('without a block nothing is imported and every model may be called', () => {
+test('a missing block imports no list and allows every model', () => {
   assert.deepEqual(load({}).prices, { imported: {}, importedVersion: '', unknown: 'budgeted' })
   assert.equal(load({ yaml: 'prices:\n  unknown: refuse\n' }).prices.unknown, 'refuse')
 })
@@ -157,20 +157,20 @@ const broken = [
   ],
 ] as const
 for (const [name, content, reason] of broken) {
-  test(`a price list that ${reason} stops the start and is named`, () => {
+  test(`a price list that ${reason} stops the start and is reported with its name`, () => {
     if (content !== undefined) list(name, content)
     assert.deepEqual(problemsOf(importing(name)), [`2: prices.import[0] ${name} ${reason}`])
   })
 }
 
-test('other faults of the block are named with their line', () => {
+test('other problems of the block are reported with their line', () => {
   assert.deepEqual(problemsOf({ yaml: 'prices:\n  unknown: perhaps\n  import: [1]\n' }), [
     '2: prices.unknown must be refuse or allow',
-    '3: prices.import[0] must be a text (put it in quotes)',
+    '3: prices.import[0] must be a string (put it in quotes)',
   ])
 })
 
-test('what is imported has a version that changes with any of the files', () => {
+test('the version of the imported lists changes with any of the files', () => {
   const versionOf = () => load(importing(list('versioned.json', models))).prices.importedVersion
   let models: object = liteLlm
   const first = versionOf()

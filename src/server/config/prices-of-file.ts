@@ -7,27 +7,29 @@ import { isLiteLlmList, modelsOfLiteLlm } from './litellm-prices.ts'
 import { isModelsDevList, modelsOfModelsDev } from './models-dev-prices.ts'
 import { isRecord, type PriceListModel } from './price-list.ts'
 
-/** What holds where the file says nothing. */
+/** Defaults. */
 export const defaultPrices: PriceSettings = { imported: {}, importedVersion: '', unknown: 'budgeted' }
 
-/** Enough of a digest to tell one list from another. */
+/** Characters of the digest that identify the lists. */
 const versionLength = 8
 
 interface Options {
   readonly file: ConfigFile
-  /** Of the configuration file: what it imports is looked for beside it. */
+  /** Path of the configuration file; imports are relative to its folder. */
   readonly path: string | undefined
   readonly report: (text: string, place: Place) => void
 }
 
-/** The file's `prices` block, with the price lists that it imports. A list that cannot be used is reported with the reason. */
+/**
+ * Returns the settings of the block `prices`, including imported price lists. Reports unusable lists with the reason.
+ */
 export function pricesOfFile({ file, path = '', report }: Options): PriceSettings {
   const given = file.value.prices ?? {}
   const unknown = unknownOf(given.unknown)
   if (unknown === undefined) report('prices.unknown must be refuse or allow', file.place(['prices', 'unknown']))
   const version = createHash('sha256')
   const lists = (given.import ?? []).map((name, index) => {
-    // What is no text has been reported by the reader of the file.
+    // A value of a wrong type was reported while the file was parsed.
     if (name === undefined) return []
     try {
       const text = textOf(resolve(dirname(path), name))
@@ -43,13 +45,13 @@ export function pricesOfFile({ file, path = '', report }: Options): PriceSetting
   return { imported: joined(lists), importedVersion, unknown: unknown ?? defaultPrices.unknown }
 }
 
-/** Undefined for a word that is none of them. */
+/** Undefined for an invalid value. */
 function unknownOf(word: string | undefined): PriceSettings['unknown'] | undefined {
   if (word === undefined) return defaultPrices.unknown
   return word === 'refuse' || word === 'allow' ? word : undefined
 }
 
-/** Throws an error whose message goes on after the name of the list. */
+/** Throws an error whose message continues after the name of the list. */
 function modelsIn(text: string): readonly PriceListModel[] {
   const list = parsed(text)
   if (isModelsDevList(list)) return modelsOfModelsDev(list)
@@ -77,7 +79,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 }
 
 function joined(lists: readonly (readonly PriceListModel[])[]): Record<string, ImportedModel> {
-  // From the last to the first, so that the first file has the last word.
+  // In reverse order, so that the first file wins.
   const models = lists.toReversed().flat()
   return Object.fromEntries(models.map(({ provider, model, ...figures }) => [`${provider}/${model}`, figures]))
 }

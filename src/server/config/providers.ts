@@ -1,25 +1,25 @@
 import type { Protocol, Protocols, UpstreamTimeouts } from './config.ts'
 
-/** What is known of a provider by its name alone. */
+/** Built-in data of a provider. */
 export interface Provider {
-  /** As people call it. */
+  /** Display name. */
   readonly name: string
-  /** The default first. */
+  /** The first is the default. */
   readonly protocols: Protocols
-  /** Undefined: the operator must name the address. */
+  /** Undefined if the operator must configure the address. */
   readonly apiBase?: string
-  /** The variable with its key. Without a model list it enables `provider/*` by itself. */
+  /** Environment variable of its key. Without a model list the key enables `provider/*`. */
   readonly keyVariable?: string
-  /** True: its servers may well want no key. */
+  /** True if its servers may not require a key. */
   readonly keyless?: true
 }
 
-/** Of servers that serve both below one address. */
+/** Protocols of servers that serve both below one address. */
 export const messagesAndChat: Protocols = ['anthropic-messages', 'openai-chat']
 
 /**
- * The known providers, with the protocols that all of their models can be called in. Google's Chat Completions is left
- * out (our choice: it refuses a tool's result when the client did not keep Google's signature), but can be configured.
+ * Known providers, with the protocols that all of their models support. Google's Chat Completions is not listed (our
+ * choice: it rejects tool results if the client dropped Google's signature), but can be configured.
  */
 export const providers: Readonly<Record<string, Provider>> = {
   anthropic: {
@@ -58,13 +58,13 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
 }
 
-/** What is known of `provider`; undefined for a name that only an operator knows. */
+/** Returns the built-in data of a provider; undefined for custom providers. */
 export const providerOf = (provider: string): Provider | undefined =>
   Object.hasOwn(providers, provider) ? providers[provider] : undefined
 
 /**
- * The names that a provider's credential enables: `provider/*`, for Anthropic the bare `claude-*` too, which its own
- * clients send (our choice), and for Vertex AI its Claude models, which speak another protocol than the others there.
+ * Returns the model names that the credential of a provider enables: `provider/*`; for Anthropic also `claude-*`, which
+ * its own clients send (our choice); for Vertex AI also its Claude models, which use a different protocol.
  */
 export function wildcardsOf(provider: string): { alias: string; upstreamModel: string }[] {
   const all = { alias: `${provider}/*`, upstreamModel: '*' }
@@ -73,14 +73,14 @@ export function wildcardsOf(provider: string): { alias: string; upstreamModel: s
 }
 
 interface Cloud {
-  /** The parameter that names the region. */
+  /** Parameter with the region. */
   readonly field: 'aws_region_name' | 'vertex_location'
   readonly fallback?: string
   readonly example: string
   readonly base: (region: string) => string
 }
 
-/** Providers whose address follows from a region. */
+/** Providers whose address is derived from a region. */
 export const cloudBase: Readonly<Record<string, Cloud>> = {
   bedrock: {
     field: 'aws_region_name',
@@ -90,14 +90,14 @@ export const cloudBase: Readonly<Record<string, Cloud>> = {
   vertex: { field: 'vertex_location', fallback: 'global', example: 'europe-west4', base: vertexBase },
 }
 
-/** Google's three kinds of location have an address of their own each. */
+/** Google has different addresses for global, multi-region and regional locations. */
 function vertexBase(location: string): string {
   if (location === 'global') return 'https://aiplatform.googleapis.com'
   if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`
   return `https://${location}-aiplatform.googleapis.com`
 }
 
-/** The protocols that a configuration file may name. */
+/** Protocols that a configuration file may use. */
 export const protocolNames: readonly Protocol[] = [
   'anthropic-messages',
   'openai-chat',
@@ -116,17 +116,17 @@ export const defaultTimeouts: UpstreamTimeouts = {
 }
 
 /**
- * A base address in its one spelling: no slash at the end, and no `/v1` where Messages is served, whose paths bring it
- * along. `basePathOf` knows where the other protocols are served below it.
+ * Returns a normalised base address: without a trailing slash, and without `/v1` if Messages is served, whose paths
+ * include it. `basePathOf` adds the path of the other protocols.
  */
 export function plainBase(url: URL, protocols: Protocols): string {
   const path = url.pathname.replace(/\/+$/, '')
   return `${url.origin}${protocols.includes('anthropic-messages') ? path.replace(/\/v1$/, '') : path}`
 }
 
-/** A deployment's public id: its alias in characters that any header can carry, and its place among those of that alias. */
+/** Returns the public id of a deployment: its alias in header-safe characters, and its number within the alias. */
 export const deploymentId = (alias: string, number: number): string =>
   `${alias.replaceAll(/[^\w./*-]/g, '-')}.${number}`
 
-/** True for text that no HTTP header can carry, or that would be another header. */
+/** True for text that is not a valid HTTP header value. */
 export const isUnsendable = (value: string): boolean => value === '' || /[^\t\x20-\x7e]/.test(value)

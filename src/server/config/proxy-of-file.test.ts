@@ -4,12 +4,12 @@ import { configReader } from '../../../test/support/config-file.ts'
 
 const { load, problemsOf } = configReader()
 
-test('D8: public_url and trust_proxy are absent unless given', () => {
+test('D8: public_url and trust_proxy are empty by default', () => {
   const { publicUrl, trustProxy } = load({})
   assert.deepEqual([publicUrl, trustProxy], [undefined, []])
 })
 
-test('D8: public_url loses the slash at its end, and trust_proxy takes networks of both families', () => {
+test('D8: a trailing slash of public_url is removed, and trust_proxy accepts IPv4 and IPv6 networks', () => {
   const { publicUrl, trustProxy } = load({
     yaml: "general_settings: {public_url: 'https://a.example/x/', trust_proxy: [10.0.0.0/8, 'fd00::/8']}",
   })
@@ -22,7 +22,7 @@ for (const [url, expected] of [
   ["'https://a.example?b=c'", 'must not have a query or a fragment'],
   ['https://u:p@a.example', 'must not have a user name or a password'],
 ] as const)
-  test(`D8: public_url ${url} stops the start, with its line`, () =>
+  test(`D8: public_url ${url} stops the start and is reported with its line`, () =>
     assert.deepEqual(problemsOf({ yaml: `general_settings:\n  public_url: ${url}\n` }), [
       `2: general_settings.public_url ${expected}`,
     ]))
@@ -36,7 +36,7 @@ for (const network of [
   '10.0.0.0/',
   "'fe80::1%eth0/64'",
 ])
-  test(`D8: the entry ${network} of trust_proxy stops the start, with its line`, () =>
+  test(`D8: trust_proxy entry ${network} stops the start and is reported with its line`, () =>
     assert.deepEqual(problemsOf({ yaml: `general_settings:\n  trust_proxy:\n    - 10.0.0.0/8\n    - ${network}\n` }), [
       '4: general_settings.trust_proxy[1] must be a network such as 10.0.0.0/8, 192.0.2.7/32 or fd00::/8',
     ]))

@@ -7,7 +7,7 @@ interface Reading {
   readonly report: (text: string, place?: Place) => void
 }
 
-/** How the service is reached from elsewhere: its public address, and the proxies in front of it. */
+/** Returns the public address of the service and the trusted proxies in front of it. */
 export function proxyOfFile({ file, report }: Reading): Pick<Config, 'publicUrl' | 'trustProxy'> {
   const { public_url: url, trust_proxy: trustProxy = [] } = file.value.general_settings ?? {}
   const problem = url === undefined ? undefined : problemOfUrl(url)

@@ -11,7 +11,7 @@ function read(retention: Record<string, string>) {
 
 const dayMs = 86_400_000
 
-test('V8: deleted sessions and deliveries are kept for a week by default, all else for ever', () => {
+test('V8: by default deleted sessions, deliveries and bodies are kept for a week and all else forever', () => {
   assert.deepEqual(read({}).settings, {
     deletedSessionsMs: 7 * dayMs,
     deliveriesMs: 7 * dayMs,
@@ -22,7 +22,7 @@ test('V8: deleted sessions and deliveries are kept for a week by default, all el
   })
 })
 
-test('V8: times have a unit, and never keeps for ever', () => {
+test('V8: times have a unit, and never keeps data forever', () => {
   const { settings } = read({
     deleted_sessions: 'never',
     deliveries: '90s',
@@ -41,7 +41,7 @@ test('V8: times have a unit, and never keeps for ever', () => {
   })
 })
 
-test('V8: what is no time is refused by its name', () => {
+test('V8: an invalid time is rejected with its key', () => {
   for (const text of ['', '7', '0d', '-1d', '7 days', '7w', '99999999d', 'toString']) {
     assert.deepEqual(read({ ledger: text }).problems, ['retention.ledger must be a time such as 12h or 30d, or never'])
   }

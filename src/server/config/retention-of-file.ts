@@ -3,21 +3,21 @@ import type { RetentionSettings } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
-/** A hundred years: the database must be able to reckon with it. */
-const longestMs = 36_500 * dayMs
+/** 100 years, which PostgreSQL can still subtract from a date. */
+const maxMs = 36_500 * dayMs
 
 interface Reading {
   readonly file: ConfigFile
   readonly report: (text: string, place: Place) => void
 }
 
-/** How long things are kept: `12h`, `30d` or `never`, which deletes nothing. */
+/** Returns the retention times: `12h`, `30d` or `never`, which keeps data forever. */
 export function retentionOfFile({ file, report }: Reading): RetentionSettings {
   const timeOf = (name: string, text: string | undefined, fallback: number | undefined): number | undefined => {
     if (text === undefined) return fallback
     if (text === 'never') return undefined
     const ms = durationMs(text)
-    if (ms !== undefined && ms > 0 && ms <= longestMs) return ms
+    if (ms !== undefined && ms > 0 && ms <= maxMs) return ms
     report(`retention.${name} must be a time such as 12h or 30d, or never`, file.place(['retention', name]))
     return undefined
   }

@@ -11,7 +11,7 @@ model_list:
   - {model_name: "openai/*", params: {model: "openai/*"}}
 `
 
-test('without a router block its defaults hold', () => {
+test('a missing router block results in the defaults', () => {
   assert.deepEqual(load({ yaml: models }).router, {
     retries: 2,
     cooldown: { failures: 3, windowMs: 60_000, outMs: 30_000 },
@@ -22,7 +22,7 @@ test('without a router block its defaults hold', () => {
   })
 })
 
-test('a router block sets all of it; targets may be covered by a wildcard', () => {
+test('a router block sets every field; wildcards may cover targets', () => {
   const { router } = load({
     yaml: `${models}
 router:
@@ -60,12 +60,12 @@ const faults = [
 ] as const
 
 for (const [name, block, expected] of faults) {
-  test(`the start is stopped by ${name}, with its line`, () => {
+  test(`${name} stops the start and is reported with its line`, () => {
     assert.deepEqual(problemsOf({ yaml: `${models}router:\n  ${block}\n` }), [`7: ${expected}`])
   })
 }
 
-test('a fallback to an entry that has a fault of its own is not told as a second one', () => {
+test('a fallback to an invalid entry is not reported as a second problem', () => {
   const yaml = `model_list:
   - {model_name: a, params: {model: anthropic/x}}
   - {model_name: b, params: {model: anthropic/x, weight: -1}}
@@ -77,16 +77,16 @@ router: {fallbacks: {a: [b]}}
 const doubts = [
   [
     'fallbacks: {opus: [sonet]}',
-    'router.fallbacks.opus[0] sonet names no model of the file; it is used once the API adds a model of that name; did you mean sonnet?',
+    'router.fallbacks.opus[0] sonet is not a model of the file; it takes effect once a model of that name is added by the API; did you mean sonnet?',
   ],
   [
     'policy_fallbacks: {gemini: [opus]}',
-    'router.policy_fallbacks.gemini names no model of the file; it is used once the API adds a model of that name',
+    'router.policy_fallbacks.gemini is not a model of the file; it takes effect once a model of that name is added by the API',
   ],
 ] as const
 
 for (const [block, expected] of doubts) {
-  test(`${block} may name a model that the API adds: the operator is warned`, () => {
+  test(`${block} may name a model that the API adds later: it is a warning`, () => {
     const { warnings } = load({ yaml: `${models}router:\n  ${block}\n` })
     assert.ok(warnings.includes(expected), warnings.join('\n'))
   })

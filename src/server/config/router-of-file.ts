@@ -2,7 +2,7 @@ import { closestTo } from '../platform/closest.ts'
 import type { Fallbacks, RouterSettings } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
 
-/** What holds where the file says nothing. Source: Gateway, section 3. */
+/** Defaults. Source: Gateway, section 3. */
 export const defaultRouter: RouterSettings = {
   retries: 2,
   cooldown: { failures: 3, windowMs: 60_000, outMs: 30_000 },
@@ -14,25 +14,25 @@ export const defaultRouter: RouterSettings = {
 
 interface Options {
   readonly file: ConfigFile
-  /** Every name that clients can send; wildcards end in `*`. */
+  /** All model names; wildcards end in `*`. */
   readonly aliases: readonly string[]
   readonly report: (text: string, place: Place) => void
-  /** Takes what the operator should know, though it may be meant so. */
+  /** Reports a possible mistake that does not stop the start. */
   readonly warn: (text: string) => void
 }
 
 /**
- * The file's `router` block. A name that is no model's of the file may be one that is added by the API: the operator is warned,
- * since a wrong one would fail when it is needed most.
+ * Returns the settings of the block `router`. A fallback to an unknown model is only a warning, because the API may add
+ * the model later.
  */
 export function routerOfFile({ file, aliases, report, warn }: Options): RouterSettings {
   const given = file.value.router ?? {}
   const checked = (key: 'fallbacks' | 'context_window_fallbacks' | 'policy_fallbacks'): Fallbacks => {
-    const say = (text: string, ...path: (string | number)[]) =>
+    const reportAt = (text: string, ...path: (string | number)[]) =>
       report(`router.${key}${text}`, file.place(['router', key, ...path]))
-    const doubt = (text: string, name: string) =>
-      warn(`router.${key}${text} names no model of the file${meant(name, aliases)}`)
-    return checkedFallbacks(given[key] ?? {}, { aliases, say, doubt })
+    const warnAt = (text: string, name: string) =>
+      warn(`router.${key}${text} is not a model of the file${suggestion(name, aliases)}`)
+    return checkedFallbacks(given[key] ?? {}, { aliases, reportAt, warnAt })
   }
   const { failures, windowMs, outMs } = defaultRouter.cooldown
   return {
@@ -51,22 +51,22 @@ export function routerOfFile({ file, aliases, report, warn }: Options): RouterSe
 
 interface Check {
   readonly aliases: readonly string[]
-  readonly say: (text: string, ...path: (string | number)[]) => void
-  /** Takes the place of a name that no model of the file has. */
-  readonly doubt: (place: string, name: string) => void
+  readonly reportAt: (text: string, ...path: (string | number)[]) => void
+  /** Warns of a name that is not a model of the file. */
+  readonly warnAt: (place: string, name: string) => void
 }
 
 function checkedFallbacks(
   given: Readonly<Record<string, readonly (string | undefined)[] | undefined>>,
-  { aliases, say, doubt }: Check,
+  { aliases, reportAt, warnAt }: Check,
 ): Fallbacks {
   const entries = Object.entries(given).map(([from, targets = []]): [string, string[]] => {
-    if (!aliases.includes(from) && !isCovered(from, aliases)) doubt(`.${from}`, from)
+    if (!aliases.includes(from) && !isCovered(from, aliases)) warnAt(`.${from}`, from)
     const known = targets.flatMap((to, index) => {
-      // What is no text has been reported by the reader of the file.
+      // A value of a wrong type was reported while the file was parsed.
       if (to === undefined) return []
-      if (to.endsWith('*')) say(`.${from}[${index}] ${to} is a wildcard; name one model`, from, index)
-      else if (!isCovered(to, aliases)) doubt(`.${from}[${index}] ${to}`, to)
+      if (to.endsWith('*')) reportAt(`.${from}[${index}] ${to} is a wildcard; name one model`, from, index)
+      else if (!isCovered(to, aliases)) warnAt(`.${from}[${index}] ${to}`, to)
       return [to]
     })
     return [from, known]
@@ -74,14 +74,14 @@ function checkedFallbacks(
   return Object.fromEntries(entries)
 }
 
-/** True for a name that a client could send and that some entry serves. */
+/** True for a name without a wildcard that an entry serves. */
 const isCovered = (name: string, aliases: readonly string[]): boolean =>
   !name.endsWith('*') &&
   aliases.some(alias => (alias.endsWith('*') ? name.startsWith(alias.slice(0, -1)) : alias === name))
 
-function meant(name: string, aliases: readonly string[]): string {
+function suggestion(name: string, aliases: readonly string[]): string {
   const near = closestTo(name, aliases)
-  const added = '; it is used once the API adds a model of that name'
+  const added = '; it takes effect once a model of that name is added by the API'
   return near === undefined ? added : `${added}; did you mean ${near}?`
 }
 

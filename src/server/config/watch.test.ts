@@ -14,7 +14,7 @@ let files = 0
 const models = (...names: readonly string[]): string =>
   JSON.stringify({ model_list: names.map(name => ({ model_name: name, params: { model: 'anthropic/x' } })) })
 
-/** A watched file, what was applied of it, and what the log said. */
+/** A watched file, the applied configurations, and the log. */
 function watched(t: TestContext, { path = join(folder, `${++files}.yaml`), pollMs = 50 } = {}) {
   const env = { GATEWAY_MASTER_KEY: 'sk-a-key-of-good-length' }
   const read = () => loadConfig({ env, overrides: { configFile: path } })
@@ -30,14 +30,14 @@ function watched(t: TestContext, { path = join(folder, `${++files}.yaml`), pollM
   return { path, applied, lines, names, watching }
 }
 
-test('a changed file is applied, once however many steps wrote it', async t => {
+test('a changed file is applied once, even if it was written in several steps', async t => {
   const { path, applied, names } = watched(t)
   for (const text of ['', 'model_', models('a'), models('a', 'b')]) writeFileSync(path, text)
   await eventually(() => names()?.includes('b'))
   assert.equal(applied.length, 1)
 })
 
-test('a file that is put in place of the old one is followed, and so is the next', async t => {
+test('a replaced file is applied, and so is the next one', async t => {
   const { path, names } = watched(t)
   for (const name of ['b', 'c']) {
     writeFileSync(`${path}.new`, models(name))
@@ -46,7 +46,7 @@ test('a file that is put in place of the old one is followed, and so is the next
   }
 })
 
-test('a link that is turned to another file is followed, as mounted volumes do it', async t => {
+test('a link that changes its target, as in mounted volumes, is applied', async t => {
   const real = join(folder, 'real-1')
   const path = join(folder, 'linked.yaml')
   writeFileSync(real, models('a'))
@@ -58,7 +58,7 @@ test('a link that is turned to another file is followed, as mounted volumes do i
   await eventually(() => names()?.includes('b'))
 })
 
-test('a file with faults is refused as a whole, in one line that names them all; a good one is taken again', async t => {
+test('an invalid file is rejected as a whole with all problems in one log line; the next valid one is applied', async t => {
   const { path, applied, lines, names } = watched(t)
   writeFileSync(path, 'demoo: true\nlimits: {max_streams: 0}\n')
   await eventually(() => lines.length > 0)
@@ -76,7 +76,7 @@ test('a file with faults is refused as a whole, in one line that names them all;
   assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
 })
 
-test('what needs a restart is named, without its value; the rest is applied', async t => {
+test('settings that need a restart are logged without their values; the others are applied', async t => {
   const { path, lines, names } = watched(t)
   const secret = 'sk-a-new-key-of-good-length'
   writeFileSync(
@@ -89,13 +89,13 @@ test('what needs a restart is named, without its value; the rest is applied', as
   assert.ok(!JSON.stringify(lines).includes(secret))
 })
 
-test('asked to, it reads the file also when that has not changed', t => {
+test('reload reads the file even if it is unchanged', t => {
   const { applied, watching } = watched(t)
   watching.reload()
   assert.equal(applied.length, 1)
 })
 
-test('after the end nothing is applied any more', async t => {
+test('no change is applied after stop', async t => {
   const { path, applied, watching } = watched(t)
   watching.stop()
   const other = watched(t)
@@ -105,7 +105,7 @@ test('after the end nothing is applied any more', async t => {
   assert.equal(applied.length, 0)
 })
 
-test('F1: an emptied file keeps the previous configuration, and the log names it', async t => {
+test('F1: an emptied file keeps the previous configuration and is logged', async t => {
   const { path, applied, lines, names } = watched(t)
   for (const text of ['', '# model_list: later\n']) {
     const before = lines.length

@@ -7,78 +7,78 @@ import type { Config } from './config.ts'
 interface Options {
   /** The configuration file. */
   readonly path: string
-  /** What the service began with. */
+  /** Configuration at start. */
   readonly config: Config
-  /** Reads everything anew. Throws an error whose message lists all problems, one a line, and holds no secret. */
+  /** Reloads everything. Throws an error whose message lists all problems, one per line, without secrets. */
   readonly read: () => Config
   readonly apply: (config: Config) => void
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  /** Quiet time after the last sign of a change: editors write in several steps. 200 by default. */
+  /** Delay after the last change, since editors write in several steps; 200 by default. */
   readonly settleMs?: number
-  /** How often the file is looked at where the system tells of no changes. 2,000 by default. */
+  /** Poll interval, for file systems without change events; 2,000 by default. */
   readonly pollMs?: number
 }
 
-/** Follows a configuration file. */
+/** Watch of a configuration file. */
 export interface ConfigWatch {
-  /** Reads the file now, also when it has not changed: files and keys that it names may have. */
+  /** Reloads the file even if it is unchanged, since files and variables that it refers to may have changed. */
   reload(): void
   stop(): void
 }
 
-/** Applies each new content of the file; one with faults is refused as a whole, and what was in force stays. */
+/** Applies each change of the file. An invalid file is rejected as a whole; the previous configuration stays active. */
 export function watchConfig({ path, config, read, apply, log, settleMs = 200, pollMs = 2_000 }: Options): ConfigWatch {
   let text = textOf(path)
-  let inForce = config
+  let current = config
   let timer: NodeJS.Timeout | undefined
 
   const reload = (): void => {
     text = textOf(path)
     try {
       const next = read()
-      // Half of a copy, or a volume that is not mounted: it must not remove every model.
-      if (next.isFileEmpty && !inForce.isFileEmpty) throw new Error(`${path} is empty`)
+      // An unfinished copy or an unmounted volume must not remove every model.
+      if (next.isFileEmpty && !current.isFileEmpty) throw new Error(`${path} is empty`)
       apply(next)
-      tellOf(next, { inForce, atStart: config, log })
-      inForce = next
+      logChanges(next, { current, atStart: config, log })
+      current = next
     } catch (error) {
       const problems = (error instanceof Error ? error.message : String(error)).split('\n')
       log.error({ problems }, 'invalid configuration; keeping the previous one')
     }
   }
 
-  const settled = (): void => {
+  const reloadIfChanged = (): void => {
     if (textOf(path) !== text) reload()
   }
-  const touched = (): void => {
+  const onTouched = (): void => {
     clearTimeout(timer)
-    timer = setTimeout(settled, settleMs)
+    timer = setTimeout(reloadIfChanged, settleMs)
     timer.unref()
   }
 
-  const stopWatching = watchFolder(path, touched)
-  watchFile(path, { interval: pollMs, persistent: false }, touched)
+  const stopWatching = watchFolder(path, onTouched)
+  watchFile(path, { interval: pollMs, persistent: false }, onTouched)
   return {
     reload,
     stop() {
       clearTimeout(timer)
       stopWatching()
-      unwatchFile(path, touched)
+      unwatchFile(path, onTouched)
     },
   }
 }
 
-/** The folder is watched, not the file: a file that is replaced by another takes its watch along. */
-function watchFolder(path: string, touched: () => void): () => void {
+/** Watches the folder, because the watch of a file ends when the file is replaced. */
+function watchFolder(path: string, onTouched: () => void): () => void {
   try {
     const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
-      // A mounted volume swaps a link beside the file.
-      if (name === null || name === basename(path) || name.startsWith('..')) touched()
+      // Mounted volumes replace a link next to the file.
+      if (name === null || name === basename(path) || name.startsWith('..')) onTouched()
     })
     watcher.on('error', () => watcher.close())
     return () => watcher.close()
   } catch {
-    // No watch can be had for this folder: the poll goes on.
+    // The folder cannot be watched; the poll still works.
     return () => {}
   }
 }
@@ -91,8 +91,8 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** What only a start reads, by the name that an operator knows it by. */
-const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
+/** Settings that are read only at start, with their public names. */
+const startupOnly: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   host: 'HOST',
   port: 'PORT',
   publicUrl: 'general_settings.public_url',
@@ -112,7 +112,7 @@ const fixed: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   workspaces: 'workspaces',
 }
 
-const fixedLimits = {
+const startupOnlyLimits = {
   maxSessions: 'limits.max_sessions',
   sessionEvents: 'limits.session_events',
   sessionBytes: 'limits.session_bytes',
@@ -137,25 +137,25 @@ type Reloaded =
   | 'isFileEmpty'
   | 'warnings'
 
-interface Told {
-  readonly inForce: Config
+interface ChangeContext {
+  readonly current: Config
   readonly atStart: Config
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-function tellOf(next: Config, { inForce, atStart, log }: Told): void {
-  log.info({ deployments: next.deployments.length }, 'the configuration was read again')
-  for (const warning of next.warnings) if (!inForce.warnings.includes(warning)) log.warn(warning)
-  const waiting = restartNames(next, atStart)
-  if (waiting.length > 0) log.warn({ settings: waiting }, 'these settings were changed and need a restart')
+function logChanges(next: Config, { current, atStart, log }: ChangeContext): void {
+  log.info({ deployments: next.deployments.length }, 'reloaded the configuration')
+  for (const warning of next.warnings) if (!current.warnings.includes(warning)) log.warn(warning)
+  const needRestart = restartNames(next, atStart)
+  if (needRestart.length > 0) log.warn({ settings: needRestart }, 'changed settings need a restart')
 }
 
-/** The names only: some of the values are secrets. */
+/** Returns only names, because some values are secrets. */
 function restartNames(next: Config, atStart: Config): string[] {
-  const keys = Object.keys(fixed) as (keyof typeof fixed)[]
-  const names = keys.filter(key => !isDeepStrictEqual(next[key], atStart[key])).map(key => fixed[key])
-  const limits = (Object.keys(fixedLimits) as (keyof typeof fixedLimits)[])
+  const keys = Object.keys(startupOnly) as (keyof typeof startupOnly)[]
+  const names = keys.filter(key => !isDeepStrictEqual(next[key], atStart[key])).map(key => startupOnly[key])
+  const limits = (Object.keys(startupOnlyLimits) as (keyof typeof startupOnlyLimits)[])
     .filter(key => next.limits[key] !== atStart.limits[key])
-    .map(key => fixedLimits[key])
+    .map(key => startupOnlyLimits[key])
   return [...names, ...limits]
 }

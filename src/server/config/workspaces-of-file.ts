@@ -8,16 +8,17 @@ interface Reading {
   readonly report: (text: string, place: Place) => void
 }
 
-/** The file's `workspaces`. */
+/** Returns the settings of the block `workspaces`. */
 export function workspacesOfFile({ file, report }: Reading): WorkspaceSettings {
   const { workspaces = {} } = file.value
   const { store = 'postgres', s3 } = workspaces
-  const say = (text: string, ...path: readonly string[]) =>
+  const reportAt = (text: string, ...path: readonly string[]) =>
     report(`workspaces.${text}`, file.place(['workspaces', ...path]))
-  if (store !== 'postgres' && store !== 's3') say('store must be postgres or s3', 'store')
-  if (store === 's3' && s3 === undefined) say('s3 is required: endpoint, bucket and the keys', 'store')
-  // Given without the store it is still read: pieces may be there from before.
-  const bucket = s3 && bucketOf(s3, say)
+  if (store !== 'postgres' && store !== 's3') reportAt('store must be postgres or s3', 'store')
+  if (store === 's3' && s3 === undefined)
+    reportAt('s3 is required with store s3: set endpoint, bucket, access_key_id and secret_access_key', 'store')
+  // Without store s3 the bucket is still read from: it may contain earlier content.
+  const bucket = s3 && bucketOf(s3, reportAt)
   return {
     fileBytes: workspaces.max_file_bytes ?? 64 * MiB,
     bytes: workspaces.max_bytes ?? 512 * MiB,
@@ -28,19 +29,20 @@ export function workspacesOfFile({ file, report }: Reading): WorkspaceSettings {
 }
 
 type Given = NonNullable<NonNullable<ConfigFile['value']['workspaces']>['s3']>
-type Say = (text: string, ...path: readonly string[]) => void
+type ReportAt = (text: string, ...path: readonly string[]) => void
 
-function bucketOf(given: Given, say: Say): WorkspaceBucket | undefined {
+function bucketOf(given: Given, reportAt: ReportAt): WorkspaceBucket | undefined {
   const { endpoint, bucket, region = 'us-east-1', prefix = '', access_key_id, secret_access_key, session_token } = given
   const missing = (['endpoint', 'bucket', 'access_key_id', 'secret_access_key'] as const).filter(name => !given[name])
-  for (const name of missing) say(`s3.${name} is required`, 's3')
+  for (const name of missing) reportAt(`s3.${name} is required`, 's3')
   const url = endpoint === undefined ? null : URL.parse(endpoint)
   const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === ''
-  if (endpoint !== undefined && !isAddress) say('s3.endpoint must be an https:// or http:// address', 's3', 'endpoint')
+  if (endpoint !== undefined && !isAddress)
+    reportAt('s3.endpoint must be an https:// or http:// address', 's3', 'endpoint')
   if (bucket !== undefined && !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket))
-    say('s3.bucket must be the name of a bucket: 3 to 63 lower-case letters, digits, . and -', 's3', 'bucket')
+    reportAt('s3.bucket must be a bucket name of 3 to 63 lower-case letters, digits, . and -', 's3', 'bucket')
   if (!/^([\w-]+\/)*$/.test(prefix) || prefix.length > 200)
-    say('s3.prefix must be names of letters, digits, _ and -, each with a slash behind it', 's3', 'prefix')
+    reportAt('s3.prefix must consist of names of letters, digits, _ and -, each followed by /', 's3', 'prefix')
   if (!endpoint || !bucket || !access_key_id || !secret_access_key) return undefined
   return {
     endpoint: endpoint.replace(/\/$/, ''),

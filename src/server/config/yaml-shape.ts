@@ -1,7 +1,9 @@
 import { Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml'
 import { closestTo } from '../platform/closest.ts'
 
-/** What a part of a YAML file may hold. `later` are keys that are planned: they are refused, but by that name. */
+/**
+ * Expected shape of a part of a YAML file. `later` lists planned keys, which are rejected with a message of their own.
+ */
 export type Shape =
   | { readonly kind: 'text' }
   | { readonly kind: 'flag' }
@@ -11,7 +13,7 @@ export type Shape =
       readonly kind: 'block'
       readonly keys: Readonly<Record<string, Shape>>
       readonly later?: readonly string[]
-      /** True: other keys, which another program reads, are a warning. */
+      /** True: unknown keys, which another program may read, are only a warning. */
       readonly ignoresOthers?: true
     }
 
@@ -21,17 +23,17 @@ export const whole: Shape = { kind: 'whole', min: 1 }
 export const seconds: Shape = { kind: 'number', min: 0.001 }
 export const flag: Shape = { kind: 'flag' }
 
-/** Reports `text`, which goes on after the name of a block, at a path inside that block. */
-export type Say = (text: string, ...path: (string | number)[]) => void
+/** Reports `text`, which follows the name of a block, at a path inside that block. */
+export type ReportAt = (text: string, ...path: (string | number)[]) => void
 
 type Report = (problem: string, node: Node | null) => void
 
 interface Surroundings {
-  /** Gets each problem with the node that has it. */
+  /** Called with each problem and its node. */
   readonly report: Report
-  /** Gets what has no effect, but does no harm. */
+  /** Called with each ignored key and its node. */
   readonly warn: Report
-  /** The value of an environment variable, for `os.environ/NAME`; undefined where no text may name one. */
+  /** Returns an environment variable, for `os.environ/NAME`; undefined if texts must not refer to variables. */
   readonly variable: ((name: string) => string | undefined) | undefined
 }
 
@@ -45,12 +47,12 @@ interface At {
   readonly path: string
 }
 
-/** The content of `document` as plain values of that shape. What does not fit is reported and left out. */
+/** Returns the content of `document` as plain values. Reports and omits values that do not match the shape. */
 export function readShape(document: Document, shape: Shape, surroundings: Surroundings): unknown {
   return read({ ...surroundings, document }, shape, { node: document.contents as Node | null, path: '' })
 }
 
-/** As `readShape`, for a value that came as JSON. */
+/** Like `readShape`, for a JSON value. */
 export const readJsonShape = (value: unknown, shape: Shape, report: (problem: string) => void): unknown =>
   readShape(new Document(value), shape, { report, warn: report, variable: undefined })
 
@@ -58,9 +60,9 @@ function read(walk: Walk, shape: Shape, at: At): unknown {
   const node = isAlias(at.node) ? (at.node.resolve(walk.document) ?? null) : at.node
   switch (shape.kind) {
     case 'block':
-      return isMap(node) ? readBlock(walk, shape, { ...at, node }) : mismatch(walk, at, 'a block of keys')
+      return isMap(node) ? readBlock(walk, shape, { ...at, node }) : mismatch(walk, at, 'a mapping')
     case 'by name':
-      return isMap(node) ? readNamed(walk, shape.of, { ...at, node }) : mismatch(walk, at, 'a block of names')
+      return isMap(node) ? readNamed(walk, shape.of, { ...at, node }) : mismatch(walk, at, 'a mapping')
     case 'list':
       if (!isSeq<Node | null>(node)) return mismatch(walk, at, 'a list')
       return node.items.map((item, index) => read(walk, shape.of, { node: item, path: `${at.path}[${index}]` }))
@@ -79,15 +81,15 @@ function readBlock(walk: Walk, block: Block, at: At & { node: YAMLMap }): Record
     const shape = Object.hasOwn(keys, name) ? keys[name] : undefined
     if (shape) value[name] = read(walk, shape, { node: item, path })
     else if (later.includes(name)) walk.report(`${path} is not supported in this version`, key)
-    else if (ignoresOthers) walk.warn(`${path} has no effect; read here: ${Object.keys(keys).join(', ')}`, key)
+    else if (ignoresOthers) walk.warn(`${path} is ignored; supported fields: ${Object.keys(keys).join(', ')}`, key)
     else walk.report(`unknown key ${path}${hint(name, Object.keys(keys))}`, key)
   }
   return value
 }
 
 const hint = (name: string, known: readonly string[]): string => {
-  const meant = closestTo(name, known)
-  return meant === undefined ? `; known here: ${known.join(', ')}` : `; did you mean ${meant}?`
+  const suggestion = closestTo(name, known)
+  return suggestion === undefined ? `; known fields: ${known.join(', ')}` : `; did you mean ${suggestion}?`
 }
 
 function readNamed(walk: Walk, shape: Shape, at: At & { node: YAMLMap }): Record<string, unknown> {
@@ -112,7 +114,7 @@ function readScalar(walk: Walk, shape: Scalar, at: At): unknown {
   const value = isScalar(at.node) ? at.node.value : undefined
   switch (shape.kind) {
     case 'text':
-      return typeof value === 'string' ? resolved(walk, value, at) : mismatch(walk, at, 'a text (put it in quotes)')
+      return typeof value === 'string' ? resolved(walk, value, at) : mismatch(walk, at, 'a string (put it in quotes)')
     case 'flag':
       return typeof value === 'boolean' ? value : mismatch(walk, at, 'true or false')
     case 'number':
@@ -127,12 +129,15 @@ function readScalar(walk: Walk, shape: Scalar, at: At): unknown {
 
 const reference = /^os\.environ\/(.+)$/
 
-/** The text, or the variable that it refers to. */
+/** Returns the text, or the variable that it refers to. */
 function resolved(walk: Walk, text: string, at: At): string | undefined {
   const name = reference.exec(text)?.[1]
   if (name === undefined) return text
   if (!walk.variable) {
-    walk.report(`${at.path} names an environment variable, which only the configuration file may do`, at.node)
+    walk.report(
+      `${at.path} refers to an environment variable, which is only allowed in the configuration file`,
+      at.node,
+    )
     return undefined
   }
   const value = walk.variable(name)

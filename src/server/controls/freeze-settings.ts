@@ -10,7 +10,7 @@ import { AppError, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { FreezeReach, FreezeRow, FreezeStore } from './freeze-store.ts'
 import type { Freezes } from './freezes.ts'
-import { refuseOutOfReach, targetOf } from './target.ts'
+import { rejectOutOfReach, targetOf } from './target.ts'
 
 interface Deps {
   readonly pool: Pool
@@ -20,31 +20,31 @@ interface Deps {
   readonly audit: Audit
 }
 
-/** All of them are in the memory of each process. */
+/** Each process has all freezes in memory. */
 const maxFreezes = 1_000
 
-/** The rules of freezes: who may freeze whose spending, and who may lift that. */
+/** Rules of freezes: who may freeze whose spending, and who may lift a freeze. */
 export type FreezeSettings = ReturnType<typeof createFreezeSettings>
 
 export function createFreezeSettings({ pool, store, freezes, keys, audit }: Deps) {
-  /** In force here when the caller hears of it; in other processes with the hint, or their next poll. */
-  const inForce = () => freezes.reload().catch(() => undefined)
+  /** Applies the change here before the response; other processes apply it at the hint, or at their next poll. */
+  const applyHere = () => freezes.reload().catch(() => undefined)
 
   return {
     async list(caller: Caller, page: { after: string | undefined; limit: number }): Promise<Freeze[]> {
       return (await store.list(reachOf(caller), page)).map(toFreeze)
     },
 
-    /** Freezes spending, or gives the freeze that is there another reason. */
+    /** Freezes spending, or updates the reason of an existing freeze. */
     async set({ reason, ...named }: FreezeWrite, { caller, actor }: By): Promise<Freeze> {
       const { scope, id: scope_id } = targetOf(named, 'key_id, owner or all')
       if (scope === 'session' || scope === 'agent') throw new Error(`${scope} cannot be frozen`)
-      await refuseOutOfReach({ scope, id: scope_id }, caller, keys)
-      if (isNarrow(caller) && scope !== 'key') throw mayNot
+      await rejectOutOfReach({ scope, id: scope_id }, caller, keys)
+      if (isNarrow(caller) && scope !== 'key') throw needsUnlimited
       const row = await transaction(pool, async client => {
         const before = await store.lockOf(client, { scope, scope_id })
         if (!before && (await store.count(client)) >= maxFreezes)
-          throw new AppError('conflict', `there are ${maxFreezes} freezes already; freeze an owner, or all`)
+          throw new AppError('conflict', `limit of ${maxFreezes} freezes reached; freeze an owner, or all`)
         const given = {
           id: newId('freeze'),
           scope,
@@ -63,16 +63,16 @@ export function createFreezeSettings({ pool, store, freezes, keys, audit }: Deps
         })
         return after
       })
-      await inForce()
+      await applyHere()
       return toFreeze(row)
     },
 
-    /** A key with limits lifts only what such a key has set. */
+    /** Lifts a freeze. A key with limits can lift only freezes that such a key has set. */
     async lift(id: string, { caller, actor }: By): Promise<void> {
       await transaction(pool, async client => {
         const before = await store.lock(client, id, reachOf(caller))
         if (!before) throw notFound('freeze', id)
-        if (isNarrow(caller) && !before.is_by_limited_key) throw mayNot
+        if (isNarrow(caller) && !before.is_by_limited_key) throw needsUnlimited
         await store.remove(client, id)
         const ownerId = before.scope === 'owner' ? before.scope_id : null
         await audit.record(sqlOfClient(client), {
@@ -83,12 +83,12 @@ export function createFreezeSettings({ pool, store, freezes, keys, audit }: Deps
           before: toFreeze(before),
         })
       })
-      await inForce()
+      await applyHere()
     },
   }
 }
 
-const mayNot = new AppError('forbidden', 'forbidden: only an admin without limits freezes this, or lifts it')
+const needsUnlimited = new AppError('forbidden', 'only an admin without limits may set or lift this freeze')
 
 const reachOf = (caller: Caller): FreezeReach => ({
   owner: caller.ownerScope,

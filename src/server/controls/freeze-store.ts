@@ -15,7 +15,7 @@ export interface FreezeRow {
 
 export type NewFreeze = Omit<FreezeRow, 'created_at'>
 
-/** Which freezes a caller may see: those of an owner and its keys, of a key and its descendants. */
+/** Freezes that a caller may see: those of an owner and its keys, or of a key and its descendants. */
 export interface FreezeReach {
   readonly owner: string | undefined
   readonly within: string | undefined
@@ -23,7 +23,7 @@ export interface FreezeReach {
 
 type Queryable = Pick<Pool | PoolClient, 'query'>
 
-/** Tells every process that a freeze was set or lifted. */
+/** Notifies every process that a freeze was set or lifted. */
 export const freezeChannel = 'spending_freezes'
 
 const columns = 'id, scope, scope_id, reason, is_by_limited_key, created_by, created_at'
@@ -44,7 +44,7 @@ export function freezeStore(pool: Pool) {
       return (await pool.query<FreezeRow>({ name: 'freezes', text: `select ${columns} from freezes` })).rows
     },
 
-    /** By scope and its id, from behind `after`. */
+    /** Returns freezes after `after`, newest first. */
     async list(
       { owner, within }: FreezeReach,
       page: { after: string | undefined; limit: number },
@@ -54,13 +54,13 @@ export function freezeStore(pool: Pool) {
       return (await pool.query<FreezeRow>(text, [owner, within, page.after, page.limit])).rows
     },
 
-    /** As far as the caller may see it; locked for the rest of the transaction. */
+    /** Returns and locks the freeze; undefined when it does not exist or the caller may not see it. */
     async lock(client: PoolClient, id: string, { owner, within }: FreezeReach): Promise<FreezeRow | undefined> {
       const text = `select ${columns} from freezes f where ${isWithinReach} and id = $3 for update`
       return (await client.query<FreezeRow>(text, [owner, within, id])).rows[0]
     },
 
-    /** The freeze of that scope, locked. */
+    /** Returns and locks the freeze of a scope. */
     async lockOf(
       client: PoolClient,
       { scope, scope_id }: Pick<FreezeRow, 'scope' | 'scope_id'>,
@@ -74,7 +74,7 @@ export function freezeStore(pool: Pool) {
       return rows[0]?.n ?? 0
     },
 
-    /** Writes the freeze, or the reason of the one that the scope has; the row as it is then. */
+    /** Inserts the freeze, or updates the reason of the scope's freeze; returns the row. */
     async set(client: PoolClient, freeze: NewFreeze): Promise<FreezeRow> {
       const text = `
         insert into freezes (id, scope, scope_id, reason, is_by_limited_key, created_by) values ($1, $2, $3, $4, $5, $6)
@@ -85,7 +85,7 @@ export function freezeStore(pool: Pool) {
       const { rows } = await client.query<FreezeRow>(text, [id, scope, scope_id, reason, is_by_limited_key, created_by])
       hint(client, freezeChannel, '')
       const [row] = rows
-      if (!row) throw new Error('a freeze is not there right after it was written')
+      if (!row) throw new Error('upsert of a freeze returned no row')
       return row
     },
 

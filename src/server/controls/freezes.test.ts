@@ -15,72 +15,76 @@ const row = (scope: FreezeRow['scope'], scope_id = '', reason: string | null = n
   created_at,
 })
 
-/** Freezes over rows that the test changes, and how it tells of changes. */
+/** Freezes over rows that the test changes, and a function that notifies of changes. */
 function rig(rows: FreezeRow[]) {
   let listener: (payload: string) => void = () => {}
-  const state = { rows, loads: 0, isAway: false }
+  const state = { rows, loads: 0, isUnreachable: false }
   const all = async () => {
     state.loads++
-    if (state.isAway) throw new Error('away')
+    if (state.isUnreachable) throw new Error('unreachable')
     return [...state.rows]
   }
-  const on = (_: string, heard: typeof listener) => {
-    listener = heard
+  const on = (_: string, callback: typeof listener) => {
+    listener = callback
   }
   const notifications = { on, onReconnect: () => {} }
   const freezes = createFreezes({ store: { all }, notifications, log: { debug: () => {} } })
-  return { freezes, state, hear: () => listener('') }
+  return { freezes, state, notify: () => listener('') }
 }
 const payers = { keys: ['key_child', 'key_parent'], owner: 'ada' }
 
-test('nothing is asked of the database for a call, frozen or not', async () => {
+test('a call does not query the database', async () => {
   const { freezes, state } = rig([])
   await freezes.start()
-  assert.deepEqual([freezes.isAny, freezes.refusal(payers), state.loads], [false, undefined, 1])
+  assert.deepEqual([freezes.isAny, freezes.rejection(payers), state.loads], [false, undefined, 1])
   await freezes.stop()
 })
 
 for (const [name, frozen, message] of [
-  ['everybody', row('all'), 'all spending is frozen since 2026-01-01T00:00:00.000Z; an admin can lift the freeze'],
+  [
+    'everybody',
+    row('all'),
+    'all spending has been frozen since 2026-01-01T00:00:00.000Z; an admin can lift the freeze',
+  ],
   [
     'the owner',
     row('owner', 'ada', 'late'),
-    'spending of owner ada is frozen since 2026-01-01T00:00:00.000Z: late; an admin can lift the freeze',
+    'spending of owner ada has been frozen since 2026-01-01T00:00:00.000Z: late; an admin can lift the freeze',
   ],
   [
     'the key',
     row('key', 'key_child'),
-    'spending of key key_child is frozen since 2026-01-01T00:00:00.000Z; an admin can lift the freeze',
+    'spending of key key_child has been frozen since 2026-01-01T00:00:00.000Z; an admin can lift the freeze',
   ],
   [
     'a key above it',
     row('key', 'key_parent'),
-    'spending of key key_parent is frozen since 2026-01-01T00:00:00.000Z; an admin can lift the freeze',
+    'spending of key key_parent has been frozen since 2026-01-01T00:00:00.000Z; an admin can lift the freeze',
   ],
 ] as const) {
-  test(`a freeze of ${name} refuses the call, as a budget does`, async () => {
+  test(`a freeze of ${name} rejects the call with budget_exceeded`, async () => {
     const { freezes } = rig([frozen])
     await freezes.reload()
-    const refusal = freezes.refusal(payers)
-    assert.ok(refusal instanceof AppError)
+    const rejection = freezes.rejection(payers)
+    assert.ok(rejection instanceof AppError)
     assert.deepEqual(
-      [refusal.code, refusal.message, refusal.fields['code']],
+      [rejection.code, rejection.message, rejection.fields['code']],
       ['budget_exceeded', message, 'spending_frozen'],
     )
-    const other = freezes.refusal({ keys: ['key_other'], owner: 'bob' })
+    const other = freezes.rejection({ keys: ['key_other'], owner: 'bob' })
     assert.equal(other === undefined, frozen.scope !== 'all')
   })
 }
 
-test('a change is heard, and what is in force stays while the database is away', async () => {
-  const { freezes, state, hear } = rig([])
+test('a notified change is loaded, and loaded freezes stay in force while the database is unreachable', async () => {
+  const { freezes, state, notify } = rig([])
   await freezes.reload()
   state.rows = [row('all')]
-  hear()
+  notify()
   await new Promise(setImmediate)
   assert.equal(freezes.isAny, true)
-  state.isAway = true
-  hear()
+  state.isUnreachable = true
+  notify()
   await new Promise(setImmediate)
   assert.equal(freezes.isAny, true)
 })

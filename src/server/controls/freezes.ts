@@ -5,31 +5,31 @@ import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import { type FreezeRow, type FreezeStore, freezeChannel } from './freeze-store.ts'
 
-/** Who pays for a call or a run. */
+/** Key and owner that pay for a call or a run. */
 export interface FrozenPayers {
-  /** The key and its ancestors: whoever freezes a key freezes its descendants. */
+  /** The key and its ancestors: a freeze of a key also covers its descendants. */
   readonly keys: readonly string[]
   readonly owner: string | undefined
 }
 
-/** Why nothing is spent now. */
+/** The freeze that stops spending. */
 export interface FreezeStop {
   readonly reached: BudgetReached
   readonly message: string
 }
 
 /**
- * Whose spending is frozen, in memory: no call waits for the database. A change is loaded as soon as its hint arrives, and by a
- * poll every 2 s where that is lost. While the database cannot be reached, what was loaded stays in force.
+ * Freezes in memory, so that calls do not query the database. A change is loaded when its hint arrives, or at the next
+ * poll (every 2 s) when the hint is lost. While the database is unreachable, the loaded freezes stay in force.
  */
 export interface Freezes {
-  /** False while nothing is frozen, so that calls need not say who pays. */
+  /** False while no freeze exists, so that callers can skip the look-up of payers. */
   readonly isAny: boolean
-  /** What stands against spending for these payers; undefined when nothing does. */
+  /** Returns the freeze that stops these payers; undefined when they may spend. */
   stopOf(payers: FrozenPayers): FreezeStop | undefined
-  /** The same as `budget_exceeded`, which clients do not try again by themselves and which pauses sessions. */
-  refusal(payers: FrozenPayers): AppError | undefined
-  /** Resolves when a change that was committed before is in force in this process. */
+  /** Returns the same as error `budget_exceeded`, which clients do not retry and which pauses sessions. */
+  rejection(payers: FrozenPayers): AppError | undefined
+  /** Resolves when all changes committed before are in force in this process. */
   reload(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
@@ -45,10 +45,10 @@ const pollMs = 2_000
 
 type Facts = Pick<FreezeRow, 'scope' | 'scope_id' | 'reason' | 'created_at'>
 
-/** Create it before the notifications start. */
+/** Must be created before the notifications start. */
 export function createFreezes({ store, notifications, log }: Deps): Freezes {
   let frozen: ReadonlyMap<string, Facts> = new Map()
-  /** Counts loads, so that an older answer never replaces a newer one. */
+  /** Counts loads, so that an older result never replaces a newer one. */
   let loads = 0
   let loaded = 0
   let stopPolling: (() => Promise<void>) | undefined
@@ -61,7 +61,7 @@ export function createFreezes({ store, notifications, log }: Deps): Freezes {
     frozen = new Map(rows.map(row => [nameOf(row), row]))
   }
   const reloadLater = () =>
-    reload().catch((cause: unknown) => log.debug({ err: cause }, 'freezes could not be loaded; the next poll will'))
+    reload().catch((cause: unknown) => log.debug({ err: cause }, 'could not load freezes; retrying at the next poll'))
 
   notifications.on(freezeChannel, () => void reloadLater())
   notifications.onReconnect(() => void reloadLater())
@@ -82,7 +82,7 @@ export function createFreezes({ store, notifications, log }: Deps): Freezes {
       return frozen.size > 0
     },
     stopOf,
-    refusal(payers) {
+    rejection(payers) {
       const stop = stopOf(payers)
       if (!stop) return undefined
       const { reached, message } = stop
@@ -105,7 +105,7 @@ const nameOf = ({ scope, scope_id }: Pick<FreezeRow, 'scope' | 'scope_id'>): str
 function messageOf({ scope, scope_id, reason, created_at }: Facts): string {
   const whose = scope === 'all' ? 'all spending' : `spending of ${scope} ${scope_id.slice(0, 200)}`
   const why = reason === null ? '' : `: ${reason}`
-  return `${whose} is frozen since ${created_at.toISOString()}${why}; an admin can lift the freeze`
+  return `${whose} has been frozen since ${created_at.toISOString()}${why}; an admin can lift the freeze`
 }
 
 const reachedBy = ({ scope, scope_id }: Facts): BudgetReached => ({

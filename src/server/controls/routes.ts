@@ -13,7 +13,7 @@ interface Deps {
   readonly freezes: FreezeSettings
 }
 
-/** What runs and what it costs; stopping it; freezing what may be spent. */
+/** Routes of the kill switches: list running work, stop it, and freeze spending. */
 export function serveControls(app: FastifyInstance, { running, stops, freezes }: Deps): void {
   bind(app, controlRoutes.running, async ({ query }, caller) => {
     const reach = reachOf(caller)
@@ -36,7 +36,7 @@ export function serveControls(app: FastifyInstance, { running, stops, freezes }:
   )
 }
 
-/** A key without an owner sees all sessions, as in their list, but of the keys itself alone, unless it is an admin's. */
+/** A key without an owner sees all sessions, as in GET /v1/sessions; of the keys, only an admin's key sees others. */
 const reachOf = ({ ownerScope, role, key }: Caller): RunningReach => ({
   owner: ownerScope,
   key: role === 'admin' || ownerScope !== undefined ? undefined : key?.id,

@@ -1,19 +1,20 @@
 import type { Pool } from 'pg'
 import type { RunningSession, SpendingKey } from '../../contract/controls.ts'
 
-/** What a caller may see: what is an owner's, and of the keys only one where it may not see those of others. */
+/** Running work that a caller may see. */
 export interface RunningReach {
+  /** Only work of this owner; undefined: of all. */
   readonly owner: string | undefined
   /** The only key whose spending is shown; undefined: those of the owner, or all. */
   readonly key: string | undefined
 }
 
-/** Sessions with something to stop; each field narrows them further. */
+/** Selects sessions to stop; each field narrows the selection. */
 export interface StopFilter {
   readonly owner: string | undefined
   readonly session: string | undefined
   readonly agent: string | undefined
-  /** Sessions with prompts of these keys; undefined: of anybody. */
+  /** Only sessions with prompts of these keys; undefined: of any key. */
   readonly keys: readonly string[] | undefined
 }
 
@@ -23,13 +24,13 @@ interface Totals {
   readonly cost_per_minute: number | null
 }
 
-/** Newest run first. The place of a row in its list. */
+/** Position of a row in the list, for cursors. */
 export const placeOf = ({ session_id }: Pick<RunningSession, 'session_id'>): string => session_id
 
 const recent = `created_at > clock_timestamp() - interval '60 seconds'`
 const spending = 'count(*)::int as calls_per_minute, sum(cost_usd)::double precision as cost_per_minute'
 
-/** One row a session: prompts that joined the turn of another run with it. */
+/** One row per session, because prompts that joined a turn run together with it. */
 const sessionsText = `
   with running as (
     select distinct on (p.session_id) p.session_id, s.title, s.agent_id, s.owner_id, p.key_id, s.runtime, p.id as prompt_id, p.run_id,
@@ -58,7 +59,7 @@ const keysText = `
 
 type SessionFacts = Omit<RunningSession, 'started_at'> & { readonly started_at: Date | null }
 
-/** What runs and what it costs, from the queue and the ledger. */
+/** Running sessions and their cost, from tables `prompts` and `usage`. */
 export type RunningStore = ReturnType<typeof runningStore>
 
 export function runningStore(pool: Pool) {
@@ -80,7 +81,7 @@ export function runningStore(pool: Pool) {
       return (await pool.query<SpendingKey>(keysText, [owner, key])).rows
     },
 
-    /** Up to 200 sessions with open prompts, by id, from behind `after`. */
+    /** Returns up to 200 ids of sessions with open prompts, in order, after `after`. */
     async toStop({ owner, session, agent, keys }: StopFilter, after: string): Promise<string[]> {
       const text = `
         select distinct p.session_id as id from prompts p join sessions s on s.id = p.session_id
@@ -92,13 +93,13 @@ export function runningStore(pool: Pool) {
       return rows.map(({ id }) => id)
     },
 
-    /** The key and its descendants. */
+    /** Returns the ids of the key and its descendants. */
     async lineOf(keyId: string): Promise<string[]> {
       const text = 'select id from api_keys where id = $1 or ancestors @> array[$1]'
       return (await pool.query<{ id: string }>(text, [keyId])).rows.map(({ id }) => id)
     },
 
-    /** True when there is, or was, such an agent with sessions that the caller may see. */
+    /** True when the agent exists, or has sessions of `owner`. */
     async hasAgent(id: string, owner: string | undefined): Promise<boolean> {
       const text = `
         select from agents where id = $1 and ($2::text is null or owner_id = $2)

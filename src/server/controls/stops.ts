@@ -5,14 +5,14 @@ import type { Keys } from '../keys/keys.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Halted, Sessions } from '../sessions/sessions.ts'
 import type { RunningStore, StopFilter } from './running-store.ts'
-import { nameOfTarget, refuseOutOfReach, type Target, targetOf } from './target.ts'
+import { nameOfTarget, rejectOutOfReach, type Target, targetOf } from './target.ts'
 
 interface Deps {
   readonly store: Pick<RunningStore, 'toStop' | 'lineOf' | 'hasAgent'>
   readonly sessions: Pick<Sessions, 'open' | 'halt'>
   readonly keys: Pick<Keys, 'get'>
   readonly record: (entry: Parameters<Audit['record']>[1]) => Promise<void>
-  /** Ends, in all processes, the model calls in flight that clients make themselves. */
+  /** Aborts the in-flight model calls of clients in all processes. */
   readonly stopCalls: (target: Target) => void
 }
 
@@ -23,7 +23,10 @@ interface Stopped extends Halted {
   readonly sessions: number
 }
 
-/** Stops what runs. Who owns a run hears of it by a hint, or with the next renewal of its lease, within 2 s. */
+/**
+ * Stops running work. The replica that owns a run is notified by a hint, or notices at its next lease renewal within 2
+ * s.
+ */
 export type Stops = ReturnType<typeof createStops>
 
 export function createStops({ store, sessions, keys, record, stopCalls }: Deps) {
@@ -36,7 +39,7 @@ export function createStops({ store, sessions, keys, record, stopCalls }: Deps) 
         if (!(await store.hasAgent(id, caller.ownerScope))) throw notFound('agent', id)
         return { ...all, agent: id }
       case 'key':
-        // Whose the sessions are does not matter: the key pays.
+        // Sessions of any owner: the key pays for them.
         return { ...all, owner: undefined, keys: await store.lineOf(id) }
       case 'owner':
         return { ...all, owner: id }
@@ -46,13 +49,16 @@ export function createStops({ store, sessions, keys, record, stopCalls }: Deps) 
   }
 
   return {
-    /** Stops runs, calls of clients, and cancels what waits behind them. What is queued from now on runs; a freeze keeps that from happening. */
+    /**
+     * Stops runs and client calls, and cancels waiting prompts. Prompts that are queued later still run; a freeze
+     * prevents that.
+     */
     async stop({ reason, ...named }: StopRequest, { caller, actor }: By): Promise<Stopped> {
       const target = targetOf(named, 'session_id, agent_id, key_id, owner or all')
-      await refuseOutOfReach(target, caller, keys)
+      await rejectOutOfReach(target, caller, keys)
       const filter = await filterOf(target, caller)
       const ownerId = target.scope === 'owner' ? target.id : (caller.ownerScope ?? null)
-      // First, so that a stop that is cut off half-way is recorded as well.
+      // First, so that an interrupted stop is recorded as well.
       await record({
         actor,
         action: 'work.stop',

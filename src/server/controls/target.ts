@@ -4,7 +4,7 @@ import { isNarrow } from '../http/reach.ts'
 import type { Keys } from '../keys/keys.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 
-/** What a kill switch is for. */
+/** The scope of a kill switch. */
 export interface Target {
   readonly scope: 'session' | 'agent' | 'key' | 'owner' | 'all'
   /** Empty for `all`. */
@@ -13,7 +13,10 @@ export interface Target {
 
 type Named = Omit<StopRequest, 'reason'>
 
-/** The one thing that a body names. Throws `invalid` for none and for several; `allowed` are the names of its fields. */
+/**
+ * Returns the one target in a body. Throws `invalid` unless exactly one is given; `allowed` lists the fields for the
+ * message.
+ */
 export function targetOf(body: Named, allowed: string): Target {
   const named: Target[] = []
   const add = (scope: Target['scope'], id: string | undefined) => id !== undefined && named.push({ scope, id })
@@ -27,14 +30,15 @@ export function targetOf(body: Named, allowed: string): Target {
   return target
 }
 
-/** As the audit log names it: `owner:acme`, `all`. */
+/** Name in the audit log: `owner:acme`, `all`. */
 export const nameOfTarget = ({ scope, id }: Target): string => (scope === 'all' ? 'all' : `${scope}:${id}`)
 
 /**
- * Throws unless the key, the owner or everybody is the caller's to stop: `not found` for a key out of reach, `forbidden` for another owner
- * and for everybody. A caller without limits may stop all, a key itself, an admin key its descendants, and a key with an owner that owner.
+ * Throws unless the caller may stop the key, the owner or all: `not_found` for a key the caller may not see,
+ * `forbidden` for another owner and for all. An admin without limits may stop all. A key may stop itself, an admin key
+ * also its descendants, and a key with an owner that owner.
  */
-export async function refuseOutOfReach({ scope, id }: Target, caller: Caller, keys: Pick<Keys, 'get'>): Promise<void> {
+export async function rejectOutOfReach({ scope, id }: Target, caller: Caller, keys: Pick<Keys, 'get'>): Promise<void> {
   const isUnlimited = caller.role === 'admin' && !isNarrow(caller)
   switch (scope) {
     case 'key':
@@ -54,4 +58,4 @@ export async function refuseOutOfReach({ scope, id }: Target, caller: Caller, ke
 }
 
 const mayNot = (what: string): AppError =>
-  new AppError('forbidden', `forbidden: this key may not stop ${what}; name what is its own`)
+  new AppError('forbidden', `this key may not stop ${what}; name its own key or owner`)

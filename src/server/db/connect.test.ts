@@ -10,14 +10,14 @@ import { asUnavailable, createKysely, createPool, isConnectionLoss, transaction 
 const { url, pool, db } = await freshDatabase()
 await pool.query('create table note (text text unique)')
 
-const isAway = (error: unknown) =>
+const isUnavailable = (error: unknown) =>
   error instanceof DatabaseUnavailable && error.code === 'unavailable' && error.headers['retry-after'] === '1'
 
-/** The connections of `victim`'s pool are ended by the server, as in a restart. */
+/** Terminates the connections of a pool, as in a server restart. */
 const endConnections = (name: string) =>
   pool.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1', [name])
 
-test('int8 is a number, numeric is text, json is its value with the order of its keys, a time is a Date', async () => {
+test('int8 is read as number, numeric as text, json as value in key order, time as Date', async () => {
   const { rows } = await pool.query(
     `select count(*) as count, 0.10::numeric as price, '{"b":1,"a":[null]}'::json as value, now() as now`,
   )
@@ -28,7 +28,7 @@ test('int8 is a number, numeric is text, json is its value with the order of its
   assert.ok(now instanceof Date)
 })
 
-test('Kysely reads and writes a table of the migrations, arrays and the NUL escape in JSON included', async () => {
+test('Kysely reads and writes a migrated table, including arrays and NUL escapes in JSON', async () => {
   const parts = [{ type: 'text' as const, text: 'a\u0000b' }]
   const session = { id: 'ses_1', owner_id: 'o', title: 't', agent: 'a', agent_id: 'a', harness: 'h', runtime: 'r' }
   await db
@@ -44,7 +44,7 @@ test('Kysely reads and writes a table of the migrations, arrays and the NUL esca
   assert.deepEqual(row, { parts, state: 'waiting', position: 1 })
 })
 
-test('a transaction is there as a whole, or not at all when its work throws', async () => {
+test('a transaction is committed as a whole, and rolled back if its work throws', async () => {
   const add = (text: string, thrown?: Error) =>
     transaction(pool, async client => {
       await client.query('insert into note values ($1)', [text])
@@ -58,14 +58,14 @@ test('a transaction is there as a whole, or not at all when its work throws', as
   assert.deepEqual(rows, [{ text: 'whole' }])
 })
 
-test('a transaction that went on after a failed statement does not pass for saved', async () => {
+test('a transaction that ignored a failed statement rejects', async () => {
   const careless = transaction(pool, async client => {
     await client.query('select 1 / 0').catch(() => undefined)
   })
   await assert.rejects(careless, /rolled back/)
 })
 
-test('a pool whose idle connections were ended reports it and works again', async () => {
+test('a pool reports terminated idle connections and reconnects', async () => {
   const lost: Error[] = []
   const other = createPool({ url, applicationName: 'idle-victim', onLost: error => lost.push(error) })
   after(() => other.end())
@@ -76,17 +76,17 @@ test('a pool whose idle connections were ended reports it and works again', asyn
   assert.equal(lost.length, 1)
 })
 
-test('a connection lost inside a transaction is `unavailable`, and says so when the outcome is unknown', async () => {
+test('a connection lost in a transaction is `unavailable`; the message says if the outcome is unknown', async () => {
   const other = createPool({ url, applicationName: 'busy-victim', onLost: () => undefined })
   after(() => other.end())
   const beforeCommit = transaction(other, async () => {
     await endConnections('busy-victim')
   })
-  await assert.rejects(beforeCommit, (error: Error) => isAway(error) && /may or may not/.test(error.message))
+  await assert.rejects(beforeCommit, (error: Error) => isUnavailable(error) && /may or may not/.test(error.message))
   const inQuery = transaction(other, async client => {
     await Promise.all([client.query('select pg_sleep(30)'), endConnections('busy-victim')])
   })
-  await assert.rejects(inQuery, (error: Error) => isAway(error) && !/may or may not/.test(error.message))
+  await assert.rejects(inQuery, (error: Error) => isUnavailable(error) && !/may or may not/.test(error.message))
   assert.equal(await transaction(other, async () => 'fine'), 'fine')
 })
 
@@ -99,10 +99,10 @@ test('a Kysely transaction that loses its connection rejects and does not end th
       await endConnections('kysely-victim')
       return trx.selectFrom('agents').select('id').execute()
     })
-  await assert.rejects(work, isAway)
+  await assert.rejects(work, isUnavailable)
 })
 
-test('V1: every call of a pool, of its clients and of Kysely says itself that the database cannot work', async () => {
+test('V1: every call of a pool, its clients and Kysely rejects with DatabaseUnavailable', async () => {
   const other = createPool({ url, applicationName: 'typed-victim', onLost: () => undefined })
   after(() => other.end())
   const suicide = 'select pg_terminate_backend(pg_backend_pid())'
@@ -121,26 +121,26 @@ test('V1: every call of a pool, of its clients and of Kysely says itself that th
     await unheard.close()
   })
   const calls = [() => other.query(suicide), onClient, () => away.query('select 1'), () => away.connect()]
-  for (const call of calls) await assert.rejects(call, isAway)
+  for (const call of calls) await assert.rejects(call, isUnavailable)
   const select = (on: typeof away) => createKysely(on).selectFrom('agents').select('id').execute()
-  await assert.rejects(select(away), isAway)
+  await assert.rejects(select(away), isUnavailable)
   await assert.rejects(other.query('select 1 / 0'), error => error instanceof DatabaseError && error.code === '22012')
 })
 
-test('a statement over its time limit, and a pool without a free connection, are `unavailable`', async () => {
+test('a statement timeout and an exhausted pool are `unavailable`', async () => {
   const hasty = createPool({ url, max: 1, statementTimeoutMs: 50, connectTimeoutMs: 100, onLost: () => undefined })
   after(() => hasty.end())
-  await assert.rejects(hasty.query('select pg_sleep(30)'), isAway)
+  await assert.rejects(hasty.query('select pg_sleep(30)'), isUnavailable)
   const busy = transaction(hasty, () =>
     assert.rejects(
       transaction(hasty, async () => undefined),
-      isAway,
+      isUnavailable,
     ),
   )
   await busy
 })
 
-test('a database that is away, refuses, hangs up or does not answer is `unavailable`', async () => {
+test('a database that is unreachable, rejects, disconnects or hangs is `unavailable`', async () => {
   const silent = await listen(() => undefined)
   const rude = await listen(socket => socket.destroy())
   const closed = await listen(() => undefined)
@@ -154,7 +154,7 @@ test('a database that is away, refuses, hangs up or does not answer is `unavaila
     const other = createPool({ url: away, connectTimeoutMs: 200, onLost: () => undefined })
     await assert.rejects(
       transaction(other, async () => undefined),
-      isAway,
+      isUnavailable,
       away,
     )
     await assert.rejects(other.query('select 1'), isConnectionLoss)
@@ -165,7 +165,7 @@ test('a database that is away, refuses, hangs up or does not answer is `unavaila
 
 const sqlState = (code: string) => Object.assign(new DatabaseError('from the server', 1, 'error'), { code })
 
-test('a full disk, a read-only standby, too many connections and a transaction in the way are `unavailable`', () => {
+test('a full disk, a read-only standby, too many connections and conflicting transactions are `unavailable`', () => {
   for (const code of [
     '40001',
     '40P01',
@@ -179,18 +179,18 @@ test('a full disk, a read-only standby, too many connections and a transaction i
     '08006',
     '58030',
   ]) {
-    assert.ok(isAway(asUnavailable(sqlState(code))), code)
+    assert.ok(isUnavailable(asUnavailable(sqlState(code))), code)
   }
 })
 
-test('errors of the statement itself stay what they are', () => {
+test('errors of the statement itself are unchanged', () => {
   for (const error of [sqlState('23505'), sqlState('42601'), new Error('bug'), undefined]) {
     assert.equal(asUnavailable(error), error)
     assert.equal(isConnectionLoss(error), false)
   }
 })
 
-/** A pool may notice a dead connection one query late. */
+/** A pool may detect a dead connection one query late. */
 async function again<T>(query: () => Promise<T>): Promise<T> {
   return query().catch(query)
 }

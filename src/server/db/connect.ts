@@ -7,29 +7,29 @@ import type { Database } from './types.ts'
 interface PoolOptions {
   /** `postgres://user:password@host/database`; a socket folder is given as `?host=/folder`. */
   readonly url: string
-  /** Connections at most, 10 by default. */
+  /** Maximum number of connections; 10 by default. */
   readonly max?: number
-  /** The name in the database's own list of connections. */
+  /** Name in `pg_stat_activity`. */
   readonly applicationName?: string
-  /** After this the database gives up a statement; 30,000 by default. */
+  /** Statement timeout; 30,000 by default. */
   readonly statementTimeoutMs?: number
   /** How long to wait for a free or a new connection; 5,000 by default. */
   readonly connectTimeoutMs?: number
-  /** Told when an idle connection is lost. The pool makes a new one by itself at the next query. */
+  /** Called when an idle connection is lost. The pool reconnects at the next query. */
   readonly onLost: (error: Error) => void
 }
 
 const int8 = types.builtins.INT8
 
-/** int8 as a number (counters of ours stay far below 2^53); every other type as pg has it, numeric as text. */
+/** Parses int8 as a number (our counters stay far below 2^53); other types as in pg, numeric as text. */
 const parsers = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary' ? Number : types.getTypeParser(oid, format),
 }
 
 /**
- * A pool of connections that outlives the loss of any of them. End it with `end()`. Its calls, and those of its
- * clients, reject with `DatabaseUnavailable` where the database cannot work, so that no caller has to recognise that.
+ * Returns a pool of connections that survives lost connections. The caller must call `end()`. Calls of the pool and its
+ * clients reject with `DatabaseUnavailable` if the database is unavailable, so that callers need not detect that.
  */
 export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
@@ -40,28 +40,28 @@ export function createPool({ url, onLost, ...options }: PoolOptions): Pool {
     types: parsers,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
     idleTimeoutMillis: 30_000,
-    // A connection that a firewall or a failover left dead is replaced after this at the latest.
+    // Bounds how long a connection lives that a firewall or failover has silently dropped.
     maxLifetimeSeconds: 300,
     keepAlive: true,
-    // Above the limit of the server, so that it only speaks when the server is out of reach.
+    // Above the timeout of the server, so that it only applies if the server is unreachable.
     query_timeout: statementTimeoutMs + 10_000,
-    // Not as start parameters: connection poolers refuse those.
+    // Not as startup parameters, which connection poolers reject.
     onConnect: client => client.query(limits(statementTimeoutMs)),
   })
   pool.on('error', onLost)
-  // A client that is out on loan has no listener of the pool, and an unheard error event would end the process.
-  // Nothing is lost here: its query or the next one fails with the same cause.
+  // The pool does not listen to checked-out clients, and an unhandled error event would end the process. The error is
+  // not lost: the current or next query fails with the same cause.
   pool.on('connect', client => {
     client.on('error', () => undefined)
-    client.query = translating(client.query.bind(client))
+    client.query = withTranslatedErrors(client.query.bind(client))
   })
-  pool.query = translating(pool.query.bind(pool))
-  pool.connect = translating(pool.connect.bind(pool))
+  pool.query = withTranslatedErrors(pool.query.bind(pool))
+  pool.connect = withTranslatedErrors(pool.connect.bind(pool))
   return pool
 }
 
-/** The same call; its promise rejects as `asUnavailable` says. Calls with a callback stay as they are. */
-const translating = <F>(call: F & ((...args: never[]) => unknown)): F =>
+/** Wraps a call so that its promise rejects with `asUnavailable`. Calls with a callback stay unchanged. */
+const withTranslatedErrors = <F>(call: F & ((...args: never[]) => unknown)): F =>
   ((...args: never[]) => {
     const result = call(...args)
     return result instanceof Promise ? result.catch(rethrowTranslated) : result
@@ -71,15 +71,15 @@ const rethrowTranslated = (error: unknown): never => {
   throw asUnavailable(error)
 }
 
-/** The second limit: a paused process must not hold locks for as long as its leases live, 15 s. */
+/** The second limit keeps a paused process from holding locks for the whole lifetime of its leases, 15 s. */
 const limits = (statementTimeoutMs: number) =>
   `set statement_timeout = ${Math.round(statementTimeoutMs)}; set idle_in_transaction_session_timeout = 10000`
 
-/** Kysely over a pool of `createPool`. The pool stays the caller's to end. */
+/** Returns Kysely over a pool of `createPool`. The caller still must end the pool. */
 export const createKysely = (pool: Pool): Kysely<Database> =>
   new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
 
-/** Kysely in the transaction that a connection has open. */
+/** Returns Kysely in the open transaction of a connection. */
 export const kyselyOn = (client: PoolClient): Kysely<Database> => {
   const borrowed = { query: client.query.bind(client), release: () => undefined }
   const pool = { connect: async () => borrowed, end: async () => undefined } as unknown as Pool
@@ -87,8 +87,9 @@ export const kyselyOn = (client: PoolClient): Kysely<Database> => {
 }
 
 /**
- * What `work` returns, after the commit. When `work` throws, nothing of it stays. `unavailable` when the database is
- * away; its message says so when the answer to the commit was lost, since the change may then be in effect.
+ * Runs `work` in a transaction; returns its result after the commit. Rolls back if `work` throws. Rejects with
+ * `unavailable` if the database is unavailable; after a connection loss during commit the message says that the change
+ * may be in effect.
  */
 export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
@@ -99,7 +100,7 @@ export async function transaction<T>(pool: Pool, work: (client: PoolClient) => P
     result = await work(client)
   } catch (error) {
     takeHints(client)
-    await abandon(client, error)
+    await rollBack(client, error)
     throw error
   }
   const hints = takeHints(client)
@@ -108,8 +109,8 @@ export async function transaction<T>(pool: Pool, work: (client: PoolClient) => P
   return result
 }
 
-/** Gives the connection back clean, or closes it when its state is in doubt. */
-async function abandon(client: PoolClient, error: unknown): Promise<void> {
+/** Rolls back and releases the connection, or closes it if its state is uncertain. */
+async function rollBack(client: PoolClient, error: unknown): Promise<void> {
   if (isConnectionLoss(error)) return client.release(true)
   const isClean = await client.query('rollback').then(
     () => true,
@@ -123,21 +124,21 @@ async function commit(client: PoolClient): Promise<void> {
     client.release(true)
     if (!isConnectionLoss(error)) throw error
     throw new DatabaseUnavailable(
-      'the database went away while it saved; the change may or may not be in effect',
+      'database connection was lost during commit; the change may or may not be in effect',
       error,
     )
   })
   client.release()
-  // PostgreSQL answers so when a statement failed and `work` went on as if it had not.
+  // PostgreSQL returns ROLLBACK if a statement failed and `work` ignored the error.
   if (command === 'ROLLBACK') throw new Error('the transaction was rolled back: a failed statement was ignored')
 }
 
-/** SQLSTATEs with which a server ends or refuses a connection. Source: PostgreSQL manual, appendix A. */
+/** SQLSTATEs of terminated or rejected connections. Source: PostgreSQL manual, appendix A. */
 const lostStates = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
 
 /**
- * States in which the server cannot do the work now: read-only, a lock, a statement or the disk took too long, or
- * other transactions were in the way.
+ * SQLSTATEs of temporary failures: read-only server, lock or statement timeout, I/O error, or conflict with other
+ * transactions.
  */
 const stuckStates = new Set(['25006', '40001', '40P01', '55P03', '57014', '58030'])
 
@@ -152,7 +153,7 @@ const lostCodes = new Set([
   'EAI_AGAIN',
 ])
 
-/** pg gives these errors no code. */
+/** Messages of pg errors without a code. */
 const lostTexts = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
@@ -161,26 +162,26 @@ const lostTexts = [
   'Cannot use a pool after calling end',
 ]
 
-/** True when the connection was lost or could not be made; a statement on its way may then be done or not. */
+/** True if the connection was lost or could not be opened. A statement in flight may or may not have been executed. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof DatabaseUnavailable) return isConnectionLoss(error.cause)
   const code = 'code' in error ? String(error.code) : ''
   if (error instanceof DatabaseError) return code.startsWith('08') || lostStates.has(code)
-  // No socket file: the server of that folder does not run.
+  // No socket file: the server is not running.
   if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
   return lostCodes.has(code) || lostTexts.some(text => error.message.includes(text))
 }
 
-/** True for a row that is there already. */
+/** True for a violated unique constraint. */
 export const isUniqueViolation = (error: unknown): boolean => error instanceof DatabaseError && error.code === '23505'
 
-/** `DatabaseUnavailable` (503) for an error that says the database cannot work now; any other error as it is. */
+/** Returns `DatabaseUnavailable` (503) for errors of an unavailable database; other errors unchanged. */
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return error
   const isStuck = error instanceof DatabaseError && /^53/.test(error.code ?? '')
   if (!isStuck && !isStateStuck(error) && !isConnectionLoss(error)) return error
-  return new DatabaseUnavailable('the database does not answer; try again', error)
+  return new DatabaseUnavailable('database is unavailable; retry in a few seconds', error)
 }
 
 const isStateStuck = (error: unknown) => error instanceof DatabaseError && stuckStates.has(error.code ?? '')

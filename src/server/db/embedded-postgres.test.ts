@@ -18,7 +18,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgre
 
 const log = createLog('silent')
 
-/** Starts on `dataDir`; stopped after the file's last test at the latest. */
+/** Starts on `dataDir`; stopped after the last test of the file at the latest. */
 async function started(dataDir: string): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({ dataDir, log })
   after(() => server.stop())
@@ -37,7 +37,7 @@ async function sql<Row extends object>(url: string, text: string): Promise<Row[]
 
 const pidOf = (dataDir: string) => readLockFile(join(dataDir, 'postgres'))?.pid ?? 0
 
-test('what was committed is there after a stop and a start, and nothing runs in between', async () => {
+test('committed data survives a restart, and no process runs while stopped', async () => {
   const dataDir = temporaryFolder()
   const first = await started(dataDir)
   await sql(first.url, 'create table note (text text); insert into note values ($$kept$$)')
@@ -49,7 +49,7 @@ test('what was committed is there after a stop and a start, and nothing runs in 
   await second.stop()
 })
 
-test('a second start on a data folder is refused and names the folder and the process', async () => {
+test('a second start on a data folder is rejected with the folder and the process', async () => {
   const dataDir = temporaryFolder()
   const owner = spawnServer(dataDir)
   const { url = '' } = await answerOf(owner)
@@ -61,7 +61,7 @@ test('a second start on a data folder is refused and names the folder and the pr
   await kill(owner)
 })
 
-test('of two processes that make the same data folder at once, one serves and the other is refused', async () => {
+test('of two processes that create the same data folder one runs and the other is rejected', async () => {
   const dataDir = temporaryFolder()
   const both = [spawnServer(dataDir), spawnServer(dataDir)]
   const answers = await Promise.all(both.map(answerOf))
@@ -70,7 +70,7 @@ test('of two processes that make the same data folder at once, one serves and th
   for (const child of both) await kill(child)
 })
 
-test('after kill -9 of its process the next start has the data', async () => {
+test('data survives kill -9 of the owner', async () => {
   const dataDir = temporaryFolder()
   const owner = spawnServer(dataDir)
   const { url = '' } = await answerOf(owner)
@@ -81,7 +81,7 @@ test('after kill -9 of its process the next start has the data', async () => {
   await next.stop()
 })
 
-test('an orphaned server that still serves is replaced, and its data kept', async () => {
+test('an orphaned running server is replaced, and its data is kept', async () => {
   const dataDir = temporaryFolder()
   const first = await started(dataDir)
   await sql(first.url, 'create table note (text text); insert into note values ($$kept$$)')
@@ -99,7 +99,7 @@ test('an orphaned server that still serves is replaced, and its data kept', asyn
 })
 
 for (const afterMs of [60, 250, 450, 700, 1_000]) {
-  test(`a first start killed after ${afterMs} ms leaves nothing that stops the next`, async () => {
+  test(`a first start killed after ${afterMs} ms does not prevent the next start`, async () => {
     const dataDir = temporaryFolder()
     const interrupted = spawnServer(dataDir)
     await setTimeout(afterMs)
@@ -110,7 +110,7 @@ for (const afterMs of [60, 250, 450, 700, 1_000]) {
   })
 }
 
-test('the server is back when it, or one of its processes, is killed; the pool goes on by itself', async () => {
+test('the server restarts after it or one of its processes was killed, and the pool reconnects', async () => {
   const dataDir = temporaryFolder()
   const server = await started(dataDir)
   const pool = createPool({ url: server.url, onLost: () => undefined })
@@ -121,7 +121,7 @@ test('the server is back when it, or one of its processes, is killed; the pool g
   for (const victim of [() => pidOf(dataDir), backend]) {
     const old = await backend()
     process.kill(await victim(), 'SIGKILL')
-    // The old process may answer once more before it sees that its server is gone.
+    // The old process may answer once more before it detects that its server has exited.
     await until(async () => assert.notEqual(await backend(), old))
   }
   await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /is in use by process/)
@@ -129,7 +129,7 @@ test('the server is back when it, or one of its processes, is killed; the pool g
   await server.stop()
 })
 
-test('the number of a dead server that a stranger has now does not stop a start', async () => {
+test('a reused pid of a dead server does not prevent a start', async () => {
   const dataDir = temporaryFolder()
   const lockFile = join(dataDir, 'postgres', 'postmaster.pid')
   const owner = spawnServer(dataDir)
@@ -137,7 +137,7 @@ test('the number of a dead server that a stranger has now does not stop a start'
   const left = readFileSync(lockFile, 'utf8')
   owner.kill('SIGTERM')
   await until(() => assert.equal(pidOf(dataDir), 0))
-  // Of the server's own user: of any other, PostgreSQL sees by itself that it is no server.
+  // Of the same user: for other users PostgreSQL detects by itself that it is not a server.
   const account = otherAccount(join(dataDir, 'postgres')) ?? {}
   const stranger = spawn('sleep', ['60'], { ...account, cwd: '/', stdio: 'ignore' })
   after(() => stranger.kill())
@@ -147,28 +147,31 @@ test('the number of a dead server that a stranger has now does not stop a start'
   await kill(stranger)
 })
 
-test('the data folder of another major version is refused with the way to move the data', async () => {
+test('a data folder of another major version is rejected with the migration steps', async () => {
   const dataDir = temporaryFolder()
   await (await started(dataDir)).stop()
   writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '17\n')
-  await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /made by PostgreSQL 17, but .* brings 18.*pg_dump 17/)
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir, log }),
+    /created by PostgreSQL 17, but .* includes PostgreSQL 18.*pg_dump 17/,
+  )
 })
 
-test('a data folder that cannot be made is refused with its name and the way out', async () => {
+test('a data folder that cannot be created is rejected with its path and the next step', async () => {
   const file = join(temporaryFolder(), 'file')
   writeFileSync(file, '')
   const wanted = new RegExp(`${file}/data cannot be used by user \\w+: ENOTDIR.*set SWITCHYARD_DATA_DIR`)
   await assert.rejects(startEmbeddedPostgres({ dataDir: join(file, 'data'), log }), wanted)
 })
 
-test('a data folder with a path too long for a socket works', async () => {
+test('a data folder with a path too long for a socket can be used', async () => {
   const dataDir = join(temporaryFolder(), 'deep'.repeat(30))
   const server = await started(dataDir)
   assert.deepEqual(await sql(server.url, 'select 1 as one'), [{ one: 1 }])
   await server.stop()
 })
 
-test('nothing listens on the network, commits wait for the disk, and the service is no superuser', async () => {
+test('the server does not listen on the network, commits are durable, and the service is not superuser', async () => {
   const dataDir = temporaryFolder()
   const server = await started(dataDir)
   const names = [
@@ -194,7 +197,7 @@ test('nothing listens on the network, commits wait for the disk, and the service
   await server.stop()
 })
 
-/** Tries until it works; the test's own time-out ends a hopeless wait. */
+/** Retries until it succeeds or the test times out. */
 async function until(attempt: () => unknown): Promise<void> {
   for (;;) {
     try {

@@ -5,42 +5,42 @@ import { otherAccount } from './embedded/account.ts'
 import { buildAt, packagedBuild } from './embedded/binaries.ts'
 import { prepareCluster } from './embedded/cluster.ts'
 import { findConfinement } from './embedded/confinement.ts'
-import { type Folders, foldersOf, letPass, port, prepareDataDir } from './embedded/folders.ts'
+import { allowTraversal, type Folders, foldersOf, port, prepareDataDir } from './embedded/folders.ts'
 import { Keeper } from './embedded/keeper.ts'
 
 interface Options {
-  /** The database lies in `postgres` below it. Made when it is missing. */
+  /** Parent of the database folder `postgres`. Created if missing. */
   readonly dataDir: string
   readonly log: Log
-  /** The folder of the PostgreSQL build; that of the npm package for this machine by default. */
+  /** Folder of the PostgreSQL build; that of the npm package for this platform by default. */
   readonly native?: string
-  /** Connections at most; 60 by default. Counts when the database is made. */
+  /** Maximum number of connections; 60 by default. Applied when the database is created. */
   readonly maxConnections?: number
-  /** Processes of the service that connect; 1 by default. For several the server starts with 30 connections for each and 10 more. */
+  /** Number of service processes; 1 by default. With several, max_connections is 30 per process plus 10. */
   readonly processes?: number
-  /** Told when another process took the data folder while our server was down. The caller should end then. */
+  /** Called if another process took over the data folder while the server was down. The caller should exit then. */
   readonly onTaken?: (error: Error) => void
 }
 
 export interface EmbeddedPostgres {
-  /** For `createPool`: the database `switchyard` as its owner, over a unix socket that is open to our user alone. */
+  /** URL for `createPool`: database `switchyard` as its owner, over a Unix socket that only our user may open. */
   readonly url: string
-  /** The same server as its superuser. */
+  /** URL of the same server as superuser. */
   readonly adminUrl: string
-  /** Ends the server, and cuts connections that are still open. */
+  /** Stops the server and closes open connections. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the PostgreSQL that comes with the service, and starts it again whenever it dies. One process per data folder:
- * a second one is refused. `unavailable` with the cause and the next step when it cannot start. Decision 0002.
+ * Starts the bundled PostgreSQL and restarts it whenever it exits. A second process on the same data folder is
+ * rejected. Rejects with `unavailable`, with cause and next step, if it cannot start. Decision 0002.
  */
 export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedPostgres> {
   const { dataDir, log, native, maxConnections = 60, processes = 1, onTaken } = options
   const build = native ? buildAt(native) : packagedBuild()
   const folders = foldersOf(prepareDataDir(resolve(dataDir)))
   const account = otherAccount(folders.cluster)
-  if (account) letPass(folders.dataDir)
+  if (account) allowTraversal(folders.dataDir)
   const confinement = await findConfinement({ dataDir: folders.dataDir, build, account })
   const { setpriv, capability } = confinement
   log.debug({ folders, user: account?.name, setpriv, capability, version: build.version }, 'embedded database')
@@ -56,14 +56,14 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
   return { url: urlOf(folders, 'switchyard'), adminUrl: urlOf(folders, 'postgres'), stop: () => keeper.stop() }
 }
 
-/** Where a server that runs on this data folder is reached; undefined when there never was one. */
+/** Returns the URL of the server of a data folder; undefined if there never was one. */
 export function embeddedUrl(dataDir: string): string | undefined {
   if (!existsSync(dataDir)) return undefined
   const folders = foldersOf(realpathSync(dataDir))
   return existsSync(folders.cluster) ? urlOf(folders, 'switchyard') : undefined
 }
 
-/** Everything is named, so that no PG* variable of the environment changes where it leads. */
+/** Sets every parameter, so that PG* environment variables cannot change the target. */
 function urlOf({ socket }: Folders, role: 'switchyard' | 'postgres'): string {
   const query = new URLSearchParams({ host: socket, port: String(port), sslmode: 'disable' })
   return `postgres://${role}@localhost/${role}?${query}`

@@ -1,46 +1,46 @@
 import type { SendHint } from './hints.ts'
 
 interface Deps {
-  /** Hands a hint to the listeners of this process. */
-  readonly hear: SendHint
+  /** Passes a hint to the listeners of this process. */
+  readonly deliver: SendHint
   /** False while no other process listens. */
   readonly hasPeers: () => boolean
-  /** Sends notifications in one statement. Resolves also when they could not be sent. */
+  /** Sends notifications in one statement. Resolves even if it failed. */
   readonly notify: (channels: readonly string[], payloads: readonly string[]) => Promise<void>
 }
 
-/** Hints on their way. */
+/** Batches of hints. */
 export interface HintBatches {
   readonly send: SendHint
-  /** The hints of a received notification. */
+  /** Returns the hints of a received notification. */
   readonly split: (payload: string) => readonly string[]
 }
 
-/** A notification holds less than 8,000 bytes. */
+/** PostgreSQL limits a notification to less than 8,000 bytes. */
 const maxBytes = 7_900
-/** Of hints that wait for the statement before theirs. What is beyond that is found by those who look for themselves. */
+/** Maximum hints that wait for the previous statement. Receivers find the effect of dropped ones by polling. */
 const maxWaiting = 10_000
-/** ASCII's own. Ids, numbers and JSON hold none. */
+/** ASCII record separator, which ids, numbers and JSON do not contain. */
 const separator = '\x1e'
 
 /**
- * Hints leave in batches: all those of a turn of the event loop, or of the time that the statement before them took, are one
- * statement. Equal ones are sent once.
+ * Sends hints in batches: one statement for all hints of an event loop turn, or of the duration of the previous
+ * statement. Equal hints are sent once.
  */
-export function createHintBatches({ hear, hasPeers, notify }: Deps): HintBatches {
+export function createHintBatches({ deliver, hasPeers, notify }: Deps): HintBatches {
   let fresh: [channel: string, payload: string][] = []
   const waiting = new Map<string, Set<string>>()
   let isSending = false
 
   function onTurn(): void {
-    const news = fresh
+    const hints = fresh
     fresh = []
-    if (hasPeers()) for (const [channel, payload] of news) keep(channel, payload)
+    if (hasPeers()) for (const [channel, payload] of hints) enqueue(channel, payload)
     void sendWaiting()
-    for (const [channel, payload] of news) hear(channel, payload)
+    for (const [channel, payload] of hints) deliver(channel, payload)
   }
 
-  function keep(channel: string, payload: string): void {
+  function enqueue(channel: string, payload: string): void {
     const payloads = waiting.get(channel) ?? new Set()
     waiting.set(channel, payloads)
     if (payloads.size < maxWaiting) payloads.add(payload)
@@ -64,14 +64,14 @@ export function createHintBatches({ hear, hasPeers, notify }: Deps): HintBatches
 
   return {
     send(channel, payload) {
-      // Whoever wrote what this tells of does what follows from it first: it has more than the hint.
+      // After this turn, so that the writer can act on its change first: it knows more than the hint.
       if (fresh.push([channel, payload]) === 1) setImmediate(onTurn)
     },
     split: payload => payload.split(separator),
   }
 }
 
-/** As few payloads as these fit into; one that is too long for any is left out. */
+/** Packs payloads into as few notifications as possible; drops payloads that are too long. */
 function packed(payloads: Iterable<string>): readonly string[] {
   const texts: string[] = []
   let room = 0

@@ -10,7 +10,7 @@ const { pool } = await freshDatabase()
 const sent: string[] = []
 sendHintsBy(pool, (channel, payload) => void sent.push(`${channel} ${payload}`))
 
-test('hints of a transaction leave after its commit, and none after a failure', async () => {
+test('hints of a transaction are sent after its commit, and dropped after a failure', async () => {
   await transaction(pool, async client => {
     hint(client, 'news', 'kept')
     assert.deepEqual(sent, [])
@@ -36,7 +36,7 @@ function batches(hasPeers = true) {
   const statements: (readonly string[])[] = []
   let finish = (): void => undefined
   const { send, split } = createHintBatches({
-    hear: (channel, payload) => void heard.push(`${channel} ${payload}`),
+    deliver: (channel, payload) => void heard.push(`${channel} ${payload}`),
     hasPeers: () => hasPeers,
     notify: (channels, payloads) => {
       statements.push(payloads.flatMap((payload, at) => split(payload).map(one => `${channels[at]} ${one}`)))
@@ -48,7 +48,7 @@ function batches(hasPeers = true) {
   return { send, heard, statements, finish: () => finish() }
 }
 
-test('hints of a turn are one statement, and those of the time it takes the next; equal ones go once', async () => {
+test('hints of a turn are one statement, those during it the next; equal hints are sent once', async () => {
   const { send, heard, statements, finish } = batches()
   for (const payload of ['1', '2', '1']) send('a', payload)
   send('b', '1')
@@ -66,11 +66,11 @@ test('hints of a turn are one statement, and those of the time it takes the next
   assert.deepEqual(heard, ['a 1', 'a 2', 'a 1', 'b 1', 'a 3', 'a 4'])
 })
 
-test('a notification holds as many hints as fit, and a hint that fits into none is left out', async () => {
+test('a notification contains as many hints as fit, and oversized hints are dropped', async () => {
   const sizes: number[] = []
   const texts: string[] = []
   const { send, split } = createHintBatches({
-    hear: () => undefined,
+    deliver: () => undefined,
     hasPeers: () => true,
     async notify(_channels, payloads) {
       sizes.push(...payloads.map(payload => Buffer.byteLength(payload)))
@@ -84,7 +84,7 @@ test('a notification holds as many hints as fit, and a hint that fits into none 
   assert.ok(sizes.length <= 7 && sizes.every(size => size < 8_000), String(sizes))
 })
 
-test('a lone process sends nothing, and hears itself', async () => {
+test('a process without peers sends no notifications and receives its own hints', async () => {
   const { send, heard, statements } = batches(false)
   send('a', '1')
   await nextTurn()

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 
-/** Takes a hint to all processes, this one too. Nothing may hang on its arrival. */
+/** Sends a hint to all processes, including this one. Delivery is not guaranteed. */
 export type SendHint = (channel: string, payload: string) => void
 
 export interface Hint {
@@ -11,15 +11,15 @@ export interface Hint {
 const senders = new WeakMap<object, SendHint>()
 const collected = new WeakMap<object, Hint[]>()
 
-/** From now on hints about what is written through `pool` leave by `send`. */
+/** Registers `send` for hints about writes through `pool`. */
 export function sendHintsBy(pool: Pool, send: SendHint): void {
   senders.set(pool, send)
 }
 
 /**
- * Says to all processes that something was written through `on`: at once when that is a pool, and after the commit when it is
- * the client of a `transaction`. NOTIFY in a writing transaction would hold a lock of the whole database until the commit is
- * on disk: 730 commits a second in place of 14,000. Decision 0013.
+ * Notifies all processes of a write through `on`: at once for a pool, after the commit for the client of a
+ * `transaction`. NOTIFY inside a writing transaction would hold a database-wide lock until the commit is on disk: 730
+ * commits per second instead of 14,000. Decision 0013.
  */
 export function hint(on: Pick<Pool | PoolClient, 'query'>, channel: string, payload: string): void {
   const waiting = collected.get(on)
@@ -27,19 +27,19 @@ export function hint(on: Pick<Pool | PoolClient, 'query'>, channel: string, payl
   else senders.get(on)?.(channel, payload)
 }
 
-/** Keeps the hints of a transaction that begins on `client`. */
+/** Starts to collect the hints of a transaction on `client`. */
 export function collectHints(client: PoolClient): void {
   collected.set(client, [])
 }
 
-/** The hints of the transaction on `client`, which has nothing more to write. */
+/** Returns and clears the collected hints of the transaction on `client`. */
 export function takeHints(client: PoolClient): readonly Hint[] {
   const hints = collected.get(client) ?? []
   collected.delete(client)
   return hints
 }
 
-/** Sends the hints of a transaction of `pool` that has committed. */
+/** Sends the hints of a committed transaction of `pool`. */
 export function sendHints(pool: Pool, hints: readonly Hint[]): void {
   for (const { channel, payload } of hints) senders.get(pool)?.(channel, payload)
 }

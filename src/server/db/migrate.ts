@@ -7,10 +7,10 @@ import { transaction } from './connect.ts'
 
 const ourFolder = join(import.meta.dirname, 'migrations')
 
-/** Any number, as long as it never changes: all servers of one database must take the same lock. */
+/** Arbitrary, but must never change: all processes of a database must take the same lock. */
 const lockKey = 7_239_481_036
 
-const oldestVersion = 15
+const minVersion = 15
 
 interface Migration {
   readonly name: string
@@ -19,13 +19,13 @@ interface Migration {
 }
 
 interface Options {
-  /** Folder of `NNNN-name.sql` files; the service's own by default. */
+  /** Folder of `NNNN-name.sql` files; that of the service by default. */
   readonly folder?: string
 }
 
 /**
- * Brings the database to this version of the program; the names that were applied now. Several servers may call it at
- * once. `unavailable`, with the way out in the message, when the database is too old, too new, or was changed.
+ * Migrates the database to this version; returns the names of the applied migrations. Concurrent calls are safe.
+ * Rejects with `unavailable`, with the next step, if the database is too old, too new, or has modified migrations.
  */
 export async function migrate(pool: Pool, { folder = ourFolder }: Options = {}): Promise<string[]> {
   const migrations = readMigrations(folder)
@@ -37,7 +37,7 @@ export async function migrate(pool: Pool, { folder = ourFolder }: Options = {}):
   }
 }
 
-/** The names that `migrate` would apply, in order; the same refusals. */
+/** Returns the names that `migrate` would apply, in order. Rejects like `migrate`. */
 export async function pendingMigrations(pool: Pool, { folder = ourFolder }: Options = {}): Promise<string[]> {
   const found = await pending(pool, readMigrations(folder))
   return found.map(({ name }) => name)
@@ -46,7 +46,7 @@ export async function pendingMigrations(pool: Pool, { folder = ourFolder }: Opti
 function readMigrations(folder: string): Migration[] {
   const names = readdirSync(folder).filter(name => name.endsWith('.sql'))
   return names.sort().map(name => {
-    // Git may write other line ends on Windows; the checksum must not see them.
+    // Git may write other line endings on Windows, which must not change the checksum.
     const sql = readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n')
     return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
   })
@@ -57,74 +57,74 @@ async function pending(connection: Pool | PoolClient, migrations: readonly Migra
     `select current_setting('server_version_num')::int as version, to_regclass('schema_migrations') is not null as exists`,
   )
   const { version = 0, exists = false } = rows[0] ?? {}
-  refuseOldServer(Math.floor(version / 10_000))
+  rejectOldServer(Math.floor(version / 10_000))
   if (!exists) return [...migrations]
   const applied = await connection.query<{ name: string; checksum: string }>(
     'select name, checksum from schema_migrations order by name',
   )
   const checksums = new Map(applied.rows.map(row => [row.name, row.checksum]))
-  refuseNewerDatabase([...checksums.keys()], migrations)
-  refuseChanges(checksums, migrations)
+  rejectNewerDatabase([...checksums.keys()], migrations)
+  rejectChanges(checksums, migrations)
   return migrations.filter(({ name }) => !checksums.has(name))
 }
 
-/** Applies the first pending migration, alone in its transaction; its name, or undefined when another server did it. */
+/** Applies the first pending migration in its own transaction; returns its name, or undefined if none is pending. */
 async function applyNext(client: PoolClient, migrations: readonly Migration[]): Promise<string | undefined> {
   await client.query('set local statement_timeout = 0')
-  // Of the transaction, not of the session: it also holds behind a connection pooler, and a killed server frees it.
-  await client.query(patient('select pg_advisory_xact_lock($1)', [lockKey]))
+  // A transaction lock, not a session lock: it works with connection poolers, and a killed process releases it.
+  await client.query(withoutTimeout('select pg_advisory_xact_lock($1)', [lockKey]))
   await client.query(
     `create table if not exists schema_migrations (
       name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`,
   )
   const [next] = await pending(client, migrations)
   if (!next) return undefined
-  await client.query(patient(next.sql)).catch(error => {
+  await client.query(withoutTimeout(next.sql)).catch(error => {
     const cause: unknown = error instanceof DatabaseUnavailable ? error.cause : error
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new AppError('unavailable', `migration ${next.name} failed and was undone: ${reason}`, { cause: error })
+    throw new AppError('unavailable', `migration ${next.name} failed and was rolled back: ${reason}`, { cause: error })
   })
   await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [next.name, next.checksum])
   return next.name
 }
 
-/** Lifts the pool's own time limit: a migration of a large table takes as long as it takes. */
-function patient(text: string, values?: unknown[]): QueryConfig {
+/** Overrides the query timeout of the pool, since migrations of large tables may take long. */
+function withoutTimeout(text: string, values?: unknown[]): QueryConfig {
   const query = { text, query_timeout: 24 * 3_600_000 }
   return values ? { ...query, values } : query
 }
 
-function refuseOldServer(version: number): void {
-  if (version >= oldestVersion) return
+function rejectOldServer(version: number): void {
+  if (version >= minVersion) return
   throw new AppError(
     'unavailable',
-    `the database is PostgreSQL ${version}, but at least ${oldestVersion} is needed. Upgrade it, or give another DATABASE_URL`,
+    `database runs PostgreSQL ${version}, but ${minVersion} or newer is required; upgrade it, or set another DATABASE_URL`,
   )
 }
 
 /**
- * A migration that takes something away is named `NNNN-contract-...`. All others only add, so that the version before runs
- * beside the new one, and can be put back.
+ * Migrations that remove something are named `NNNN-contract-...`. All others only add, so that the previous version can
+ * run together with the new one, and a downgrade is possible.
  */
-const takesAway = /^\d+-contract-/
+const isContracting = /^\d+-contract-/
 
-function refuseNewerDatabase(applied: readonly string[], migrations: readonly Migration[]): void {
+function rejectNewerDatabase(applied: readonly string[], migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name))
-  const unknown = applied.filter(name => !known.has(name) && takesAway.test(name))
+  const unknown = applied.filter(name => !known.has(name) && isContracting.test(name))
   if (unknown.length === 0) return
   throw new AppError(
     'unavailable',
-    `the database was upgraded by a newer version of Switchyard (it has ${unknown.join(', ')}). ` +
-      'Start that version again, or restore the backup from before the upgrade',
+    `database was migrated by a newer version of Switchyard (it has ${unknown.join(', ')}); ` +
+      'start that version, or restore the backup from before the upgrade',
   )
 }
 
-function refuseChanges(applied: ReadonlyMap<string, string>, migrations: readonly Migration[]): void {
+function rejectChanges(applied: ReadonlyMap<string, string>, migrations: readonly Migration[]): void {
   const changed = migrations.filter(({ name, checksum }) => applied.has(name) && applied.get(name) !== checksum)
   if (changed.length === 0) return
   throw new AppError(
     'unavailable',
-    `${changed.map(({ name }) => name).join(', ')} was applied to this database with other contents. ` +
-      'Install an unchanged copy of Switchyard; a change of the schema goes in a new migration file',
+    `${changed.map(({ name }) => name).join(', ')} was applied to this database with different content; ` +
+      'install an unmodified copy of Switchyard, and put schema changes in a new migration file',
   )
 }

@@ -9,7 +9,7 @@ const { pool, url } = await freshDatabase()
 
 const notify = (channel: string, payload: string) => pool.query('select pg_notify($1, $2)', [channel, payload])
 
-/** Connections of this database that listen. */
+/** Returns the notification connections of this database. */
 async function listening(): Promise<number[]> {
   const { rows } = await pool.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name = 'switchyard-listen'`,
@@ -17,7 +17,7 @@ async function listening(): Promise<number[]> {
   return rows.map(({ pid }) => pid)
 }
 
-/** True when nobody holds the lock of the owner. */
+/** True if the lock of the owner is free. */
 async function isGone(owner: string): Promise<boolean> {
   const client = await pool.connect()
   const { rows } = await client.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${ownerLock}) as free`, [
@@ -38,10 +38,10 @@ async function started(t: TestContext, owner: string) {
   return { notifications, heard, reconnects: () => reconnects }
 }
 
-test('what is sent on a channel is heard by every listener, and nothing else', async t => {
+test('a hint reaches every listener of its channel and no others', async t => {
   const { notifications, heard } = await started(t, 'a')
   const other = await started(t, 'b')
-  // Its greeting may still be on the way.
+  // Its hello notification may still be in flight.
   assert.ok(await notifications.hasPeers())
   await notify('old_news', 'not for us')
   notifications.send('news', 'one')
@@ -49,14 +49,14 @@ test('what is sent on a channel is heard by every listener, and nothing else', a
   assert.deepEqual([heard, other.heard], [['one'], ['one']])
 })
 
-test('a process shows itself alive for as long as it runs', async t => {
+test('a process holds its owner lock while it runs', async t => {
   const { notifications } = await started(t, 'alive')
   assert.equal(await isGone('alive'), false)
   await notifications.stop()
   await eventually(() => isGone('alive'))
 })
 
-test('a connection that was cut is replaced by one, which hears and shows the process alive', async t => {
+test('a lost connection is replaced by one that listens and holds the owner lock', async t => {
   const { heard, reconnects } = await started(t, 'cut')
   for (let round = 1; round <= 2; round++) {
     for (const pid of await listening()) await pool.query('select pg_terminate_backend($1)', [pid])
@@ -68,10 +68,10 @@ test('a connection that was cut is replaced by one, which hears and shows the pr
   }
 })
 
-test('news is heard at once also while the database still keeps the connection before', async t => {
+test('hints are received even while the database still keeps the previous connection', async t => {
   const { heard, reconnects } = await started(t, 'kept')
   const keeper = await pool.connect()
-  // Stands for a cut connection that the database has yet to miss: it still holds the lock of the process.
+  // Simulates a lost connection that the database has not detected: it still holds the lock of the process.
   for (const pid of await listening()) await keeper.query('select pg_terminate_backend($1)', [pid])
   await eventually(async () => {
     const { rows } = await keeper.query<{ taken: boolean }>(`select pg_try_advisory_lock(${ownerLock}) as taken`, [
@@ -87,18 +87,18 @@ test('news is heard at once also while the database still keeps the connection b
   await eventually(async () => !(await isGone('kept')))
 })
 
-test('stopping ends the connection, also right after a cut', async t => {
+test('stop ends the connection, even right after a connection loss', async t => {
   const { notifications } = await started(t, 'stopped')
   for (const pid of await listening()) await pool.query('select pg_terminate_backend($1)', [pid])
   await notifications.stop()
   await eventually(async () => (await listening()).length === 0)
 })
 
-test('C7: no hint of a new connection is heard before the reconnect is told, and none is lost from then on', async t => {
+test('C7: hints of a new connection are delivered only after the reconnect listeners ran, and none is lost', async t => {
   const notifications = createNotifications({ connectionString: url }, createLog('silent'))
   const seen: (number | 'reconnect')[] = []
   notifications.on('news', payload => seen.push(Number(payload)))
-  // Many channels: their LISTENs take a while, in which the first one is heard already.
+  // Many channels: their LISTENs take a while, during which the first one already receives hints.
   for (let at = 0; at < 20; at++) notifications.on(`other_${at}`, () => undefined)
   notifications.onReconnect(() => seen.push('reconnect'))
   await notifications.start('hinted')
@@ -122,7 +122,7 @@ test('C7: no hint of a new connection is heard before the reconnect is told, and
   assert.ok(follows(after), 'behind it nothing is lost')
 })
 
-test('C4: a process has peers while another one listens on the same database', async t => {
+test('C4: a process has peers while another process listens on the same database', async t => {
   const { notifications } = await started(t, 'first')
   assert.equal(await notifications.hasPeers(), false)
   const other = await started(t, 'second')

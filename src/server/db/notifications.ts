@@ -5,22 +5,24 @@ import { createHintBatches } from './hint-batches.ts'
 
 type Listener = (payload: string) => void
 
-/** LISTEN on one connection of its own. A notification is a hint: readers look at the table, and poll besides. */
+/** LISTEN on a dedicated connection. A notification is only a hint: receivers read the table, and also poll. */
 export interface Notifications {
   /** Calls `listener` for each notification on `channel`. Register before `start`. */
   on(channel: string, listener: Listener): void
   /**
-   * Sends a hint to all processes, this one too, with others in one statement. Others lose it without a word while the
-   * connection is away; a lone process sends none.
+   * Sends a hint to all processes, including this one, batched with others. While the connection is lost, other
+   * processes do not get it; a process without peers sends none.
    */
   send(channel: string, payload: string): void
-  /** Called after each reconnect, when hints may have been lost, and before any hint of the new connection. */
+  /**
+   * Calls `listener` after each reconnect, since hints may have been lost, and before any hint of the new connection.
+   */
   onReconnect(listener: () => void): void
-  /** Connects, and keeps connecting. `owner` is shown alive to other processes as long as the connection lives. */
+  /** Connects, and reconnects when needed. The connection holds the lock of `owner`, which shows that it is alive. */
   start(owner: string): Promise<void>
   /**
-   * Whether processes with other owners than these, besides this one, serve this database. True when the database does not say so
-   * within 500 ms.
+   * Resolves to true if processes other than this one and `siblings` serve this database, or if the database does not
+   * answer within 500 ms.
    */
   hasPeers(siblings?: readonly string[]): Promise<boolean>
   stop(): Promise<void>
@@ -28,9 +30,9 @@ export interface Notifications {
 
 interface Connection {
   readonly client: Client
-  /** Resolves when the connection is gone, for whatever reason. */
+  /** Resolves when the connection has ended for any reason. */
   readonly ended: Promise<void>
-  /** Hands on what was heard so far, and from then on at once. */
+  /** Delivers the buffered hints, and later ones at once. */
   deliver(): void
 }
 
@@ -39,12 +41,12 @@ const connectTimeoutMs = 5_000
 const lockRetryMs = 1_000
 const stopMs = 2_000
 const peersMs = 500
-/** How often a process looks whether it is alone. One that starts says so itself. */
+/** Interval of checks for peers. A starting process also notifies the others. */
 const peersPollMs = 5_000
 const helloChannel = 'switchyard_hello'
 const connectionName = 'switchyard-listen'
 
-/** The advisory lock that a live process holds. Whoever can take it knows that the owner is gone. */
+/** SQL of the advisory lock that a live process holds. A process that can take it knows that the owner has exited. */
 export const ownerLock = ownerLockOf('$1')
 
 function ownerLockOf(owner: string): string {
@@ -57,14 +59,14 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
   const stopped = new AbortController()
   let current: Connection | undefined
   let keeping: Promise<void> | undefined
-  let stopLooking: (() => Promise<void>) | undefined
-  /** Until the database has said that nobody else listens, somebody might. */
+  let stopPolling: (() => Promise<void>) | undefined
+  /** False until the database reported that there are no other listeners. */
   let isAlone = false
-  const tell = (channel: string, payload: string): void => {
+  const dispatch = (channel: string, payload: string): void => {
     for (const listener of listeners.get(channel) ?? []) listener(payload)
   }
   const hints = createHintBatches({
-    hear: tell,
+    deliver: dispatch,
     hasPeers: () => !isAlone,
     notify: (channels, payloads) => notify(current?.client, { channels, payloads, log }),
   })
@@ -76,24 +78,24 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       keepAlive: true,
       connectionTimeoutMillis: connectTimeoutMs,
     })
-    client.on('error', cause => log.warn({ err: cause }, 'the listening connection was lost'))
-    const hear = ({ channel, payload = '', processId }: Notification) => {
-      // What this process sends it hears at once.
+    client.on('error', cause => log.warn({ err: cause }, 'lost the notification connection; reconnecting'))
+    const receive = ({ channel, payload = '', processId }: Notification) => {
+      // Hints of this process are delivered to it directly.
       if (processId === ownPid) return
       isAlone = false
-      for (const one of hints.split(payload)) tell(channel, one)
+      for (const one of hints.split(payload)) dispatch(channel, one)
     }
     let ownPid: number | undefined
-    // A hint that is heard before the reconnect is told would pass for the first after those that were lost.
+    // Buffered until the reconnect listeners ran, which must run before any hint of the new connection.
     let early: Notification[] | undefined = []
-    client.on('notification', hint => (early ? early.push(hint) : hear(hint)))
+    client.on('notification', hint => (early ? early.push(hint) : receive(hint)))
     const ended = new Promise<void>(resolve => client.once('end', resolve))
     try {
       await client.connect()
       ownPid = await prepared(client)
       for (const channel of [helloChannel, ...listeners.keys()]) await client.query(`listen ${channel}`)
       const deliver = () => {
-        for (const hint of early ?? []) hear(hint)
+        for (const hint of early ?? []) receive(hint)
         early = undefined
       }
       return { client, ended, deliver }
@@ -109,30 +111,30 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       try {
         if (!stopped.signal.aborted) return await connect()
       } catch (cause) {
-        log.debug({ err: cause }, 'the listening connection is not back yet')
+        log.debug({ err: cause }, 'cannot reconnect the notification connection; retrying')
       }
     }
     return undefined
   }
 
-  /** One loop for the whole life: waits for the end of a connection, then makes the next. */
+  /** Loop of the whole lifetime: waits for the end of a connection, then reconnects. */
   async function keep(first: Connection, owner: string): Promise<void> {
     for (let connection: Connection | undefined = first; connection; connection = await reconnect()) {
       current = connection
       if (connection !== first) for (const listener of reconnectListeners) listener()
       connection.deliver()
-      const stopShowing = showAlive(connection.client, owner, log)
+      const stopAcquiring = acquireOwnerLock(connection.client, owner, log)
       if (stopped.signal.aborted) void connection.client.end().catch(() => undefined)
       await connection.ended
-      await stopShowing()
+      await stopAcquiring()
     }
   }
 
   async function hasPeers(siblings: readonly string[] = []): Promise<boolean> {
-    const enough = new AbortController()
+    const timeout = new AbortController()
     const answer = current ? findPeers(current.client, siblings).catch(() => true) : true
-    const found = await Promise.race([answer, pause(peersMs, enough.signal).then(() => true)])
-    enough.abort()
+    const found = await Promise.race([answer, pause(peersMs, timeout.signal).then(() => true)])
+    timeout.abort()
     if (found && siblings.length === 0) isAlone = false
     return found
   }
@@ -148,44 +150,44 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       await takeOwnerLock(first.client, owner)
       keeping = keep(first, owner)
       await notify(first.client, { channels: [helloChannel], payloads: [''], log })
-      const look = async () => {
+      const checkPeers = async () => {
         isAlone = !(await hasPeers())
       }
-      await look()
-      stopLooking = every(peersPollMs, look)
+      await checkPeers()
+      stopPolling = every(peersPollMs, checkPeers)
     },
     hasPeers,
     async stop() {
       stopped.abort()
-      await stopLooking?.()
+      await stopPolling?.()
       void current?.client.end().catch(() => undefined)
-      // A connection to a server that is out of reach can take minutes to end.
-      const enough = new AbortController()
-      await Promise.race([keeping, pause(stopMs, enough.signal)])
-      enough.abort()
+      // A connection to an unreachable server can take minutes to end.
+      const timeout = new AbortController()
+      await Promise.race([keeping, pause(stopMs, timeout.signal)])
+      timeout.abort()
     },
   }
 }
 
 /**
- * Takes the owner's lock, again and again until it is ours: after a cut the server may keep the connection before this
- * one, and its lock, for a while. Waiting in the database instead would hold back every notification.
+ * Retries until it has the owner's lock: after a lost connection the server may keep the previous one, and its lock,
+ * for a while. Waiting in the database instead would block all notifications.
  */
-function showAlive(client: Client, owner: string, log: Log): () => Promise<void> {
-  let isShown = false
+function acquireOwnerLock(client: Client, owner: string, log: Log): () => Promise<void> {
+  let isAcquired = false
   const attempt = async () => {
-    if (isShown) return
+    if (isAcquired) return
     try {
-      isShown = await takeOwnerLock(client, owner)
+      isAcquired = await takeOwnerLock(client, owner)
     } catch (cause) {
-      log.debug({ err: cause }, 'the lock of this process could not be taken; the next attempt will')
+      log.debug({ err: cause }, 'cannot acquire the lock of this process; retrying')
     }
   }
   void attempt()
   return every(lockRetryMs, attempt)
 }
 
-/** Nothing that matters is written on this connection: its commits need not wait for the disk. The id of its server process. */
+/** Prepares a connection without durable writes, so commits need not wait for the disk. Returns its backend pid. */
 async function prepared(client: Client): Promise<number | undefined> {
   await client.query('set synchronous_commit = off')
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -201,11 +203,11 @@ interface Batch {
 async function notify(client: Client | undefined, { channels, payloads, log }: Batch): Promise<void> {
   const text = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as hint (channel, payload)'
   await client?.query({ name: 'hints', text, values: [channels, payloads] }).catch(cause => {
-    log.debug({ err: cause }, 'hints were not sent')
+    log.debug({ err: cause }, 'cannot send notifications')
   })
 }
 
-/** Whether another listening connection holds the lock of an owner that is none of the siblings. */
+/** True if another notification connection holds the lock of an owner that is not a sibling. */
 async function findPeers(client: Client, siblings: readonly string[]): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(
     `select exists (

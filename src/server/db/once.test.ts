@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
+import { createKeyring, createValueCipher } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
-import { createKeyring, createSealer } from '../platform/seal.ts'
 import { transaction } from './connect.ts'
 import { type OnceKey, once, sqlOfClient } from './once.ts'
 
@@ -19,7 +19,7 @@ const scope = (key: string, changes: Partial<OnceKey> = {}): OnceKey => ({
 const inTransaction = <T>(key: OnceKey | undefined, work: () => Promise<T>): Promise<T> =>
   transaction(pool, client => once(sqlOfClient(client), key, work))
 
-test('of many requests under one key one is done, and all get its answer', async () => {
+test('concurrent requests with one key run once, and all get the same answer', async () => {
   let done = 0
   const work = async () => ({ number: ++done })
   const answers = await Promise.all(Array.from({ length: 20 }, () => inTransaction(scope('parallel'), work)))
@@ -27,31 +27,31 @@ test('of many requests under one key one is done, and all get its answer', async
   for (const answer of answers) assert.deepEqual(answer, { number: 1 })
 })
 
-test('a request that failed leaves its key free', async () => {
+test('a failed request does not use up its key', async () => {
   const failed = inTransaction(scope('failed'), () => Promise.reject(new Error('no')))
   await assert.rejects(failed, /^Error: no$/)
   assert.equal(await inTransaction(scope('failed'), async () => 'yes'), 'yes')
 })
 
-test('another body under the same key is refused', async () => {
+test('another body with the same key is rejected', async () => {
   await inTransaction(scope('body'), async () => 1)
   const other = inTransaction(scope('body', { bodyHash: Buffer.from('other') }), async () => 2)
   await assert.rejects(other, (error: unknown) => error instanceof AppError && error.code === 'idempotency_mismatch')
 })
 
-test('a key belongs to its caller and its route', async () => {
+test('a key is scoped to its caller and route', async () => {
   await inTransaction(scope('mine'), async () => 'first')
   assert.equal(await inTransaction(scope('mine', { principal: 'bob' }), async () => 'second'), 'second')
   assert.equal(await inTransaction(scope('mine', { route: 'agents.create' }), async () => 'third'), 'third')
 })
 
-test('without a key everything is done every time', async () => {
+test('without a key every request runs', async () => {
   let done = 0
   for (let at = 0; at < 2; at++) await inTransaction(undefined, async () => ++done)
   assert.equal(done, 2)
 })
 
-test('an answer without a value is remembered too', async () => {
+test('an undefined answer is stored too', async () => {
   let done = 0
   const work = async (): Promise<undefined> => void done++
   assert.equal(await inTransaction(scope('nothing'), work), undefined)
@@ -59,9 +59,9 @@ test('an answer without a value is remembered too', async () => {
   assert.equal(done, 1)
 })
 
-test('S17: an answer that holds a secret is stored sealed, and a repeat still gets it', async () => {
-  const sealer = createSealer(createKeyring([Buffer.alloc(32, 7)]), 'idempotency')
-  const key = scope('secret', { sealer })
+test('S17: an answer with a secret is stored encrypted, and a retry still gets it', async () => {
+  const cipher = createValueCipher(createKeyring([Buffer.alloc(32, 7)]), 'idempotency')
+  const key = scope('secret', { cipher })
   const work = async () => ({ key: 'sk-canary' })
   assert.deepEqual(await inTransaction(key, work), { key: 'sk-canary' })
   const { rows } = await pool.query(`select response::text from idempotency_keys where key = 'secret'`)
@@ -69,27 +69,27 @@ test('S17: an answer that holds a secret is stored sealed, and a repeat still ge
   assert.deepEqual(await inTransaction(key, () => Promise.reject(new Error('done twice'))), { key: 'sk-canary' })
 })
 
-test('S17: a sealed answer that was moved under another key does not open', async () => {
-  const sealer = createSealer(createKeyring([Buffer.alloc(32, 7)]), 'idempotency')
-  for (const name of ['one', 'other']) await inTransaction(scope(name, { sealer }), async () => name)
+test('S17: an encrypted answer that was moved to another key cannot be decrypted', async () => {
+  const cipher = createValueCipher(createKeyring([Buffer.alloc(32, 7)]), 'idempotency')
+  for (const name of ['one', 'other']) await inTransaction(scope(name, { cipher }), async () => name)
   await pool.query(`
     update idempotency_keys set response = (select response from idempotency_keys where key = 'one') where key = 'other'`)
   await assert.rejects(
-    inTransaction(scope('other', { sealer }), async () => 'again'),
-    /was changed/,
+    inTransaction(scope('other', { cipher }), async () => 'again'),
+    /was modified/,
   )
 })
 
-test('S13: an answer whose encryption key was taken away is not shown again, and not done again', async () => {
-  const sealerOf = (byte: number) => createSealer(createKeyring([Buffer.alloc(32, byte)]), 'idempotency')
-  await inTransaction(scope('rotated', { sealer: sealerOf(7) }), async () => 'secret')
+test('S13: a retry is rejected if the encryption key of its answer was removed, and does not run again', async () => {
+  const cipherOf = (byte: number) => createValueCipher(createKeyring([Buffer.alloc(32, byte)]), 'idempotency')
+  await inTransaction(scope('rotated', { cipher: cipherOf(7) }), async () => 'secret')
   await assert.rejects(
-    inTransaction(scope('rotated', { sealer: sealerOf(8) }), async () => 'again'),
+    inTransaction(scope('rotated', { cipher: cipherOf(8) }), async () => 'again'),
     (error: unknown) => error instanceof AppError && error.code === 'conflict',
   )
 })
 
-test('after 24 hours a key is new again, and what it remembered is gone', async () => {
+test('after 24 hours a key can be reused, and its stored answer is deleted', async () => {
   for (const key of ['old', 'forgotten', 'young']) await inTransaction(scope(key), async () => 'first')
   await pool.query(`
     update idempotency_keys set created_at = created_at - interval '24 hours' where key in ('old', 'forgotten')`)

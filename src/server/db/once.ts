@@ -1,35 +1,35 @@
 import { CompiledQuery, type Transaction } from 'kysely'
 import type { PoolClient } from 'pg'
+import { DecryptionError, type ValueCipher } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
-import { SealError, type Sealer } from '../platform/seal.ts'
 import type { Database } from './types.ts'
 
-/** Runs one statement in the transaction that the caller has open. */
+/** Runs one statement in the open transaction of the caller. */
 export type RunSql = (text: string, values: readonly unknown[]) => Promise<{ readonly rows: readonly unknown[] }>
 
-/** Statements in an open transaction of Kysely. */
+/** Returns RunSql for an open Kysely transaction. */
 export const sqlOf =
   (trx: Transaction<Database>): RunSql =>
   async (text, values) =>
     trx.executeQuery(CompiledQuery.raw(text, [...values]))
 
-/** Statements in the transaction that a client has open. */
+/** Returns RunSql for the open transaction of a client. */
 export const sqlOfClient =
   (client: Pick<PoolClient, 'query'>): RunSql =>
   (text, values) =>
     client.query(text, [...values])
 
-/** Who asked, for which route, under which key, with which body. */
+/** Identity of a request: principal, route, idempotency key and body hash. */
 export interface OnceKey {
   readonly principal: string
   readonly route: string
   readonly key: string
   readonly bodyHash: Buffer
-  /** Seals the remembered answer; for answers that hold a secret. Security: section 4. */
-  readonly sealer?: Sealer
+  /** Encrypts the stored answer; for answers with a secret. Security: section 4. */
+  readonly cipher?: ValueCipher
 }
 
-/** A few at a time, and none that another request is at: no request waits for this. */
+/** Bounded and with skip locked, so that no request waits for it. */
 const forgetOld = `
   delete from idempotency_keys where ctid = any (array(
     select ctid from idempotency_keys where created_at < clock_timestamp() - interval '24 hours'
@@ -42,9 +42,9 @@ const recall = 'select body_hash, response from idempotency_keys where principal
 const save = 'update idempotency_keys set response = $4 where principal = $1 and route = $2 and key = $3'
 
 /**
- * Does `work` once per key, inside the caller's transaction; a repeat gets the first answer, for 24 h. A second call at
- * the same time waits on the unique key until the first has committed. Another body under the same key:
- * `idempotency_mismatch`.
+ * Runs `work` once per key in the caller's transaction; a retry within 24 h gets the first answer. A concurrent call
+ * waits on the unique key until the first has committed. Rejects with `idempotency_mismatch` for another body with the
+ * same key.
  */
 export async function once<T>(sql: RunSql, scope: OnceKey | undefined, work: () => Promise<T>): Promise<T> {
   if (!scope) return work()
@@ -53,39 +53,40 @@ export async function once<T>(sql: RunSql, scope: OnceKey | undefined, work: () 
   const { rows: claimed } = await sql(claim, [...id, scope.bodyHash])
   if (claimed.length > 0) {
     const answer = await work()
-    await sql(save, [...id, JSON.stringify(kept({ answer }, scope))])
+    await sql(save, [...id, JSON.stringify(storedAnswer({ answer }, scope))])
     return answer
   }
   const { rows } = await sql(recall, id)
-  const [first] = rows as { body_hash: Buffer; response: Kept<T> }[]
-  if (!first) throw new AppError('conflict', 'the first request with this Idempotency-Key has not finished')
+  const [first] = rows as { body_hash: Buffer; response: StoredAnswer<T> }[]
+  if (!first) throw new AppError('conflict', 'first request with this Idempotency-Key is still running; retry later')
   if (!first.body_hash.equals(scope.bodyHash)) {
-    throw new AppError('idempotency_mismatch', 'this Idempotency-Key was used with another body; take a new key')
+    throw new AppError('idempotency_mismatch', 'Idempotency-Key was already used with another body; use a new key')
   }
-  return opened(first.response, scope).answer
+  return decryptedAnswer(first.response, scope).answer
 }
 
 interface Answered<T> {
   readonly answer: T
 }
 
-/** An answer as the table has it. */
-type Kept<T> = Answered<T> | { readonly sealed: string }
+/** Answer in the form of the table column. */
+type StoredAnswer<T> = Answered<T> | { readonly sealed: string }
 
-function kept<T>(answered: Answered<T>, scope: OnceKey): Kept<T> {
-  const { sealed } = scope.sealer?.seal(JSON.stringify(answered), boundTo(scope)) ?? {}
+function storedAnswer<T>(answered: Answered<T>, scope: OnceKey): StoredAnswer<T> {
+  const { sealed } = scope.cipher?.encrypt(JSON.stringify(answered), boundTo(scope)) ?? {}
   return sealed ? { sealed: sealed.toString('base64') } : answered
 }
 
-function opened<T>(response: Kept<T>, scope: OnceKey): Answered<T> {
+function decryptedAnswer<T>(response: StoredAnswer<T>, scope: OnceKey): Answered<T> {
   if (!('sealed' in response)) return response
-  if (!scope.sealer) throw new Error(`the answer of ${scope.route} is sealed, and nothing opens it`)
+  if (!scope.cipher) throw new Error(`the answer of ${scope.route} cannot be decrypted`)
   try {
-    const plain = scope.sealer.open(Buffer.from(response.sealed, 'base64'), boundTo(scope))
+    const plain = scope.cipher.decrypt(Buffer.from(response.sealed, 'base64'), boundTo(scope))
     return JSON.parse(plain.toString()) as Answered<T>
   } catch (error) {
-    if (!(error instanceof SealError) || error.reason !== 'unknown_key') throw error
-    const message = 'the first answer to this Idempotency-Key went with its encryption key; take a new key'
+    if (!(error instanceof DecryptionError) || error.reason !== 'unknown_key') throw error
+    const message =
+      'cannot decrypt the stored answer to this Idempotency-Key: its encryption key was removed; use a new Idempotency-Key'
     throw new AppError('conflict', message, { cause: error })
   }
 }

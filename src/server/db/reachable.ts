@@ -2,19 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import { isConnectionLoss } from './connect.ts'
 
-interface Patience {
-  /** How long to retry, in milliseconds; 0 gives up at the first failure. */
+interface RetryOptions {
+  /** How long to retry, in milliseconds; 0 rejects after the first failure. */
   readonly waitMs: number
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined
-  /** Called once, at the first failure. */
+  /** Called once, after the first failure. */
   readonly onWait: (error: unknown) => void
 }
 
 const retryMs = 500
 
-/** What `work` returns, retried while the database cannot be reached. Rejects with its last error, other errors at once. */
-export async function whenReachable<T>(work: () => Promise<T>, { waitMs, signal, onWait }: Patience): Promise<T> {
+/**
+ * Runs `work`, with retries while the database is unreachable. Rejects with its last error, and with other errors at
+ * once.
+ */
+export async function whenReachable<T>(work: () => Promise<T>, { waitMs, signal, onWait }: RetryOptions): Promise<T> {
   const deadline = performance.now() + waitMs
   let hasWaited = false
   for (;;) {
@@ -31,7 +34,7 @@ export async function whenReachable<T>(work: () => Promise<T>, { waitMs, signal,
   }
 }
 
-/** Why the database of `url` cannot be reached, with its address and without its password. */
+/** Returns why the database of `url` is unreachable, with its address and without its password. */
 export function unreachableReason(url: string, error: unknown): string {
   return `cannot reach the database of DATABASE_URL${addressOf(url)}: ${reasonOf(error)}`
 }
@@ -42,7 +45,7 @@ function addressOf(url: string): string {
   return ` at ${searchParams.get('host') ?? host}`
 }
 
-/** For a host with several addresses the message is empty and the reasons are inside. */
+/** Returns the message of an error. AggregateError, for hosts with several addresses, has no message of its own. */
 export function reasonOf(error: unknown): string {
   if (error instanceof DatabaseUnavailable) return reasonOf(error.cause)
   if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ')

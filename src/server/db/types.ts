@@ -6,22 +6,22 @@ import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
 import type { SandboxStatus } from '../../contract/sessions.ts'
 
-/** A `json` column: read as the value, written as JSON text, since pg would send an array as a PostgreSQL array. */
+/** A `json` column: read as a value, written as JSON text, because pg would send an array as a PostgreSQL array. */
 type Json<T = unknown> = ColumnType<T, string, string>
 
-/** A time that the statement may leave to the database clock. */
+/** A time that defaults to the database clock. */
 type DefaultTime = ColumnType<Date, Date | undefined, Date>
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** A sealed value, with what its seal is bound to besides the names of its row. */
-interface Sealed {
+/** Columns of an encrypted value. It is bound to the version, besides the ids of its row. */
+interface EncryptedValue {
   version: number
   sealed: Buffer
   key_id: string
 }
 
-/** Table `agents`: one row an agent, as its current version. */
+/** Table `agents`: one row per agent, as its current version. */
 export interface AgentTable {
   id: string
   owner_id: string
@@ -32,7 +32,7 @@ export interface AgentTable {
   harness: string
   tools: Json
   config: Json<JsonObject>
-  /** The blocks of skills as they were written into `system`. */
+  /** Skill blocks as written into `system`. */
   skills: ColumnType<readonly AttachedSkill[], string | undefined, string>
   status: Generated<AgentStatus>
   version: Generated<number>
@@ -40,10 +40,10 @@ export interface AgentTable {
   run_as_key_id: ColumnType<string | null, string | null | undefined, string | null>
 }
 
-/** Table `skills`: one row a skill of the library. */
+/** Table `skills`: one row per skill of the library. */
 export interface SkillTable {
   id: string
-  /** The principal that made it. */
+  /** Principal that created it. */
   owner_id: string
   name: string
   description: string | null
@@ -51,7 +51,7 @@ export interface SkillTable {
   created_at: DefaultTime
 }
 
-/** Table `agent_versions`: one row a change of an agent; `snapshot` is the agent as it was then. */
+/** Table `agent_versions`: one row per change of an agent; `snapshot` is the agent in that version. */
 export interface AgentVersionTable {
   agent_id: string
   version: number
@@ -59,7 +59,7 @@ export interface AgentVersionTable {
   created_at: DefaultTime
 }
 
-/** Table `sessions`: one row a session, with its lease and the counters of its queue and its log. */
+/** Table `sessions`: one row per session, with its lease and the counters of its queue and log. */
 export interface SessionTable {
   id: string
   owner_id: string
@@ -74,14 +74,14 @@ export interface SessionTable {
   provider_run_id: string | null
   environment: Json<JsonObject>
   timezone: string | null
-  /** Where its tools were last at work. */
+  /** Where its tools last ran. */
   data_folder: string | null
-  /** The last row of `workspace_checkpoints`; null before the first. */
+  /** Latest row of `workspace_checkpoints`; null before the first. */
   checkpoint_id: string | null
   checkpoint_seq: number | null
   forked_from_id: string | null
   forked_from_seq: number | null
-  /** The last event of the own log that was copied. */
+  /** Last copied event of the source log. */
   forked_at_seq: number | null
   next_seq: Generated<number>
   log_bytes: Generated<number>
@@ -89,7 +89,7 @@ export interface SessionTable {
   fence: Generated<number>
   lease_owner: string | null
   lease_until: Date | null
-  /** Who keeps the program of a run that waits for people. */
+  /** Owner of the program of a run that waits for people. */
   warm_owner: string | null
   last_outcome: 'completed' | 'failed' | 'cancelled' | null
   sandbox_status: Generated<SandboxStatus>
@@ -100,7 +100,7 @@ export interface SessionTable {
   updated_at: DefaultTime
 }
 
-/** Table `workspace_checkpoints`: the files of a session as of an event of its log. */
+/** Table `workspace_checkpoints`: files of a session at an event of its log. */
 export interface WorkspaceCheckpointTable {
   session_id: string
   seq: number
@@ -114,33 +114,33 @@ export interface WorkspaceCheckpointTable {
   created_at: DefaultTime
 }
 
-/** Table `workspace_blobs`: pieces of files by their SHA-256, once an owner. */
+/** Table `workspace_blobs`: pieces of files by SHA-256, once per owner. */
 export interface WorkspaceBlobTable {
   owner_id: string
   hash: Buffer
   bytes: number
   encoding: 'raw' | 'zstd'
-  /** Null: it is in the object store. */
+  /** Null if it is in the object store. */
   data: Buffer | null
   object_key: string | null
-  /** Since when no session is known to need it; null while one does. */
+  /** Time since which no session references it; null while one does. */
   loose_since: Date | null
 }
 
-/** Table `workspace_objects`: objects of the object store that are to be deleted. */
+/** Table `workspace_objects`: objects to delete from the object store. */
 export interface WorkspaceObjectTable {
   object_key: string
   delete_after: Date
 }
 
-/** Table `workspace_refs`: which session needs which piece. */
+/** Table `workspace_refs`: references of sessions to pieces. */
 export interface WorkspaceRefTable {
   session_id: string
   owner_id: string
   hash: Buffer
 }
 
-/** Table `prompts`: the queue of each session, finished prompts included. */
+/** Table `prompts`: queue of each session, including finished prompts. */
 export interface PromptTable {
   id: string
   session_id: string
@@ -154,11 +154,11 @@ export interface PromptTable {
   state: Generated<PromptState>
   message_id: string | null
   principal: string
-  /** The key that pays for the prompt's model calls; null for the master key. */
+  /** Key that the model calls of the prompt are booked on; null for the master key. */
   key_id: ColumnType<string | null, string | null | undefined, string | null>
-  /** How often in a row a budget has stopped it without any progress. */
+  /** Number of consecutive stops by a budget without progress. */
   held_times: Generated<number>
-  /** For how long runs of it have worked before they had to wait. */
+  /** Running time before the runs had to wait. */
   ran_ms: Generated<number>
   run_id: string | null
   resumes: Generated<number>
@@ -168,20 +168,20 @@ export interface PromptTable {
   ended_at: Date | null
 }
 
-/** Table `session_events`: the log of each session; `seq` has no gap. */
+/** Table `session_events`: log of each session; `seq` has no gaps. */
 export interface SessionEventTable {
   session_id: string
   seq: number
   id: string
   type: string
   payload: Json<JsonObject>
-  /** Of the payload, in UTF-8; null in rows of older releases. */
+  /** Size of the payload in UTF-8; null in rows of older releases. */
   bytes: number | null
   fence: number
   created_at: DefaultTime
 }
 
-/** Table `stream_tickets`: the hashes of tickets that open an event stream once. */
+/** Table `stream_tickets`: hashes of one-time tickets for event streams. */
 export interface StreamTicketTable {
   hash: Buffer
   session_id: string
@@ -190,10 +190,10 @@ export interface StreamTicketTable {
   expires_at: Date
 }
 
-/** Table `usage`: one row a model call. */
+/** Table `usage`: one row per model call. */
 export interface UsageTable {
   id: string
-  /** Null for what was lost with a slice of budgets. */
+  /** Null for the lost rest of a slice of budgets. */
   request_id: string | null
   principal: string
   owner_id: string | null
@@ -218,7 +218,7 @@ export interface UsageTable {
   cache_write_1h_tokens: number
   output_tokens: number
   estimated: boolean
-  /** US dollars as an exact decimal; null when the price is not known. */
+  /** US dollars as an exact decimal; null if the price is unknown. */
   cost_usd: string | null
   degraded: string | null
   key_id: string | null
@@ -227,47 +227,47 @@ export interface UsageTable {
   /** Part of `output_tokens`. */
   reasoning_tokens: Generated<number>
   web_searches: Generated<number>
-  /** What was counted besides tokens. */
+  /** Units other than tokens. */
   units: ColumnType<Readonly<Record<string, number>> | null, string | null | undefined, string | null>
-  /** US dollars per token by kind, as they were applied. */
+  /** Applied US dollars per token by kind. */
   rates: ColumnType<Readonly<Record<string, string>> | null, string | null | undefined, string | null>
   price_source: string | null
-  /** US dollars that were held for the call. */
+  /** US dollars that were reserved for the call. */
   held_usd: string | null
-  /** True: the cache answered. */
+  /** True if the response cache answered. */
   cached: ColumnType<boolean | null, boolean | null | undefined, boolean | null>
   first_content_ms: number | null
   total_ms: number
   created_at: DefaultTime
 }
 
-/** Table `idempotency_keys`: the answers of requests that may be sent again. */
+/** Table `idempotency_keys`: stored answers for idempotent retries. */
 export interface IdempotencyKeyTable {
   principal: string
   route: string
   key: string
   body_hash: Buffer
-  /** Null while the first request is still at work. */
+  /** Null while the first request is running. */
   response: ColumnType<unknown, string | null | undefined, string | null>
   created_at: DefaultTime
 }
 
-/** Table `vault_entries`: named secrets, sealed; an empty `owner_id` is global. */
-export interface VaultEntryTable extends Sealed {
+/** Table `vault_entries`: named, encrypted secrets; an empty `owner_id` is global. */
+export interface VaultEntryTable extends EncryptedValue {
   owner_id: string
   key: string
   created_at: DefaultTime
   updated_at: DefaultTime
 }
 
-/** Table `service_secrets`: what the service made up for itself, sealed. */
-export interface ServiceSecretTable extends Sealed {
+/** Table `service_secrets`: encrypted secrets generated by the service. */
+export interface ServiceSecretTable extends EncryptedValue {
   name: string
   created_at: DefaultTime
 }
 
-/** Table `provider_credentials`: one sealed credential a provider, with the host that it is for. */
-export interface ProviderCredentialTable extends Sealed {
+/** Table `provider_credentials`: one encrypted credential per provider, with its address. */
+export interface ProviderCredentialTable extends EncryptedValue {
   id: string
   provider: string
   api_base: string
@@ -276,13 +276,13 @@ export interface ProviderCredentialTable extends Sealed {
   updated_at: DefaultTime
 }
 
-/** Table `deployments`: models that were added by the API. */
+/** Table `deployments`: models added through the API. */
 export interface DeploymentTable {
   id: string
   model_name: string
   params: Json<JsonObject>
   version: number
-  /** The secrets among the params; null when there is none. */
+  /** Encrypted secrets of `params`; null if there are none. */
   sealed: Buffer | null
   key_id: string | null
   created_by: string
@@ -290,8 +290,8 @@ export interface DeploymentTable {
   updated_at: DefaultTime
 }
 
-/** Table `runtime_credentials`: one row a built-in runtime that is connected. */
-export interface RuntimeCredentialTable extends Sealed {
+/** Table `runtime_credentials`: one row per connected built-in runtime. */
+export interface RuntimeCredentialTable extends EncryptedValue {
   id: string
   api_base: string
   masked: string
@@ -299,13 +299,13 @@ export interface RuntimeCredentialTable extends Sealed {
   updated_at: DefaultTime
 }
 
-/** Table `runtime_harnesses`: runtimes that were registered by the API. */
+/** Table `runtime_harnesses`: runtimes registered through the API. */
 export interface RuntimeHarnessTable {
   alias: string
   api_spec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
   display_name: string
   api_base: string
-  /** Null without a key, as the two below. */
+  /** Null without a key, like the next two columns. */
   masked: string | null
   version: number
   sealed: Buffer | null
@@ -315,18 +315,18 @@ export interface RuntimeHarnessTable {
   updated_at: DefaultTime
 }
 
-/** Table `runtime_health`: what the last test of a runtime has said. */
+/** Table `runtime_health`: result of the last health check of a runtime. */
 export interface RuntimeHealthTable {
   id: string
   api_base: string
   version: number
   checked_at: Date
   error: string | null
-  /** From when on any replica may look at it by itself; null: now. */
+  /** Earliest time of the next health check by any replica; null for now. */
   look_after: Date | null
 }
 
-/** Table `audit_log`: who changed what; rows are only added. */
+/** Table `audit_log`: who changed what; append-only. */
 export interface AuditLogTable {
   id: string
   created_at: DefaultTime
@@ -342,7 +342,7 @@ export interface AuditLogTable {
   after: ColumnType<JsonObject | null, string | null, string | null>
 }
 
-/** Table `api_keys`: virtual keys without their secret. */
+/** Table `api_keys`: virtual keys without their secrets. */
 export interface ApiKeyTable {
   id: string
   parent_id: string | null
@@ -363,7 +363,7 @@ export interface ApiKeyTable {
   created_at: DefaultTime
 }
 
-/** Table `api_key_hashes`: what a presented key is looked up by. */
+/** Table `api_key_hashes`: hashes for the lookup of presented keys. */
 export interface ApiKeyHashTable {
   hash: Buffer
   key_id: string
@@ -371,7 +371,7 @@ export interface ApiKeyHashTable {
   created_at: DefaultTime
 }
 
-/** Table `freezes`: whose spending is frozen. */
+/** Table `freezes`: subjects whose spending is frozen. */
 interface FreezeTable {
   id: string
   scope: 'key' | 'owner' | 'all'
@@ -382,7 +382,7 @@ interface FreezeTable {
   created_at: DefaultTime
 }
 
-/** Table `budgets`: limits and counters of a key, an owner, an agent or a session. Amounts are exact decimals. */
+/** Table `budgets`: limits and counters of keys, owners, agents and sessions. Amounts are exact decimals. */
 export interface BudgetTable {
   scope: 'key' | 'owner' | 'agent' | 'session'
   scope_id: string
@@ -407,26 +407,26 @@ export interface BudgetTable {
   updated_at: DefaultTime
 }
 
-/** Table `reservations`: what is held for calls at work. */
+/** Table `reservations`: amounts reserved for calls in flight. */
 export interface ReservationTable {
-  /** That of a call, or the id of a slice that many calls are held in. */
+  /** Request id of a call, or the id of a slice for many calls. */
   request_id: string
   held_in: Json
   amount_usd: string
   tokens: number
   facts: Json<JsonObject>
-  /** Of a slice: the last batch that was booked from it. */
+  /** Last batch that was booked from a slice. */
   booked_in: string | null
   expires_at: Date
   created_at: DefaultTime
 }
 
-/** Table `memories`: what agents remember from one session to the next. */
+/** Table `memories`: memories of agents across sessions. */
 export interface MemoryTable {
   id: string
   agent_id: string
   text: string
-  /** The text in lower case. */
+  /** Text in lower case. */
   folded: string
   words: GeneratedAlways<string>
   tags: string[]
@@ -441,14 +441,14 @@ export interface MemoryTable {
   created_at: DefaultTime
 }
 
-/** Table `session_memories`: what a session was given at its start, in that order. */
+/** Table `session_memories`: memories that a session got at its start, in order. */
 export interface SessionMemoriesTable {
   session_id: string
   memory_ids: string[]
   created_at: DefaultTime
 }
 
-/** Table `webhook_deliveries`: the deliveries that are kept; the primary key is the agent and the sender's id. */
+/** Table `webhook_deliveries`: received deliveries; the primary key is the agent and the sender's id. */
 export interface WebhookDeliveryTable {
   agent_id: string
   delivery_id: string
@@ -465,20 +465,20 @@ export interface WebhookDeliveryTable {
   event: string | null
   headers: Json<Readonly<Record<string, string>>>
   payload_bytes: number
-  /** SHA-256 of what the sender signed; null where equal bodies are separate deliveries. */
+  /** SHA-256 of the signed content; null if equal bodies are separate deliveries. */
   signed_digest: Buffer | null
   error: string | null
   received_at: DefaultTime
   finished_at: Date | null
 }
 
-/** Table `webhook_payloads`: what was delivered, sealed, unless it was too long to keep. */
-interface WebhookPayloadTable extends Sealed {
+/** Table `webhook_payloads`: encrypted payloads of deliveries, unless too long to store. */
+interface WebhookPayloadTable extends EncryptedValue {
   agent_id: string
   delivery_id: string
 }
 
-/** Table `responses`: answers in the Responses format that a caller may go on from. */
+/** Table `responses`: answers in the Responses format that a caller may continue. */
 interface ResponseTable {
   principal: string
   id: string
@@ -489,14 +489,14 @@ interface ResponseTable {
   expires_at: Date
 }
 
-/** Table `response_contents`: requests and answers that the gateway translated, sealed. */
-interface ResponseContentTable extends Sealed {
+/** Table `response_contents`: encrypted requests and answers of stored responses. */
+interface ResponseContentTable extends EncryptedValue {
   principal: string
   id: string
 }
 
-/** Table `response_cache`: answers that calls with the same request get again, sealed. */
-interface ResponseCacheTable extends Sealed {
+/** Table `response_cache`: encrypted answers for repeated requests. */
+interface ResponseCacheTable extends EncryptedValue {
   principal: string
   id: string
   bytes: number
@@ -504,7 +504,7 @@ interface ResponseCacheTable extends Sealed {
   expires_at: Date
 }
 
-/** Table `webhook_conversations`: the session that goes on with an issue or a thread. */
+/** Table `webhook_conversations`: session of an issue or a thread. */
 export interface WebhookConversationTable {
   agent_id: string
   key: Buffer
@@ -512,7 +512,7 @@ export interface WebhookConversationTable {
   created_at: DefaultTime
 }
 
-/** Table `schedules`: prompts that are due by the clock. */
+/** Table `schedules`: scheduled prompts. */
 export interface ScheduleTable {
   id: string
   owner_id: string
@@ -534,7 +534,7 @@ export interface ScheduleTable {
   updated_at: DefaultTime
 }
 
-/** Table `schedule_runs`: one row a tick of a schedule, or a run that somebody asked for. */
+/** Table `schedule_runs`: one row per tick of a schedule or manual run. */
 export interface ScheduleRunTable {
   schedule_id: string
   due_at: Date
@@ -563,15 +563,15 @@ export interface WebhookEndpointTable {
   updated_at: DefaultTime
 }
 
-/** Table `webhook_endpoint_secrets`: what their deliveries are signed with, sealed. */
-export interface WebhookEndpointSecretTable extends Sealed {
+/** Table `webhook_endpoint_secrets`: encrypted signing secrets of webhook endpoints. */
+export interface WebhookEndpointSecretTable extends EncryptedValue {
   endpoint_id: string
   id: string
   valid_until: Date | null
   created_at: DefaultTime
 }
 
-/** Table `webhook_cursors`: how far an endpoint has got in the log of a session. */
+/** Table `webhook_cursors`: position of an endpoint in the log of a session. */
 export interface WebhookCursorTable {
   endpoint_id: string
   session_id: string
@@ -581,7 +581,7 @@ export interface WebhookCursorTable {
   claim: string | null
 }
 
-/** Table `webhook_endpoint_deliveries`: what became of each event that was sent. */
+/** Table `webhook_endpoint_deliveries`: result of each sent event. */
 export interface WebhookEndpointDeliveryTable {
   id: string
   endpoint_id: string
@@ -599,7 +599,7 @@ export interface WebhookEndpointDeliveryTable {
   finished_at: Date | null
 }
 
-/** Table `environments`: where sessions of the Managed Agents dialect work. */
+/** Table `environments`: environments of the Managed Agents dialect. */
 export interface EnvironmentTable {
   id: string
   owner_id: string
@@ -612,7 +612,7 @@ export interface EnvironmentTable {
   updated_at: DefaultTime
 }
 
-/** Table `dialect_sessions`: what the Managed Agents dialect knows of a session besides its row. */
+/** Table `dialect_sessions`: fields of a session in the Managed Agents dialect. */
 export interface DialectSessionTable {
   session_id: string
   environment_id: Generated<string>
@@ -622,17 +622,17 @@ export interface DialectSessionTable {
   updated_at: DefaultTime
 }
 
-/** Table `session_metadata`: names and values that clients give to sessions. */
+/** Table `session_metadata`: metadata that clients set on sessions. */
 export interface SessionMetadataTable {
   session_id: string
   metadata: ColumnType<Readonly<Record<string, string>>, string, string>
 }
 
-/** Table `replicas`: one row a process that shares the database. */
+/** Table `replicas`: one row per process that shares the database. */
 export interface ReplicaTable {
   id: string
   seen_at: Date
-  /** In which it runs sessions; null when it runs none. */
+  /** Where it runs sessions; null if it runs none. */
   data_folder: string | null
 }
 

@@ -6,7 +6,7 @@ import { readStream } from '../../../test/support/event-grammar.ts'
 import { deploymentAt, startGatewayApp } from '../../../test/support/gateway-app.ts'
 import { startScriptedUpstream } from '../../../test/support/scripted-upstream.ts'
 import type { Deployment } from '../config/config.ts'
-import type { LaneFor } from './lanes.ts'
+import type { AdapterFor } from './format-adapters.ts'
 
 const upstream = await startScriptedUpstream({ script: [{ text: 'from upstream' }] })
 const at = (alias: string, changes: Partial<Deployment> = {}) =>
@@ -19,8 +19,8 @@ const app = await startGatewayApp({
     at('openrouter/*', { provider: 'openrouter', upstreamModel: '*' }),
     at('gpt', { provider: 'openai', protocols: ['openai-responses'] }),
   ],
-  lanes: (laneFor: LaneFor) => (kind, model) =>
-    model.deployment.provider === 'openai' ? undefined : laneFor(kind, model),
+  adapters: (adapterFor: AdapterFor) => (kind, model) =>
+    model.deployment.provider === 'openai' ? undefined : adapterFor(kind, model),
 })
 after(async () => {
   await app.stop()
@@ -30,20 +30,20 @@ after(async () => {
 const messages = [{ role: 'user', content: 'hi' }]
 const ask = { model: 'opus', max_tokens: 10, messages }
 
-const refused = [
+const invalidRequests = [
   ['an empty body', '', 400, 'the body is empty'],
-  ['bad JSON', '{"model":', 400, 'the body is not valid JSON'],
-  ['JSON that is no object', '[1]', 400, 'the body must be a JSON object'],
+  ['bad JSON', '{"model":', 400, 'request body is not valid JSON'],
+  ['JSON that is not an object', '[1]', 400, 'the body must be a JSON object'],
   ['no model', { ...ask, model: undefined }, 400, 'model is required'],
-  ['a model that is no string', { ...ask, model: 5 }, 400, 'model must be a string'],
+  ['a model that is not a string', { ...ask, model: 5 }, 400, 'model must be a string'],
   ['H5: a model without end', { ...ask, model: 'claude'.repeat(200_000) }, 400, 'model is longer than 1000 characters'],
   ['no messages', { ...ask, messages: undefined }, 400, 'messages is required'],
-  ['messages that are no array', { ...ask, messages: 'hi' }, 400, 'messages must be an array'],
+  ['messages that are not an array', { ...ask, messages: 'hi' }, 400, 'messages must be an array'],
   ['no message', { ...ask, messages: [] }, 400, 'messages must not be empty'],
   ['no max_tokens', { ...ask, max_tokens: undefined }, 400, 'max_tokens is required'],
   ['half a token', { ...ask, max_tokens: 1.5 }, 400, 'max_tokens must be an integer'],
   ['max_tokens 0', { ...ask, max_tokens: 0 }, 400, 'max_tokens must be 1 or more'],
-  ['a stream that is no boolean', { ...ask, stream: 'yes' }, 400, 'stream must be a boolean'],
+  ['a stream that is not a boolean', { ...ask, stream: 'yes' }, 400, 'stream must be a boolean'],
   ['only a prototype', `{"__proto__":${JSON.stringify(ask)}}`, 400, 'model is required'],
   ['model twice', '{"model":"opus","max_tokens":1,"messages":[1],"mod\\u0065l":"x"}', 400, 'model is given twice'],
   [
@@ -62,8 +62,8 @@ const refused = [
   ['a wildcard as a name', { ...ask, model: 'opus*' }, 404, 'model opus* not found; did you mean opus?'],
 ] as const
 
-for (const [name, body, status, message] of refused) {
-  test(`E1: POST /v1/messages refuses ${name} with ${status} in Anthropic’s envelope`, async () => {
+for (const [name, body, status, message] of invalidRequests) {
+  test(`E1: POST /v1/messages rejects ${name} with ${status} in Anthropic’s envelope`, async () => {
     const answer = await app.post(body)
     const { type, error, request_id } = (await answer.json()) as {
       type: string
@@ -76,7 +76,7 @@ for (const [name, body, status, message] of refused) {
   })
 }
 
-test('S26: POST /v1/messages takes only plain JSON', async () => {
+test('S26: POST /v1/messages accepts only uncompressed JSON', async () => {
   for (const type of [
     'text/plain',
     'application/jsonx',
@@ -89,12 +89,12 @@ test('S26: POST /v1/messages takes only plain JSON', async () => {
   assert.equal((await app.post(ask, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).status, 200)
 })
 
-test('POST /v1/messages takes any field, role and content that it does not know', async () => {
+test('POST /v1/messages accepts unknown fields, roles and content', async () => {
   const odd = [...messages, { role: 'system', content: 'later' }, { role: 'new', content: [{ type: 'new' }] }]
   assert.equal((await app.post({ ...ask, messages: odd, thinking: { type: 'adaptive' }, x: null })).status, 200)
 })
 
-test('exact names win over wildcards, and the longest wildcard wins over the others', async () => {
+test('exact names take precedence over wildcards, and the longest wildcard over the others', async () => {
   const upstreamNameOf = async (model: string) => {
     await app.post({ ...ask, model })
     return upstream.requests.at(-1)?.body['model']
@@ -106,13 +106,10 @@ test('exact names win over wildcards, and the longest wildcard wins over the oth
   assert.equal(upstream.requests.at(-1)?.headers.authorization, 'Bearer sk-provider-canary-0001')
 })
 
-test('E6: a streamed call to a model that no lane can serve fails at once, by name', async () => {
+test('E6: a streamed call to a model without a format adapter fails at once with its name', async () => {
   const answer = await app.post({ ...ask, model: 'gpt', stream: true })
   assert.equal(answer.status, 400)
-  assert.match(
-    await answer.text(),
-    /model gpt needs the protocol openai-responses, which is not available in this version/,
-  )
+  assert.match(await answer.text(), /model gpt uses protocol openai-responses, which this version does not support/)
 })
 
 test('calls of one alias are spread over its deployments by weight', async () => {
@@ -170,7 +167,7 @@ test('GET /v1/models pages forward and backward without a gap', async () => {
   assert.equal((await list('?runtime=nope')).status, 400)
 })
 
-test('GET /v1/models/{id} takes ids with slashes, plain or encoded, and those that only a wildcard covers', async () => {
+test('GET /v1/models/{id} accepts ids with slashes, plain or encoded, and those that only a wildcard covers', async () => {
   for (const path of [
     'demo',
     'anthropic/claude-opus-5',
@@ -212,7 +209,7 @@ const tools = [
   { name: 'write', input_schema: { type: 'object', properties: { file_path: {}, content: {} } } },
 ]
 
-test('the demo model does what the prompt asks with real tool calls, then sums up; it says that it is scripted', async () => {
+test('the demo model follows the prompt with real tool calls, then summarizes; it states that it is scripted', async () => {
   const prompt = 'Create hello.txt that says hello, then list the folder'
   const conversation: { role: string; content: unknown }[] = [{ role: 'user', content: prompt }]
   const turn = async () => {
@@ -258,7 +255,7 @@ test('the demo model is booked like any other, streams every usage field, and gi
   )
 })
 
-test('the demo model tells of a failed tool call and stops', async () => {
+test('the demo model reports a failed tool call and stops', async () => {
   const failed = [
     { role: 'user', content: 'run `false`, then list the folder' },
     { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'bash', input: {} }] },

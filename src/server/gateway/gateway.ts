@@ -1,7 +1,7 @@
 import { statusOfCode } from '../../contract/errors.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
-import type { Budgets, Hold } from '../budgets/budgets.ts'
+import type { Budgets, Reservation } from '../budgets/budgets.ts'
 import type { Deployment } from '../config/config.ts'
 import type { Freezes } from '../controls/freezes.ts'
 import type { KeyAccess } from '../http/caller.ts'
@@ -16,114 +16,114 @@ import type { ResponseCache } from './cache/entries.ts'
 import { cacheUseOf } from './cache/request.ts'
 import { cachedRow, costsOf, frozenPayersOf, usageRow, withAssumed } from './core/booking.ts'
 import {
-  type Ask,
   type Call,
   type CallKind,
   type DeployedModel,
   isCount,
   type Outcome,
+  type ParsedRequest,
   type Sink,
   type Target,
 } from './core/call.ts'
-import { groupsUnder, holdFor } from './core/call-holds.ts'
+import { groupsWithin, reservationFor } from './core/call-reservations.ts'
 import { ClientCalls, type StoppedPayer } from './core/client-calls.ts'
-import { asOurs, nothingSent, passOn } from './core/endings.ts'
-import { headersOfHold, limitsReached, sinkUnder } from './core/rate-limit-headers.ts'
+import { nothingSent, relayUpstreamError, withGatewayHeaders } from './core/endings.ts'
+import { budgetHeaders, limitsReached, sinkWithOwnLimits } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
-import type { LaneFor } from './lanes.ts'
+import type { AdapterFor } from './format-adapters.ts'
 import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates } from './routing/attempts.ts'
 import type { HintChannel } from './routing/hints.ts'
-import { type Arrival, createRouter, type Served } from './routing/router.ts'
+import { createRouter, type RouteResult, type Served } from './routing/router.ts'
 import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing/table.ts'
 import type { Pools } from './upstream/pools.ts'
 import { secretsOf } from './upstream/scrub.ts'
-import { UpstreamCut } from './upstream/upstream-failure.ts'
+import { UpstreamInterrupted } from './upstream/upstream-failure.ts'
 
 interface Options {
   readonly config: GatewayConfig
   readonly pools: Pick<Pools, 'reload' | 'close'>
-  readonly laneFor: LaneFor
+  readonly adapterFor: AdapterFor
   /** Where calls are booked. */
   readonly usage: Pick<Usage, 'book' | 'room'>
-  /** What may be spent; absent where nothing is limited. */
-  readonly budgets?: Pick<Budgets, 'isLimited' | 'hold'>
-  /** Whose spending is frozen; absent where nothing can be. */
-  readonly freezes?: Pick<Freezes, 'isAny' | 'refusal'>
+  /** Budgets that limit calls; absent where calls are not limited. */
+  readonly budgets?: Pick<Budgets, 'isLimited' | 'reserve'>
+  /** Frozen keys and owners; absent where freezing is not available. */
+  readonly freezes?: Pick<Freezes, 'isAny' | 'rejection'>
   readonly log: Log
-  /** Tells other processes what this one learns about deployments; absent where there are none. */
+  /** Channel to other processes for cooldowns and load of deployments; absent in a single process. */
   readonly hints?: HintChannel
-  /** Answers of the calls that want it; absent where nothing is stored. */
+  /** Response cache; absent where responses are not cached. */
   readonly cache?: ResponseCache
-  /** Picks among deployments and spreads waits; `Math.random` by default. */
+  /** For the choice of deployments and the jitter of waits; `Math.random` by default. */
   readonly random?: () => number
-  /** Waits between tries. */
+  /** Waits between attempts. */
   readonly wait?: typeof pause
   /** Monotonic; `performance.now` by default. */
   readonly nowMs?: () => number
-  /** Mean delay of the event loop. */
+  /** Mean delay of the event loop, in milliseconds. */
   readonly loopDelayMs: () => number
-  /** Why this process has no descriptors for more calls; undefined while it has. */
+  /** Returns why this process has no file descriptors for more calls; undefined while it has. */
   readonly shortage?: () => string | undefined
 }
 
-/** Where a provider's own API is called, and what becomes of requests whose price nobody knows. */
+/** Deployment for requests to a provider's own API, and whether requests without a known price are allowed. */
 export interface NativePlace {
   readonly deployment: Deployment
   readonly unknownPrices: GatewayConfig['prices']['unknown']
 }
 
-/** The one path of all model calls, whoever makes them. Decision 0004. */
+/** The only path for model calls, of clients and of sessions. Decision 0004. */
 export interface Gateway {
   /**
-   * Makes a call; the answer goes to `sink`. Rejects with AppError only while the sink is untouched. Once the call's
-   * signal has aborted it resolves as `aborted`, whatever the sink got.
+   * Makes a call and writes the answer to `sink`. Rejects with AppError only while the sink is untouched. After the
+   * call's signal aborts, resolves with the outcome `aborted`, whatever was written.
    */
   call(call: Call, sink: Sink): Promise<Outcome>
-  /** What a call asks for, by its model's full name. Throws what `call` would when the caller may not make it. */
-  check(call: Call): Ask
-  /** All models that can be called, by that key if one is given; the default first. */
+  /** Parses and checks a call; the result has the model's full name. Throws AppError as `call` would. */
+  check(call: Call): ParsedRequest
+  /** Returns the models that can be called, with `key` if given; the default model first. */
   models(key?: KeyAccess): readonly Model[]
-  /** The model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
+  /** Returns the model of that name, also one that only a wildcard covers; undefined when the key may not use it. */
   find(id: string, key?: KeyAccess): Model | undefined
-  /** What a listed model leads to: the first of its deployments, with the model's name there. */
+  /** Returns the first deployment of a listed model, with the model's name there. */
   targetOf(id: string): DeployedModel | undefined
-  /** The error for a model that is not there, with what was probably meant. */
+  /** Creates the error for an unknown model, with suggestions. */
   unknown(id: string, key?: KeyAccess): AppError
-  /** True for a name that such a key may use, whether anything has it or not. */
+  /** True for a name that the key may use, whether such a model exists or not. */
   mayUse(id: string, key: KeyAccess | undefined): boolean
-  /** The deployments that serve calls of that kind to a model. */
+  /** Returns the deployments that serve calls of that kind to a model. */
   served(kind: CallKind, id: string): readonly Target[]
-  /** The deployment of that id. */
+  /** Returns the deployment with that id. */
   deployment(id: string): Deployment | undefined
-  /** The deployment whose credential opens the provider's own API: that of its wildcard, else its first; undefined without any. */
+  /** Returns the deployment whose credential is used for the provider's own API: its wildcard, else its first. */
   nativeOf(provider: string): NativePlace | undefined
-  /** Ends the calls of clients that are in flight in this process; how many there were. */
+  /** Aborts the calls of clients in flight in this process that `payer` pays for. Returns their number. */
   stopCalls(payer: StoppedPayer): number
-  /** Lets a call in that goes another way than `call`; the result counts it out. Throws `overloaded`. */
+  /** Admits a call that does not go through `call`; the returned function ends it. Throws `overloaded`. */
   readonly enter: Admission['enter']
-  /** The limits of a model that every deployment that serves its messages keeps: the smallest ones. */
+  /** Returns the limits of a model: the smallest ones of the deployments that serve its messages. */
   limits(model: string): ModelLimits
-  /** How the deployments of a model do, seen from this process. */
+  /** Returns the state of a model's deployments, as seen from this process. */
   deployments(id: string): readonly DeploymentState[]
-  /** Takes over another configuration. Calls at work end as they began. `outbound` is given when the guard has changed. */
+  /** Applies a new configuration. Calls in flight keep theirs. `outbound` is given when the guard has changed. */
   reload(config: GatewayConfig, outbound?: Outbound): void
-  /** True when a model wants the bodies of its calls recorded. */
+  /** True when a model is configured to record the bodies of its calls. */
   logsBodies(): boolean
-  /** Takes the credentials of all deployments out of text that is stored. */
+  /** Returns the filter that removes the credentials of all deployments from text to be stored. */
   echoes(): WholeEchoes
-  /** Running streams. */
+  /** Streams in flight. */
   readonly streams: number
-  /** Ends all upstream connections, those at work too. */
+  /** Closes all upstream connections, including those in use. */
   close(): Promise<void>
 }
 
-/** Builds the gateway from the configured deployments. */
+/** Creates the gateway over the configured deployments. */
 export function createGateway(options: Options): Gateway {
   const {
     pools,
-    laneFor,
+    adapterFor,
     usage,
     budgets,
     freezes,
@@ -132,7 +132,7 @@ export function createGateway(options: Options): Gateway {
     random = Math.random,
     nowMs = () => performance.now(),
   } = options
-  let table = createRoutingTable(options.config, laneFor)
+  let table = createRoutingTable(options.config, adapterFor)
   const { loopDelayMs, shortage } = options
   const clientCalls = new ClientCalls()
   const admission = createAdmission({ limits: () => table.config.limits, loopDelayMs, shortage })
@@ -146,13 +146,13 @@ export function createGateway(options: Options): Gateway {
   const router = createRouter({ ...states, random, nowMs, ...(options.wait && { wait: options.wait }) })
   const route = cache ? createCachedRouter(router, cache) : router
 
-  /** What was held goes with the row; without one, whoever began the call gives it back. */
-  const book = (arrival: Arrival, outcome: Outcome, hold: Hold | undefined): Outcome => {
-    const { attempt, attempts, givenUp, replayed } = arrival
+  /** Books a call and settles its reservation. Without a row, the reservation is released at the end of the call. */
+  const book = (result: RouteResult, outcome: Outcome, reservation: Reservation | undefined): Outcome => {
+    const { attempt, attempts, discarded, replayed } = result
     if (replayed) {
-      const row = cachedRow(replayed, { outcome, hold })
+      const row = cachedRow(replayed, { outcome, reservation })
       usage.book(row)
-      hold?.settled(row)
+      reservation?.settled(row)
       return outcome
     }
     if (!attempt || isCount(attempt.call.kind)) return outcome
@@ -160,29 +160,29 @@ export function createGateway(options: Options): Gateway {
     const { assumedOutputTokensPerSecond: outputTokensPerSecond } = table.config.limits
     const isStated = outcome.unstatedMs === undefined
     const booked = isStated ? outcome : withAssumed(outcome, attempt, { limits: facts, outputTokensPerSecond })
-    const besidesUsd = costsOf(attempt.call, givenUp, target => table.prices.factsOf(target).price)
-    const row = usageRow(attempt, { outcome: booked, attempts, price: facts.price, hold, besidesUsd })
+    const discardedUsd = costsOf(attempt.call, discarded, target => table.prices.factsOf(target).price)
+    const row = usageRow(attempt, { outcome: booked, attempts, price: facts.price, reservation, discardedUsd })
     usage.book(row)
-    hold?.settled(row)
+    reservation?.settled(row)
     return booked
   }
 
   /** Counting tokens costs nothing. */
-  const refuseFrozen = (call: Call): void => {
-    const refusal = freezes?.isAny && !isCount(call.kind) ? freezes.refusal(frozenPayersOf(call)) : undefined
-    if (refusal) throw refusal
+  const rejectFrozen = (call: Call): void => {
+    const rejection = freezes?.isAny && !isCount(call.kind) ? freezes.rejection(frozenPayersOf(call)) : undefined
+    if (rejection) throw rejection
   }
 
-  /** Tells the caller how its call ended, as far as the sink has not, and books it. */
-  const arrived = (arrival: Arrival, sink: Sink, hold: Hold | undefined): Outcome => {
-    const { ending, attempt } = arrival
+  /** Books a call. Writes an upstream error to the sink, and throws an error of the gateway. */
+  const finish = (result: RouteResult, sink: Sink, reservation: Reservation | undefined): Outcome => {
+    const { ending, attempt } = result
     if (ending instanceof AppError) {
-      const unstated = ending instanceof UpstreamCut && { unstatedMs: ending.unstatedMs }
-      book(arrival, { ...nothingSent, status: statusOfCode(ending.code), ...unstated }, hold)
-      throw attempt ? asOurs(ending, attempt.ownHeaders) : ending
+      const unstated = ending instanceof UpstreamInterrupted && { unstatedMs: ending.unstatedMs }
+      book(result, { ...nothingSent, status: statusOfCode(ending.code), ...unstated }, reservation)
+      throw attempt ? withGatewayHeaders(ending, attempt.ownHeaders) : ending
     }
-    if (ending.outcome !== 'refused' || !attempt) return book(arrival, ending as Outcome, hold)
-    return book(arrival, passOn(ending, attempt, sink), hold)
+    if (ending.outcome !== 'refused' || !attempt) return book(result, ending as Outcome, reservation)
+    return book(result, relayUpstreamError(ending, attempt, sink), reservation)
   }
 
   return {
@@ -192,55 +192,55 @@ export function createGateway(options: Options): Gateway {
       const current = table
       let leave = () => {}
       let slot: number | undefined
-      let hold: Hold | undefined
+      let reservation: Reservation | undefined
       try {
         const cacheUse = cacheUseOf(call)
-        const ask = permittedAsk(call, current)
-        refuseFrozen(call)
+        const parsed = permittedRequest(call, current)
+        rejectFrozen(call)
         const room = usage.room()
         if (room) await room
-        const asked = onDeployment(call, current.mustServe(call.kind, ask.model, call.caller.key))
-        leave = admission.enter({ isStream: ask.stream, isOfSession: call.session !== undefined })
+        const candidates = onDeployment(call, current.requireServed(call.kind, parsed.model, call.caller.key))
+        leave = admission.enter({ isStream: parsed.stream, isOfSession: call.session !== undefined })
         slot = clientCalls.begin(call)
         const incoming = {
           call,
-          ask,
+          parsed,
           table: current,
-          asked,
+          candidates,
           groupOf: groupsFor(call, current),
         }
-        const holding = budgets && holdFor(budgets, incoming)
-        hold = holding instanceof Promise ? await holding : holding
-        if (hold) Object.assign(ownHeaders, headersOfHold(hold, call))
-        const sink = sinkUnder(hold, call, given)
-        const { asked: members, groupOf } = hold ? groupsUnder(hold, incoming) : incoming
-        const trip = {
+        const reserving = budgets && reservationFor(budgets, incoming)
+        reservation = reserving instanceof Promise ? await reserving : reserving
+        if (reservation) Object.assign(ownHeaders, budgetHeaders(reservation, call))
+        const sink = sinkWithOwnLimits(reservation, call, given)
+        const { candidates: members, groupOf } = reservation ? groupsWithin(reservation, incoming) : incoming
+        const routeRequest = {
           call,
-          ask,
+          parsed,
           settings: current.config.router,
-          asked: members,
+          candidates: members,
           groupOf,
           ownHeaders,
           startedMs,
           cacheUse,
         }
-        return arrived(await route(trip, sink), sink, hold)
+        return finish(await route(routeRequest, sink), sink, reservation)
       } catch (error) {
-        throw asOurs(error, { ...ownHeaders, ...limitsReached(error, call) })
+        throw withGatewayHeaders(error, { ...ownHeaders, ...limitsReached(error, call) })
       } finally {
         if (slot !== undefined) clientCalls.end(slot)
         leave()
-        hold?.release()
+        reservation?.release()
       }
     },
     check(call) {
       try {
-        const ask = permittedAsk(call, table)
-        refuseFrozen(call)
-        table.mustServe(call.kind, ask.model, call.caller.key)
-        return ask
+        const parsed = permittedRequest(call, table)
+        rejectFrozen(call)
+        table.requireServed(call.kind, parsed.model, call.caller.key)
+        return parsed
       } catch (error) {
-        throw asOurs(error, { 'x-switchyard-request-id': call.requestId })
+        throw withGatewayHeaders(error, { 'x-switchyard-request-id': call.requestId })
       }
     },
     models: key => (key ? table.list.all.filter(({ id }) => coversModel(key.models, id)) : table.list.all),
@@ -264,7 +264,7 @@ export function createGateway(options: Options): Gateway {
     limits: model => smallestLimits(table.served('messages', table.nameOf(model)).map(table.prices.factsOf)),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
-      table = createRoutingTable(config, laneFor, table)
+      table = createRoutingTable(config, adapterFor, table)
       pools.reload({ deployments: table.config.deployments, outbound })
     },
     logsBodies: () => table.logsBodies,
@@ -279,16 +279,19 @@ export function createGateway(options: Options): Gateway {
   }
 }
 
-/** What a call asks for, if its key may use the model. What serves it and what the ledger says go by the full name too. */
-function permittedAsk(call: Call, table: RoutingTable): Ask {
-  const ask = readRequest(call)
-  const model = table.nameOf(ask.model)
+/** Parses a call and replaces the model by its full name. Throws when the key may not use it. */
+function permittedRequest(call: Call, table: RoutingTable): ParsedRequest {
+  const parsed = readRequest(call)
+  const model = table.nameOf(parsed.model)
   const { key } = call.caller
   if (key && !coversModel(key.models, model)) throw mayNotUse(model)
-  return model === ask.model ? ask : { ...ask, model }
+  return model === parsed.model ? parsed : { ...parsed, model }
 }
 
-/** Returns the deployments of other names: none for a name that the key may not use, or for a call that stays where its state is stored. */
+/**
+ * Returns the lookup of a fallback's deployments: none for a model that the key may not use, or for a call bound to the
+ * deployment that stores its state.
+ */
 function groupsFor(
   { kind, deployment, caller: { key } }: Call,
   { served }: RoutingTable,
@@ -297,17 +300,20 @@ function groupsFor(
   return key ? name => (coversModel(key.models, name) ? served(kind, name) : []) : name => served(kind, name)
 }
 
-/** A call that goes on from stored state stays where that is stored. */
-const onDeployment = ({ deployment: wanted }: Call, asked: readonly Served[]): readonly Served[] =>
-  wanted === undefined ? asked : asked.filter(({ deployment }) => deployment.id === wanted)
+/** Limits a call that continues from stored state to the deployment that stores it. */
+const onDeployment = ({ deployment: wanted }: Call, candidates: readonly Served[]): readonly Served[] =>
+  wanted === undefined ? candidates : candidates.filter(({ deployment }) => deployment.id === wanted)
 
 const noGroups = (): readonly Served[] => []
 
 const mayNotUse = (model: string): AppError =>
-  new AppError('forbidden', `this key may not use model ${model.slice(0, 200)}; GET /v1/models lists what it may use`)
+  new AppError(
+    'forbidden',
+    `this key may not use model ${model.slice(0, 200)}; GET /v1/models lists the models that it may use`,
+  )
 
-/** A shorter key is a word that a conversation may hold, such as `lm-studio`. */
-const shortestEventSecret = 12
+/** Shorter credentials are not removed: they may be ordinary words, such as `lm-studio`. */
+const minEventSecretLength = 12
 
 const longSecretsOf = (deployment: Deployment): readonly string[] =>
-  secretsOf(deployment).filter(({ length }) => length >= shortestEventSecret)
+  secretsOf(deployment).filter(({ length }) => length >= minEventSecretLength)

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageRoutes } from '../../contract/messages.ts'
 import { type NativeProvider, nativeProviders, nativeRoutes } from '../../contract/native.ts'
 import type { Route } from '../../contract/route.ts'
-import { refuseEncoded } from '../http/json-body.ts'
+import { rejectEncoded } from '../http/json-body.ts'
 import { noSuchPath, pathOf } from '../http/unknown-path.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { BedrockKind, Call } from './core/call.ts'
@@ -13,23 +13,25 @@ import type { Gateway } from './gateway.ts'
 import { isOfResponses, openAiCalls, withModel } from './openai-routes.ts'
 import { kindOfProvider, type Native, type NativeRequest } from './passthrough/native.ts'
 import { receiveBody } from './receive-body.ts'
-import { type Asked, createAnswer, type Received } from './serve-calls.ts'
+import { type CallSpec, createAnswer, type Received } from './serve-calls.ts'
 import { staysBelow } from './upstream/paths.ts'
 
 interface Deps {
   readonly gateway: Pick<Gateway, 'call' | 'mayUse' | 'served'>
-  /** Calls that can go on from stored responses. */
+  /** Serves calls that can continue from stored responses. */
   readonly responses: Pick<Gateway, 'call'>
   readonly native: Native
 }
 
-/** A path of a provider's API that is a call of a model. */
-type ModelCall = Pick<Asked, 'kind' | 'address' | 'through'> & { readonly route: Pick<Route, 'bodyLimit' | 'consumes'> }
+/** A model call in a path of a provider's API. */
+type ModelCall = Pick<CallSpec, 'kind' | 'address' | 'through'> & {
+  readonly route: Pick<Route, 'bodyLimit' | 'consumes'>
+}
 
 const answered: Buffer = Buffer.alloc(0)
 const callLimit = 32 * 1024 * 1024
 
-/** Providers' own APIs: calls of models go the way of all calls, all else is relayed for keys that may. */
+/** Serves the providers' own APIs. Model calls go through the gateway; other requests are relayed. */
 export function serveNative(app: FastifyInstance, deps: Deps): void {
   for (const provider of nativeProviders) {
     for (const route of Object.values(nativeRoutes).filter(({ path }) => path === `/${provider}/{path}`)) {
@@ -56,21 +58,22 @@ interface Place {
 async function answer({ provider, route }: Place, request: FastifyRequest, reply: FastifyReply, deps: Deps) {
   const path = pathOf(request.url).slice(`/${provider}`.length)
   if (!staysBelow(path, provider === 'bedrock'))
-    throw invalid('the path must hold no empty segment, no dots alone, no backslash and no encoded slash')
+    throw invalid('path must not contain an empty segment, a dot segment, a backslash or an encoded slash')
   const plain = decodeURIComponent(path).replace(/\/$/, '')
-  // Azure's form of our own routes, which are the only ones there.
+  // Azure's paths of model calls, which other routes serve.
   if (provider === 'openai' && plain === '/deployments') throw noSuchPath(request.url)
   if (provider === 'openai' && plain.startsWith('/deployments/')) return void reply.callNotFound()
   const modelCall = route.method === 'POST' ? modelCallOf(provider, plain, request) : undefined
   if (modelCall) return answerCall(modelCall, { provider, route }, request, reply, deps)
-  // Stored responses belong to their callers, whom the provider cannot tell apart: only routes of our own lead to them.
+  // Stored responses belong to their callers, whom the provider cannot distinguish: only the gateway's own routes serve
+  // them.
   if (provider === 'openai' && /^(\/v1)?\/responses\//i.test(plain)) return void reply.callNotFound()
-  const asked: Omit<NativeRequest, 'body'> = { provider, method: route.method, path }
-  const place = deps.native.admit(request.caller, asked)
+  const nativeRequest: Omit<NativeRequest, 'body'> = { provider, method: route.method, path }
+  const place = deps.native.admit(request.caller, nativeRequest)
   const body = await bodyOf(request.raw, route.bodyLimit ?? 0, place.deployment.aws !== undefined)
   const relay = {
     call: (call: Call, sink: Parameters<Gateway['call']>[1]) =>
-      deps.native.relay(place, { ...asked, body }, call, sink),
+      deps.native.relay(place, { ...nativeRequest, body }, call, sink),
   }
   await createAnswer(relay, route)({ request, body: answered }, reply, { kind: kindOfProvider(provider) })
 }
@@ -82,11 +85,11 @@ const bedrockCalls: Readonly<Record<string, { readonly kind: BedrockKind; readon
   'invoke-with-response-stream': { kind: 'invoke', stream: true },
 }
 
-/** The call of a model that a path is. */
+/** Returns the model call that a path stands for; undefined for any other request. */
 function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyRequest): ModelCall | undefined {
   switch (provider) {
     case 'anthropic': {
-      const route = Object.values(messageRoutes).find(known => known.path === path)
+      const route = Object.values(messageRoutes).find(candidate => candidate.path === path)
       return route && { route, kind: route === messageRoutes.create ? 'messages' : 'count_tokens' }
     }
     case 'openai':
@@ -114,17 +117,17 @@ function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyR
 }
 
 async function answerCall(found: ModelCall, place: Place, request: FastifyRequest, reply: FastifyReply, deps: Deps) {
-  const { route, ...asked } = found
-  refuseEncoded(request.headers)
+  const { route, ...spec } = found
+  rejectEncoded(request.headers)
   const body = await wholeBody(request.raw, route.bodyLimit ?? callLimit)
   const named = atProvider({ request, body }, found, place.provider, deps.gateway)
-  const answerIt = createAnswer(isOfResponses(asked.kind) ? deps.responses : deps.gateway, place.route)
-  await answerIt({ request, body: named.body }, reply, { ...asked, ...(named.address && { address: named.address }) })
+  const answerIt = createAnswer(isOfResponses(spec.kind) ? deps.responses : deps.gateway, place.route)
+  await answerIt({ request, body: named.body }, reply, { ...spec, ...(named.address && { address: named.address }) })
 }
 
 /**
- * The call with a model of the provider: below its path, names are those that the provider gives its models. A call of a name
- * that the key may not use stays as it is, and is refused as on every other path, whether anything has that name or not.
+ * Returns the call with the full name of its model: in these paths, a model has the provider's own name. A call of a
+ * name that the key may not use is returned as it is, and rejected as on other paths, whether the model exists or not.
  */
 function atProvider(
   { request, body }: Received,
@@ -150,7 +153,7 @@ function atProvider(
   return name === model ? { body } : { body: withModel(body, name) }
 }
 
-/** The body as it comes, or as a whole where a signature covers it; null without any. */
+/** Returns the body as a stream, or as a whole where the request must be signed; null for an empty body. */
 async function bodyOf(request: IncomingMessage, limit: number, isSigned: boolean): Promise<NativeRequest['body']> {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (encoding === undefined && Number(length ?? 0) === 0) return null
@@ -159,7 +162,7 @@ async function bodyOf(request: IncomingMessage, limit: number, isSigned: boolean
   return bounded(request, limit)
 }
 
-/** Ends without closing the client's connection, which an early answer still needs. */
+/** Yields the chunks of a body up to `limit` bytes. Keeps the client's connection open, which an early answer needs. */
 async function* bounded(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   let size = 0
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -174,4 +177,4 @@ const wholeBody = (request: IncomingMessage, limit: number): Promise<Buffer> =>
     receiveBody(request, limit, (error, body) => (error ? reject(error) : resolve(body)))
   })
 
-const tooLarge = (): AppError => new AppError('payload_too_large', 'the body is larger than this route allows')
+const tooLarge = (): AppError => new AppError('payload_too_large', 'request body is larger than this operation allows')

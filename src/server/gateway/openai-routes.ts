@@ -10,11 +10,11 @@ import { type CallRoute, createAnswer, serveBytes, serveCalls } from './serve-ca
 
 interface Deps {
   readonly gateway: Gateway
-  /** Calls that can go on from stored responses; absent where none are stored. */
+  /** Serves calls that can continue from stored responses; absent where responses are not stored. */
   readonly responses?: Pick<Gateway, 'call'>
 }
 
-/** Every call in OpenAI's formats, by its path with a version. */
+/** Model calls in OpenAI's formats. Paths have the version. */
 export const openAiCalls: readonly CallRoute[] = [
   { route: openAiRoutes.chat, kind: 'chat' },
   { route: openAiRoutes.responses, kind: 'responses' },
@@ -32,14 +32,14 @@ export const openAiCalls: readonly CallRoute[] = [
   { route: endpointRoutes.translations, kind: 'translations' },
 ]
 
-/** Model calls in OpenAI's formats. */
+/** Serves model calls in OpenAI's formats. */
 export function serveOpenAi(app: FastifyInstance, { gateway, responses = gateway }: Deps): void {
   const gatewayOf = (kind: CallKind) => (isOfResponses(kind) ? responses : gateway)
   for (const call of openAiCalls) serveCalls(app, gatewayOf(call.kind), [call])
   serveAzure(app, gatewayOf, openAiCalls)
 }
 
-/** True for calls that can go on from stored responses. */
+/** True for calls that can continue from stored responses. */
 export const isOfResponses = (kind: CallKind): boolean => kind.startsWith('responses')
 
 type GatewayOf = (kind: CallKind) => Pick<Gateway, 'call'>
@@ -48,8 +48,8 @@ const prefix = '/openai/deployments/'
 const modelKey = keysOf(['model'])
 
 /**
- * Serves the paths of Azure's clients, which name the model instead of the body: `/openai/deployments/{model}/chat/completions`.
- * One binding for all of them: ids hold slashes, which clients send plain as well as encoded.
+ * Serves the paths of Azure's clients, which contain the model: `/openai/deployments/{model}/chat/completions`. One
+ * binding for all of them, since ids contain slashes, which clients send both plain and encoded.
  */
 function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly CallRoute[]): void {
   const methods = routes.flatMap(({ route, kind }) =>
@@ -62,7 +62,7 @@ function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly
         answer: createAnswer(gatewayOf(kind), route),
       })),
   )
-  // Some of the endpoints take forms.
+  // Some endpoints accept forms.
   const route = { ...openAiRoutes.chat, consumes: 'multipart/form-data' } as const
   serveBytes(app, { route, url: `${prefix}*` }, async (received, reply) => {
     const path = (received.request.params as { '*': string })['*']
@@ -71,16 +71,19 @@ function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly
     const model = path.slice(0, -method.end.length)
     const { kind, route } = method
     if (received.body.length > (route.bodyLimit ?? 0))
-      throw new AppError('payload_too_large', 'the body is larger than this route allows')
+      throw new AppError('payload_too_large', 'request body is larger than this operation allows')
     if (route.consumes) return method.answer(received, reply, { kind, address: { model, stream: false } })
     return method.answer({ ...received, body: withModel(received.body, model) }, reply, { kind })
   })
 }
 
-/** The body with another model, such as that of Azure's paths, where the name in the body has no effect. What is not JSON is refused later. */
+/**
+ * Returns the body with its model replaced, for example by that of Azure's path, which takes precedence. A body that is
+ * not JSON is returned as it is, and rejected later.
+ */
 export function withModel(body: Buffer, model: string): Buffer {
   const members = ownMembers(body, modelKey)
-  if (!members || members.doubled.length > 0) return body
+  if (!members || members.duplicates.length > 0) return body
   const [span] = members.values
   if (span && body.toString('utf8', span.start, span.end) === JSON.stringify(model)) return body
   return editTopLevel(body, { set: { model } }).body

@@ -16,7 +16,7 @@ function received(send: (stream: PassThrough) => void, headers: Record<string, s
   return ends
 }
 
-test('a body is what was sent, in however many pieces', async () => {
+test('a body equals what was sent, in any number of chunks', async () => {
   assert.equal((await received(stream => stream.end())).toString(), '')
   assert.equal((await received(stream => stream.end('one piece'))).toString(), 'one piece')
   const pieces = await received(stream => {
@@ -26,7 +26,7 @@ test('a body is what was sent, in however many pieces', async () => {
   assert.equal(pieces.toString(), 'abcdefghij')
 })
 
-test('a piece that shares its memory with others leaves it alone', async () => {
+test('a chunk of a shared buffer is not freed', async () => {
   const shared = Buffer.from('abcdefgh')
   const own = Buffer.from(new Uint8Array([0x69, 0x6a]).buffer)
   const body = await received(stream => {
@@ -49,12 +49,12 @@ const tooLong = [
 ] as const
 
 for (const [name, send, headers] of tooLong) {
-  test(`a body that is too long is refused once: one that ${name}`, async () => {
+  test(`a body that is too large is rejected once: one that ${name}`, async () => {
     await assert.rejects(received(send, headers), { code: 'payload_too_large' })
   })
 }
 
-test('a body that breaks off is no body', async () => {
+test('a truncated body is an error', async () => {
   const ended = received(stream => {
     stream.write('{"mod')
     stream.destroy(new Error('aborted'))

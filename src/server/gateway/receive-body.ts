@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../platform/errors.ts'
 
-/** With an error there is no body. */
+/** Called once. With an error, the body is empty. */
 type Done = (error: Error | undefined, body: Buffer) => void
 
 const nothing = Buffer.alloc(0)
 
 /**
- * Collects a body of up to `limit` bytes as it comes. The library's own way copies each body once more, also one that
- * arrived in a single piece.
+ * Reads a body of up to `limit` bytes. Fastify's parser would copy each body once more, even one that arrived in a
+ * single chunk.
  */
 export function receiveBody(request: IncomingMessage, limit: number, done: Done): void {
   if (Number(request.headers['content-length'] ?? 0) > limit) {
@@ -34,22 +34,22 @@ export function receiveBody(request: IncomingMessage, limit: number, done: Done)
     if (!isOver) done(undefined, joined(chunks, size))
     isOver = true
   })
-  request.on('error', cause => fail(new AppError('invalid_request', 'the body broke off', { cause })))
+  request.on('error', cause => fail(new AppError('invalid_request', 'request body was truncated', { cause })))
 }
 
 /**
- * The whole of a body. Its pieces are given back at once: left to the collector, these megabytes outside its own heap
- * make it search all of that again every hundred calls.
+ * Joins the chunks of a body and frees them at once: as external memory they would trigger a full garbage collection
+ * every hundred calls.
  */
 function joined(chunks: readonly Buffer[], size: number): Buffer {
   const [first = nothing] = chunks
   if (chunks.length < 2) return first
   const body = Buffer.concat(chunks, size)
   for (const { buffer, length } of chunks) {
-    // A piece that is a part of something larger is not ours to give back.
+    // A chunk that is a part of a larger buffer must not be freed.
     if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0)
   }
   return body
 }
 
-const tooLarge = (): AppError => new AppError('payload_too_large', 'the body is larger than this route allows')
+const tooLarge = (): AppError => new AppError('payload_too_large', 'request body is larger than this operation allows')

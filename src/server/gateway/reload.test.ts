@@ -5,18 +5,18 @@ import { startScriptedUpstream } from '../../../test/support/scripted-upstream.t
 import { createOutbound } from '../platform/outbound.ts'
 
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
-const refusal = { status: 429, headers: { 'retry-after': '60' }, body: '{}' }
+const rateLimited = { status: 429, headers: { 'retry-after': '60' }, body: '{}' }
 
 const first = await startScriptedUpstream({ script: [{ text: 'first', holdAtFrame: 3 }] })
 const second = await startScriptedUpstream({ script: [{ text: 'second' }] })
-const limited = await startScriptedUpstream({ script: [refusal] })
+const limited = await startScriptedUpstream({ script: [rateLimited] })
 after(() => Promise.all([first, second, limited].map(upstream => upstream.stop())))
 
 const at = ({ url }: { url: string }, number: number, changes = {}) =>
   deploymentAt(url, { id: `m.${number}`, alias: 'm', upstreamModel: 'm', ...changes })
 const hosts = [first, second, limited].map(({ url }) => new URL(url).host)
 
-test('after a reload new calls go by the new models, and a running stream ends as it began', async () => {
+test('after a reload new calls use the new models, and a stream in flight keeps its own', async () => {
   const app = await startGatewayApp({ deployments: [at(first, 1)], allow: hosts })
   after(() => app.stop())
   const running = await app.post({ ...ask, stream: true })
@@ -29,7 +29,7 @@ test('after a reload new calls go by the new models, and a running stream ends a
   assert.equal(first.requests.length, 1)
 })
 
-test('a model that is gone is 404, a new one is listed and called', async () => {
+test('a removed model is 404; a new one is listed and can be called', async () => {
   const app = await startGatewayApp({ deployments: [at(second, 1)], allow: hosts })
   after(() => app.stop())
   app.gateway.reload({ ...app.config, deployments: [at(second, 1, { id: 'n.1', alias: 'n' })], demo: false })
@@ -41,7 +41,7 @@ test('a model that is gone is 404, a new one is listed and called', async () => 
   assert.equal((await app.post({ ...ask, model: 'n' })).status, 200)
 })
 
-test('a deployment that stays as it was keeps its rest; one that was changed starts afresh', async () => {
+test('an unchanged deployment keeps its cooldown; a changed one starts healthy', async () => {
   const deployments = [at(limited, 1), at(second, 2)]
   const app = await startGatewayApp({ deployments, allow: hosts, random: () => 0 })
   after(() => app.stop())
@@ -61,7 +61,7 @@ test('a deployment that stays as it was keeps its rest; one that was changed sta
   ])
 })
 
-test('an address that may not be called any more is refused, also over a connection that is still open', async () => {
+test('an address that is no longer allowed is rejected, also over an open connection', async () => {
   const app = await startGatewayApp({ deployments: [at(second, 1)], allow: hosts })
   after(() => app.stop())
   assert.equal((await app.post(ask)).status, 200)

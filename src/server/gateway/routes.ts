@@ -23,7 +23,7 @@ export function serveMessages(app: FastifyInstance, { gateway }: Deps): void {
 }
 
 interface ModelDeps extends Deps {
-  /** The models of a foreign runtime; undefined when there is none of that name. */
+  /** Returns the models of a foreign runtime; undefined for an unknown runtime. */
   readonly modelsOf: (runtime: string) => Promise<readonly { id: string; display_name: string }[] | undefined>
 }
 
@@ -31,12 +31,12 @@ interface ModelDeps extends Deps {
 export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDeps): void {
   bind(app, modelRoutes.list, async ({ query }, { key }, { header }) => {
     const { runtime } = query
-    // OpenAI's clients know no pages: they take the first answer for the whole list.
+    // OpenAI's clients do not page: they take the first page as the whole list.
     const limit = query.limit ?? (header('anthropic-version') === undefined ? Number.POSITIVE_INFINITY : anthropicLimit)
     // Every model serves the built-in runtime.
     if (runtime === undefined || runtime === 'builtin') return pageOf(gateway.models(key), { ...query, limit })
     const models = await modelsOf(runtime)
-    if (!models) throw invalid(`runtime ${runtime} is not known`)
+    if (!models) throw invalid(`unknown runtime ${runtime}`)
     return pageOf(
       models.map(model => foreignModel(model, runtime)),
       { ...query, limit },
@@ -51,7 +51,7 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
     return { ...model, deployments: [...gateway.deployments(id)] }
   }
   bind(app, modelRoutes.get, async ({ params }, caller) => find(params.model_id, caller))
-  // Ids hold slashes, which clients send plain as well as encoded.
+  // Ids contain slashes, which clients send both plain and encoded.
   for (const path of fastifyPaths(modelRoutes.get)) {
     app.get(path.replace(':model_id', '*'), { config: { route: modelRoutes.get } }, async request =>
       find((request.params as { '*': string })['*'], request.caller),
@@ -59,25 +59,25 @@ export function serveModels(app: FastifyInstance, { gateway, modelsOf }: ModelDe
   }
 }
 
-/** The list of models in LiteLLM's shape, which its clients read limits and prices from. */
+/** Serves the list of models in LiteLLM's format, for clients that read limits and prices from it. */
 function serveModelInfo(app: FastifyInstance, gateway: Gateway): void {
   bind(app, modelRoutes.info, async ({ query }, { key }) => {
     const { litellm_model_id: wanted } = query
-    const known = gateway.models(key).flatMap(model => {
+    const all = gateway.models(key).flatMap(model => {
       const target = gateway.targetOf(model.id)
       return target ? [modelInfo(model, target)] : []
     })
-    if (wanted === undefined) return { data: known }
-    const data = known.filter(({ model_info }) => model_info.id === wanted)
+    if (wanted === undefined) return { data: all }
+    const data = all.filter(({ model_info }) => model_info.id === wanted)
     if (data.length === 0) throw invalid(`litellm_model_id ${wanted} is not the id of a model that this key may use`)
     return { data }
   })
 }
 
-/** Models of a page, as at Anthropic. */
+/** Default page size of Anthropic's API. */
 const anthropicLimit = 20
 
-/** A model that a foreign runtime calls by itself: nothing is known of its age and price here. */
+/** Describes a model that a foreign runtime calls itself. Its age and price are unknown. */
 const foreignModel = ({ id, display_name }: Pick<Model, 'id' | 'display_name'>, runtime: string): Model => ({
   id,
   object: 'model',

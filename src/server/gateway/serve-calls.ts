@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
 import { fastifyPaths } from '../http/paths.ts'
 import { TurnWriter } from '../http/turn-writer.ts'
+import type { CancelSignal } from '../platform/cancel-signal.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Leaving } from '../platform/leaving.ts'
 import type { Call, CallKind, Sink } from './core/call.ts'
 import type { Gateway } from './gateway.ts'
 import { receiveBody } from './receive-body.ts'
@@ -17,10 +17,10 @@ export interface CallRoute {
   readonly kind: CallKind
 }
 
-/** A path that names the model is bound by those who know what becomes of that name. */
+/** Paths that contain the model are served elsewhere, where the model is read from the path. */
 const isModelPath = (path: string): boolean => path.includes(':model')
 
-/** Serves model calls. Bodies and answers are bytes here: they must reach the other side as they are. */
+/** Serves model calls. Bodies and answers stay bytes, so that they are forwarded unchanged. */
 export function serveCalls(app: FastifyInstance, gateway: Pick<Gateway, 'call'>, routes: readonly CallRoute[]): void {
   for (const { route, kind } of routes) {
     const answer = createAnswer(gateway, route)
@@ -31,11 +31,11 @@ export function serveCalls(app: FastifyInstance, gateway: Pick<Gateway, 'call'>,
 
 interface ServedBytes {
   readonly route: Route
-  /** As the HTTP library spells it. */
+  /** In Fastify's syntax. */
   readonly url: string
 }
 
-/** A request with the body that the client sent. */
+/** A request with its body as the client sent it. */
 export interface Received {
   readonly request: FastifyRequest
   readonly body: Buffer
@@ -44,8 +44,8 @@ export interface Received {
 type AnswerCall = (received: Received, reply: FastifyReply) => Promise<void>
 
 /**
- * Serves a route whose body comes as the bytes that the client sent. The answer is made in the last hook before the
- * library would read the body: what it does from there to a handler costs more than all checks of a call do.
+ * Serves a route whose body is passed as bytes. It answers in the last hook before Fastify would read the body: the
+ * steps from there to a handler cost more than all checks of a call.
  */
 export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, answer: AnswerCall): void {
   const limit = route.bodyLimit ?? defaultBodyLimit
@@ -65,28 +65,29 @@ export function serveBytes(app: FastifyInstance, { route, url }: ServedBytes, an
   })
 }
 
-export interface Asked extends Pick<Call, 'kind' | 'address'> {
-  /** What the answer goes through on its way to the client. */
+/** What a route adds to a call: kind, address and a transformation of the answer. */
+export interface CallSpec extends Pick<Call, 'kind' | 'address'> {
+  /** Transforms the answer on its way to the client. */
   readonly through?: (sink: Sink) => Sink
 }
 
-/** Makes model calls out of requests to `route`, and answers them. */
+/** Creates the handler that makes a model call of each request to `route` and answers it. */
 export function createAnswer(gateway: Pick<Gateway, 'call'>, { errorShape }: Pick<Route, 'errorShape'>) {
-  return async (received: Received, reply: FastifyReply, asked: Asked): Promise<void> => {
+  return async (received: Received, reply: FastifyReply, spec: CallSpec): Promise<void> => {
     const { id, caller } = received.request
     const ownHeaders: Record<string, string> = { 'request-id': id }
     if (errorShape === 'openai') {
-      // OpenAI's clients look for the id under this name.
+      // OpenAI's clients read the request id from this header.
       reply.header('x-request-id', id)
       ownHeaders['x-request-id'] = id
     }
     const sink = httpSink(reply, ownHeaders)
     try {
-      const gone = goneFrom(reply.raw)
-      const call = callOf(received, asked, gone)
-      const { outcome } = await gateway.call(call, asked.through ? asked.through(sink) : sink)
+      const disconnect = disconnectOf(reply.raw)
+      const call = callOf(received, spec, disconnect)
+      const { outcome } = await gateway.call(call, spec.through ? spec.through(sink) : sink)
       if (outcome !== 'aborted' || reply.sent) return
-      if (gone.isStopped) throw stoppedOnRequest
+      if (disconnect.isStopped) throw stoppedOnRequest
       reply.hijack()
     } catch (error) {
       if (error instanceof AppError) caller.behalf?.refused(error)
@@ -95,7 +96,7 @@ export function createAnswer(gateway: Pick<Gateway, 'call'>, { errorShape }: Pic
   }
 }
 
-function callOf({ request, body }: Received, { kind, address }: Asked, signal: ClientGone): Call {
+function callOf({ request, body }: Received, { kind, address }: CallSpec, signal: ClientDisconnect): Call {
   const { url, caller } = request
   const queryAt = url.indexOf('?')
   return {
@@ -112,22 +113,22 @@ function callOf({ request, body }: Received, { kind, address }: Asked, signal: C
   }
 }
 
-/** A status that clients do not try again by themselves. */
+/** Has a status that clients do not retry. */
 const stoppedOnRequest = new AppError('forbidden', 'the call was stopped on request; new calls of this key are served')
 
-/** Tells when the client closes its connection before its answer is complete. */
-function goneFrom(response: ServerResponse): ClientGone {
-  const gone = new ClientGone(response)
+/** Returns the signal that aborts when the client closes its connection before the answer is complete. */
+function disconnectOf(response: ServerResponse): ClientDisconnect {
+  const disconnect = new ClientDisconnect(response)
   response.on('close', () => {
-    if (!response.writableFinished) gone.tell()
+    if (!response.writableFinished) disconnect.abort()
   })
-  return gone
+  return disconnect
 }
 
-/** A sink that is an HTTP answer. The reply is taken over with the first byte; before that an error can still be sent. */
+/** Returns a sink that writes the HTTP response. It hijacks the reply at the head; until then an error can be sent. */
 function httpSink(reply: FastifyReply, ownHeaders: Headers): Sink {
   const response = reply.raw
-  /** Of a streamed body; a short answer leaves in one write with its head. */
+  /** Writer of a streamed body; an answer with a known length is sent in one write with its head. */
   let body: TurnWriter | undefined
   return {
     head(status, headers) {
@@ -150,7 +151,7 @@ function httpSink(reply: FastifyReply, ownHeaders: Headers): Sink {
 
 type Headers = Readonly<Record<string, string>>
 
-/** Names and values in turns, as HTTP wants them in the end: one more object a call would be made only to be read once. */
+/** Returns names and values in turn, as `writeHead` takes them; this avoids a merged object per call. */
 function listed(own: Headers, given: Headers): string[] {
   const list: string[] = []
   for (const name in own) if (!(name in given)) list.push(name, own[name] ?? '')
@@ -158,10 +159,10 @@ function listed(own: Headers, given: Headers): string[] {
   return list
 }
 
-/** Tells a call, once, that its client has closed the connection. */
-class ClientGone implements Leaving {
+/** Signal that aborts once, when the client disconnects or the call is stopped. */
+class ClientDisconnect implements CancelSignal {
   aborted = false
-  /** True when somebody stopped the call, and its client is still there. */
+  /** True when the call was stopped while its client was still connected. */
   isStopped = false
   readonly #response: ServerResponse
   #listeners: (() => void)[] = []
@@ -170,14 +171,14 @@ class ClientGone implements Leaving {
     this.#response = response
   }
 
-  /** Ends the call as if its client had left. One that has a part of its answer sees a broken connection. */
+  /** Aborts the call. A client that has received a part of the answer sees a broken connection. */
   stop(): void {
     if (this.#response.headersSent) {
       this.#response.destroy()
       return
     }
     this.isStopped = true
-    this.tell()
+    this.abort()
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
@@ -185,10 +186,10 @@ class ClientGone implements Leaving {
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners = this.#listeners.filter(known => known !== listener)
+    this.#listeners = this.#listeners.filter(other => other !== listener)
   }
 
-  tell(): void {
+  abort(): void {
     if (this.aborted) return
     this.aborted = true
     for (const listener of this.#listeners.splice(0)) listener()

@@ -51,7 +51,7 @@ const codeOf = (work: () => unknown): Promise<string> =>
       (error: unknown) => (error instanceof AppError ? error.code : String(error)),
     )
 
-test('the master key is known without asking anybody; any other key is asked for as it was presented', async () => {
+test('the master key needs no lookup; any other key is looked up as it was presented', async () => {
   const asked: string[] = []
   const findKey = (presented: string) => {
     asked.push(presented)
@@ -66,13 +66,13 @@ test('the master key is known without asking anybody; any other key is asked for
   assert.deepEqual(asked, ['right', 'right', 'wrong'])
 })
 
-test('a key that has to be looked up in the database is let in, or refused, once it is there', async () => {
+test('a key that is looked up in the database is accepted or rejected after the lookup', async () => {
   const authenticate = authenticator({ findKey: async presented => (presented === 'right' ? ada : undefined) })
   assert.equal(await authenticate(bearer('right'), 'key'), ada)
   assert.equal(await codeOf(() => authenticate(bearer('wrong'), 'key')), 'unauthorized')
 })
 
-test('a key that cannot be looked up is 503 and no failed login; the master key goes on', async () => {
+test('a failed lookup is 503 and does not count as a failed login; the master key still works', async () => {
   let failures = 0
   const findKey = () => Promise.reject(new AppError('unavailable', 'the database does not answer'))
   const authenticate = authenticator({ findKey, admits: () => ++failures > 0 })
@@ -81,7 +81,7 @@ test('a key that cannot be looked up is 503 and no failed login; the master key 
   assert.equal(failures, 0)
 })
 
-test('S53: wrong keys above the limit of their address are 429, and a right one still works', async () => {
+test('S53: wrong keys above the limit of their address are 429, and a valid key still works', async () => {
   const findKey = async (presented: string) => (presented === 'right' ? ada : undefined)
   const authenticate = authenticator({ findKey, admits: () => false })
   assert.equal(await codeOf(() => authenticate(bearer('wrong'), 'key')), 'rate_limited')
@@ -89,7 +89,7 @@ test('S53: wrong keys above the limit of their address are 429, and a right one 
   assert.equal(authenticate(bearer(master), 'key'), masterCaller)
 })
 
-test('?key= and ?ticket= are read where the route says so, and a header wins over both', async () => {
+test('?key= and ?ticket= are read only on routes that allow them, and a header overrides both', async () => {
   const redeemTicket = async (ticket: string, id: string) => (ticket === 't' && id === 'ses_1' ? ada : undefined)
   const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined), redeemTicket })
   assert.equal(authenticate(stream('key=right'), 'key-or-query'), ada)
@@ -101,7 +101,7 @@ test('?key= and ?ticket= are read where the route says so, and a header wins ove
   assert.equal(await codeOf(() => authenticate(both, 'key-or-query')), 'unauthorized')
 })
 
-test('Google’s clients show their key in a header of their own, or in the query, where the route says so', async () => {
+test('Google’s key header and ?key= are read on routes that allow them', async () => {
   const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined) })
   const google = (key: string, url?: string) => request({ 'x-goog-api-key': key }, url)
   assert.equal(authenticate(google('right'), 'google-key'), ada)
@@ -121,7 +121,7 @@ test('Google’s clients show their key in a header of their own, or in the quer
 const basic = (userAndPassword: string, scheme = 'Basic') =>
   `${scheme} ${Buffer.from(userAndPassword).toString('base64')}`
 
-test('the password of Basic authentication is a key, whatever the user’s name', async () => {
+test('the password of Basic authentication is the key, with any user name', async () => {
   const held = 'sk-with:colon'
   const authenticate = authenticator({ findKey: key => (key === held ? ada : undefined) })
   const show = (authorization: string) => request({ authorization })
@@ -134,7 +134,7 @@ test('the password of Basic authentication is a key, whatever the user’s name'
   for (const header of headers) assert.equal(await codeOf(() => authenticate(show(header), 'key')), 'unauthorized')
 })
 
-test('Basic authentication is read last: any other key beside it counts, right or wrong', async () => {
+test('Basic authentication is read last: any other key in the request overrides it, valid or not', async () => {
   const redeemTicket = async (ticket: string) => (ticket === 't' ? ada : undefined)
   const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined), redeemTicket })
   const authorization = basic(`opencode:${master}`)
@@ -151,7 +151,7 @@ test('Basic authentication is read last: any other key beside it counts, right o
   const twice = request({ authorization })
   twice.rawHeaders.push('Authorization', authorization)
   assert.equal(await codeOf(() => authenticate(twice, 'key')), 'unauthorized')
-  // A header or a parameter that the route does not read is none.
+  // A header or parameter that the route does not read is ignored.
   assert.equal(authenticate(request({ authorization, 'x-goog-api-key': 'wrong' }), 'key'), masterCaller)
 })
 
@@ -182,8 +182,8 @@ function welch(one: () => void, other: () => void): number {
   return a && b ? Math.abs(a.mean - b.mean) / Math.sqrt(a.error + b.error) : Number.POSITIVE_INFINITY
 }
 
-test('S02: how much of a wrong key is right does not show in the time of its refusal', () => {
-  // A long key, so that a comparison that stops at the first difference would stand out.
+test('S02: the time to reject a wrong key does not depend on how many characters match', () => {
+  // A long key, so that a comparison that stops at the first difference would be measurable.
   const masterKey = 'm'.repeat(4_000)
   const authenticate = authenticator({ masterKey })
   const refused = (key: string) => {
@@ -192,18 +192,18 @@ test('S02: how much of a wrong key is right does not show in the time of its ref
       try {
         void authenticate(presented, 'key')
       } catch {
-        // The refusal is what is measured.
+        // The rejection is measured.
       }
     }
   }
   const nearly = refused(['m'.repeat(3_999), 'x'].join(''))
   const notAtAll = refused(['x'.repeat(3_999), 'x'].join(''))
-  // A busy machine can blur one round; a comparison that stops early shows in every one.
+  // A busy machine can distort one round; an early stop shows in every round.
   const rounds = Array.from({ length: 5 }, () => welch(nearly, notAtAll))
   assert.ok(Math.min(...rounds) < 4.5, `t = ${rounds.map(t => t.toFixed(1)).join(', ')}`)
 })
 
-test('M7: Basic authentication, which browsers repeat by themselves, is refused on behalf of a page of another origin', async () => {
+test('M7: Basic authentication, which browsers repeat, is rejected for pages of another origin', async () => {
   const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined) })
   const from = (site: string, headers: Record<string, string>) => request({ ...headers, 'sec-fetch-site': site })
   const authorization = basic('opencode:right')

@@ -9,78 +9,83 @@ import type { LoginLimiter } from './login-limiter.ts'
 import { isFromOwnPage, isLocalRequest } from './web-page.ts'
 
 /**
- * Decides who calls: at once, or with a promise where the database has to be asked. Throws, or rejects with,
- * `unauthorized`, `forbidden` or `rate_limited`.
+ * Returns the caller of a request: synchronously, or as a promise if the database must be queried. Throws, or rejects
+ * with, `unauthorized`, `forbidden` or `rate_limited`.
  */
 export type Authenticate = (request: IncomingMessage, access: Access) => Caller | Promise<Caller>
 
 interface Options {
-  /** Undefined: authentication is off. */
+  /** Undefined if authentication is off. */
   readonly masterKey: string | undefined
-  /** True serves other hosts than loopback although authentication is off. */
+  /** True: serves hosts other than loopback even without authentication. */
   readonly insecureNoAuth: boolean
   readonly logins: LoginLimiter
   readonly addressOf: AddressOf
-  /** Who holds a virtual key; undefined when it opens nothing. Rejects with `unavailable`. */
+  /** Returns the caller of a virtual key; undefined if it is not valid. Rejects with `unavailable`. */
   readonly findKey: (presented: string) => Caller | undefined | Promise<Caller | undefined>
-  /** Uses up a ticket of a session's stream; who got it, as far as they still may, or undefined when it opens nothing. */
+  /**
+   * Redeems a ticket for the stream of a session. Returns the caller that it was issued to; undefined if it is not
+   * valid.
+   */
   readonly redeemTicket: (ticket: string, sessionId: string) => Promise<Caller | undefined>
-  /** The caller of a request that came in by a way of its own, where it was checked. */
-  readonly lent?: (request: IncomingMessage) => Caller | undefined
+  /** Returns the caller of a request from a program of this server, which was authenticated by its socket. */
+  readonly assigned?: (request: IncomingMessage) => Caller | undefined
 }
 
-/** One for all: under a flood of wrong keys, taking the stack of each refusal would cost more than the check. */
+/** Shared: under a flood of wrong keys, the stack trace of a new error would cost more than the check. */
 const unauthorized = new AppError('unauthorized', 'unauthorized')
 
-/** Checks callers against the master key, then the virtual keys. Interface: Authentication; order of headers: security S01. */
+/**
+ * Authenticates against the master key, then virtual keys. Interface: Authentication; order of headers: security S01.
+ */
 export function createAuthenticate(options: Options): Authenticate {
   const { masterKey, insecureNoAuth, logins, addressOf, findKey, redeemTicket } = options
   const master = masterKey === undefined ? undefined : digestOf(masterKey)
-  const refusalOf = (request: IncomingMessage): AppError => {
+  const rejectionFor = (request: IncomingMessage): AppError => {
     if (logins.admits(addressOf(request) ?? '')) return unauthorized
-    return new AppError('rate_limited', 'too many failed logins from this address; wait a minute', {
+    return new AppError('rate_limited', 'too many failed logins from this address; retry after 60 s', {
       headers: { 'retry-after': '60' },
     })
   }
-  const known = (caller: Caller | undefined, request: IncomingMessage): Caller => {
-    if (!caller) throw refusalOf(request)
+  const required = (caller: Caller | undefined, request: IncomingMessage): Caller => {
+    if (!caller) throw rejectionFor(request)
     return caller
   }
   const keyHolder = (presented: string, request: IncomingMessage): Caller | Promise<Caller> => {
     const found = findKey(presented)
-    return found instanceof Promise ? found.then(caller => known(caller, request)) : known(found, request)
+    return found instanceof Promise ? found.then(caller => required(caller, request)) : required(found, request)
   }
   const ticketHolder = async ({ ticket, sessionId }: PresentedTicket, request: IncomingMessage): Promise<Caller> =>
-    known(await redeemTicket(ticket, sessionId), request)
-  const anybody = (request: IncomingMessage): Caller => {
+    required(await redeemTicket(ticket, sessionId), request)
+  const unauthenticated = (request: IncomingMessage): Caller => {
     const isOurs = isFromOwnPage(request) && (insecureNoAuth || isLocalRequest(request))
     if (!isOurs) throw new AppError('forbidden', 'forbidden')
     return masterCaller
   }
   return (request, access) => {
-    const lent = options.lent?.(request)
-    if (lent) return lent
-    if (!master) return anybody(request)
+    const assigned = options.assigned?.(request)
+    if (assigned) return assigned
+    if (!master) return unauthenticated(request)
     const { key, ticket, isFromBrowser } = presentedBy(request, access)
-    // A browser adds such a password by itself to what any page requests, just as it does cookies.
+    // Browsers send such a password with requests of any page, like cookies.
     if (isFromBrowser && !isFromOwnPage(request)) throw new AppError('forbidden', 'forbidden')
-    // Compared in any case: a missing key is refused no sooner than a wrong one. Security: S02.
+    // Always compared, so that a missing key takes as long as a wrong one. Security: S02.
     const isMaster = timingSafeEqual(digestOf(key ?? ''), master)
     if (key !== undefined) return isMaster ? masterCaller : keyHolder(key, request)
     if (ticket) return ticketHolder(ticket, request)
-    throw refusalOf(request)
+    throw rejectionFor(request)
   }
 }
 
 interface Presented {
   readonly key: string | undefined
-  /** Only without a key. */
+  /** Undefined if there is a key. */
   readonly ticket: PresentedTicket | undefined
-  /** True for Basic authentication, which browsers remember. */
+  /** True for Basic authentication, which browsers repeat. */
   readonly isFromBrowser: boolean
 }
 
-/** Whatever else opens a route comes before Basic authentication, which a proxy may have added for itself. */
+/** Basic authentication comes last, because a proxy may have added it for itself. */
 function presentedBy(request: IncomingMessage, access: Access): Presented {
   const key = presentedKey(request, access)
   const ticket = key === undefined && access === 'key-or-query' ? presentedTicket(request) : undefined
@@ -89,11 +94,13 @@ function presentedBy(request: IncomingMessage, access: Access): Presented {
   return { key: password, ticket, isFromBrowser: password !== undefined }
 }
 
-/** The key of a request: Bearer, then x-api-key, then what the route allows besides: api-key, x-goog-api-key, `?key=`. */
+/**
+ * Returns the key of a request: Bearer, x-api-key, then what the route also allows: api-key, x-goog-api-key, `?key=`.
+ */
 function presentedKey(request: IncomingMessage, access: Access): string | undefined {
   const { headers, rawHeaders } = request
   const { authorization } = headers
-  // Which one counts is a matter of opinion, so none does: as wrong as a wrong key.
+  // Several Authorization headers are ambiguous, so they count as a wrong key.
   if (authorization !== undefined && countOf('authorization', rawHeaders) > 1) return ''
   const bearer = /^bearer(?:\s+(.*))?$/i.exec(authorization ?? '')
   if (bearer) return bearer[1]?.trim() ?? ''
@@ -109,7 +116,7 @@ function presentedKey(request: IncomingMessage, access: Access): string | undefi
   return others.length > 0 ? '' : key
 }
 
-/** The key of clients that know no other way, such as opencode's: the password, whatever the user's name. */
+/** Returns the password of Basic authentication, which clients such as opencode send as the key with any user name. */
 function basicPassword({ headers }: IncomingMessage): string | undefined {
   const [, encoded] = /^basic\s+(.*)$/i.exec(headers.authorization ?? '') ?? []
   if (encoded === undefined) return undefined
@@ -117,12 +124,12 @@ function basicPassword({ headers }: IncomingMessage): string | undefined {
   return password
 }
 
-/** How often a header was sent; names and values take turns in `rawHeaders`. */
+/** Returns how often a header was sent. `rawHeaders` alternates names and values. */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const given = rawHeaders[at] ?? ''
-    // Every request comes by here: only a name of that length is worth a copy in lower case.
+    // On the path of every request: compares lengths first, to lower-case only candidates.
     if (given.length === name.length && given.toLowerCase() === name) count++
   }
   return count
@@ -133,7 +140,7 @@ interface PresentedTicket {
   readonly sessionId: string
 }
 
-/** `?ticket=` on the stream of a session. */
+/** Returns `?ticket=` of a session stream. */
 function presentedTicket(request: IncomingMessage): PresentedTicket | undefined {
   const ticket = queryOf(request).get('ticket')
   const sessionId = /^\/v1\/sessions\/([^/?]+)\/events\/stream\?/.exec(request.url ?? '')?.[1]

@@ -8,31 +8,31 @@ import { nesting } from './deep-query.ts'
 import { type Idempotency, idempotencyOf } from './idempotency.ts'
 import { type IgnoredField, ignoredHeader, ignoredIn, ignoredValue } from './ignored-fields.ts'
 import { fastifyPaths } from './paths.ts'
-import { meantBy, type UnknownField, unknownFields } from './unknown-fields.ts'
+import { suggestionFor, type UnknownField, unknownFields } from './unknown-fields.ts'
 
-/** What a handler may need to know of the request besides its input. */
+/** Request data for handlers besides the input. */
 export interface Meta {
   readonly requestId: string
-  /** Who is behind it, for the audit log. */
+  /** For the audit log. */
   readonly actor: Actor
-  /** Present when the caller sent `Idempotency-Key`; handlers of creating routes pass it on to their store. */
+  /** Present if the caller sent `Idempotency-Key`. Handlers that create objects pass it to their store. */
   readonly idempotency: Idempotency | undefined
-  /** A header of the request, by its name in lower case. */
+  /** Returns a request header by its lower-case name. */
   header(name: string): string | readonly string[] | undefined
-  /** Adds a header to the success answer. */
+  /** Adds a header to the success response. */
   setHeader(name: string, value: string): void
-  /** Names fields of the request that have no effect, in the header `x-switchyard-ignored`. */
+  /** Lists fields of the request that have no effect in the header `x-switchyard-ignored`. */
   ignore(fields: readonly string[]): void
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** What a handler may answer: the result, or a file on routes that have one. */
+/** Return value of a handler: the result, or a CSV file on routes with `hasCsv`. */
 type Answer<R extends Route> = Result<R> | (R['hasCsv'] extends true ? CsvFile : never)
 
 export type Handler<R extends Route> = (input: Input<R>, caller: Caller, meta: Meta) => Promise<Answer<R>>
 
-/** Serves `route`, under each of its paths, with `handler`. The server's hooks read the route back from `config`. */
+/** Registers `handler` for each path of `route`. The server's hooks read the route from `config`. */
 export function bind<R extends Route>(app: FastifyInstance, route: R, handler: Handler<R>): void {
   for (const url of fastifyPaths(route)) bindAt(app, url, { route, handler })
 }
@@ -54,10 +54,10 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
     ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
     ...nesting(route),
     async handler(request, reply) {
-      const gone = new AbortController()
-      // Each answer ends in a close, and an abort is dear: it builds an exception with its stack.
-      reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
-      // The only cast: Fastify has checked these three against the very schemas that Input<R> is derived from.
+      const disconnected = new AbortController()
+      // Only on a disconnect: an abort creates an exception with a stack trace, which is expensive.
+      reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
+      // The only cast: Fastify validated these against the schemas that Input<R> is derived from.
       const input = { params: request.params, query: request.query, body: request.body } as Input<R>
       const ignored = unknownIn(route, request.body)
       const ignore = (fields: readonly string[]) => {
@@ -73,7 +73,7 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
         header: name => request.headers[name],
         setHeader: (name, value) => void reply.header(name, value),
         ignore,
-        signal: gone.signal,
+        signal: disconnected.signal,
       })
       if (answer instanceof CsvFile) return sendCsv(reply, answer)
       return status === 204 ? reply.code(204).send() : reply.code(status).send(answer)
@@ -81,7 +81,7 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
   })
 }
 
-/** Fields of a body that its route does not know. Throws `invalid` where the route refuses them. Rulings: 2. */
+/** Returns unknown fields of a body. Throws `invalid` if the route rejects them. Rulings: 2. */
 function unknownIn({ body: schema, unknownFields: treatment = 'refused' }: Route, body: unknown): IgnoredField[] {
   if (!schema || treatment === 'kept') return []
   if (treatment === 'named') return ignoredIn(schema, body)
@@ -91,17 +91,17 @@ function unknownIn({ body: schema, unknownFields: treatment = 'refused' }: Route
 }
 
 function hintOf({ path, known }: UnknownField): string {
-  const meant = meantBy(path.slice(path.lastIndexOf('.') + 1), known)
-  return meant === undefined ? `; known here: ${known.join(', ') || 'none'}` : `; did you mean ${meant}?`
+  const suggestion = suggestionFor(path.slice(path.lastIndexOf('.') + 1), known)
+  return suggestion === undefined ? `; known fields: ${known.join(', ') || 'none'}` : `; did you mean ${suggestion}?`
 }
 
-/** Who is behind a request, for the audit log. */
+/** Returns the actor of a request, for the audit log. */
 export function actorOf({ caller, id, raw, server }: FastifyRequest): Actor {
   const { principal, role, key } = caller
   return { principal, role, keyId: key?.id, address: server.addressOf(raw), requestId: id }
 }
 
-/** The route's schemas as the HTTP library and the OpenAPI document want them. */
+/** Returns the schemas of a route in the form of Fastify and of the OpenAPI document. */
 export function routeSchema({
   id,
   summary,
@@ -116,7 +116,7 @@ export function routeSchema({
     summary,
     ...(params && { params }),
     ...(query && { querystring: query }),
-    // The HTTP library checks an absent body as null.
+    // Fastify validates an absent body as null.
     ...(body && { body: bodyOptional ? Type.Union([body, Type.Null()]) : body }),
     response: Object.fromEntries(
       Object.entries(responses).map(([code, schema]) => [code, schema ?? Type.Null({ description: 'No body' })]),

@@ -3,15 +3,15 @@ import type { Log } from '../platform/log.ts'
 
 interface Bounds {
   readonly log: Pick<Log, 'warn'>
-  /** Connections at most; one more is closed at once. No bound when undefined. */
+  /** Maximum number of connections; further ones are closed at once. Undefined for no limit. */
   readonly maxConnections: number | undefined
 }
 
 const logPeriodMs = 10_000
 
 /**
- * Bounds the connections of the server. One that cannot be accepted, for want of a descriptor, is logged; without a listener
- * it would end the process.
+ * Bounds the connections of the server. Logs connections that cannot be accepted for lack of file descriptors: without
+ * a listener the error would end the process.
  */
 export function boundConnections(app: FastifyInstance, { log, maxConnections }: Bounds): void {
   if (maxConnections !== undefined) app.server.maxConnections = maxConnections
@@ -19,10 +19,10 @@ export function boundConnections(app: FastifyInstance, { log, maxConnections }: 
   const report = (fields: object) => {
     if (performance.now() - loggedAt < logPeriodMs) return
     loggedAt = performance.now()
-    log.warn(fields, 'connections are refused: file descriptors run out')
+    log.warn(fields, 'rejecting connections: file descriptors run out')
   }
   app.server.on('drop', () => report({ maxConnections }))
-  // Not before: a port that is in use is reported by whoever listens.
+  // Only now: errors of listen, such as a port in use, are reported by the caller of listen.
   app.addHook('onListen', async () => {
     app.server.on('error', error => report({ err: error }))
   })

@@ -1,43 +1,43 @@
 import type { NativeProvider } from '../../contract/native.ts'
 import type { AppError } from '../platform/errors.ts'
 
-/** What a virtual key lets its holder do, as far as each call needs to know. */
+/** Access of a virtual key, as far as calls need it. */
 export interface KeyAccess {
   readonly id: string
-  /** The keys that it descends from, the nearest first; absent: none. */
+  /** Ancestors of the key, nearest first; absent if there are none. */
   readonly ancestors?: readonly string[]
-  /** Names of models or `provider/*`; empty allows all. */
+  /** Model names or `provider/*`; empty allows all. */
   readonly models: readonly string[]
-  /** Providers whose own API it may use beside the calls of models; absent: none. */
+  /** Providers whose native API it may use; absent for none. */
   readonly passthrough?: readonly NativeProvider[]
-  /** How long the response cache keeps answers of its calls; absent: as the model says. */
+  /** Lifetime of its responses in the response cache; absent for that of the model. */
   readonly cacheTtlMs?: number
-  /** Until when bodies of its calls are recorded, in ms since 1970; absent: they are not. */
+  /** End of the recording of bodies, in ms since 1970; absent if bodies are not recorded. */
   readonly logBodiesUntilMs?: number
-  /** True: the key or one of its ancestors has a budget or a rate limit, so each of its model calls reserves first. */
+  /** True if the key or an ancestor has a budget or a rate limit, so that each model call needs a reservation. */
   readonly isLimited: boolean
-  /** True: the key, or one of its ancestors, has an owner, a list of models, a budget or a rate limit. */
+  /** True if the key or an ancestor has an owner, a model list, a budget or a rate limit. */
   readonly isNarrow: boolean
-  /** True: it is valid until a certain time only. */
+  /** True if the key has an expiry time. */
   readonly expires: boolean
 }
 
-/** Who calls: the result of authentication, seen by every handler. */
+/** Authenticated caller of a request. */
 export interface Caller {
-  /** Owner of what the caller creates: `master`, an owner's name, or a key's id. */
+  /** Principal that owns what the caller creates: `master`, an owner id, or a key id. */
   readonly principal: string
   readonly role: 'admin' | 'user'
-  /** The only owner whose objects the caller may see; undefined sees all. */
+  /** Owner whose objects the caller may access; undefined for all owners. */
   readonly ownerScope: string | undefined
-  /** The virtual key; undefined for the master key. */
+  /** Virtual key; undefined for the master key. */
   readonly key: KeyAccess | undefined
-  /** Present for a program of a session, which may call models, use the memories of its agent, and nothing else. */
+  /** Present for a program of a session, which may only call models and use the memories of its agent. */
   readonly behalf?: Behalf
 }
 
-/** The run on whose behalf a program of ours calls. */
+/** Run on whose behalf a program of this server calls. */
 export interface Behalf {
-  /** What the calls are booked on. */
+  /** Run that its calls are booked on. */
   readonly run: {
     readonly session_id: string
     readonly agent_id: string
@@ -45,32 +45,32 @@ export interface Behalf {
     readonly prompt_id: string
     readonly run_id: string
   }
-  /** Names of the tools for the agent's memories that it may use. */
+  /** Names of the memory tools that it may use. */
   readonly memoryTools: readonly string[]
-  /** Hears of model calls that we refuse. */
+  /** Called with the error of each model call that the gateway rejects. */
   readonly refused: (error: AppError) => void
 }
 
-/** The caller that holds the master key, or any caller while authentication is off. */
+/** Caller with the master key, and any caller while authentication is off. */
 export const masterCaller: Caller = { principal: 'master', role: 'admin', ownerScope: undefined, key: undefined }
 
-/** Who is behind a change, for the audit log. */
+/** Who made a change, for the audit log. */
 export interface Actor {
   readonly principal: string
   readonly role: string
   readonly keyId: string | undefined
-  /** Of the connection; undefined for what the service does by itself. */
+  /** Client address; undefined for changes of the service itself. */
   readonly address: string | undefined
   readonly requestId: string | undefined
 }
 
-/** Who changes something: what they may do, and what the audit log says of them. */
+/** Who makes a change: the caller for access checks, the actor for the audit log. */
 export interface By {
   readonly caller: Caller
   readonly actor: Actor
 }
 
-/** The service itself, at work on its own. */
+/** Actor of changes that the service makes by itself. */
 export const serviceActor: Actor = {
   principal: 'service',
   role: 'service',

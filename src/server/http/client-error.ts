@@ -2,14 +2,13 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { newId } from '../platform/ids.ts'
 
-const refusals: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'the headers are larger than 16 KB'],
+const knownErrors: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'request headers exceed 16 KB'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request was not complete in time'],
 }
 
 /**
- * Answers bytes that are no HTTP request, so that no route ever sees them, and closes the connection: what follows on it
- * cannot be told apart from the rest of the bad request.
+ * Answers a malformed HTTP request and closes the connection, because the start of the next request on it is unknown.
  */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
@@ -17,7 +16,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     socket.destroy(error)
     return
   }
-  const [status, message] = refusals[error.code ?? ''] ?? [400, 'not a valid HTTP request']
+  const [status, message] = knownErrors[error.code ?? ''] ?? [400, 'invalid HTTP request']
   const body = JSON.stringify({ error: { type: 'gateway_error', message } })
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

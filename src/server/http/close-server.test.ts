@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fastify } from 'fastify'
 import { createCloseServer } from './close-server.ts'
 
-/** A server whose answer to `/` waits for `finish`, and a client that keeps its connections. */
+/** A server whose response to `/` waits for `finish`, and a keep-alive client. */
 async function slowServer() {
   const app = fastify({ keepAliveTimeout: 60_000, forceCloseConnections: 'idle' })
   const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>()
@@ -31,10 +31,10 @@ async function text(response: IncomingMessage): Promise<string> {
   return body
 }
 
-/** Whoever waits for it never ends. */
+/** Never resolves. */
 const longerThanAnyTest = 24 * 3_600_000
 
-test('a request that runs is finished, and its kept connection does not hold up the end', async t => {
+test('a running request finishes, and its keep-alive connection does not delay the close', async t => {
   const { closeServer, agent, answered, finish } = await slowServer()
   t.after(() => agent.destroy())
   const closed = closeServer(longerThanAnyTest)
@@ -43,7 +43,7 @@ test('a request that runs is finished, and its kept connection does not hold up 
   await closed
 })
 
-test('a request that does not end is cut when the time is up', async t => {
+test('a request that does not finish is aborted after the grace period', async t => {
   const { closeServer, agent, answered, finish } = await slowServer()
   t.after(() => agent.destroy())
   t.after(() => finish())
@@ -52,7 +52,7 @@ test('a request that does not end is cut when the time is up', async t => {
   await refused
 })
 
-test('a connection that was opened in advance and never used does not hold up the end', async t => {
+test('an unused connection does not delay the close', async t => {
   const { url, closeServer, agent, answered, finish } = await slowServer()
   t.after(() => agent.destroy())
   const spare = connect(Number(url.port), url.hostname)

@@ -4,9 +4,10 @@ import type { FastifyInstance } from 'fastify'
 const sweepMs = 50
 
 /**
- * A function that closes the server: it takes no more connections, lets requests finish, and cuts what is left after
- * `graceMs`. Fastify alone ends the connections that are idle at that moment. One whose answer ends later would stay for
- * the whole keep-alive time, and so would one that was opened in advance and never used, as browsers and fetch do.
+ * Returns a function that closes the server: it accepts no more connections, lets requests finish, and closes the
+ * remaining connections after `graceMs`. Fastify closes only connections that are idle at that moment. Connections
+ * whose response ends later, or that were opened in advance without a request, as browsers do, would stay for the whole
+ * keep-alive timeout.
  */
 export function createCloseServer({ server, close }: Pick<FastifyInstance, 'server' | 'close'>) {
   const unused = new Set<Socket>()

@@ -12,7 +12,7 @@ await app.listen({ port: 0, host: '127.0.0.1' })
 after(() => app.close())
 const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/`
 
-test('a table is a head and its rows; without rows it is the head alone', async () => {
+test('a table has a header line and its rows; an empty table has only the header line', async () => {
   rows = async function* () {
     yield [1, 'x']
     yield [null, '=1']
@@ -23,25 +23,25 @@ test('a table is a head and its rows; without rows it is the head alone', async 
 })
 
 test('a failure before the first row is an error status', async () => {
-  // biome-ignore lint/correctness/useYield: it fails before it comes to that.
+  // biome-ignore lint/correctness/useYield: it throws before the first yield.
   rows = async function* () {
     throw new Error('no database')
   }
   assert.equal((await fetch(url)).status, 500)
 })
 
-test('a failure half-way breaks the connection: a file with a part of the rows never looks whole', async () => {
+test('a later failure aborts the connection, so that a partial file never looks complete', async () => {
   rows = async function* () {
     yield ['x'.repeat(100_000)]
     yield ['y']
-    throw new Error('the database went away')
+    throw new Error('database is unreachable')
   }
   const answer = await fetch(url)
   assert.equal(answer.status, 200)
   await assert.rejects(answer.text())
 })
 
-test('a client that leaves ends the reading, and no row is fetched ahead of a slow one', async () => {
+test('a disconnect stops the reading, and no rows are loaded ahead of a slow client', async () => {
   const ended = Promise.withResolvers<void>()
   let fetched = 0
   rows = async function* () {
@@ -63,7 +63,7 @@ test('a client that leaves ends the reading, and no row is fetched ahead of a sl
   assert.ok(fetched < 200, `${fetched} MB were fetched for one that read a chunk`)
 })
 
-test('rows are fetched page after page from the place of the last one', async () => {
+test('rows are loaded page by page, each after the last row of the previous page', async () => {
   const asked: (string | undefined)[] = []
   const load = async ({ after, limit }: { after: string | undefined; limit: number }) => {
     asked.push(after)

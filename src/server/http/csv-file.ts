@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { type Cell, csvLine } from '../platform/csv.ts'
 
-/** A table that a handler answers with in place of JSON; it is read as fast as the client takes it. */
+/** Table that a handler returns instead of JSON. Rows are read as fast as the client reads. */
 export class CsvFile {
-  /** Without an ending. */
+  /** Without a file extension. */
   readonly name: string
   readonly columns: readonly string[]
   readonly rows: AsyncIterable<readonly Cell[]>
@@ -16,10 +16,10 @@ export class CsvFile {
   }
 }
 
-/** Sends a table as a file to be saved, never shown. A failure half-way breaks the connection. Security: S47. */
+/** Sends a table as a download. A failure after the first row aborts the connection. Security: S47. */
 export async function sendCsv(reply: FastifyReply, { name, columns, rows }: CsvFile): Promise<FastifyReply> {
   const rest = rows[Symbol.asyncIterator]()
-  // Fetched before the head: what fails at once can still be told as an error.
+  // Fetched before the headers, so that an early failure is still an error response.
   const first = await rest.next()
   async function* lines() {
     yield csvLine(columns)
@@ -39,7 +39,7 @@ export async function sendCsv(reply: FastifyReply, { name, columns, rows }: CsvF
     .send(Readable.from(lines()))
 }
 
-/** A list's rows one by one, fetched a page at a time; `placeOf` gives what `load` takes as `after`. */
+/** Yields the rows of a list, loaded page by page. `placeOf` returns the value for `after`. */
 export async function* allRows<T>(
   load: (page: { after: string | undefined; limit: number }) => Promise<T[]>,
   placeOf: (item: T) => string,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sessionRoutes } from '../../contract/sessions.ts'
 import { nestedQuery, objectFieldsOf } from './deep-query.ts'
 
-test('entries of an object in an address become the object; all else stays', () => {
+test('entries of an object field become an object; other fields stay unchanged', () => {
   const query = { 'metadata[team]': 'blue', 'metadata[a[0]]': 'x', 'types[]': ['a'], 'other[k]': 'v', limit: '5' }
   assert.deepEqual(nestedQuery(query, ['metadata']), {
     metadata: { team: 'blue', 'a[0]': 'x' },
@@ -13,13 +13,13 @@ test('entries of an object in an address become the object; all else stays', () 
   })
 })
 
-test('a name such as __proto__ is a name like any other', () => {
+test('the name __proto__ is treated like any other', () => {
   const { metadata } = nestedQuery({ 'metadata[__proto__]': 'x' }, ['metadata']) as { metadata: object }
   assert.deepEqual(Object.entries(metadata), [['__proto__', 'x']])
   assert.deepEqual(Object.entries(nestedQuery({ 'metadata[]': 'x' }, ['metadata'])), [['metadata[]', 'x']])
 })
 
-test('the routes say which fields are objects', () => {
+test('object fields are read from the route schema', () => {
   assert.deepEqual(objectFieldsOf(sessionRoutes.list.query), ['metadata'])
   assert.deepEqual(objectFieldsOf(sessionRoutes.messages.query), [])
   assert.deepEqual(objectFieldsOf(undefined), [])

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Route } from '../../contract/route.ts'
 
-/** The step that makes objects of a query before it is checked; none for a route that has none. */
+/** Returns the Fastify hook that converts object fields of a query before validation; none for routes without them. */
 export function nesting({ query }: Route) {
   const fields = objectFieldsOf(query)
   if (fields.length === 0) return {}
@@ -13,7 +13,7 @@ export function nesting({ query }: Route) {
   }
 }
 
-/** Fields of a query that are objects: an address has their entries as `metadata[team]=blue`. */
+/** Returns the object fields of a query, which URLs encode as `metadata[team]=blue`. */
 export function objectFieldsOf(query: TSchema | undefined): string[] {
   const { properties = {} } = (query ?? {}) as { properties?: Readonly<Record<string, TSchema>> }
   return Object.entries(properties)
@@ -21,7 +21,7 @@ export function objectFieldsOf(query: TSchema | undefined): string[] {
     .map(([name]) => name)
 }
 
-/** A query in which the entries of these fields are objects. */
+/** Returns the query with these fields converted to objects. */
 export function nestedQuery(query: Readonly<Record<string, unknown>>, fields: readonly string[]) {
   const nested = new Map<string, unknown>()
   for (const [name, value] of Object.entries(query)) {
@@ -32,5 +32,5 @@ export function nestedQuery(query: Readonly<Record<string, unknown>>, fields: re
   return Object.fromEntries(nested)
 }
 
-/** What is there already, unless it is a text that the address gives beside the entries. */
+/** Returns the existing entries; none if the value is text, which a URL may contain besides entries. */
 const entriesOf = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {})

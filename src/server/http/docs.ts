@@ -7,12 +7,12 @@ interface ReferencePage {
   readonly script: string
 }
 
-/** Forbids every outside address: the page must work without a network, and must not phone home. */
+/** Forbids external addresses: the page must work offline and must not send data elsewhere. */
 const contentPolicy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Serves `/docs`, and sends `/` there. The page's library is big, so it is loaded by the first reader and not at start. */
+/** Serves `/docs`, and redirects `/` there. The large library of the page is loaded on first use. */
 export function serveDocs(app: FastifyInstance): void {
   let loading: Promise<ReferencePage> | undefined
   const page = () => {
@@ -55,7 +55,7 @@ export function serveDocs(app: FastifyInstance): void {
   })
 }
 
-/** Renders the page once with the library's own plugin, on a server that never listens. */
+/** Renders the page with the library's Fastify plugin, on a server that does not listen. */
 async function loadReferencePage(): Promise<ReferencePage> {
   const { default: reference } = await import('@scalar/fastify-api-reference')
   const inner = fastify()
@@ -75,6 +75,6 @@ async function loadReferencePage(): Promise<ReferencePage> {
   })
   const [html, script] = await Promise.all([inner.inject('/docs/'), inner.inject('/docs/js/scalar.js')])
   await inner.close()
-  // Without an icon of its own the page asks for one that does not exist.
+  // Without an icon browsers request /favicon.ico, which does not exist.
   return { html: html.body.replace('</head>', '<link rel="icon" href="data:," /></head>'), script: script.body }
 }

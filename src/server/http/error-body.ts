@@ -9,11 +9,11 @@ interface ErrorAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
-  /** True for a failure of ours, which the log must hold with its cause. */
+  /** True for server failures, which must be logged with their cause. */
   readonly isOurs: boolean
 }
 
-/** What a thrown value becomes on the wire. The only place that builds error bodies. */
+/** Returns the error response for a thrown value. The only place that builds error bodies. */
 export function errorAnswer(thrown: unknown, shape: ErrorShape, requestId: string): ErrorAnswer {
   const error = asAppError(thrown)
   const status = statusOfCode(error.code)
@@ -40,17 +40,17 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
   }
 }
 
-/** The HTTP library's own refusals carry a status below 500 and a safe text; anything else is a bug of ours. */
+/** Converts errors of Fastify, which have a status below 500 and a safe message. Anything else is a bug. */
 function asAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
   const { statusCode, message } = (thrown ?? {}) as { statusCode?: unknown; message?: unknown }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    return new AppError(codeOfStatus(statusCode), plainRefusals[statusCode] ?? String(message), { cause: thrown })
+    return new AppError(codeOfStatus(statusCode), plainMessages[statusCode] ?? String(message), { cause: thrown })
   }
   return new AppError('internal', 'internal error; the log has the cause under this request id', { cause: thrown })
 }
 
-const plainRefusals: Readonly<Record<number, string>> = {
-  413: 'the body is larger than this route allows',
-  415: 'the content type must be application/json',
+const plainMessages: Readonly<Record<number, string>> = {
+  413: 'request body is larger than this operation allows',
+  415: 'content type must be application/json',
 }

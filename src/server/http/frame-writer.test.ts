@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { eventually } from '../../../test/support/eventually.ts'
 import { FrameWriter } from './frame-writer.ts'
 
-/** A connection that takes each frame 20 ms after it was written. */
+/** A connection that drains each frame 20 ms after it was written. */
 class SlowConnection extends EventEmitter {
   isCut = false
   readonly writableNeedDrain = false
@@ -34,15 +34,15 @@ async function framesTaken(bytes: number, most: number): Promise<number> {
   return most
 }
 
-test('V2: a reader that takes a little now and then is cut all the same', async () => {
+test('V2: a reader that reads only a little is disconnected', async () => {
   assert.ok((await framesTaken(1_000, 1_000)) < 1_000)
 })
 
-test('V2: a reader that takes much is not cut, however long it is waited for in all', async () => {
+test('V2: a reader that reads enough is not disconnected, however long the total wait is', async () => {
   assert.equal(await framesTaken(1024 * 1024, 30), 30)
 })
 
-/** A connection that takes nothing. */
+/** A connection that never drains. */
 class StuckConnection extends SlowConnection {
   written = 0
 
@@ -52,7 +52,7 @@ class StuckConnection extends SlowConnection {
   }
 }
 
-test('V2: readers that are cut at the same time are cut in turns, and nothing is written to them any more', async () => {
+test('V2: readers that time out together are disconnected in turns, without further writes to them', async () => {
   const connections = Array.from({ length: 20 }, () => new StuckConnection())
   const writers = connections.map(
     connection => new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, 20),

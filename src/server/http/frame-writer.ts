@@ -1,16 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import { writeTurns } from './write-turns.ts'
 
-/** How often a stream that has nothing to say shows that it is alive. */
+/** Interval of heartbeats on idle streams. */
 export const heartbeatMs = 10_000
 
 const defaultSlowReaderMs = 30_000
-/** What a stream writes without waiting for a turn. */
+/** Bytes that a stream writes without waiting for a turn. */
 const freeBytes = 64 * 1024
-/** What a reader must take while it is waited for: more than a socket takes that nobody reads, 4 MiB on Linux, in steps over many seconds. */
+/**
+ * Bytes that a slow reader must read within `slowReaderMs`. Above the 4 MiB that a Linux socket buffers without a
+ * reader.
+ */
 const progressBytes = 5 * 1024 * 1024
 
-/** Of every answer that is a stream of events. */
+/** Headers of event streams. */
 export const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
@@ -19,8 +22,8 @@ export const eventStreamHeaders = {
 } as const
 
 /**
- * Writes frames to one reader, much of it in turns with others, and waits for it. A reader that was waited for 30 s since it
- * had all, and took less than 5 MiB meanwhile, is cut; it resumes later.
+ * Writes frames to one reader with backpressure; large amounts in turns with other streams. Disconnects a reader after
+ * 30 s of waiting in which it read less than 5 MiB; the reader can resume later.
  */
 export class FrameWriter {
   readonly #response: ServerResponse
@@ -29,10 +32,10 @@ export class FrameWriter {
   /** Bytes since the last turn. */
   #written = 0
   #isQueued = false
-  /** How long the reader was waited for, and what it took meanwhile. */
+  /** Time spent waiting for the reader, and bytes that it read meanwhile. */
   #waitedMs = 0
   #taken = 0
-  #isCut = false
+  #isDisconnected = false
 
   constructor(response: ServerResponse, signal: AbortSignal, slowReaderMs = defaultSlowReaderMs) {
     this.#response = response
@@ -40,18 +43,18 @@ export class FrameWriter {
     this.#slowReaderMs = slowReaderMs
   }
 
-  /** True when the reader is gone or was cut: nothing can be written any more. */
+  /** True once the reader has disconnected or was disconnected. */
   get isOver(): boolean {
-    return this.#isCut || this.#signal.aborted
+    return this.#isDisconnected || this.#signal.aborted
   }
 
-  /** Writes what may be lost, unless the reader is behind. */
+  /** Writes an optional frame; drops it if the reader is behind. */
   offer(text: string): void {
     const isBehind = this.#isQueued || this.#response.writableNeedDrain
     if (!isBehind && !this.isOver) this.#response.write(text)
   }
 
-  /** False when the reader is gone or was cut. */
+  /** Writes a frame and waits for the reader. False once the reader has disconnected or was disconnected. */
   async write(frame: string | Buffer): Promise<boolean> {
     const bytes = Buffer.byteLength(frame)
     this.#written += bytes
@@ -66,17 +69,17 @@ export class FrameWriter {
     return true
   }
 
-  /** The reader has all that there is: what it was waited for so far does not count any more. */
+  /** Resets the waiting time. Must be called when the reader has received everything. */
   caughtUp(): void {
     this.#waitedMs = 0
     this.#taken = 0
   }
 
-  /** Ends the stream; a reader that does not take the rest in time is cut. */
+  /** Ends the stream. Disconnects a reader that does not read the rest in time. */
   end(): void {
     this.#response.end()
     if (this.#response.destroyed) return
-    const timer = setTimeout(() => void this.#cut(), this.#slowReaderMs)
+    const timer = setTimeout(() => void this.#disconnect(), this.#slowReaderMs)
     this.#response.once('close', () => clearTimeout(timer))
   }
 
@@ -88,9 +91,9 @@ export class FrameWriter {
     this.#isQueued = false
   }
 
-  /** The system frees megabytes for each such connection: 200 of them at once would hold up all other readers by 100 ms. */
-  async #cut(): Promise<void> {
-    this.#isCut = true
+  /** In turns: the kernel frees megabytes per connection, and 200 at once would delay all other readers by 100 ms. */
+  async #disconnect(): Promise<void> {
+    this.#isDisconnected = true
     await writeTurns.takeWhole()
     this.#response.destroy()
   }
@@ -106,7 +109,7 @@ export class FrameWriter {
       const onDrain = () => settle(true)
       const onGone = () => settle(false)
       const timer = setTimeout(() => {
-        void this.#cut()
+        void this.#disconnect()
         settle(false)
       }, this.#slowReaderMs - this.#waitedMs)
       this.#response.once('drain', onDrain)

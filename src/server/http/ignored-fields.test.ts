@@ -10,18 +10,18 @@ import { unknownFields } from './unknown-fields.ts'
 const headerOf = (body: unknown) => ignoredValue(ignoredIn(sessionRoutes.create.body, body))
 const pathsIn = (...args: Parameters<typeof unknownFields>) => [...unknownFields(...args)].map(({ path }) => path)
 
-test('D10: unknown fields are named with what was probably meant, and known ones are not', () => {
+test('D10: only unknown fields are listed, with the closest known name', () => {
   assert.equal(headerOf({ prompt: 'x', title: 'y', model: { id: 'demo' } }), undefined)
   assert.equal(headerOf({ promt: 'x', colour: 1, title: 'y' }), 'promt (did you mean prompt?), colour')
 })
 
-test('D10: what a body holds below its top level is not looked into', () => {
+test('D10: only the top level of a body is checked', () => {
   assert.equal(headerOf({ environment: { anything: 1 } }), undefined)
   const write = { name: 'a', owner_id: 'b', config: { x: 1, webhook: { y: 2 } }, tools: [{ type: 'z', w: 1 }] }
   assert.deepEqual(ignoredIn(AgentWrite, write), [])
 })
 
-test('D10: the header holds at most 20 names and 1 KB, and none that no header should carry', () => {
+test('D10: the header has at most 20 names and 1 KB, and no unsafe names', () => {
   const named = (names: readonly string[]) => ignoredValue(names.map(name => ({ name }))) ?? ''
   assert.equal(named(['a\r\nx: y', 'b c', 'ü', '', 'x'.repeat(65), 'good']), 'good, +5')
   assert.equal(named(['bad name']), '+1')
@@ -33,7 +33,7 @@ test('D10: the header holds at most 20 names and 1 KB, and none that no header s
   assert.ok(header.length <= 1024 && header.endsWith('+99980'), header)
 })
 
-test('D10: with all levels looked at, alternatives, lists and open objects are understood', () => {
+test('D10: the deep check handles alternatives, arrays and open objects', () => {
   const schema = Type.Object({
     either: Type.Union([Type.Object({ a: Type.Number() }), Type.Object({ b: Type.Number() }), Type.Null()]),
     list: Type.Array(Type.Object({ c: Type.Number() })),
@@ -47,7 +47,7 @@ test('D10: with all levels looked at, alternatives, lists and open objects are u
   assert.deepEqual(pathsIn(schema, bad, false), ['z'])
 })
 
-test('D10: routes of the interface and of the served dialects name unknown fields, routes of our own refuse them', () => {
+test('D10: routes of the interface and of dialects list unknown fields, our own routes reject them', () => {
   const withBody = allRoutes.filter(({ body, access }) => body && access !== 'webhook')
   const of = (treatment: string) =>
     withBody

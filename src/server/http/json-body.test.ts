@@ -7,7 +7,7 @@ import { isJsonType, parseJsonBody, parseJsonText } from './json-body.ts'
 const refused = (message: RegExp) => (error: unknown) =>
   error instanceof AppError && error.code === 'invalid_request' && message.test(error.message)
 
-test('a body of JSON means what JSON.parse says it means', () => {
+test('a JSON body is parsed like JSON.parse does', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 20 }), value => {
       const text = JSON.stringify(value)
@@ -17,17 +17,17 @@ test('a body of JSON means what JSON.parse says it means', () => {
   )
 })
 
-test('an empty body is no value', () => {
+test('an empty body is undefined', () => {
   for (const text of ['', ' \r\n\t']) assert.equal(parseJsonBody(text), undefined)
 })
 
-test('a body that is no JSON is refused with the reason', () => {
+test('invalid JSON is rejected with the reason', () => {
   for (const text of ['{', '{"a":}', 'hello', "{'a':1}", '[1,]', '\u0000']) {
-    assert.throws(() => parseJsonBody(text), refused(/^the body is not valid JSON: /), text)
+    assert.throws(() => parseJsonBody(text), refused(/^request body is not valid JSON: /), text)
   }
 })
 
-test('64 levels are read and 65 are not, brackets inside of text not counted', () => {
+test('64 levels are accepted and 65 are rejected; brackets in strings do not count', () => {
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   assert.ok(parseJsonBody(nested(64)))
   assert.throws(() => parseJsonBody(nested(65)), refused(/deeper than 64 levels/))
@@ -36,7 +36,7 @@ test('64 levels are read and 65 are not, brackets inside of text not counted', (
   assert.deepEqual(parseJsonBody(text), JSON.parse(text))
 })
 
-test('a __proto__ key is dropped wherever it stands, and poisons nothing', () => {
+test('a __proto__ key is dropped at any level and changes no prototype', () => {
   const body = parseJsonBody('{"__proto__":{"admin":true},"a":[{"__proto__":1,"b":2}]}')
   assert.deepEqual(Object.keys(body as object), ['a'])
   assert.deepEqual({ ...(body as object) }, { a: [{ b: 2 }] })
@@ -52,7 +52,7 @@ test('only application/json is JSON, with or without parameters', () => {
   }
 })
 
-test('L6: 10,000 members of objects are taken, in one object or in many; one more is refused before the body is parsed', () => {
+test('L6: 10,000 object members are accepted, in one object or in many; one more is rejected before parsing', () => {
   const flat = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k:${at}`, at])))
   const nested = (count: number) => JSON.stringify(Array.from({ length: count }, (_, at) => ({ k: `${at}:` })))
@@ -63,9 +63,9 @@ test('L6: 10,000 members of objects are taken, in one object or in many; one mor
   }
 })
 
-test('L6: 100,000 items of arrays are taken, in one array or in many; one more is refused before the body is parsed', () => {
+test('L6: 100,000 array items are accepted, in one array or in many; one more is rejected before parsing', () => {
   const flat = (count: number) => `{"a":[${Array(count).fill('"1,[2"').join()}],"b":1,"c":{"d":1,"e":2}}`
-  // Each array of two is an item itself.
+  // Each array of two is itself an item.
   const nested = (count: number) =>
     `[${Array(Math.floor(count / 3))
       .fill('[1,2]')
@@ -73,7 +73,7 @@ test('L6: 100,000 items of arrays are taken, in one array or in many; one more i
   for (const parse of [parseJsonBody, parseJsonText]) {
     assert.doesNotThrow(() => parse(flat(100_000)))
     assert.doesNotThrow(() => parse(nested(100_000)))
-    assert.throws(() => parse(flat(100_001)), refused(/^the body has more than 100000 items in its arrays$/))
+    assert.throws(() => parse(flat(100_001)), refused(/^request body has more than 100000 items in its arrays$/))
     assert.throws(() => parse(nested(100_002)), refused(/more than 100000 items/))
   }
 })

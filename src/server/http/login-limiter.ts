@@ -1,6 +1,6 @@
 /** Counts failed logins per address in windows of one minute. Gaps: section 1, rule 9. */
 export interface LoginLimiter {
-  /** Counts one failure; false once the address has used up its minute. */
+  /** Counts one failure; false once the address has exceeded its limit of the minute. */
   admits(address: string): boolean
 }
 
@@ -9,7 +9,7 @@ const maxAddresses = 10_000
 
 const isLoopback = (address: string): boolean => address === '::1' || /^(::ffff:)?127\./.test(address)
 
-/** A limiter with its own memory: 600 failures a minute per address, loopback exempt. `now` gives milliseconds. */
+/** Returns a limiter of 600 failures per minute and address; loopback is exempt. `now` returns milliseconds. */
 export function createLoginLimiter(now: () => number): LoginLimiter {
   let windowStart = now()
   let failures = new Map<string, number>()

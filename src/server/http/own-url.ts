@@ -1,6 +1,6 @@
 import type { Server } from 'node:net'
 
-/** Where this process answers. A PORT of 0 stands for the port that the system chose, known once the server listens. */
+/** Returns the URL of this process. Resolves PORT 0 to the actual port once the server listens. */
 export function ownUrl(server: Pick<Server, 'address'>, { host, port }: { host: string; port: number }): string {
   const address = server.address()
   const actual = typeof address === 'object' && address ? address.port : port

@@ -5,7 +5,7 @@ interface PageQuery {
   readonly cursor?: string
 }
 
-/** One page of a list, and the cursor of the next; null at the end. */
+/** A page of a list, and the cursor of the next page; null on the last page. */
 export interface Page<T> {
   readonly items: T[]
   readonly next_cursor: string | null
@@ -14,8 +14,8 @@ export interface Page<T> {
 const defaultLimit = 50
 
 /**
- * Reads one row more than asked, so that the last page knows that it is the last. `keyOf` gives the value that `load` takes
- * as `after`; callers see it only in encoded form.
+ * Returns a page of a list. Loads one extra row to detect the last page. `keyOf` returns the value for `after`, which
+ * cursors contain in encoded form.
  */
 export async function pageOf<T>(
   { limit = defaultLimit, cursor }: PageQuery,
@@ -30,7 +30,7 @@ export async function pageOf<T>(
 
 const encode = (key: string): string => Buffer.from(key).toString('base64url')
 
-/** The database refuses a NUL, and no key holds one. */
+/** Throws for an invalid cursor, also for NUL, which the database rejects. */
 function decode(cursor: string): string {
   const key = Buffer.from(cursor, 'base64url').toString()
   if (key === '' || key.includes('\0') || encode(key) !== cursor) throw invalidCursor()

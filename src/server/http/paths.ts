@@ -1,10 +1,10 @@
 import { everyPath } from '../../contract/api.ts'
 import type { Route } from '../../contract/route.ts'
 
-/** A route's path as the HTTP library spells it: `:name` for `{name}`. */
+/** Returns the path of a route in Fastify's syntax: `:name` for `{name}`. */
 export const fastifyPath = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
-/** The paths of a route and of its aliases as the HTTP library spells them. */
+/** Returns the paths of a route and its aliases in Fastify's syntax. */
 export const fastifyPaths = ({ path, aliases = [] }: Route): string[] =>
   [path, ...aliases].map(each => fastifyPath({ path: each }))
 
@@ -18,7 +18,7 @@ const patterns = everyPath.map(({ method, path }) => ({
   ),
 }))
 
-/** The methods that the contract knows for a path; empty when there is no such path. */
+/** Returns the methods of a path; empty for an unknown path. */
 export const allowedMethods = (path: string): string[] => [
   ...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)),
 ]

@@ -4,7 +4,7 @@ import { allRoutes } from '../../contract/api.ts'
 import { patternWords } from '../../contract/pattern-words.ts'
 import { validationMessage } from './validation.ts'
 
-/** Every `pattern` within a schema, and those that names of members must match. */
+/** Returns every `pattern` in a schema, including those of member names. */
 function patternsIn(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const { pattern, patternProperties = {} } = schema as { pattern?: unknown; patternProperties?: object }
@@ -15,7 +15,7 @@ function patternsIn(schema: unknown): string[] {
 for (const { id, body, query, params } of allRoutes) {
   const patterns = new Set([body, query, params].flatMap(patternsIn))
   if (patterns.size === 0) continue
-  test(`D9: no message of ${id} prints a regular expression`, () => {
+  test(`D9: no message of ${id} contains a regular expression`, () => {
     for (const pattern of patterns) {
       assert.ok(Object.hasOwn(patternWords, pattern), `contract/pattern-words.ts has no words for ${pattern}`)
       const error = {

@@ -1,21 +1,21 @@
 import { AppError } from '../platform/errors.ts'
 import type { By, Caller } from './caller.ts'
 
-/** True for a caller that has an owner, a list of models, a budget or a rate limit, its own or inherited. */
+/** True for a caller with an owner, a model list, a budget or a rate limit, its own or inherited. */
 export const isNarrow = ({ ownerScope, key }: Pick<Caller, 'key' | 'ownerScope'>): boolean =>
   ownerScope !== undefined || key?.isNarrow === true
 
 /**
- * Throws `forbidden` for a limited admin key: what serves a name, and at which price, does so for everyone, and could lead
- * such a key out of its limits.
+ * Throws `forbidden` for a limited admin key: models and prices apply to all callers, and changing them could bypass
+ * the limits of the key.
  */
-export function refuseNarrow({ caller }: Pick<By, 'caller'>): void {
+export function rejectNarrow({ caller }: Pick<By, 'caller'>): void {
   if (isNarrow(caller)) throw new AppError('forbidden', 'forbidden')
 }
 
 /**
- * The key under which work runs that this caller sets up, for all columns `run_as_key_id`. Null: no limits and no end, for the
- * master key and for admin keys without limits.
+ * Returns the value of `run_as_key_id` for work that this caller sets up. Null, which means no limits and no expiry,
+ * for the master key and for admin keys without limits.
  */
 export function runAsOf(caller: Pick<Caller, 'key' | 'role' | 'ownerScope'>): string | null {
   const { key, role } = caller

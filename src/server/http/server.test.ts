@@ -23,7 +23,7 @@ const hello = route({
   description: 'Greets the caller.',
 })
 
-/** A server with one route, and what it logs as errors. */
+/** A server with one route, and its error log. */
 function helloApp(authenticate: Authenticate) {
   const errors: unknown[] = []
   const write = () => {}
@@ -37,7 +37,7 @@ const refused = new AppError('unauthorized', 'unauthorized')
 const ada = { ...masterCaller, principal: 'ada' }
 const callers: readonly (readonly [string, Authenticate, number])[] = [
   ['known at once', () => ada, 200],
-  ['known after a look', async () => ada, 200],
+  ['known after a lookup', async () => ada, 200],
   [
     'refused at once',
     () => {
@@ -45,7 +45,7 @@ const callers: readonly (readonly [string, Authenticate, number])[] = [
     },
     401,
   ],
-  ['refused after a look', () => Promise.reject(refused), 401],
+  ['rejected after a lookup', () => Promise.reject(refused), 401],
 ]
 
 for (const [name, authenticate, status] of callers) {
@@ -57,7 +57,7 @@ for (const [name, authenticate, status] of callers) {
   })
 }
 
-test('a fault of a handler that has taken its answer over still reaches the log', async () => {
+test('an error of a handler that hijacked its response is logged', async () => {
   const { app, errors } = helloApp(() => ada)
   app.get('/late', async (_request, reply) => {
     reply.hijack()
@@ -69,7 +69,7 @@ test('a fault of a handler that has taken its answer over still reaches the log'
   assert.deepEqual(errors, ['Promise errored, but reply.sent = true was set'])
 })
 
-test('L2: a connection whose headers stay unfinished is closed after their time, not after that of the whole request', async t => {
+test('L2: a connection with unfinished headers is closed after the headers timeout, not after the request timeout', async t => {
   const { app } = helloApp(() => ada)
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
@@ -79,5 +79,5 @@ test('L2: a connection whose headers stay unfinished is closed after their time,
   await once(socket, 'connect')
   socket.write('GET /api/v1/hello HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
   assert.match(await text(socket), /^HTTP\/1\.1 408 /)
-  assert.ok(performance.now() - startedMs < app.server.requestTimeout, 'the headers have a limit of their own')
+  assert.ok(performance.now() - startedMs < app.server.requestTimeout, 'the headers have a separate timeout')
 })

@@ -16,14 +16,14 @@ import { type Caller, masterCaller } from './caller.ts'
 import { type AddressOf, createAddressOf } from './client-address.ts'
 import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
-import { isJsonType, parseJsonBody, refuseEncoded } from './json-body.ts'
+import { isJsonType, parseJsonBody, rejectEncoded } from './json-body.ts'
 import { allowedMethods } from './paths.ts'
 import { needsKey, noSuchPath, pathOf, shapeOfPath } from './unknown-path.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set before the body is read, on every route but public ones. */
+    /** Set before the body is read, on all routes except public ones. */
     caller: Caller
   }
   interface FastifyInstance {
@@ -38,31 +38,31 @@ interface Options {
   readonly authenticate: Authenticate
   readonly log: Log
   readonly requestLog?: RequestLog
-  /** Trusts no proxy when absent. */
+  /** Trusts no proxy by default. */
   readonly addressOf?: AddressOf
 }
 
 const defaultBodyLimit = 2 * 1024 * 1024
 
-/** The HTTP server without any route: authentication, error bodies, strict JSON, request ids. */
+/** Creates the HTTP server without routes: authentication, error bodies, strict JSON, request ids. */
 export function createServer({
   authenticate,
   log,
   requestLog,
   addressOf = createAddressOf([]),
 }: Options): FastifyInstance {
-  /** An unknown path says nothing of itself to a caller without a key. */
+  /** Requires a key even for unknown paths, so that they do not reveal which paths exist. */
   const requireKey = async ({ raw, url }: FastifyRequest): Promise<void> => {
     if (needsKey(url)) await authenticate(raw, /^\/(v1beta|gemini)/.test(url) ? 'google-key' : 'key')
   }
 
-  /** A path that the router cannot read: hooks and error handler are never reached. */
-  async function refuseUnroutable(error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /** Answers a path that the router cannot parse, for which Fastify runs neither hooks nor the error handler. */
+  async function rejectUnroutable(error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { url } = request
     const isBadUrl = error.code === 'FST_ERR_BAD_URL'
-    const refusal = isBadUrl ? invalid('the path is not valid: it holds a wrong % sequence') : noSuchPath(url)
+    const rejection = isBadUrl ? invalid('invalid path: it contains an invalid % sequence') : noSuchPath(url)
     const thrown = await requireKey(request).then(
-      () => refusal,
+      () => rejection,
       (unauthorized: unknown) => unauthorized,
     )
     sendError(reply.header('request-id', request.id), errorAnswer(thrown, shapeOfPath(url), request.id))
@@ -75,13 +75,13 @@ export function createServer({
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestTimeout: 60_000,
-    // Node checks only every 30 s unless told otherwise. Security: S50.
+    // Node checks only every 30 s by default. Security: S50.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 500, ignoreDuplicateSlashes: false },
     genReqId: () => newId('req'),
     clientErrorHandler: answerClientError,
-    frameworkErrors: (error, request, reply) => void refuseUnroutable(error, request, reply),
+    frameworkErrors: (error, request, reply) => void rejectUnroutable(error, request, reply),
     schemaErrorFormatter: (errors, part) => new AppError('invalid_request', validationMessage(errors, part)),
   })
   writeLogTo(app, log)
@@ -93,7 +93,7 @@ export function createServer({
     parseJsonBody(text),
   )
 
-  // With a call-back: a promise for each request costs more than all that is done here.
+  // With a callback, because a promise per request costs more than the rest of the hook.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id)
     const { route } = request.routeOptions.config
@@ -115,7 +115,10 @@ export function createServer({
     if (allowed.length === 0) throw noSuchPath(request.url)
     if (wantsWebSocket(request)) throw noWebSocket(allowed, request)
     reply.header('allow', allowed.join(', '))
-    throw new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allowed.join(', ')}`)
+    throw new AppError(
+      'method_not_allowed',
+      `method ${request.method} is not allowed here; use ${allowed.join(' or ')}`,
+    )
   })
 
   app.setErrorHandler(async (thrown: FastifyError, request, reply) => {
@@ -129,7 +132,7 @@ export function createServer({
 
 const wantsWebSocket = ({ headers }: FastifyRequest): boolean => headers.upgrade?.toLowerCase() === 'websocket'
 
-/** Clients that try a WebSocket first, as Codex does, take this status for a reason to go on over HTTP at once. */
+/** Clients that try WebSocket first, such as Codex, fall back to HTTP at once on this status. */
 const noWebSocket = (allowed: readonly string[], { url }: FastifyRequest): AppError =>
   new AppError(
     'upgrade_required',
@@ -138,15 +141,15 @@ const noWebSocket = (allowed: readonly string[], { url }: FastifyRequest): AppEr
   )
 
 /**
- * What the library itself has to say goes to our log. Given a logger as an option, it would make a child of it and two
- * listeners for each request, for lines that are switched off here.
+ * Sends Fastify's messages to our log. With the logger option it would create a child logger and two listeners per
+ * request for log lines that are disabled here.
  */
 function writeLogTo(app: FastifyInstance, log: Log): void {
   const { error, warn, fatal } = log
   Object.assign(app.log, { error: error.bind(log), warn: warn.bind(log), fatal: fatal.bind(log) })
 }
 
-/** Also for answers that left the library's hands: streams end with the same hook. */
+/** Logs every request, including streams, which end with the same hook. */
 function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { id, method, url, caller, raw } = request
@@ -165,8 +168,8 @@ function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
 }
 
 function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<typeof errorAnswer>): FastifyReply {
-  // The library closes the connection after a body that is too large. A client that is still sending would then see a
-  // broken connection and never the answer; kept open, the rest is read and dropped, for as long as a request may take.
+  // Fastify closes the connection after a body that is too large. A client that is still sending would then see a reset
+  // connection instead of the response. Kept open, the rest is read and dropped within the request timeout.
   if (status === 413) reply.removeHeader('connection')
   return reply
     .code(status)
@@ -176,23 +179,23 @@ function sendError(reply: FastifyReply, { status, headers, body }: ReturnType<ty
     .send(body)
 }
 
-/** Lets a known caller in, unless the route is not for them or the request is none that it takes. */
+/** Sets the caller of a request. Throws if the route does not allow the caller, or cannot accept the request. */
 function admit(request: FastifyRequest, route: Route, caller: Caller): void {
   request.caller = caller
   if (route.access === 'admin' && caller.role !== 'admin') throw new AppError('forbidden', 'forbidden')
   if (caller.behalf && !route.isForPrograms) throw new AppError('forbidden', 'forbidden')
-  // No id and no filter holds a NUL, and the database refuses it.
-  if (request.url.includes('%00')) throw invalid('the address holds a NUL character')
+  // Ids and filters never contain NUL, and the database rejects it.
+  if (request.url.includes('%00')) throw invalid('request path contains a NUL character')
   if (route.body) requireType(request, route)
 }
 
-/** Refuses a body in another format before it is read. Without a body no type is needed. */
+/** Throws for a body in another format before it is read. Requests without a body need no content type. */
 function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  refuseEncoded(headers)
+  rejectEncoded(headers)
   if (consumes && new RegExp(`^${consumes}\\s*(;|$)`, 'i').test(type ?? '')) return
   if (hasBody && !isJsonType(type ?? '')) {
-    throw new AppError('unsupported_media_type', 'the content type must be application/json')
+    throw new AppError('unsupported_media_type', 'content type must be application/json')
   }
 }

@@ -1,21 +1,23 @@
 import { AppError } from '../platform/errors.ts'
 import type { Caller } from './caller.ts'
 
-/** Event streams that one virtual key may have open in a process. */
+/** Maximum open event streams per virtual key and process. */
 const maxStreams = 200
 
-/** Counts the event streams of each virtual key. Those of the master key are not limited. */
+/** Limits the event streams of each virtual key. The master key is not limited. */
 export class StreamSlots {
   readonly #open = new Map<string, number>()
 
-  /** Takes one; call what it returns when the stream has ended. Throws `rate_limited`. */
+  /**
+   * Acquires a slot. The returned function releases it and must be called when the stream ends. Throws `rate_limited`.
+   */
   take({ key }: Pick<Caller, 'key'>): () => void {
     if (!key) return () => undefined
     const count = this.#open.get(key.id) ?? 0
     if (count >= maxStreams) {
       throw new AppError(
         'rate_limited',
-        `this key has ${maxStreams} event streams open, the most it may have; close one`,
+        `this key has reached its limit of ${maxStreams} open event streams; close one and retry after 5 s`,
         {
           headers: { 'retry-after': '5' },
         },

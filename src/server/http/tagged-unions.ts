@@ -3,11 +3,10 @@ import type { ErrorObject } from 'ajv'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * What a check found, without what it says of alternatives that were not meant. A `type` tells the alternatives of a
- * tagged union apart: only the errors of its own alternative count, and for a type that none has there is one error which
- * names those there are. Needs errors with `schema` and `data` (ajv: `verbose`).
+ * Filters the errors of tagged unions: keeps only those of the alternative with the `type` of the value. For an unknown
+ * `type` returns one error that lists the known ones. Needs errors with `schema` and `data` (ajv: `verbose`).
  */
-export function meantErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+export function relevantErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   return errors.filter(({ keyword }) => keyword === 'anyOf').reduce(withoutOthers, errors)
 }
 
@@ -16,15 +15,15 @@ function withoutOthers(errors: readonly ErrorObject[], union: ErrorObject): read
   const tags = Array.isArray(schema) && isFields(data) ? tagsOf(schema) : undefined
   if (!tags || !isFields(data)) return errors
   const others = errors.filter(error => error !== union && !error.schemaPath.startsWith(`${schemaPath}/`))
-  const meant = tags.findIndex(tag => tag !== undefined && tag === data['type'])
-  if (meant >= 0) return [...others, ...errors.filter(error => error.schemaPath.startsWith(`${schemaPath}/${meant}/`))]
+  const match = tags.findIndex(tag => tag !== undefined && tag === data['type'])
+  if (match >= 0) return [...others, ...errors.filter(error => error.schemaPath.startsWith(`${schemaPath}/${match}/`))]
   const known = tags.filter(tag => tag !== undefined).map(tag => JSON.stringify(tag))
   const message = known.length === 1 ? `must be ${known[0]}` : `must be one of ${known.join(', ')}`
   const params = { allowedValues: known }
   return [...others, { keyword: 'enum', instancePath: `${instancePath}/type`, schemaPath, params, message }]
 }
 
-/** The `type` of each alternative that is an object; undefined unless all of those have one. */
+/** Returns the `type` of each object alternative; undefined unless all object alternatives have one. */
 function tagsOf(branches: readonly unknown[]): readonly (string | undefined)[] | undefined {
   const objects = branches.map(branch => (isFields(branch) && branch['type'] === 'object' ? branch : undefined))
   const tags = objects.map(branch => branch && constantOf(branch))

@@ -1,42 +1,42 @@
 import { invalid } from '../platform/errors.ts'
 
-interface AskedRange {
+interface RangeQuery {
   readonly from?: string
   readonly to?: string
 }
 
-/** From `from` on and before `to`; undefined is open. */
+/** From `from` inclusive to `to` exclusive; undefined is unbounded. */
 export interface TimeRange {
   readonly from: Date | undefined
   readonly to: Date | undefined
 }
 
 /**
- * The range that a query asks for. A date alone is its midnight in `timezone`; a time carries its own zone. Throws
- * `invalid_request` that names the field.
+ * Returns the time range of a query. A date without a time means midnight in `timezone`; a time includes its zone.
+ * Throws `invalid_request` with the field.
  */
-export function timeRangeOf(query: AskedRange, timezone = 'UTC'): TimeRange {
+export function timeRangeOf(query: RangeQuery, timezone = 'UTC'): TimeRange {
   const from = query.from === undefined ? undefined : timeOf('from', query.from, timezone)
   const to = query.to === undefined ? undefined : timeOf('to', query.to, timezone)
   if (from && to && from >= to) throw invalid('to must be later than from')
   return { from, to }
 }
 
-/** The zone's name as it was given. Throws `invalid_request` for one that is not known; offsets are none. */
+/** Returns a valid IANA zone name unchanged. Throws `invalid_request` for unknown names and for offsets. */
 export function checkTimezone(timezone: string): string {
   try {
     if (!/^[+-]/.test(timezone) && Intl.DateTimeFormat('en', { timeZone: timezone })) return timezone
   } catch {
-    // The one way to ask whether there is such a zone.
+    // Intl throws for unknown zones.
   }
-  throw invalid('timezone must be a name of the IANA database, such as Europe/Berlin')
+  throw invalid('timezone must be an IANA time zone, such as Europe/Berlin')
 }
 
 const date = /^\d{4}-\d\d-\d\d$/
 const dateTime = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d([.]\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i
 
 function timeOf(field: string, text: string, timezone: string): Date {
-  // A plus that was not escaped in the address arrives as a blank.
+  // An unescaped plus in a URL arrives as a space.
   const spelled = text.replace(/ (\d\d:\d\d)$/, '+$1')
   const day = date.test(spelled) ? spelled : dateTime.exec(spelled)?.[1]
   if (day === undefined || !isDay(day)) throw invalidTime(field)
@@ -48,20 +48,20 @@ function timeOf(field: string, text: string, timezone: string): Date {
 const invalidTime = (field: string) =>
   invalid(`${field} must be a date such as 2026-01-31, or a time with its zone such as 2026-01-31T12:00:00Z`)
 
-/** False for a 30th of February, which the language takes for a day in March. */
+/** False for days such as February 30, which Date parses as a day in March. */
 function isDay(text: string): boolean {
   const time = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)
 }
 
-/** The first moment of a day in a zone. The second look is for a day on which the clocks change. */
+/** Returns the start of a day in a zone. The second offset accounts for days on which the clocks change. */
 function midnight(day: string, timezone: string): Date {
   const asUtc = Date.parse(`${day}T00:00:00Z`)
   const near = asUtc - offsetAt(asUtc, timezone)
   return new Date(asUtc - offsetAt(near, timezone))
 }
 
-/** Milliseconds by which the zone's clocks are ahead of UTC at a time. */
+/** Returns the offset of a zone from UTC at a time, in milliseconds. */
 export function offsetAt(time: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
   const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? ''

@@ -17,7 +17,7 @@ await once(server, 'listening')
 const { port } = server.address() as AddressInfo
 after(() => server.close())
 
-/** All bytes that the server sends to a request, as text. */
+/** Returns all bytes of a response as text. */
 async function exchange(version: string, requests = 1): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const last = `GET / HTTP/${version}\r\nhost: x\r\nconnection: close\r\n\r\n`
@@ -27,7 +27,7 @@ async function exchange(version: string, requests = 1): Promise<string> {
 
 const bodyOf = (received: string): string => received.slice(received.indexOf('\r\n\r\n') + 4)
 
-test('pieces of one turn leave as one chunk, those of the next as another', async () => {
+test('pieces of one turn are sent as one chunk, those of the next turn as another', async () => {
   answer = writer => {
     for (const piece of ['one', ' and ', 'two']) writer.write(Buffer.from(piece))
     setImmediate(() => {
@@ -38,7 +38,7 @@ test('pieces of one turn leave as one chunk, those of the next as another', asyn
   assert.equal(bodyOf(await exchange('1.1')), 'b\r\none and two\r\n5\r\nthree\r\n0\r\n\r\n')
 })
 
-test('the last piece and the end leave together', async () => {
+test('the last piece and the end are sent together', async () => {
   answer = writer => {
     writer.write(Buffer.from('a'))
     writer.end(Buffer.from('b'))
@@ -46,7 +46,7 @@ test('the last piece and the end leave together', async () => {
   assert.equal(bodyOf(await exchange('1.1')), '2\r\nab\r\n0\r\n\r\n')
 })
 
-test('an answer without any piece ends, and empty pieces are no chunk, which would end it', async () => {
+test('a response without pieces ends, and empty pieces do not become chunks, which would end it', async () => {
   answer = writer => {
     writer.write(Buffer.alloc(0))
     setImmediate(() => writer.end(Buffer.alloc(0)))
@@ -54,7 +54,7 @@ test('an answer without any piece ends, and empty pieces are no chunk, which wou
   assert.equal(bodyOf(await exchange('1.1')), '0\r\n\r\n')
 })
 
-test('a client of HTTP/1.0 gets the bytes without chunks', async () => {
+test('an HTTP/1.0 client gets the bytes without chunks', async () => {
   answer = writer => {
     writer.write(Buffer.from('plain'))
     setImmediate(() => writer.end(Buffer.from(' bytes')))
@@ -69,7 +69,7 @@ test('a connection serves the next request after a streamed answer', async () =>
   assert.equal(received.match(/1\r\nx\r\n0\r\n\r\n/g)?.length, 3)
 })
 
-test('a reader that does not keep up is reported, and drain follows once it does', async () => {
+test('write returns false for a slow reader, and drain follows once it catches up', async () => {
   const piece = Buffer.alloc(64 * 1024, 'x')
   const count = 400
   const full = Promise.withResolvers<void>()

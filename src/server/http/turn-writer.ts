@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 
-/** Above this, what has gathered is written at once: a reader that does not keep up must be noticed in the same turn. */
+/** Above this size buffered pieces are written at once, so that a slow reader is detected in the same turn. */
 const maxGatheredBytes = 16 * 1024
 
 const lineEnd = '\r\n'
 const lastChunk = '0\r\n\r\n'
 
 /**
- * Writes the body of a streamed answer. All pieces of one turn of the event loop leave as one chunk, framed here in one
- * buffer: Node hands four pieces to the kernel for each write, which costs a third more CPU time for an event of a model.
+ * Writes the body of a streamed response. All pieces of one event loop turn are sent as one chunk in one buffer: Node
+ * would pass four pieces to the kernel per write, which costs a third more CPU time per model event.
  */
 export class TurnWriter {
   readonly #response: ServerResponse
@@ -17,15 +17,15 @@ export class TurnWriter {
   #bytes = 0
   #isScheduled = false
 
-  /** `response` must have its head already, and nothing else may write to it. */
+  /** The headers of `response` must be sent already, and other code must not write to it. */
   constructor(response: ServerResponse) {
     this.#response = response
     this.#isChunked = response.chunkedEncoding
-    // The head is written: from here on Node passes bytes on as they are. It keeps the connection, as the head says.
+    // The headers are sent, so Node now passes bytes through unchanged. It keeps the connection alive as they say.
     response.chunkedEncoding = false
   }
 
-  /** False when the reader is behind: wait for `drain` of the response. */
+  /** Returns false if the reader is behind: the caller should wait for `drain` of the response. */
   write(piece: Buffer): boolean {
     if (piece.length === 0) return !this.#response.writableNeedDrain
     this.#pieces.push(piece)
@@ -52,14 +52,14 @@ export class TurnWriter {
     if (this.#bytes > 0) this.#flush('')
   }
 
-  /** Writes what has gathered, with `tail` behind it when the body is chunked. */
+  /** Writes the buffered pieces, followed by `tail` if the body is chunked. */
   #flush(tail: string): boolean {
     const response = this.#response
     const body = this.#isChunked ? framed(this.#pieces, this.#bytes, tail) : Buffer.concat(this.#pieces, this.#bytes)
     this.#pieces = []
     this.#bytes = 0
     if (body.length === 0 || response.destroyed) return true
-    // Corked by hand, so that it leaves now and not after another turn.
+    // Corked explicitly, so that it is sent now and not after another turn.
     response.cork()
     const hasRoom = response.write(body)
     response.uncork()
@@ -69,7 +69,7 @@ export class TurnWriter {
 
 const onTurnEnd = (writer: TurnWriter): void => writer.turnEnded()
 
-/** One chunk of a body, as HTTP/1.1 frames it; nothing but `tail` when there are no bytes. Source: RFC 9112, section 7.1. */
+/** Returns one HTTP/1.1 chunk followed by `tail`; only `tail` without bytes. Source: RFC 9112, section 7.1. */
 function framed(pieces: readonly Buffer[], bytes: number, tail: string): Buffer {
   const head = bytes === 0 ? '' : bytes.toString(16) + lineEnd
   const foot = bytes === 0 ? tail : lineEnd + tail

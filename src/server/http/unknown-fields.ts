@@ -1,27 +1,27 @@
 import type { TSchema } from 'typebox'
 import { closestTo } from '../platform/closest.ts'
 
-/** A field of a body that its schema does not know. */
+/** A field of a body that is not in its schema. */
 export interface UnknownField {
   /** `promt`, `params[0].colour`. */
   readonly path: string
-  /** Names that the schema knows in its place. */
+  /** Known names in its place. */
   readonly known: readonly string[]
 }
 
-/** The members of an object as a schema has them; `isOpen` when any other member is welcome too. */
+/** Members of an object in a schema; `isOpen` if other members are allowed too. */
 interface Members {
   readonly isOpen: boolean
   readonly byName: ReadonlyMap<string, readonly TSchema[]>
 }
 
-/** Fields of a body that `schema` does not know: its own members, and with `isDeep` those of all objects within. */
+/** Yields unknown fields of a body: top-level ones, and with `isDeep` those of nested objects. */
 export function* unknownFields(schema: TSchema, body: unknown, isDeep: boolean): Generator<UnknownField> {
   yield* walk([schema], body, '', isDeep)
 }
 
-/** `name` with what was probably meant; a name that is too long to be a slip is not compared. */
-export function meantBy(name: string, known: readonly string[]): string | undefined {
+/** Returns the known name closest to `name`; undefined if none is close or the name is too long for a typo. */
+export function suggestionFor(name: string, known: readonly string[]): string | undefined {
   return name.length > 64 ? undefined : closestTo(name, known)
 }
 
@@ -45,7 +45,7 @@ function* walkMembers(schemas: readonly TSchema[], value: object, path: string, 
   }
 }
 
-/** The parts of a JSON schema that say which members an object has. */
+/** Keywords of a JSON schema that define the members of an object. */
 interface Parts {
   readonly anyOf?: readonly TSchema[]
   readonly allOf?: readonly TSchema[]
@@ -56,7 +56,7 @@ interface Parts {
   readonly additionalProperties?: unknown
 }
 
-/** A schema, or the alternatives that it is made of. */
+/** Returns the alternatives of a schema, or the schema itself. */
 const alternatives = (schema: TSchema): readonly TSchema[] => {
   const { anyOf, allOf } = schema as Parts
   return anyOf || allOf ? [...(anyOf ?? []), ...(allOf ?? [])].flatMap(alternatives) : [schema]
@@ -64,7 +64,7 @@ const alternatives = (schema: TSchema): readonly TSchema[] => {
 
 const itemsOf = (schema: TSchema): readonly TSchema[] => alternatives(schema).flatMap(one => (one as Parts).items ?? [])
 
-/** What is known of an object of any of the alternatives; nothing is unknown where none describes its members. */
+/** Returns the members of an object in all alternatives. It is open if no alternative defines members. */
 function membersOf(schemas: readonly TSchema[]): Members {
   const described = schemas.flatMap(alternatives) as readonly Parts[]
   const objects = described.filter(({ type, properties }) => type === 'object' || properties !== undefined)

@@ -6,7 +6,7 @@ import { eventRoutes } from '../../contract/events.ts'
 import { PromptRequest } from '../../contract/prompts.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
 
-/** What the caller reads; undefined when the value passes. */
+/** Returns the message for the caller; undefined if the value is valid. */
 function messageFor(schema: TSchema, httpPart: string, value: unknown): string | undefined {
   const compile = createValidatorCompiler()
   const validate = compile({ schema, httpPart } as Parameters<typeof compile>[0])
@@ -33,17 +33,17 @@ const bodies: readonly (readonly [unknown, string | undefined])[] = [
 ]
 
 for (const [body, message] of bodies) {
-  test(`a prompt body ${JSON.stringify(body)} ${message === undefined ? 'passes' : `is refused: ${message}`}`, () => {
+  test(`a prompt body ${JSON.stringify(body)} ${message === undefined ? 'passes' : `is rejected: ${message}`}`, () => {
     assert.equal(messageFor(PromptRequest, 'body', body), message)
   })
 }
 
-test('an unknown mode is refused with all that there are', () => {
+test('an unknown mode is rejected with a list of the known ones', () => {
   const message = messageFor(PromptRequest, 'body', { model, parts, mode: 'soon' })
   for (const mode of ['mode', 'enqueue', 'reject', 'interrupt', 'steer']) assert.match(message ?? '', new RegExp(mode))
 })
 
-test('a field of a body that may be left out, or be null, is refused for what was meant', () => {
+test('the error of an optional or nullable field describes its non-null type', () => {
   const role = Type.Union([Type.Literal('user'), Type.Literal('admin'), Type.Null()])
   const body = Type.Union([Type.Object({ role: Type.Optional(role) }), Type.Null()])
   assert.equal(messageFor(body, 'body', { role: 'root' }), 'role must be one of "user", "admin"')
@@ -51,7 +51,7 @@ test('a field of a body that may be left out, or be null, is refused for what wa
   assert.equal(messageFor(Type.Null(), 'body', 1), 'body must be null')
 })
 
-test('numbers are read from the text of a query, but not from the text of a body', () => {
+test('numbers are parsed from text in queries but not in bodies', () => {
   const { query } = eventRoutes.list
   const asked = { limit: '5' }
   assert.equal(messageFor(query, 'querystring', asked), undefined)

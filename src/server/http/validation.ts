@@ -2,11 +2,11 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 import { patternWords } from '../../contract/pattern-words.ts'
-import { meantErrors } from './tagged-unions.ts'
+import { relevantErrors } from './tagged-unions.ts'
 
 /**
- * Compiles the schemas of routes. Bodies are checked as they are; query and path values arrive as text, so numbers and
- * booleans are read from it there.
+ * Compiles the schemas of routes. Bodies are validated without coercion. Query and path values are text, so numbers and
+ * booleans are parsed.
  */
 export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   const shared = {
@@ -15,7 +15,7 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
     allErrors: false,
     strict: false,
     validateFormats: false,
-    // Errors then carry what alternatives are told apart by.
+    // Errors then include schema and data, which `relevantErrors` needs.
     verbose: true,
   } as const
   const strict = new Ajv({ ...shared, coerceTypes: false })
@@ -23,19 +23,19 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   return ({ schema, httpPart }) => compiledAtFirstUse(() => (httpPart === 'body' ? strict : coercing).compile(schema))
 }
 
-/** Most schemas wait long for their first request, and compiling all of them would hold up the start. */
+/** Compiles a schema on first use, because compiling all of them would delay the start. */
 function compiledAtFirstUse(compile: () => ValidateFunction) {
   let compiled: ValidateFunction | undefined
   return (data: unknown) => {
     compiled ??= compile()
-    return compiled(data) ? {} : { error: [...meantErrors(compiled.errors ?? [])] }
+    return compiled(data) ? {} : { error: [...relevantErrors(compiled.errors ?? [])] }
   }
 }
 
-/** A check's result in words that name the field: `parts[0].text must be string`. */
+/** Returns a message with the field: `parts[0].text must be string`. */
 export function validationMessage(errors: readonly FastifySchemaValidationError[], httpPart: string): string {
   const error = mostSpecific(errors)
-  if (!error) return 'the request is not valid'
+  if (!error) return 'invalid request'
   const kind = otherKind(error)
   if (kind !== undefined) return `${fieldPath(error.instancePath, 'type')} must be ${JSON.stringify(kind)}`
   const missing = error.params['missingProperty']
@@ -45,7 +45,7 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
   return `${where} ${reasonOf(error)}`
 }
 
-/** The one `type` that an object may have, when it lacks a field because it is of another. */
+/** Returns the expected `type` if an object lacks a field because it has another `type`. */
 function otherKind({ keyword, parentSchema, data }: Partial<ErrorObject>): unknown {
   const kind: unknown = parentSchema?.['properties']?.type?.const
   const given: unknown = (data as { type?: unknown } | null | undefined)?.type
@@ -53,19 +53,19 @@ function otherKind({ keyword, parentSchema, data }: Partial<ErrorObject>): unkno
 }
 
 /**
- * With alternatives ajv reports one error a branch. A branch that fails by its constant is not the one that was meant,
- * unless all do, and null is never meant by something else; of the rest the deepest error says most.
+ * Returns the most specific error. For alternatives ajv reports one error per branch: branches that fail at a constant
+ * or at null are ignored unless all do; of the others the deepest error is the most specific.
  */
 function mostSpecific(errors: readonly FastifySchemaValidationError[]): FastifySchemaValidationError | undefined {
   const branches = errors.filter(({ keyword, params }) => keyword !== 'anyOf' && params['type'] !== 'null')
-  const meant = branches.filter(({ keyword }) => keyword !== 'const')
-  const [first, ...rest] = meant.length > 0 ? meant : branches
+  const relevant = branches.filter(({ keyword }) => keyword !== 'const')
+  const [first, ...rest] = relevant.length > 0 ? relevant : branches
   if (!first) return errors[0]
-  if (meant.length === 0 && rest.length > 0) return oneOf(branches, first)
+  if (relevant.length === 0 && rest.length > 0) return oneOf(branches, first)
   return rest.reduce((best, error) => (error.instancePath.length > best.instancePath.length ? error : best), first)
 }
 
-/** Several constants that the value may be, as one error. */
+/** Combines several allowed constants into one error. */
 function oneOf(
   branches: readonly FastifySchemaValidationError[],
   first: FastifySchemaValidationError,
@@ -83,21 +83,21 @@ function reasonOf({
     case 'false schema':
       return 'is not allowed together with the other fields of this object'
     case 'pattern':
-      return patternWords[String(params['pattern'])] ?? 'has a form that is not valid'
+      return patternWords[String(params['pattern'])] ?? 'has an invalid format'
     case 'const':
       return `must be ${JSON.stringify(params['allowedValue'])}`
     case 'minLength':
       return params['limit'] === 1 ? 'must not be empty' : message
     case 'maxItems':
-      return `must hold at most ${params['limit']} items`
+      return `must have at most ${params['limit']} items`
     case 'minItems':
-      return params['limit'] === 1 ? 'must not be empty' : `must hold at least ${params['limit']} items`
+      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} items`
     default:
       return message
   }
 }
 
-/** `/parts/0/text` and a missing property as `parts[0].text.missing`. */
+/** Converts `/parts/0/text` and a missing property to `parts[0].text.missing`. */
 function fieldPath(pointer: string, missing: string | undefined): string {
   const steps = pointer
     .split('/')

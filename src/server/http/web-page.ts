@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 type Heads = Pick<IncomingMessage, 'headers'>
 
 /**
- * True unless a browser says that a page of another origin made the request. Browsers set `Sec-Fetch-Site` on every
- * request to loopback or https, also on those without a body and without `Origin`; other clients do not send it.
+ * False if a browser made the request for a page of another origin. Browsers send `Sec-Fetch-Site` with every request
+ * to loopback or https, even without a body or `Origin`; other clients do not send it.
  */
 export function isFromOwnPage({ headers }: Heads): boolean {
   const site = headers['sec-fetch-site']
@@ -12,8 +12,8 @@ export function isFromOwnPage({ headers }: Heads): boolean {
 }
 
 /**
- * True when Host names the loopback of this machine, and a page that calls is one of ours: its origin is that very host
- * and port, over http. Another port of this machine is another program. Stops rebinding and cross-site calls; security S42.
+ * True if Host is a loopback name and the Origin, if any, is exactly that host and port over http. Another port of this
+ * machine is another program. Prevents DNS rebinding and cross-site calls. Security: S42.
  */
 export function isLocalRequest({ headers }: Heads): boolean {
   const { host = '', origin } = headers

@@ -19,16 +19,16 @@ const base = {
 const work = route({ ...base, id: 'test.work', path: '/api/work' })
 const health = route({ ...base, id: 'test.health', path: '/health', isOnWorkers: true })
 
-test('a worker answers routes that are marked, and programs that it runs on all of them', async () => {
+test('a worker serves only marked routes, except to programs that it runs', async () => {
   const write = () => {}
   const log = { error: write, warn: write, fatal: write } as unknown as Log
   const app = createServer({ authenticate: () => masterCaller, log })
-  serveAsWorker(app, { isLent: ({ headers }) => headers['x-lent'] === 'yes' })
+  serveAsWorker(app, { isFromProgram: ({ headers }) => headers['x-from-program'] === 'yes' })
   for (const each of [work, health]) bind(app, each, async () => ({}))
   const statusOf = async (url: string, headers = {}) => (await app.inject({ url, headers })).statusCode
   assert.equal(await statusOf('/health'), 200)
   assert.equal(await statusOf('/api/work'), 404)
-  assert.equal(await statusOf('/api/work', { 'x-lent': 'yes' }), 200)
+  assert.equal(await statusOf('/api/work', { 'x-from-program': 'yes' }), 200)
   const { error } = (await app.inject('/api/work')).json<{ error: { message: string } }>()
   assert.match(
     error.message,

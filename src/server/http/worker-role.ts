@@ -3,18 +3,18 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../platform/errors.ts'
 
 interface Options {
-  /** True for a request of a program that this process runs: it came in by a socket of its own. */
-  readonly isLent: (request: IncomingMessage) => boolean
+  /** True for requests of programs that this process runs, which arrive on separate sockets. */
+  readonly isFromProgram: (request: IncomingMessage) => boolean
 }
 
 /**
- * Leaves only the routes marked `isOnWorkers` to clients of the network; any other is 404 `unknown_path`, once the caller is known.
- * Programs of sessions that run here reach the whole API. To be called before routes are added. Rulings: 27.
+ * Restricts network clients to routes marked `isOnWorkers`; other routes are 404 `unknown_path` after authentication.
+ * Programs of sessions on this worker may use the whole API. Must be called before routes are added. Rulings: 27.
  */
-export function serveAsWorker(app: FastifyInstance, { isLent }: Options): void {
+export function serveAsWorker(app: FastifyInstance, { isFromProgram }: Options): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { route } = request.routeOptions.config
-    done(!route || route.isOnWorkers || isLent(request.raw) ? undefined : elsewhere())
+    done(!route || route.isOnWorkers || isFromProgram(request.raw) ? undefined : elsewhere())
   })
 }
 

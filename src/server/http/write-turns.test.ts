@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WriteTurns } from './write-turns.ts'
 
-test('V2: what many streams write at once is spread over turns of the event loop, in the order of asking', async () => {
+test('V2: large writes of many streams are spread over event loop turns, first come, first served', async () => {
   const turns = new WriteTurns()
   const written: number[] = []
   const all = Array.from({ length: 20 }, (_, at) => turns.take(64 * 1024).then(() => written.push(at)))
@@ -20,7 +20,7 @@ test('V2: what many streams write at once is spread over turns of the event loop
   )
 })
 
-test('V2: a frame that is larger than a turn has a turn of its own', async () => {
+test('V2: a frame larger than a turn gets a separate turn', async () => {
   const turns = new WriteTurns()
   const written: string[] = []
   const large = turns.take(10 * 1024 * 1024).then(() => written.push('large'))

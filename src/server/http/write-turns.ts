@@ -1,18 +1,18 @@
 /**
- * What all streams of the process may write before other work has its turn: about 0.3 ms of copying. An event passes through
- * several turns on its way, so 1 MiB made it 4 ms later while 200 readers had their backlogs.
+ * Bytes that all streams of the process may write per event loop turn, about 0.3 ms of copying. An event passes through
+ * several turns, so 1 MiB delayed events by 4 ms while 200 readers had a backlog.
  */
 const bytesPerTurn = 256 * 1024
 
 /**
- * Who may write much: in the order of asking, so many bytes each time the event loop comes round. A stream with a backlog
- * would otherwise write all of it at once, and hundreds of them would hold up everything else for seconds.
+ * Queue of large writes: grants a number of bytes per event loop turn, first come, first served. Otherwise a stream
+ * with a backlog would write all of it at once, and hundreds of them would block the event loop for seconds.
  */
 export class WriteTurns {
   readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = []
   #isScheduled = false
 
-  /** Resolves when the caller may write that many bytes. */
+  /** Resolves once the caller may write `bytes` bytes. */
   take(bytes: number): Promise<void> {
     return new Promise(begin => {
       this.#waiting.push({ bytes, begin })
@@ -20,7 +20,7 @@ export class WriteTurns {
     })
   }
 
-  /** Resolves when the caller may do what takes as long as a whole turn of writing. */
+  /** Resolves once the caller may do work that takes as long as a whole turn. */
   takeWhole(): Promise<void> {
     return this.take(bytesPerTurn)
   }
@@ -46,5 +46,5 @@ export class WriteTurns {
   }
 }
 
-/** Of this process: it has one event loop. */
+/** One per process, which has one event loop. */
 export const writeTurns = new WriteTurns()

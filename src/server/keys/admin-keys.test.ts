@@ -7,7 +7,7 @@ import type { ApiKey } from '../../contract/keys.ts'
 const { pool } = await freshDatabase()
 const { call, made, read, opens } = startKeysApp(pool)
 
-test('S08: a key of role user is refused every route of keys, and a wrong one is not known', async () => {
+test('S08: a user key is 403 on every keys route, and an unknown key is 401', async () => {
   const { id, key } = await made()
   const lines = [
     'GET /api/keys',
@@ -33,7 +33,7 @@ test('S08: an admin key without limits may do what the master key may', async ()
   assert.equal((await call(`DELETE /api/keys/${child.id}`, { as: key })).status, 204)
 })
 
-/** A key without when it was last used, which is written a while after each use. */
+/** Returns a key without last_used_at, which is written some time after each use. */
 async function settingsOf(id: string): Promise<Omit<ApiKey, 'last_used_at'>> {
   const { last_used_at: _, ...settings } = await read(id)
   return settings
@@ -50,7 +50,7 @@ const narrow = {
   max_parallel_requests: 2,
 }
 
-test('S08: what an admin key makes is like itself where the request says nothing', async () => {
+test('S08: a key created by an admin key inherits the omitted fields from it', async () => {
   const { key, expires_at } = await made({ ...narrow, duration: '1d', label: 'parent', metadata: { a: 1 } })
   const child = await made({ label: 'child' }, { as: key })
   assert.deepEqual(
@@ -75,14 +75,14 @@ for (const [more, field] of [
   [{ owner_id: 'bob' }, undefined],
   [{ owner_id: null }, undefined],
 ] as const) {
-  test(`S08: an admin key makes no key stronger than itself, and none itself: ${JSON.stringify(more)}`, async () => {
+  test(`S08: an admin key can neither create nor become a key that exceeds it: ${JSON.stringify(more)}`, async () => {
     const own = await made({ ...narrow, duration: '1d' })
     const child = await made({}, { as: own.key })
     const before = [await settingsOf(own.id), await settingsOf(child.id)]
     for (const line of ['POST /api/keys', `PATCH /api/keys/${child.id}`, `PATCH /api/keys/${own.id}`]) {
       const answer = await call(line, { as: own.key, body: more })
       assert.equal(answer.status, 403, line)
-      const expected = field === undefined ? 'forbidden' : `forbidden: ${field} goes beyond that of your own key`
+      const expected = field === undefined ? 'forbidden' : `forbidden: ${field} exceeds the limit of your own key`
       assert.equal(messageOf(answer), expected)
     }
     assert.deepEqual([await settingsOf(own.id), await settingsOf(child.id)], before)
@@ -93,7 +93,7 @@ for (const [more, field] of [
   })
 }
 
-test('S08: an admin key gets no stronger key into its hands by rotating one, and makes it no wider', async () => {
+test('S08: an admin key can neither rotate nor change a key that exceeds it', async () => {
   const own = await made({ role: 'admin', models: ['sonnet'] })
   const strong = await made({ role: 'admin' })
   assert.equal((await call(`POST /api/keys/${strong.id}/rotate`, { as: own.key })).status, 404)

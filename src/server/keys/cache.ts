@@ -1,32 +1,32 @@
-/** What a look-up has found, and how long it stays true. */
-export interface Remembered<T> {
-  /** Undefined: the name opens nothing. */
+/** Result of a lookup, and how long it stays valid. */
+export interface CachedLookup<T> {
+  /** Undefined if the name is unknown. */
   readonly value: T | undefined
-  /** Names the key, so that it can be dropped; undefined where nothing was found. */
+  /** Id of the key, for invalidation; undefined if the name is unknown. */
   readonly keyId: string | undefined
-  /** From the look-up on, in ms; null: for as long as it is remembered. */
-  readonly restMs: number | null
+  /** Validity in ms from the lookup on; null if only the cache limits it. */
+  readonly ttlMs: number | null
 }
 
-interface Entry<T> extends Remembered<T> {
+interface Entry<T> extends CachedLookup<T> {
   readonly sinceMs: number
 }
 
 interface Options {
   /** Monotonic. */
   readonly nowMs: () => number
-  /** Answers kept at most, of each sort: found and not found. */
+  /** Maximum number of entries, separately for known and unknown names. */
   readonly capacity?: number
 }
 
 const maxAgeMs = 5_000
-/** From then on a key that is used is looked up anew beside its calls, so that none of them waits for that. */
+/** Age at which the use of a key triggers a lookup in the background, so that calls do not wait for it. */
 const refreshMs = 4_000
 const defaultCapacity = 10_000
 
 /**
- * Remembers what keys open, for 5 s at most. Names are whole digests, never parts of one. A flood of wrong keys pushes out
- * other wrong keys, and none that is right. Security: S06.
+ * Caches key lookups for 5 s. Names are whole digests, never parts of one. A flood of wrong keys evicts only other
+ * wrong keys. Security: S06.
  */
 export class KeyCache<T> {
   readonly #found = new Map<string, Entry<T>>()
@@ -34,7 +34,7 @@ export class KeyCache<T> {
   readonly #loading = new Map<string, Promise<Entry<T>>>()
   readonly #nowMs: () => number
   readonly #capacity: number
-  /** Counts the times that something was forgotten. */
+  /** Increments with each invalidation. */
   #epoch = 0
 
   constructor({ nowMs, capacity = defaultCapacity }: Options) {
@@ -42,46 +42,46 @@ export class KeyCache<T> {
     this.#capacity = capacity
   }
 
-  /** What `name` opens: at once when it is remembered, else as `load` says. Many at a time load once. */
-  get(name: string, load: () => Promise<Remembered<T>>): T | undefined | Promise<T | undefined> {
-    const known = this.#found.get(name) ?? this.#missing.get(name)
-    const ageMs = known ? this.#nowMs() - known.sinceMs : maxAgeMs
-    if (known && ageMs < maxAgeMs) {
-      // Whoever asks once it is too old hears of a failure.
-      if (known.value !== undefined && ageMs >= refreshMs) this.#load(name, load).catch(() => undefined)
-      return this.#valueOf(known)
+  /** Returns the value of `name`: synchronously if cached, else from `load`. Concurrent calls share one load. */
+  get(name: string, load: () => Promise<CachedLookup<T>>): T | undefined | Promise<T | undefined> {
+    const cached = this.#found.get(name) ?? this.#missing.get(name)
+    const ageMs = cached ? this.#nowMs() - cached.sinceMs : maxAgeMs
+    if (cached && ageMs < maxAgeMs) {
+      // A failure is reported once the entry is too old.
+      if (cached.value !== undefined && ageMs >= refreshMs) this.#load(name, load).catch(() => undefined)
+      return this.#valueOf(cached)
     }
     return this.#load(name, load).then(entry => this.#valueOf(entry))
   }
 
-  /** Forgets a key that has changed, and does not keep what is being read just now. */
+  /** Invalidates a changed key, and all loads in flight. */
   drop(keyId: string): void {
     for (const [name, entry] of this.#found) if (entry.keyId === keyId) this.#found.delete(name)
-    this.#forgetLoading()
+    this.#dropLoading()
   }
 
-  /** Forgets all: changes may have been missed. */
+  /** Invalidates everything, for when notifications may have been missed. */
   clear(): void {
     this.#found.clear()
     this.#missing.clear()
-    this.#forgetLoading()
+    this.#dropLoading()
   }
 
-  #forgetLoading(): void {
+  #dropLoading(): void {
     this.#epoch++
     this.#loading.clear()
   }
 
-  #load(name: string, load: () => Promise<Remembered<T>>): Promise<Entry<T>> {
+  #load(name: string, load: () => Promise<CachedLookup<T>>): Promise<Entry<T>> {
     const pending = this.#loading.get(name)
     if (pending) return pending
     const epoch = this.#epoch
-    // From before the look-up, so that its age is never taken for less than it is.
+    // Taken before the lookup, so that the age is never underestimated.
     const sinceMs = this.#nowMs()
     const started = load()
-      .then(remembered => {
-        const entry = { ...remembered, sinceMs }
-        if (epoch === this.#epoch) this.#keep(name, entry)
+      .then(lookup => {
+        const entry = { ...lookup, sinceMs }
+        if (epoch === this.#epoch) this.#store(name, entry)
         return entry
       })
       .finally(() => {
@@ -91,7 +91,7 @@ export class KeyCache<T> {
     return started
   }
 
-  #keep(name: string, entry: Entry<T>): void {
+  #store(name: string, entry: Entry<T>): void {
     this.#found.delete(name)
     this.#missing.delete(name)
     const entries = entry.value === undefined ? this.#missing : this.#found
@@ -100,7 +100,7 @@ export class KeyCache<T> {
     if (entries.size > this.#capacity && oldest !== undefined) entries.delete(oldest)
   }
 
-  #valueOf({ value, restMs, sinceMs }: Entry<T>): T | undefined {
-    return restMs !== null && this.#nowMs() - sinceMs >= restMs ? undefined : value
+  #valueOf({ value, ttlMs, sinceMs }: Entry<T>): T | undefined {
+    return ttlMs !== null && this.#nowMs() - sinceMs >= ttlMs ? undefined : value
   }
 }

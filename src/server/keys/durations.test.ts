@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { intervalOf, isAtLeastAsLong } from './durations.ts'
 
-test('a duration is an interval of the database', () => {
+test('intervalOf returns a PostgreSQL interval', () => {
   const table = {
     '90s': '90 seconds',
     '15m': '15 minutes',
@@ -34,7 +34,7 @@ for (const [one, other, expected] of [
   })
 }
 
-test('of months and another unit at most one is never shorter', () => {
+test('months and another unit are never each at least as long as the other', () => {
   const some = (unit: string) => fc.integer({ min: 1, max: 400 }).map(amount => `${amount}${unit}`)
   const other = fc.constantFrom('h', 'd', 'w').chain(some)
   fc.assert(fc.property(some('mo'), other, (one, two) => !(isAtLeastAsLong(one, two) && isAtLeastAsLong(two, one))))

@@ -6,19 +6,19 @@ const parts = (text: string): { amount: number; unit: Unit } => {
   return { amount: Number(amount), unit: unit as Unit }
 }
 
-/** A duration as the database reads it: `30d` as `30 days`. The contract has checked the text. */
+/** Returns a PostgreSQL interval: `30d` becomes `30 days`. The contract must have validated the text. */
 export function intervalOf(text: string): string {
   const { amount, unit } = parts(text)
   return `${amount} ${unitNames[unit]}`
 }
 
 const secondsOf: Readonly<Record<Unit, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800, mo: 28 * 86_400 }
-const longestMonth = 31 * 86_400
+const maxMonth = 31 * 86_400
 
-/** True when `one` is never shorter than `other`. A month has 28 to 31 days, the other units have one length. */
+/** True if `one` is never shorter than `other`. A month has 28 to 31 days; the other units have a fixed length. */
 export function isAtLeastAsLong(one: string, other: string): boolean {
   const [mine, theirs] = [parts(one), parts(other)]
   if (mine.unit === theirs.unit) return mine.amount >= theirs.amount
-  const longest = theirs.unit === 'mo' ? longestMonth : secondsOf[theirs.unit]
-  return mine.amount * secondsOf[mine.unit] >= theirs.amount * longest
+  const maxSeconds = theirs.unit === 'mo' ? maxMonth : secondsOf[theirs.unit]
+  return mine.amount * secondsOf[mine.unit] >= theirs.amount * maxSeconds
 }

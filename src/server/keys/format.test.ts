@@ -6,15 +6,15 @@ import { hashOf, isKey, newKey, shownParts } from './format.ts'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const someKey = fc.constant(undefined).map(() => newKey())
 
-test('S03: keys have at least 160 random bits: of 2,000 none shares even its first 12 digits with another', () => {
+test('S03: keys have at least 160 random bits: no two of 2,000 share their first 12 characters', () => {
   const keys = Array.from({ length: 2_000 }, () => newKey())
   for (const key of keys) assert.match(key, /^sk-[0-9A-Za-z]{46}$/)
   assert.equal(new Set(keys.map(key => key.slice(3, 15))).size, keys.length)
-  // 40 digits of 62 sorts: log2(62) each.
+  // 40 characters of an alphabet of 62: log2(62) bits each.
   assert.ok(40 * Math.log2(62) >= 160)
 })
 
-test('every digit is as likely as any other at every place', () => {
+test('every character is equally likely at every position', () => {
   const counts = new Map<string, number>()
   for (let at = 0; at < 2_000; at++)
     for (const digit of newKey().slice(3, 43)) counts.set(digit, (counts.get(digit) ?? 0) + 1)
@@ -25,11 +25,11 @@ test('every digit is as likely as any other at every place', () => {
   }
 })
 
-test('S03: what newKey makes is a key', () => {
+test('S03: isKey accepts what newKey returns', () => {
   fc.assert(fc.property(someKey, key => isKey(key)))
 })
 
-test('S03: a key with one digit changed is none, so that a slip of the pen costs no query', () => {
+test('S03: isKey rejects a key with one changed character, so that a typo costs no query', () => {
   const slip = fc.tuple(someKey, fc.integer({ min: 3, max: 48 }), fc.constantFrom(...digits))
   fc.assert(
     fc.property(slip, ([key, at, digit]) => {
@@ -40,7 +40,7 @@ test('S03: a key with one digit changed is none, so that a slip of the pen costs
   )
 })
 
-test('S03: two neighbouring digits that changed places are noticed', () => {
+test('S03: isKey rejects a key with two swapped neighbouring characters', () => {
   fc.assert(
     fc.property(someKey, fc.integer({ min: 3, max: 47 }), (key, at) => {
       fc.pre(key[at] !== key[at + 1])
@@ -50,7 +50,7 @@ test('S03: two neighbouring digits that changed places are noticed', () => {
   )
 })
 
-test('S03: no text that a stranger makes up is a key: SQL, NUL, any Unicode, of any length', () => {
+test('S03: isKey rejects arbitrary text: SQL, NUL, any Unicode, of any length', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc.string({ unit: fc.constantFrom(...digits), minLength: 46, maxLength: 46 }).map(rest => `sk-${rest}`),
@@ -65,7 +65,7 @@ test('S03: no text that a stranger makes up is a key: SQL, NUL, any Unicode, of 
     assert.equal(isKey(near), false, JSON.stringify(near))
 })
 
-test('S14: what is shown of a key is at most a quarter of it', () => {
+test('S14: the shown parts are at most a quarter of a key', () => {
   fc.assert(
     fc.property(someKey, key => {
       const { prefix, last4 } = shownParts(key)
@@ -75,7 +75,7 @@ test('S14: what is shown of a key is at most a quarter of it', () => {
   )
 })
 
-test('S03: a hash tells nothing without its pepper', () => {
+test('S03: a hash depends on the pepper', () => {
   const [key, pepper] = [newKey(), Buffer.alloc(32, 1)]
   assert.deepEqual(hashOf(key, pepper), hashOf(key, Buffer.from(pepper)))
   assert.equal(hashOf(key, pepper).length, 32)

@@ -7,24 +7,24 @@ const randomLength = 40
 const checkLength = 6
 const shape = new RegExp(`^sk-[${digits}]{${randomLength + checkLength}}$`)
 
-/** A new virtual key: `sk-`, 40 random letters and digits, 6 of a checksum. */
+/** Returns a new virtual key: `sk-`, 40 random letters and digits, 6 characters of a checksum. */
 export function newKey(): string {
   const random = Array.from({ length: randomLength }, () => digits[randomInt(digits.length)]).join('')
   return `sk-${random}${checkOf(random)}`
 }
 
-/** True for text that could be a virtual key: only such text is worth a query. */
+/** True if the text has the form and checksum of a virtual key. Other text needs no query. */
 export function isKey(text: string): boolean {
   return shape.test(text) && checkOf(text.slice(3, -checkLength)) === text.slice(-checkLength)
 }
 
-/** What may be shown of a key: the first four of its digits and the last four. */
+/** Returns the parts of a key that may be shown: `sk-` with the first four characters, and the last four. */
 export const shownParts = (key: string): { prefix: string; last4: string } => ({
   prefix: key.slice(0, 7),
   last4: key.slice(-4),
 })
 
-/** What is stored in place of a key. Without the pepper nobody can tell whether a guess is right. */
+/** Returns the hash to store for a key. Guesses cannot be verified without the pepper. */
 export const hashOf = (key: string, pepper: Buffer | KeyObject): Buffer =>
   createHmac('sha256', pepper).update(key).digest()
 

@@ -2,7 +2,7 @@ import type { ApiKey, CacheSettings, KeyRole, LogBodies } from '../../contract/k
 import type { NativeProvider } from '../../contract/native.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
 
-/** What a key lets its holder do: all that a caller can set, besides its limits. */
+/** Fields of a key that callers can set, without its limits. */
 export interface KeyFields {
   readonly label: string
   readonly owner_id: string | null
@@ -18,7 +18,7 @@ export interface KeyFields {
 /** A key with its budget. */
 export interface KeyRow extends KeyFields, BudgetLimits {
   readonly id: string
-  /** The key that created this one; null: the master key. */
+  /** Key that created this one; null for the master key. */
   readonly parent_id: string | null
   /** The parent, its parent and so on. */
   readonly ancestors: readonly string[]
@@ -36,7 +36,7 @@ export interface KeyRow extends KeyFields, BudgetLimits {
 const timeOf = (date: Date | null): string | null => date?.toISOString() ?? null
 const usdOf = (amount: string | null): number | null => (amount === null ? null : Number(amount))
 
-/** What an admin has set, as the API names it. It holds no secret; the audit log keeps it too. */
+/** Fields of a key with their API names, for the audit log as well. Contains no secret. */
 export const publicFields = (row: KeyRow) => ({
   parent_id: row.parent_id,
   label: row.label,
@@ -59,7 +59,7 @@ export const publicFields = (row: KeyRow) => ({
   revoked_at: timeOf(row.revoked_at),
 })
 
-/** The public record of a key. */
+/** Returns the API object of a key. */
 export const toApiKey = (row: KeyRow): ApiKey => ({
   id: row.id,
   ...publicFields(row),

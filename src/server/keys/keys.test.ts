@@ -11,7 +11,7 @@ const { pool } = await freshDatabase()
 const { call, made, read, opens } = startKeysApp(pool)
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 
-test('POST /api/keys without a body is 201 with a key that may do all a user may', async () => {
+test('POST /api/keys without a body is 201 with an unlimited user key', async () => {
   const answer = await call('POST /api/keys')
   assert.equal(answer.status, 201)
   const { id, key, prefix, last4, created_at, ...rest } = answer.json<ShownApiKey>()
@@ -45,7 +45,7 @@ test('POST /api/keys without a body is 201 with a key that may do all a user may
   })
 })
 
-test('POST /api/keys keeps every field, and GET shows all but the key', async () => {
+test('POST /api/keys stores every field, and GET returns all except the key', async () => {
   const fields = {
     label: 'Ada’s laptop',
     owner_id: 'ada',
@@ -75,13 +75,13 @@ test('POST /api/keys keeps every field, and GET shows all but the key', async ()
   assert.ok(!JSON.stringify(listed).includes(key))
 })
 
-test('duration is life from now on, by the clock of the database', async () => {
+test('duration starts now, by the clock of the database', async () => {
   const { expires_at } = await made({ duration: '90d' })
   const days = (Date.parse(expires_at ?? '') - Date.now()) / 86_400_000
   assert.ok(Math.abs(days - 90) < 0.1, `${days} days`)
 })
 
-test('GET /api/keys is newest first, in pages, by owner, without those that were revoked', async () => {
+test('GET /api/keys lists keys newest first, in pages, by owner, without revoked ones', async () => {
   const owner_id = 'pages'
   const ids = []
   for (const label of ['one', 'two', 'three', 'four']) ids.unshift((await made({ owner_id, label })).id)
@@ -101,7 +101,7 @@ test('GET /api/keys is newest first, in pages, by owner, without those that were
   assert.deepEqual(await page('&include_revoked=true'), { ids, cursor: null })
 })
 
-test('PATCH /api/keys/{id} leaves what is absent, and null clears', async () => {
+test('PATCH /api/keys/{id} keeps absent fields and clears null ones', async () => {
   const { key: _, ...before } = await made({
     label: 'a',
     models: ['x'],
@@ -138,7 +138,7 @@ test('PATCH /api/keys/{id} leaves what is absent, and null clears', async () => 
   })
 })
 
-test('S09: a caller cannot set what is the service’s own', async () => {
+test('S09: a caller cannot set read-only fields', async () => {
   const own = {
     id: 'key_mine',
     key: 'sk-mine',
@@ -163,7 +163,7 @@ test('S09: a caller cannot set what is the service’s own', async () => {
   assert.deepEqual((await call(`GET /api/keys/${record.id}`)).json<ApiKey>(), record)
 })
 
-test('S09: no body at all breaks anything, or sets what is not the caller’s: it is 201 or a 400', async () => {
+test('S09: any body is answered with 201 or 400 and never sets read-only fields', async () => {
   const names = ['label', 'owner_id', 'models', 'metadata', 'max_budget', 'budget_duration', 'expires_at', 'duration']
   const others = ['role', 'rpm_limit', 'id', 'created_at', 'spend', '__proto__', 'constructor', 'toString']
   const text = fc.string({ unit: 'binary', maxLength: 20 })
@@ -176,7 +176,7 @@ test('S09: no body at all breaks anything, or sets what is not the caller’s: i
   const body = fc.array(fc.tuple(fc.constantFrom(...names, ...others), value), { maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(body, async entries => {
-      // By hand: an object of JavaScript would take `__proto__` for something else.
+      // Written as text: an object literal would set the prototype with `__proto__`.
       const json = `{${entries.map(([name, given]) => `${JSON.stringify(name)}:${JSON.stringify(given)}`).join(',')}}`
       const answer = await call('POST /api/keys', { body: json })
       assert.ok([201, 400].includes(answer.status), `${json}: ${answer.text}`)
@@ -206,7 +206,7 @@ for (const [body, field] of [
   [{ duration: '1d', expires_at: inMs(1_000) }, /^send expires_at or duration, not both/],
   [{ expires_at: 'tomorrow' }, /^expires_at /],
   [{ expires_at: '2030-01-01' }, /^expires_at /],
-  [{ expires_at: '2030-13-01T00:00:00Z' }, /^expires_at "2030-13-01T00:00:00Z" is no time/],
+  [{ expires_at: '2030-13-01T00:00:00Z' }, /^expires_at "2030-13-01T00:00:00Z" is not a valid time/],
   [{ rpm_limit: 0 }, /^rpm_limit must be >= 1/],
   [{ rpm_limit: 1.5 }, /^rpm_limit must be integer/],
   [{ tpm_limit: 1e13 }, /^tpm_limit /],
@@ -214,14 +214,14 @@ for (const [body, field] of [
   [{ metadata: [] }, /^metadata must be object/],
   [{ metadata: { text: 'x'.repeat(20_000) } }, /^metadata /],
 ] as const) {
-  test(`400 that names the field: ${JSON.stringify(body).slice(0, 60)}`, async () => {
+  test(`an invalid field is 400 and named: ${JSON.stringify(body).slice(0, 60)}`, async () => {
     const answer = await call('POST /api/keys', { body })
     assert.equal(answer.status, 400, answer.text)
     assert.match(messageOf(answer), field)
   })
 }
 
-test('a revoked key opens nothing; its record stays, and DELETE can be repeated', async () => {
+test('a revoked key is rejected; its record stays, and DELETE can be repeated', async () => {
   const { id, key } = await made({ role: 'admin', label: 'gone' })
   assert.equal(await opens(key), true)
   for (let at = 0; at < 2; at++) assert.equal((await call(`DELETE /api/keys/${id}`)).status, 204)
@@ -236,7 +236,7 @@ test('a revoked key opens nothing; its record stays, and DELETE can be repeated'
   }
 })
 
-test('an unknown id is 404 by name, on every route', async () => {
+test('an unknown id is 404 with the id, on every route', async () => {
   for (const line of [
     'GET /api/keys/key_x',
     'PATCH /api/keys/key_x',
@@ -249,14 +249,14 @@ test('an unknown id is 404 by name, on every route', async () => {
   }
 })
 
-test('B6: an expired key opens nothing, and does again once it is given more time', async () => {
+test('B6: an expired key is rejected, and accepted again once its expiry time is extended', async () => {
   const { id, key } = await made({ role: 'admin', expires_at: inMs(300) })
   await eventually(async () => !(await opens(key)))
   await call(`PATCH /api/keys/${id}`, { body: { expires_at: null } })
   assert.equal(await opens(key), true)
 })
 
-test('rotate gives another key under the same id and ends the old one at once', async () => {
+test('rotate returns a new key under the same id and ends the old one at once', async () => {
   const before = await made({ role: 'admin', label: 'turning', max_budget: 3 })
   assert.equal(await opens(before.key), true)
   const answer = await call(`POST /api/keys/${before.id}/rotate`)
@@ -268,7 +268,7 @@ test('rotate gives another key under the same id and ends the old one at once', 
   assert.deepEqual([await opens(before.key), await opens(after.key)], [false, true])
 })
 
-test('rotate with a grace: both work until it is over, whatever is rotated meanwhile', async () => {
+test('rotate with a grace period: both keys work until it ends, even across further rotations', async () => {
   const first = await made({ role: 'admin' })
   const rotate = async (grace: string) =>
     (await call(`POST /api/keys/${first.id}/rotate`, { body: { grace } })).json<ShownApiKey>()
@@ -290,7 +290,7 @@ test('rotate with a grace: both work until it is over, whatever is rotated meanw
   assert.equal((await call(`POST /api/keys/${first.id}/rotate`, { body: { grace: 'long' } })).status, 400)
 })
 
-test('Idempotency-Key: a repeat of create and rotate gets the same key, and makes no second', async () => {
+test('Idempotency-Key: a retry of create and rotate returns the same key', async () => {
   const headers = { 'idempotency-key': 'once' }
   const first = await made({ owner_id: 'twice' }, { headers })
   assert.deepEqual(await made({ owner_id: 'twice' }, { headers }), first)
@@ -303,7 +303,7 @@ test('Idempotency-Key: a repeat of create and rotate gets the same key, and make
   assert.notEqual(turned.key, first.key)
 })
 
-test('S17: no table holds a key in the clear, nor the answer that is kept for a repeat', async () => {
+test('S17: no table contains a plaintext key, including answers stored for retries', async () => {
   const { key } = await made({ label: 'canary' }, { headers: { 'idempotency-key': 'canary' } })
   const { rows: tables } = await pool.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public'`,
@@ -316,7 +316,7 @@ test('S17: no table holds a key in the clear, nor the answer that is kept for a 
   }
 })
 
-test('S55: each change is one row of the audit log, with the fields before and after and no key', async () => {
+test('S55: each change is one entry of the audit log, with the fields before and after and without the key', async () => {
   const { id, key } = await made({ label: 'watched', owner_id: 'ada', max_budget: 1 })
   await call(`PATCH /api/keys/${id}`, { body: { label: 'seen', max_budget: 2 } })
   await call(`POST /api/keys/${id}/rotate`)
@@ -340,7 +340,7 @@ test('S55: each change is one row of the audit log, with the fields before and a
   assert.ok(!JSON.stringify(rows).includes(key.slice(8, -4)))
 })
 
-test('while the database is away a key that is not remembered is 503 with retry-after, not 401', async () => {
+test('while the database is unreachable an uncached key is 503 with retry-after, not 401', async () => {
   const away = createPool({ url: 'postgres://nobody@127.0.0.1:1/none', onLost: () => undefined })
   const lost = startKeysApp(away)
   const { key } = await made({ role: 'admin' })

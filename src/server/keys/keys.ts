@@ -7,9 +7,9 @@ import { once, sqlOfClient } from '../db/once.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { isNarrow } from '../http/reach.ts'
+import type { ValueCipher } from '../platform/encryption.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import type { Sealer } from '../platform/seal.ts'
 import { intervalOf } from './durations.ts'
 import { applyWrite, unlimited } from './fields.ts'
 import { hashOf, newKey, shownParts } from './format.ts'
@@ -22,16 +22,16 @@ interface Deps {
   readonly pool: Pool
   readonly store: KeyStore
   readonly lookup: KeyLookup
-  /** Of the hashes. */
+  /** HMAC key of the key hashes. */
   readonly pepper: Buffer
-  /** Seals answers that are kept for a repeat of the request: they hold a key. */
-  readonly sealer: Sealer
-  /** Where the limits of keys are. */
+  /** Encrypts stored answers for idempotent retries, since they contain a key. */
+  readonly cipher: ValueCipher
+  /** Stores the limits of keys. */
   readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly audit: Audit
 }
 
-/** Who asks for a change: what they may do, what the audit log says of them, and how often they may be asking. */
+/** Who makes a change: the caller for access checks, the actor for the audit log, and the idempotency key. */
 interface By {
   readonly caller: Caller
   readonly actor: Actor
@@ -45,16 +45,16 @@ interface ListOf {
   readonly limit: number
 }
 
-/** The rules of virtual keys: who may make which, what a write changes, and what a presented key opens. */
+/** Rules for virtual keys: who may create which, what a write changes, and the lookup of presented keys. */
 export type Keys = ReturnType<typeof createKeys>
 
 export function createKeys(deps: Deps) {
   const { pool, store, lookup, pepper, budgets, audit } = deps
 
-  /** Records the key as it is after a change; what it was before tells the audit log. */
-  async function recorded(client: PoolClient, id: string, { action, actor, before }: Change): Promise<KeyRow> {
+  /** Records a change in the audit log; returns the changed key. */
+  async function recordChange(client: PoolClient, id: string, { action, actor, before }: Change): Promise<KeyRow> {
     const row = await store.find(id, everyKey, client)
-    if (!row) throw new Error(`key ${id} is not there right after its change`)
+    if (!row) throw new Error(`key ${id} does not exist right after it was changed (bug)`)
     await audit.record(sqlOfClient(client), {
       actor,
       action: `key.${action}`,
@@ -66,59 +66,66 @@ export function createKeys(deps: Deps) {
     return row
   }
 
-  /** As `recorded`, and tells every process. */
-  async function done(client: PoolClient, id: string, change: Change): Promise<KeyRow> {
-    const row = await recorded(client, id, change)
+  /** Like `recordChange`, and notifies every process. */
+  async function recordAndAnnounce(client: PoolClient, id: string, change: Change): Promise<KeyRow> {
+    const row = await recordChange(client, id, change)
     await store.announce(client, id)
     return row
   }
 
-  /** What a write makes of a key. `forbidden` when that is more than the caller's own key may do. */
-  async function written(client: PoolClient, write: ApiKeyWrite, { before, own }: Writing) {
-    const lasting = write.duration === undefined ? undefined : await store.timeAfter(client, intervalOf(write.duration))
-    // A key is made in the image of the key that makes it: what is not said must not be more.
-    const fields = applyWrite(before ?? (own ? inherited(own) : unlimited), write, lasting)
-    if (write.expires_at) await refusePast(client, fields, before)
-    refuseStronger(fields, own)
-    await refuseOutliving(client, fields, before)
+  /** Returns the fields of a key after a write. Throws `forbidden` if they exceed the caller's own key. */
+  async function fieldsAfter(client: PoolClient, write: ApiKeyWrite, { before, own }: Writing) {
+    const expiresAt =
+      write.duration === undefined ? undefined : await store.timeAfter(client, intervalOf(write.duration))
+    // A new key inherits from the key that creates it, so that omitted fields never exceed it.
+    const fields = applyWrite(before ?? (own ? inherited(own) : unlimited), write, expiresAt)
+    if (write.expires_at) await rejectPast(client, fields, before)
+    rejectStronger(fields, own)
+    await rejectOutliving(client, fields, before)
     return fields
   }
 
-  /** A key that is dead at once is a slip of the pen; one that has expired already may be written as it is. */
-  async function refusePast(client: PoolClient, { expires_at: ends }: KeyFields, before: KeyRow | undefined) {
+  /**
+   * Rejects a new expiry time in the past as a mistake. An expired key may be written with its unchanged expiry time.
+   */
+  async function rejectPast(client: PoolClient, { expires_at: ends }: KeyFields, before: KeyRow | undefined) {
     const isChanged = ends?.getTime() !== before?.expires_at?.getTime()
     if (ends && isChanged && ends <= (await store.timeAfter(client, intervalOf('0s')))) {
       throw invalid(`expires_at ${ends.toISOString()} is in the past`)
     }
   }
 
-  /** A parent may have been given less time by someone else than the caller has. */
-  async function refuseOutliving(client: PoolClient, { expires_at }: KeyFields, before: KeyRow | undefined) {
+  /** Rejects an expiry time after that of the parent key, which may expire before the caller's own key. */
+  async function rejectOutliving(client: PoolClient, { expires_at }: KeyFields, before: KeyRow | undefined) {
     const parent = before?.parent_id ? await store.find(before.parent_id, everyKey, client) : undefined
     if (parent?.expires_at && (!expires_at || expires_at > parent.expires_at))
-      throw invalid(`expires_at is after that of the parent key (${parent.expires_at.toISOString()})`)
+      throw invalid(`expires_at is later than that of the parent key (${parent.expires_at.toISOString()})`)
   }
 
-  /** The caller's own key; undefined for the master key. `isParent` keeps it and its ancestors from ending meanwhile. */
+  /**
+   * Returns the caller's own key; undefined for the master key. `isParent` locks it and its ancestors against changes.
+   */
   async function ownKey(client: PoolClient, { key }: Caller, isParent = false): Promise<KeyRow | undefined> {
     if (!key) return undefined
-    const own = await (isParent ? store.lockLine(client, key.id) : store.find(key.id, everyKey, client))
+    const own = await (isParent ? store.lockWithAncestors(client, key.id) : store.find(key.id, everyKey, client))
     if (!own || own.revoked_at) throw new AppError('unauthorized', 'unauthorized')
     return own
   }
 
-  /** The key that the caller may see and that can still be changed. A key that is stronger than the caller's is `forbidden`. */
-  async function locked(client: PoolClient, id: string, { caller, own }: Locking): Promise<KeyRow> {
+  /**
+   * Locks a key that is visible to the caller and not revoked. Throws `forbidden` if it exceeds the caller's own key.
+   */
+  async function lockChangeable(client: PoolClient, id: string, { caller, own }: Locking): Promise<KeyRow> {
     const row = await store.lock(client, id, reachOf(caller))
     if (!row) throw notFound('key', id)
     if (row.revoked_at) throw new AppError('conflict', `key ${id} was revoked; create a new one`)
-    refuseStronger(row, own)
+    rejectStronger(row, own)
     return row
   }
 
-  /** Answers that show a key are remembered for a repeat, sealed. */
-  const shownOnce = (client: PoolClient, { idempotency }: By, work: () => Promise<ShownApiKey>) =>
-    once(sqlOfClient(client), idempotency && { ...idempotency, sealer: deps.sealer }, work)
+  /** Stores the answer, which contains a key, encrypted for idempotent retries. */
+  const showOnce = (client: PoolClient, { idempotency }: By, work: () => Promise<ShownApiKey>) =>
+    once(sqlOfClient(client), idempotency && { ...idempotency, cipher: deps.cipher }, work)
 
   return {
     ...lookup,
@@ -137,65 +144,65 @@ export function createKeys(deps: Deps) {
 
     async create(write: ApiKeyWrite, by: By): Promise<ShownApiKey> {
       const { caller, actor } = by
-      refuseForeign(write, caller)
+      rejectForeign(write, caller)
       return transaction(pool, client =>
-        shownOnce(client, by, async () => {
+        showOnce(client, by, async () => {
           const own = await ownKey(client, caller, true)
-          const fields = await written(client, write, { before: undefined, own })
+          const fields = await fieldsAfter(client, write, { before: undefined, own })
           const id = newId('key')
           const key = newKey()
           const row = { ...fields, id, ...shownParts(key), created_by: caller.principal, ...childOf(own) }
           await store.insert(client, row)
           await budgets.setLimits(client, { scope: 'key', scope_id: id }, fields)
           await store.addHash(client, id, hashOf(key, pepper))
-          return { ...toApiKey(await done(client, id, { action: 'create', actor })), key }
+          return { ...toApiKey(await recordAndAnnounce(client, id, { action: 'create', actor })), key }
         }),
       )
     },
 
     async update(id: string, write: ApiKeyWrite, { caller, actor }: By): Promise<ApiKey> {
-      refuseForeign(write, caller)
+      rejectForeign(write, caller)
       const row = await transaction(pool, async client => {
         const own = await ownKey(client, caller)
-        const before = await locked(client, id, { caller, own })
-        const fields = await written(client, write, { before, own })
+        const before = await lockChangeable(client, id, { caller, own })
+        const fields = await fieldsAfter(client, write, { before, own })
         await store.update(client, id, fields)
         if (fields.expires_at) await store.endDescendants(client, id, fields.expires_at)
         await budgets.setLimits(client, { scope: 'key', scope_id: id }, fields)
-        return done(client, id, { action: 'update', actor, before })
+        return recordAndAnnounce(client, id, { action: 'update', actor, before })
       })
       lookup.forget(id)
       return toApiKey(row)
     },
 
-    /** Gives the key a new secret. The old one goes on for `grace`, or ends at once. */
+    /** Replaces the secret of a key. The old one stays valid for `grace`, or ends at once. */
     async rotate(id: string, grace: string | undefined, by: By): Promise<ShownApiKey> {
       const { caller, actor } = by
       const answer = await transaction(pool, client =>
-        shownOnce(client, by, async () => {
-          // The answer hands the key over, so it must not be a stronger one.
-          const before = await locked(client, id, { caller, own: await ownKey(client, caller) })
+        showOnce(client, by, async () => {
+          // The answer contains the key, so it must not exceed the caller's own key.
+          const before = await lockChangeable(client, id, { caller, own: await ownKey(client, caller) })
           const key = newKey()
           await store.endHashes(client, id, grace === undefined ? undefined : intervalOf(grace))
           await store.addHash(client, id, hashOf(key, pepper))
           await store.show(client, id, shownParts(key))
-          return { ...toApiKey(await done(client, id, { action: 'rotate', actor, before })), key }
+          return { ...toApiKey(await recordAndAnnounce(client, id, { action: 'rotate', actor, before })), key }
         }),
       )
       lookup.forget(id)
       return answer
     },
 
-    /** Ends the key and its descendants for good: the records stay, so that the ledger can name them. Repeating it succeeds. */
+    /** Revokes the key and its descendants. The records stay, for the ledger. Repeating it succeeds. */
     async revoke(id: string, { caller, actor }: By): Promise<void> {
       const ended = await transaction(pool, async client => {
         const own = await ownKey(client, caller)
         const before = await store.lock(client, id, reachOf(caller))
         if (!before) throw notFound('key', id)
         if (before.revoked_at) return []
-        refuseStronger(before, own)
+        rejectStronger(before, own)
         const all = [before, ...(await store.revoke(client, id))]
-        for (const row of all) await recorded(client, row.id, { action: 'delete', actor, before: row })
+        for (const row of all) await recordChange(client, row.id, { action: 'delete', actor, before: row })
         await store.announce(client, id)
         return all
       })
@@ -223,7 +230,7 @@ interface Locking extends Pick<Writing, 'own'> {
 
 const everyKey: Reach = { owner: undefined, within: undefined }
 
-/** A limited admin key reaches itself and its descendants, an unlimited one every key. */
+/** Limited admin keys may access themselves and their descendants, unlimited ones every key. */
 const reachOf = (caller: Caller): Reach => ({
   owner: caller.ownerScope,
   within: isNarrow(caller) ? caller.key?.id : undefined,
@@ -231,26 +238,26 @@ const reachOf = (caller: Caller): Reach => ({
 
 const maxDepth = 8
 
-/** The place of a key that `own` creates. */
+/** Returns parent and ancestors of a key that `own` creates. */
 function childOf(own: KeyRow | undefined): Pick<KeyRow, 'parent_id' | 'ancestors'> {
   if (!own) return { parent_id: null, ancestors: [] }
   if (own.ancestors.length >= maxDepth)
     throw new AppError(
       'conflict',
-      `keys nest at most ${maxDepth} levels below the first; create the key with an ancestor`,
+      `keys nest at most ${maxDepth} levels deep; create the key with an ancestor of this key`,
     )
   return { parent_id: own.id, ancestors: [own.id, ...own.ancestors] }
 }
 
-/** Name, role and notes are a key's own. */
+/** Fields that a new key inherits: all except label, role and metadata. */
 const inherited = (own: KeyRow): KeyFields & BudgetLimits => ({ ...own, label: '', role: 'user', metadata: {} })
 
-function refuseForeign({ owner_id }: ApiKeyWrite, { ownerScope }: Caller): void {
+function rejectForeign({ owner_id }: ApiKeyWrite, { ownerScope }: Caller): void {
   if (ownerScope !== undefined && owner_id !== undefined && owner_id !== ownerScope)
     throw new AppError('forbidden', 'forbidden')
 }
 
-function refuseStronger(fields: KeyFields & BudgetLimits, own: KeyRow | undefined): void {
+function rejectStronger(fields: KeyFields & BudgetLimits, own: KeyRow | undefined): void {
   const field = own && strongerField(fields, own)
-  if (field !== undefined) throw new AppError('forbidden', `forbidden: ${field} goes beyond that of your own key`)
+  if (field !== undefined) throw new AppError('forbidden', `forbidden: ${field} exceeds the limit of your own key`)
 }

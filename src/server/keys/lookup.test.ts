@@ -22,15 +22,15 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   ...changes,
 })
 
-/** A look-up over keys that the test gives out and takes back. */
+/** Lookup over keys that the test creates and revokes. */
 function createRig() {
   const byHash = new Map<string, KeyGrant>()
-  const rig = { queries: 0, isAway: false, used: [] as string[], nowMs: 0 }
+  const rig = { queries: 0, isUnreachable: false, used: [] as string[], nowMs: 0 }
   const listeners = new Map<string, (payload: string) => void>()
   let reconnected = () => {}
   const answer = async <T>(found: T): Promise<T> => {
     rig.queries++
-    if (rig.isAway) throw new Error('away')
+    if (rig.isUnreachable) throw new Error('unreachable')
     return found
   }
   const lookup = createKeyLookup({
@@ -56,12 +56,12 @@ function createRig() {
     byHash.set(hashOf(key, pepper).toString('hex'), found)
     return key
   }
-  const take = (key: string) => void byHash.delete(hashOf(key, pepper).toString('hex'))
+  const revoke = (key: string) => void byHash.delete(hashOf(key, pepper).toString('hex'))
   const announce = (id: string) => listeners.get('switchyard_keys')?.(id)
-  return Object.assign(rig, { lookup, give, take, announce, reconnect: () => reconnected() })
+  return Object.assign(rig, { lookup, give, revoke, announce, reconnect: () => reconnected() })
 }
 
-test('a key with an owner stands for that owner and sees nothing else; one with a label only stands for itself', async () => {
+test('the principal of a key with an owner is that owner; without an owner it is the key itself', async () => {
   const { lookup, give } = createRig()
   const models = ['sonnet']
   const owned = give(grant('key_1', { owner_id: 'ada', models, is_limited: true, is_narrow: true, role: 'admin' }))
@@ -89,39 +89,39 @@ test('S03: malformed keys cost no query, and an unknown one costs one', async ()
   assert.equal(rig.queries, 1)
 })
 
-test('S03: a revoked key is refused as soon as the news come, here and for work that it has queued', async () => {
+test('S03: a revoked key is rejected as soon as the notification arrives, for calls and for queued work', async () => {
   const rig = createRig()
   const key = rig.give(grant('key_1'))
   assert.ok(await rig.lookup.find(key))
   assert.ok(await rig.lookup.byId('key_1'))
-  rig.take(key)
+  rig.revoke(key)
   assert.ok(await rig.lookup.find(key), 'still remembered')
   rig.announce('key_1')
   assert.equal(await rig.lookup.find(key), undefined)
   assert.equal(await rig.lookup.byId('key_1'), undefined)
 })
 
-test('S03: without any news a revoked key is refused after 5 s', async () => {
+test('S03: without a notification a revoked key is rejected after 5 s', async () => {
   const rig = createRig()
   const key = rig.give(grant('key_1'))
   await rig.lookup.find(key)
-  rig.take(key)
+  rig.revoke(key)
   rig.nowMs = 4_999
   assert.ok(await rig.lookup.find(key))
   rig.nowMs = 5_000
   assert.equal(await rig.lookup.find(key), undefined)
 })
 
-test('after a reconnect nothing is taken from memory: news may have been lost', async () => {
+test('the cache is cleared after a reconnect, since notifications may have been lost', async () => {
   const rig = createRig()
   const key = rig.give(grant('key_1'))
   await rig.lookup.find(key)
-  rig.take(key)
+  rig.revoke(key)
   rig.reconnect()
   assert.equal(await rig.lookup.find(key), undefined)
 })
 
-test('B6: a key that expires is refused from then on, also while it is remembered', async () => {
+test('B6: a key is rejected from its expiry time on, even while it is cached', async () => {
   const rig = createRig()
   const key = rig.give(grant('key_1', { rest_ms: 1_000 }))
   assert.ok(await rig.lookup.find(key))
@@ -130,22 +130,22 @@ test('B6: a key that expires is refused from then on, also while it is remembere
   assert.equal(rig.queries, 1)
 })
 
-test('while the database is away remembered keys go on for 5 s; all others are a failure, not a refusal', async () => {
+test('while the database is unreachable cached keys work for 5 s; lookups of others fail and do not reject the key', async () => {
   const rig = createRig()
   const key = rig.give(grant('key_1'))
   await rig.lookup.find(key)
-  rig.isAway = true
+  rig.isUnreachable = true
   rig.nowMs = 4_000
   assert.ok(await rig.lookup.find(key))
-  await assert.rejects(async () => rig.lookup.find(newKey()), /away/)
+  await assert.rejects(async () => rig.lookup.find(newKey()), /unreachable/)
   rig.nowMs = 5_000
-  await assert.rejects(async () => rig.lookup.find(key), /away/)
+  await assert.rejects(async () => rig.lookup.find(key), /unreachable/)
   assert.equal(await rig.lookup.find('sk-malformed'), undefined)
-  rig.isAway = false
+  rig.isUnreachable = false
   assert.ok(await rig.lookup.find(key))
 })
 
-test('uses are recorded once, whatever their number', async () => {
+test('many uses of a key are recorded once', async () => {
   const rig = createRig()
   const key = rig.give(grant('key_1'))
   for (let at = 0; at < 100; at++) await rig.lookup.find(key)
@@ -154,7 +154,7 @@ test('uses are recorded once, whatever their number', async () => {
   assert.deepEqual(rig.used, ['key_1'])
 })
 
-test('what is open under a key ends with it, and so does what its owner may see no more', async () => {
+test('work under a key is aborted when the key is revoked or changes its owner', async () => {
   const rig = createRig()
   const keys = [
     rig.give(grant('key_1')),
@@ -164,14 +164,14 @@ test('what is open under a key ends with it, and so does what its owner may see 
   const holders = await Promise.all(keys.map(key => rig.lookup.find(key)))
   const watched = holders.flatMap(holder => (holder ? [rig.lookup.watch(holder)] : []))
   const ended = () => watched.map(({ signal }) => signal.aborted)
-  rig.take(keys[0])
+  rig.revoke(keys[0])
   rig.announce('key_1')
   rig.announce('key_2')
   await new Promise(setImmediate)
   assert.deepEqual(ended(), [true, false, false])
-  rig.take(keys[2])
+  rig.revoke(keys[2])
   rig.give(grant('key_3', { owner_id: 'bob' }))
-  // The news were lost: a later look finds it all the same.
+  // The notification was lost: the next poll finds the revocation.
   rig.reconnect()
   await new Promise(setImmediate)
   assert.deepEqual(ended(), [true, false, true])

@@ -4,33 +4,33 @@ import type { Caller, KeyAccess } from '../http/caller.ts'
 import { cacheTtlMs } from '../platform/durations.ts'
 import { gathered } from '../platform/gather.ts'
 import type { Log } from '../platform/log.ts'
-import { KeyCache, type Remembered } from './cache.ts'
+import { type CachedLookup, KeyCache } from './cache.ts'
 import { hashOf, isKey } from './format.ts'
 import { createLastUsed } from './last-used.ts'
 import { createOpenWork, type OpenWork } from './open-work.ts'
 import { type KeyGrant, type KeyStore, keyChannel } from './store.ts'
 
-/** The caller that holds a virtual key. */
+/** Caller with a virtual key. */
 export interface KeyHolder extends Caller {
   readonly key: KeyAccess
 }
 
 type Found = KeyHolder | undefined
 
-/** Finds out what keys open. Both look-ups reject with `unavailable` when the database is away and nothing is remembered. */
+/** Lookup of keys. Rejects with `unavailable` if the database is unreachable and the key is not cached. */
 export interface KeyLookup extends Pick<OpenWork, 'watch'> {
-  /** The holder of a presented key: at once from memory, else from the database; undefined when it opens nothing. */
+  /** Returns the caller of a presented key, synchronously if cached; undefined if the key is not valid. */
   find(presented: string): Found | Promise<Found>
-  /** By id, for work that a key has queued. Undefined: it was revoked, or has expired. */
+  /** Returns the caller of a key id, for work that the key has queued; undefined if it was revoked or has expired. */
   byId(keyId: string): Found | Promise<Found>
-  /** Forgets what is remembered of a key. */
+  /** Drops a key from the cache. */
   forget(keyId: string): void
   stop(): Promise<void>
 }
 
 interface Options {
   readonly store: Pick<KeyStore, 'grantsOfHashes' | 'grantOfId' | 'valid' | 'markUsed'>
-  /** Of the hashes. */
+  /** HMAC key of the key hashes. */
   readonly pepper: Buffer
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
   readonly log: Pick<Log, 'debug'>
@@ -39,19 +39,21 @@ interface Options {
 }
 
 /**
- * One look of many is worth a short wait under a flood: a key in use is remembered, and looked up anew before it is forgotten,
- * so only its first call can meet that wait.
+ * Pause between two batches of lookups, which bounds the queries under a flood of keys. Only the first call with a key
+ * can meet it: a key in use is cached, and refreshed before it expires.
  */
-const restBetweenLooksMs = 25
+const batchPauseMs = 25
 
-/** Looks keys up, remembers them for 5 s, and hears when they change. Create it before the notifications start. */
+/**
+ * Creates the lookup, which caches keys for 5 s and listens for changes. Must be called before the notifications start.
+ */
 export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Options): KeyLookup {
-  // Made once: from bytes it would be made anew for each hash.
+  // Imported once: a Buffer would be imported again for each hash.
   const pepperKey = createSecretKey(pepper)
   const cache = new KeyCache<KeyHolder>({ nowMs })
   const lastUsed = createLastUsed({ write: store.markUsed, log })
-  // A flood of wrong keys must not take the database from those who hold right ones.
-  const grantOfHash = gathered(store.grantsOfHashes, { restMs: restBetweenLooksMs })
+  // Batches, so that a flood of wrong keys does not keep the database from serving valid ones.
+  const grantOfHash = gathered(store.grantsOfHashes, { pauseMs: batchPauseMs })
   const openWork = createOpenWork({ store, log })
 
   notifications.on(keyChannel, keyId => {
@@ -63,22 +65,22 @@ export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Op
     void openWork.check()
   })
 
-  const used = (found: Found): Found => {
+  const touch = (found: Found): Found => {
     if (found) lastUsed.touch(found.key.id)
     return found
   }
-  const look = (name: string, load: () => Promise<KeyGrant | undefined>): Found | Promise<Found> => {
-    const found = cache.get(name, async () => remembered(await load()))
-    return found instanceof Promise ? found.then(used) : used(found)
+  const lookUp = (name: string, load: () => Promise<KeyGrant | undefined>): Found | Promise<Found> => {
+    const found = cache.get(name, async () => toCached(await load()))
+    return found instanceof Promise ? found.then(touch) : touch(found)
   }
 
   return {
     find(presented) {
       if (!isKey(presented)) return undefined
-      // The whole digest: two keys with a long common beginning must not be taken for one another.
-      return look(hash('sha256', presented, 'base64'), () => grantOfHash(hashOf(presented, pepperKey)))
+      // The whole digest, so that keys with a common prefix are never confused.
+      return lookUp(hash('sha256', presented, 'base64'), () => grantOfHash(hashOf(presented, pepperKey)))
     },
-    byId: keyId => look(keyId, () => store.grantOfId(keyId)),
+    byId: keyId => lookUp(keyId, () => store.grantOfId(keyId)),
     forget: keyId => cache.drop(keyId),
     watch: openWork.watch,
     async stop() {
@@ -88,13 +90,13 @@ export function createKeyLookup({ store, pepper, notifications, log, nowMs }: Op
   }
 }
 
-const remembered = (grant: KeyGrant | undefined): Remembered<KeyHolder> => ({
+const toCached = (grant: KeyGrant | undefined): CachedLookup<KeyHolder> => ({
   value: grant && holderOf(grant),
   keyId: grant?.id,
-  restMs: grant?.rest_ms ?? null,
+  ttlMs: grant?.rest_ms ?? null,
 })
 
-/** Principal: the key's owner, else the key itself. Gaps: section 3. */
+/** Returns the caller of a grant. Its principal is the owner of the key, else the key id. Gaps: section 3. */
 const holderOf = ({ id, owner_id, role, models, passthrough, cache, log_bodies, ...grant }: KeyGrant): KeyHolder => ({
   principal: owner_id ?? id,
   role,

@@ -8,18 +8,18 @@ interface Options {
   readonly log: Pick<Log, 'debug'>
 }
 
-/** Something that goes on under a key, such as a stream. */
+/** Work that runs under a key, such as a stream. */
 export interface Watched {
-  /** Aborts when the key opens it no more. */
+  /** Aborts once the key is no longer valid for it. */
   readonly signal: AbortSignal
   close(): void
 }
 
-/** What goes on under keys, so that it can be ended with them. */
+/** Running work under keys, which is aborted when its key ends. */
 export interface OpenWork {
-  /** Watches the key of `caller`; without one the signal never aborts. */
+  /** Watches the key of `caller`; without a key the signal never aborts. */
   watch(caller: Caller): Watched
-  /** Looks whether these keys are still valid, for the same owner; all keys that are in use unless given. */
+  /** Checks that keys are still valid, for the same owner; all keys in use by default. */
   check(ids?: readonly string[]): Promise<void>
   stop(): Promise<void>
 }
@@ -31,7 +31,7 @@ interface Work {
 
 const pollMs = 2_000
 
-/** A look every 2 s finds keys that have expired, and those whose revocation was not heard of. */
+/** A poll every 2 s finds expired keys, and revoked ones whose notification was lost. */
 export function createOpenWork({ store, log }: Options): OpenWork {
   const byKey = new Map<string, Set<Work>>()
 
@@ -45,7 +45,7 @@ export function createOpenWork({ store, log }: Options): OpenWork {
           if (!valid.has(id) || valid.get(id) !== ownerScope) end.abort()
       }
     } catch (cause) {
-      log.debug({ err: cause }, 'could not look whether keys are still valid; the next look will')
+      log.debug({ err: cause }, 'cannot check whether keys are still valid; retrying in the next check')
     }
   }
 

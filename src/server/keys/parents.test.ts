@@ -14,7 +14,7 @@ const limited: readonly (readonly [what: string, limits: ApiKeyWrite])[] = [
   ['a rate limit', { rpm_limit: 10 }],
 ]
 
-test('M1: a key names the key that created it, which no one can change', async () => {
+test('M1: parent_id is the key that created a key and cannot be changed', async () => {
   const parent = await made({ role: 'admin', max_budget: 1 })
   assert.equal(parent.parent_id, null)
   const child = await made({}, { as: parent.key })
@@ -23,7 +23,7 @@ test('M1: a key names the key that created it, which no one can change', async (
   assert.equal(renamed.json<ApiKey>().parent_id, parent.id)
 })
 
-test('M1: revoking a key revokes its descendants, each with its line in the audit log, and no other key', async () => {
+test('M1: revoking a key revokes exactly its descendants, each with an entry in the audit log', async () => {
   const first = await made({ role: 'admin', max_budget: 1 })
   const second = await made({ role: 'admin' }, { as: first.key })
   const third = await made({}, { as: second.key })
@@ -39,7 +39,7 @@ test('M1: revoking a key revokes its descendants, each with its line in the audi
   assert.equal(await opens(other.key), true)
 })
 
-test('M1: a key that is created while an ancestor is revoked is revoked as well, or is not created', async () => {
+test('M1: a key that is created while an ancestor is revoked is either revoked as well or not created', async () => {
   const first = await made({ role: 'admin', max_budget: 1 })
   const second = await made({ role: 'admin' }, { as: first.key })
   const creations = Array.from({ length: 20 }, () => call('POST /api/keys', { as: second.key, body: {} }))
@@ -58,7 +58,7 @@ test('M1: no key outlives its parent', async () => {
   assert.equal((await read(child.id)).expires_at, sooner)
   const longer = await call(`PATCH /api/keys/${child.id}`, { body: { expires_at: null } })
   assert.equal(longer.status, 400)
-  assert.equal(messageOf(longer), `expires_at is after that of the parent key (${sooner})`)
+  assert.equal(messageOf(longer), `expires_at is later than that of the parent key (${sooner})`)
 })
 
 test('M1: keys nest eight levels deep', async () => {
@@ -70,7 +70,7 @@ test('M1: keys nest eight levels deep', async () => {
 })
 
 for (const [what, limits] of limited) {
-  test(`M2: an admin key limited by ${what} sees, changes, rotates and revokes its descendants alone`, async () => {
+  test(`M2: an admin key limited by ${what} sees, changes, rotates and revokes only its descendants`, async () => {
     const own = await made({ role: 'admin', ...limits })
     const child = await made({ role: 'admin' }, { as: own.key })
     const grandchild = await made({}, { as: child.key })
@@ -98,20 +98,20 @@ for (const [what, limits] of limited) {
   })
 }
 
-test('M2: an admin key that expires revokes and changes no key that lives longer', async () => {
+test('M2: an admin key with an expiry time cannot revoke or change keys that expire later', async () => {
   const own = await made({ role: 'admin', duration: '1h' })
   const lasting = await made({ role: 'admin' })
   for (const line of [`DELETE /api/keys/${lasting.id}`, `PATCH /api/keys/${lasting.id}`]) {
     const answer = await call(line, { as: own.key, ...(line.startsWith('P') && { body: { duration: '1m' } }) })
     assert.deepEqual(
       [answer.status, messageOf(answer)],
-      [403, 'forbidden: expires_at goes beyond that of your own key'],
+      [403, 'forbidden: expires_at exceeds the limit of your own key'],
     )
   }
   assert.equal(await opens(lasting.key), true)
 })
 
-test('M2: what a limited admin key may do is that of its ancestors: a child that lost its own limits stays limited', async () => {
+test('M2: the limits of ancestors apply to an admin key: a child without own limits stays limited', async () => {
   const parent = await made({ role: 'admin', max_budget: 1 })
   const child = await made({ role: 'admin' }, { as: parent.key })
   assert.equal((await call(`PATCH /api/keys/${child.id}`, { body: { max_budget: null } })).status, 200)

@@ -4,7 +4,7 @@ import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import type { Keys } from './keys.ts'
 
-/** The routes of virtual keys, for admins. A scoped admin sees and makes only keys of its owner. */
+/** Binds the routes of virtual keys, for admins. Scoped admins access only keys of their owner. */
 export function serveKeys(app: FastifyInstance, { keys }: { keys: Keys }): void {
   bind(app, keyRoutes.list, async ({ query }, caller) => {
     const filter = { owner: query.owner_id, withRevoked: query.include_revoked ?? false }

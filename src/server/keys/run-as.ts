@@ -2,23 +2,23 @@ import type { Caller } from '../http/caller.ts'
 import { AppError } from '../platform/errors.ts'
 import type { KeyLookup } from './lookup.ts'
 
-/** What work is for, and who set it up. */
+/** Triggered work, and who set it up. */
 interface Work {
-  /** Whose objects it may see. */
+  /** Owner whose objects it may access. */
   readonly ownerId: string
-  /** In whose name it runs without a key. */
+  /** Principal if it runs without a key. */
   readonly principal: string
-  /** Of the triggering object, or of the agent that it is for; null: the master key or an admin key without limits. */
+  /** Key of the trigger or its agent; null if the master key or an unlimited admin key set it up. */
   readonly runAsKeyId: string | null
 }
 
 /**
- * The caller under whom triggered work runs: the key that set it up, with that key's models, budgets, limits and life. Rejects
- * with `conflict` when that key was revoked or has expired, and with `unavailable`.
+ * Returns the caller for triggered work: the key that set it up, with the models, budgets, limits and expiry of that
+ * key. Rejects with `conflict` if that key was revoked or has expired, and with `unavailable`.
  */
 export type RunAs = (work: Work) => Promise<Caller>
 
-/** The one rule for webhooks and schedules. What a caller triggers runs under the caller's own key instead. */
+/** Creates the rule for webhooks and schedules. Work that a caller triggers runs under the caller's own key instead. */
 export const createRunAs =
   (keys: Pick<KeyLookup, 'byId'>): RunAs =>
   async ({ ownerId, principal, runAsKeyId }) => {
@@ -28,7 +28,7 @@ export const createRunAs =
     if (!holder)
       throw new AppError(
         'conflict',
-        `key ${runAsKeyId}, which set this up, was revoked or has expired; change it, or its webhook secret, with a valid key`,
+        `key ${runAsKeyId} of this trigger was revoked or has expired; update the trigger or its webhook secret with a valid key`,
       )
     return { ...base, principal: holder.principal, key: holder.key }
   }

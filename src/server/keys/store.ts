@@ -4,7 +4,7 @@ import type { NativeProvider } from '../../contract/native.ts'
 import { hint } from '../db/hints.ts'
 import type { KeyFields, KeyRow } from './key-row.ts'
 
-/** What a presented key, or the id of one, opens. */
+/** Access that a key grants. */
 export interface KeyGrant {
   readonly id: string
   readonly ancestors: readonly string[]
@@ -14,12 +14,12 @@ export interface KeyGrant {
   readonly passthrough: readonly NativeProvider[]
   readonly cache: CacheSettings | null
   readonly log_bodies: LogBodies | null
-  /** The key or an ancestor has a budget or a rate limit. */
+  /** True if the key or an ancestor has a budget or a rate limit. */
   readonly is_limited: boolean
-  /** The key or an ancestor has an owner, a list of models, a budget or a rate limit. */
+  /** True if the key or an ancestor has an owner, a model list, a budget or a rate limit. */
   readonly is_narrow: boolean
   readonly expires: boolean
-  /** How long it goes on to be valid, in ms; null: until it is revoked. */
+  /** Remaining validity in ms; null if it does not expire. */
   readonly rest_ms: number | null
 }
 
@@ -32,24 +32,24 @@ interface NewKeyRow extends KeyFields {
   readonly ancestors: readonly string[]
 }
 
-/** Which keys a caller may see. */
+/** Restricts keys to those visible to a caller. */
 export interface Reach {
-  /** The only owner; undefined: any. */
+  /** Only keys of this owner; undefined for any. */
   readonly owner: string | undefined
-  /** Only descendants of this key; undefined: any. */
+  /** Only this key and its descendants; undefined for any. */
   readonly within: string | undefined
 }
 
 interface ListOf extends Reach {
   readonly withRevoked: boolean
-  /** The last id of the page before. */
+  /** Last id of the previous page. */
   readonly after: string | undefined
   readonly limit: number
 }
 
 type Queryable = Pick<Pool, 'query'>
 
-/** Tells every process that a key has changed. The payload is its id. */
+/** Channel that notifies every process of a changed key. The payload is its id. */
 export const keyChannel = 'switchyard_keys'
 
 const records = `
@@ -61,20 +61,20 @@ const records = `
               else b.reset_at end as reset_at
   from api_keys k join budgets b on b.scope = 'key' and b.scope_id = k.id`
 
-/** True when the key or one of its ancestors meets a condition on its row `a` and its budget `b`. */
-const isAnyOfLine = (condition: string): string => `
+/** SQL that is true if the key or an ancestor meets a condition on its row `a` and its budget `b`. */
+const isAnyInLineage = (condition: string): string => `
   exists (select from api_keys a join budgets b on b.scope = 'key' and b.scope_id = a.id
           where a.id = any (k.id || k.ancestors) and (${condition}))`
 
 const grant = (validUntil: string): string => `
   select k.id, k.ancestors, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.expires_at is not null as expires,
-         ${isAnyOfLine('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
-         ${isAnyOfLine(`a.owner_id is not null or json_array_length(a.models) > 0
+         ${isAnyInLineage('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
+         ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0
            or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,
          (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
   from api_keys k`
 
-/** A limited key reaches itself by its id. */
+/** SQL that is true for visible keys. A limited key also sees itself. */
 const isWithinReach = (owner: string, within: string): string => `
   (${owner}::text is null or k.owner_id = ${owner})
   and (${within}::text is null or k.id = ${within} or k.ancestors @> array[${within}])`
@@ -89,12 +89,12 @@ const byHashText = `
 
 const byIdText = `${grant('k.expires_at')} where k.id = $1 and k.revoked_at is null`
 
-/** Tables `api_keys` and `api_key_hashes`. Limits are written by the owner of table `budgets`, and read here. */
+/** Tables `api_keys` and `api_key_hashes`. Reads limits from table `budgets`, which the budget store writes. */
 export type KeyStore = ReturnType<typeof keyStore>
 
 export function keyStore(pool: Pool) {
   return {
-    /** What keys open, by their hashes and in their order; also those that have expired. */
+    /** Returns the grants of keys in the order of their hashes, including expired ones. */
     async grantsOfHashes(hashes: readonly Buffer[]): Promise<(KeyGrant | undefined)[]> {
       const query = { name: 'grants_of_hashes', text: byHashText, values: [hashes] }
       const { rows } = await pool.query<KeyGrant & { readonly place: number }>(query)
@@ -107,7 +107,7 @@ export function keyStore(pool: Pool) {
       return rows[0]
     },
 
-    /** Those of the given keys that are neither revoked nor expired, with their owners. */
+    /** Returns those of the keys that are neither revoked nor expired, with their owners. */
     async valid(ids: readonly string[]): Promise<{ id: string; owner_id: string | null }[]> {
       const text = `
         select id, owner_id from api_keys
@@ -115,27 +115,27 @@ export function keyStore(pool: Pool) {
       return (await pool.query<{ id: string; owner_id: string | null }>(text, [ids])).rows
     },
 
-    /** The key, also when it was revoked; undefined when it does not exist or is out of reach. */
+    /** Returns a key, even if revoked; undefined if it does not exist or is not visible. */
     async find(id: string, { owner, within }: Reach, on: Queryable = pool): Promise<KeyRow | undefined> {
       const text = `${records} where k.id = $1 and ${isWithinReach('$2', '$3')}`
       return (await on.query<KeyRow>(text, [id, owner, within])).rows[0]
     },
 
-    /** As `find`, and locks the key for the rest of the transaction. */
+    /** Like `find`, and locks the key for the rest of the transaction. */
     async lock(client: PoolClient, id: string, { owner, within }: Reach): Promise<KeyRow | undefined> {
       const text = `${records} where k.id = $1 and ${isWithinReach('$2', '$3')} for update of k`
       return (await client.query<KeyRow>(text, [id, owner, within])).rows[0]
     },
 
-    /** Keeps a key and its ancestors from being revoked or changed until the transaction ends; the key as it is then. */
-    async lockLine(client: PoolClient, id: string): Promise<KeyRow | undefined> {
-      const line = `
+    /** Locks a key and its ancestors against changes until the transaction ends; returns the key. */
+    async lockWithAncestors(client: PoolClient, id: string): Promise<KeyRow | undefined> {
+      const lock = `
         select from api_keys where id in (select unnest(id || ancestors) from api_keys where id = $1) order by id for share`
-      await client.query(line, [id])
+      await client.query(lock, [id])
       return (await client.query<KeyRow>(`${records} where k.id = $1`, [id])).rows[0]
     },
 
-    /** Newest first. */
+    /** Lists keys, newest first. */
     async list({ owner, within, withRevoked, after, limit }: ListOf): Promise<KeyRow[]> {
       const text = `${records}
         where ($1::text is null or k.owner_id = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
@@ -144,7 +144,7 @@ export function keyStore(pool: Pool) {
       return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within])).rows
     },
 
-    /** The row of `budgets` has to be written in the same transaction. */
+    /** Inserts a key. The caller must insert its row of `budgets` in the same transaction. */
     async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
       const text = `
         insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, log_bodies, prefix, last4,
@@ -162,19 +162,19 @@ export function keyStore(pool: Pool) {
       await client.query(text, [id, ...valuesOf(fields)])
     },
 
-    /** Lets no descendant of a key outlive it. */
+    /** Limits the expiry time of all descendants to `expiresAt`. */
     async endDescendants(client: PoolClient, id: string, expiresAt: Date): Promise<void> {
       const text = `
         update api_keys set expires_at = $2 where ancestors @> array[$1] and (expires_at is null or expires_at > $2)`
       await client.query(text, [id, expiresAt])
     },
 
-    /** Makes a hash open the key. */
+    /** Adds a valid hash to the key. */
     async addHash(client: PoolClient, id: string, hash: Buffer): Promise<void> {
       await client.query('insert into api_key_hashes (hash, key_id) values ($1, $2)', [hash, id])
     },
 
-    /** Lets every hash of the key end: at once, or after `grace`, an interval. One that ends earlier stays so. */
+    /** Expires all hashes of the key at once, or after the interval `grace` unless they expire earlier. */
     async endHashes(client: PoolClient, id: string, grace: string | undefined): Promise<void> {
       await client.query(
         `delete from api_key_hashes where key_id = $1 and ($2::interval is null or valid_until < clock_timestamp())`,
@@ -190,7 +190,9 @@ export function keyStore(pool: Pool) {
       await client.query('update api_keys set prefix = $2, last4 = $3 where id = $1', [id, prefix, last4])
     },
 
-    /** Revokes the key and its descendants; the descendants that were still valid, as they were before. */
+    /**
+     * Revokes the key and its descendants. Returns the descendants that were not revoked before, in their old state.
+     */
     async revoke(client: PoolClient, id: string): Promise<KeyRow[]> {
       const descendants = await client.query<KeyRow>(
         `${records} where k.ancestors @> array[$1] and k.revoked_at is null order by k.id for update of k`,
@@ -202,21 +204,24 @@ export function keyStore(pool: Pool) {
       return descendants.rows
     },
 
-    /** The time after an interval from now, by the database clock. */
+    /** Returns now plus an interval, by the database clock. */
     async timeAfter(client: PoolClient, interval: string): Promise<Date> {
       const text = 'select clock_timestamp() + $1::interval as time'
       const { rows } = await client.query<{ time: Date }>(text, [interval])
       return rows[0]?.time ?? new Date()
     },
 
-    /** Tells every process, this one too, once the transaction has committed: what limits a key limits its descendants. */
+    /**
+     * Notifies every process, including this one, on commit. Includes the descendants, which share the limits of the
+     * key.
+     */
     async announce(client: PoolClient, id: string): Promise<void> {
       const text = 'select id from api_keys where id = $1 or ancestors @> array[$1]'
       const { rows } = await client.query<{ id: string }>(text, [id])
       for (const row of rows) hint(client, keyChannel, row.id)
     },
 
-    /** Records a use of keys, at most once a minute each. */
+    /** Records the use of keys, at most once a minute per key. */
     async markUsed(ids: readonly string[]): Promise<void> {
       const text = `
         update api_keys set last_used_at = clock_timestamp()

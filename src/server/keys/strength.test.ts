@@ -31,31 +31,31 @@ const cases: readonly (readonly [guarantee: string, changes: Partial<typeof own>
   ['all models', { models: [] }, 'models'],
   ['no provider’s API', { passthrough: [] }, undefined],
   ['another provider’s API', { passthrough: ['anthropic'] as never }, 'passthrough'],
-  ['a longer life', { expires_at: inAWeek }, 'expires_at'],
-  ['life for ever', { expires_at: null as never }, 'expires_at'],
+  ['a later expiry', { expires_at: inAWeek }, 'expires_at'],
+  ['no expiry', { expires_at: null as never }, 'expires_at'],
   ['a smaller budget', { max_usd: '10.499' }, undefined],
   ['a larger budget', { max_usd: '10.51' }, 'max_budget'],
   ['no budget', { max_usd: null as never }, 'max_budget'],
-  ['a budget that comes back sooner', { max_usd: '1', duration: '1d' }, 'budget_duration'],
-  ['a budget that comes back later', { duration: '60d' }, undefined],
-  ['the budget once and for all', { duration: null as never }, undefined],
+  ['a budget with a shorter period', { max_usd: '1', duration: '1d' }, 'budget_duration'],
+  ['a budget with a longer period', { duration: '60d' }, undefined],
+  ['a budget that is never reset', { duration: null as never }, undefined],
   ['more requests', { rpm_limit: 61 }, 'rpm_limit'],
   ['any number of tokens', { tpm_limit: null as never }, 'tpm_limit'],
-  ['more calls at a time', { max_parallel: 3 }, 'max_parallel_requests'],
+  ['more concurrent calls', { max_parallel: 3 }, 'max_parallel_requests'],
 ]
 for (const [guarantee, changes, field] of cases) {
-  test(`S08: ${guarantee} is ${field === undefined ? 'no stronger' : `stronger in ${field}`}`, () => {
+  test(`S08: ${guarantee}: ${field === undefined ? 'no field exceeds the own key' : `${field} exceeds the own key`}`, () => {
     assert.equal(strongerField({ ...own, ...changes }, own), field)
   })
 }
 
-test('S08: nothing is stronger than a key without limits, but a provider’s API, which is given by name', () => {
+test('S08: only passthrough, which must be granted by name, can exceed a key without limits', () => {
   assert.equal(strongerField(unlimited, unlimited), undefined)
   assert.equal(strongerField(own, unlimited), 'passthrough')
   assert.equal(strongerField({ ...own, passthrough: [] }, unlimited), undefined)
 })
 
-test('S08: a budget for life is no budget that comes back', () => {
+test('S08: a budget with a period exceeds one that is never reset', () => {
   const life = { ...unlimited, max_usd: '10' }
   assert.equal(strongerField({ ...life, duration: '9999mo' }, life), 'budget_duration')
 })

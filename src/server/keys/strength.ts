@@ -5,7 +5,7 @@ import type { KeyFields } from './key-row.ts'
 
 type Strength = Pick<KeyFields, 'owner_id' | 'models' | 'passthrough' | 'expires_at'> & BudgetLimits
 
-/** The field in which `key` may do what `own` may not; undefined when it is nowhere stronger. Security: S08, S09. */
+/** Returns the first field in which `key` exceeds `own`; undefined if there is none. Security: S08, S09. */
 export function strongerField(key: Strength, own: Strength): string | undefined {
   const claims: readonly (readonly [field: string, isWithin: boolean])[] = [
     ['owner_id', own.owner_id === null || key.owner_id === own.owner_id],
@@ -21,17 +21,17 @@ export function strongerField(key: Strength, own: Strength): string | undefined 
   return claims.find(([, within]) => !within)?.[0]
 }
 
-/** Null is no limit. */
+/** Null means no limit. */
 const isWithin = (value: number | null, limit: number | null): boolean =>
   limit === null || (value !== null && value <= limit)
 
-// The text came from a JSON number, so reading it as one loses nothing.
+// Exact: the text came from a JSON number.
 const usdOf = ({ max_usd }: BudgetLimits): number | null => (max_usd === null ? null : Number(max_usd))
 
 const areModelsWithin = (models: readonly string[], own: readonly string[]): boolean =>
   own.length === 0 || (models.length > 0 && models.every(name => coversModel(own, name)))
 
-/** A budget that comes back sooner is larger; one for life never comes back. */
+/** A shorter period makes a budget larger. Null means that the budget is never reset. */
 function isPeriodWithin(key: BudgetLimits, own: BudgetLimits): boolean {
   if (own.max_usd === null || key.duration === null) return true
   return own.duration !== null && isAtLeastAsLong(key.duration, own.duration)

@@ -4,7 +4,7 @@ import { metadataIn } from '../platform/metadata.ts'
 import type { SkillBlocks } from './agent-setup.ts'
 import { shownTools } from './tool-entries.ts'
 
-/** When an agent, or a version of it, was changed last; `archived_at` is null unless it is archived. */
+/** When an agent, or a version of it, was last changed; `archived_at` is null unless it is archived. */
 export interface AgentTimes {
   readonly updated_at: Date
   readonly archived_at: Date | null
@@ -12,7 +12,7 @@ export interface AgentTimes {
 
 export type Snapshot = Omit<ManagedAgent, 'metadata' | 'created_at' | 'updated_at' | 'archived_at'>
 
-/** One of our agents as the dialect shows it. Dialects: section 1.3. */
+/** Returns an agent as an object of the dialect. Source: Dialects, section 1.3. */
 export const toManagedAgent = (agent: StoredAgent, blocks: SkillBlocks, times: AgentTimes): ManagedAgent => ({
   ...toSnapshot(agent, blocks),
   metadata: metadataIn(agent.config['metadata']),
@@ -21,7 +21,9 @@ export const toManagedAgent = (agent: StoredAgent, blocks: SkillBlocks, times: A
   archived_at: times.archived_at?.toISOString() ?? null,
 })
 
-/** The part of an agent that sessions show as theirs. Skills are told apart from the text that carries them. */
+/**
+ * Returns the part of an agent that sessions include. Skill blocks are separated from the prompt that contains them.
+ */
 export function toSnapshot(agent: StoredAgent, blocks: SkillBlocks): Snapshot {
   const { system } = blocks.detachAll(agent)
   return {
@@ -35,7 +37,7 @@ export function toSnapshot(agent: StoredAgent, blocks: SkillBlocks): Snapshot {
     tools: shownTools(agent.tools),
     mcp_servers: listIn(agent.config['mcp_servers']),
     skills: [
-      ...blocks.carriedIds(agent).map(skill_id => ({ type: 'custom', skill_id, version: 'latest' })),
+      ...blocks.attachedIds(agent).map(skill_id => ({ type: 'custom', skill_id, version: 'latest' })),
       ...listIn(agent.config['skills']),
     ],
     multiagent: null,
@@ -48,6 +50,6 @@ type Fields = Record<string, unknown>
 const fieldsIn = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 
-/** The objects of a list; settings of ours may be anything. */
+/** Returns the objects of a list; stored settings may hold any value. */
 const listIn = (value: unknown): Fields[] =>
   Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []

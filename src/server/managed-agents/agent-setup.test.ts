@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { attach, carriedIds, detachAll } from '../skills/blocks.ts'
+import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
 import { toSnapshot } from './agent-object.ts'
 import { configOf, type Setup, withSetup } from './agent-setup.ts'
 
-const blocks = { attach, carriedIds, detachAll }
+const blocks = { attach, attachedIds, detachAll }
 const skill = { id: 'skill_1', name: 'Terse', content: 'Be terse.', description: null, created_at: '' }
 const agent = {
   id: 'agent_1',
@@ -25,12 +25,12 @@ const agent = {
 const after = (setup: Setup, found = [skill], before = agent) =>
   withSetup(before as Parameters<typeof toSnapshot>[0], setup, { blocks, found })
 
-test('an empty setup leaves an agent as it is, with settings that are no matter of the dialect', () => {
+test('an empty setup leaves an agent unchanged, including settings outside of the dialect', () => {
   assert.deepEqual(after({}), agent)
   assert.deepEqual(after({ mcp_servers: [], skills: null }, []).config, agent.config)
 })
 
-test('settings of the dialect that we have no field for are kept, shown again, and cleared', () => {
+test('settings of the dialect without a field of ours are stored, returned, and cleared', () => {
   const servers = [{ type: 'url' as const, name: 'x', url: 'https://x.example/mcp' }]
   const model = { id: 'other', effort: 'high', speed: 'fast' }
   const made = after({ model, mcp_servers: servers, skills: [{ type: 'anthropic', skill_id: 'xlsx' }] }, [])
@@ -42,7 +42,7 @@ test('settings of the dialect that we have no field for are kept, shown again, a
   assert.deepEqual(cleared.config, agent.config)
 })
 
-test('a skill of the library is in the prompt, and shown apart from it', () => {
+test('a skill of the library is in the prompt and returned separately', () => {
   const made = after({ skills: [{ type: 'custom', skill_id: skill.id }] })
   assert.match(made.system, /^Base\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
   assert.equal(toSnapshot(made, blocks).system, 'Base.')
@@ -53,10 +53,10 @@ test('a skill of the library is in the prompt, and shown apart from it', () => {
   assert.deepEqual([stripped.system, stripped.skills], ['New.', []])
 })
 
-test('a prompt that is cleared is shown as null', () => {
+test('a cleared prompt is returned as null', () => {
   assert.equal(toSnapshot(after({ system: null }), blocks).system, null)
 })
 
-test('keys that say nothing are taken out, and others stay', () => {
+test('empty keys are removed, and others stay', () => {
   assert.deepEqual(configOf({ a: {}, b: 1 }, { b: {}, c: [], d: 2, e: null }), { a: {}, d: 2 })
 })

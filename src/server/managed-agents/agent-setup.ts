@@ -5,17 +5,17 @@ import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/store.ts'
 import { storedTools } from './tool-entries.ts'
 
-/** A prompt, and the blocks of skills in it. */
+/** A prompt and the skill blocks in it. */
 export type Carrier = Pick<StoredAgent, 'system' | 'skills'>
 
-/** How skills are written into a prompt, and found in it again. */
+/** Inserts skill blocks into a prompt and finds them again. */
 export interface SkillBlocks {
   readonly attach: (carrier: Carrier, skill: Pick<Skill, 'id' | 'name' | 'content'>) => Carrier
   readonly detachAll: (carrier: Carrier) => Carrier
-  readonly carriedIds: (carrier: Carrier) => string[]
+  readonly attachedIds: (carrier: Carrier) => string[]
 }
 
-/** What an agent is made of, as the dialect writes it. Absent means unchanged, null clears. */
+/** Settings of an agent in the dialect. An absent field is unchanged, null clears it. */
 export interface Setup {
   readonly model?: ManagedModel
   readonly system?: string | null
@@ -24,16 +24,19 @@ export interface Setup {
   readonly skills?: readonly ManagedSkill[] | null
 }
 
-/** The fields of ours that a setup decides. */
+/** The stored fields that a setup determines. */
 export type SetupFields = Pick<StoredAgent, 'model' | 'system' | 'skills' | 'tools' | 'config'>
 
 interface Library {
   readonly blocks: SkillBlocks
-  /** The skills of `setup` that the caller's library has. */
+  /** The skills of `setup` that exist in the caller's library. */
   readonly found: readonly Skill[]
 }
 
-/** Our fields after a setup. What the dialect knows and we do not is kept in `config`. Dialects: section 1.3. */
+/**
+ * Returns the stored fields after a setup. Settings without a field of ours go to `config`. Source: Dialects, section
+ * 1.3.
+ */
 export function withSetup<F extends SetupFields>(agent: F, setup: Setup, library: Library): F {
   const { model, tools, mcp_servers: servers } = setup
   return {
@@ -44,12 +47,12 @@ export function withSetup<F extends SetupFields>(agent: F, setup: Setup, library
     config: configOf(agent.config, {
       ...(model !== undefined && { model_config: modelConfig(model) }),
       ...(servers !== undefined && { mcp_servers: servers }),
-      ...(setup.skills !== undefined && { skills: keptSkills(setup.skills, library.found) }),
+      ...(setup.skills !== undefined && { skills: unknownSkills(setup.skills, library.found) }),
     }),
   }
 }
 
-/** Ids of the skills that a setup names and that may be in our library. */
+/** Returns the ids of skills in a setup that may be in our library. */
 export const wantedSkills = ({ skills }: Setup): string[] =>
   (skills ?? []).filter(({ type }) => type === 'custom').map(({ skill_id }) => skill_id)
 
@@ -65,7 +68,7 @@ function modelConfig(model: ManagedModel): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** The new text with the skills that it carries from now on. */
+/** Returns the new prompt with its skill blocks. */
 function withPrompt(agent: Carrier, { system, skills }: Setup, { blocks, found }: Library): Carrier {
   const { system: current, skills: before } = agent
   if (system === undefined && skills === undefined) return { system: current, skills: before }
@@ -74,23 +77,23 @@ function withPrompt(agent: Carrier, { system, skills }: Setup, { blocks, found }
     skills: [],
   }
   if (skills !== undefined) return found.reduce(blocks.attach, base)
-  const kept = before.filter(({ id }) => blocks.carriedIds(agent).includes(id))
-  return { system: base.system + kept.map(({ block }: AttachedSkill) => block).join(''), skills: kept }
+  const remaining = before.filter(({ id }) => blocks.attachedIds(agent).includes(id))
+  return { system: base.system + remaining.map(({ block }: AttachedSkill) => block).join(''), skills: remaining }
 }
 
-/** Skills that our library does not have: runtimes elsewhere may know them. */
-const keptSkills = (skills: readonly ManagedSkill[] | null, found: readonly Skill[]): ManagedSkill[] =>
+/** Returns the skills that our library does not have; external runtimes may have them. */
+const unknownSkills = (skills: readonly ManagedSkill[] | null, found: readonly Skill[]): ManagedSkill[] =>
   (skills ?? [])
     .filter(({ skill_id }) => found.every(({ id }) => id !== skill_id))
     .map(({ type, skill_id, version }) => ({ type, skill_id, version: version ?? 'latest' }))
 
-/** With `given` in the place of what was there; a key that says nothing is left out. */
+/** Returns `current` with the keys of `given` replaced; empty values remove the key. */
 export function configOf(current: Agent['config'], given: Readonly<Record<string, unknown>>): Agent['config'] {
-  const kept = Object.entries(current).filter(([key]) => !Object.hasOwn(given, key))
-  return Object.fromEntries([...kept, ...Object.entries(given).filter(([, value]) => saysSomething(value))])
+  const remaining = Object.entries(current).filter(([key]) => !Object.hasOwn(given, key))
+  return Object.fromEntries([...remaining, ...Object.entries(given).filter(([, value]) => hasValue(value))])
 }
 
-function saysSomething(value: unknown): boolean {
+function hasValue(value: unknown): boolean {
   if (value === undefined || value === null) return false
   return typeof value !== 'object' || Object.keys(value).length > 0
 }

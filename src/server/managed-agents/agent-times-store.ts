@@ -5,7 +5,7 @@ interface Row extends AgentTimes {
   readonly id: string
 }
 
-/** The current version is the last change; an agent is archived since the first version of those that say so. */
+/** The current version is the last change. An agent is archived since the first of its trailing archived versions. */
 const text = `
   select a.id, coalesce(current.created_at, a.created_at) as updated_at,
          case when a.status = 'archived' then (
@@ -16,12 +16,12 @@ const text = `
   from agents a left join agent_versions current on current.agent_id = a.id and current.version = a.version
   where a.id = any ($1)`
 
-/** When agents were changed, read from `agent_versions`. */
+/** Reads from `agent_versions` when agents were changed. */
 export type AgentTimesStore = ReturnType<typeof agentTimesStore>
 
 export function agentTimesStore(pool: Pool) {
   return {
-    /** By the id of the agent; those that were deleted have none. */
+    /** Returns the times by agent id; deleted agents are absent. */
     async of(ids: readonly string[]): Promise<ReadonlyMap<string, AgentTimes>> {
       if (ids.length === 0) return new Map()
       const { rows } = await pool.query<Row>(text, [ids])

@@ -14,18 +14,26 @@ import type { AgentTimesStore } from './agent-times-store.ts'
 interface Deps {
   readonly agents: Pick<
     Agents,
-    'get' | 'version' | 'versions' | 'list' | 'createCarrying' | 'revise' | 'setStatus' | 'checkCarried' | 'ignored'
+    | 'get'
+    | 'version'
+    | 'versions'
+    | 'list'
+    | 'createWithSkills'
+    | 'revise'
+    | 'setStatus'
+    | 'checkRuntimeSupport'
+    | 'ignored'
   >
   readonly times: AgentTimesStore
-  /** Those of the given skills that the caller's library has. */
+  /** Returns those of the given skills that exist in the caller's library. */
   readonly skillsAmong: (caller: Caller, ids: readonly string[]) => Promise<readonly Skill[]>
   readonly blocks: SkillBlocks
 }
 
-/** Our agents in the words of the Managed Agents dialect. The same records, ids and versions as `/api/agents`. */
+/** Our agents as objects of the Managed Agents dialect, with the records, ids and versions of `/api/agents`. */
 export type ManagedAgents = ReturnType<typeof createManagedAgents>
 
-/** This key of `metadata` names the runtime of a new agent, which the dialect has no field for. */
+/** Key of `metadata` that names the runtime of a new agent, which the dialect has no field for. */
 export const runtimeKey = 'switchyard_runtime'
 
 export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps) {
@@ -36,28 +44,28 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
   async function presentOne(agent: StoredAgent): Promise<ManagedAgent> {
     const [shown] = await present([agent])
-    if (!shown) throw new Error(`agent ${agent.id} cannot be shown`)
+    if (!shown) throw new Error(`agent ${agent.id} cannot be presented (bug)`)
     return shown
   }
 
-  /** The skills of a setup that are in the library of the caller, in the order of the setup. */
+  /** Returns the skills of a setup that exist in the caller's library, in the order of the setup. */
   async function foundFor(setup: Setup, caller: Caller): Promise<readonly Skill[]> {
     const wanted = wantedSkills(setup)
     const found = wanted.length === 0 ? [] : await skillsAmong(caller, wanted)
     return wanted.flatMap(id => found.find(skill => skill.id === id) ?? [])
   }
 
-  /** Throws `invalid` for tools and servers of a setup that the runtime of the agent cannot call. */
+  /** Throws `invalid_request` for tools and MCP servers that the agent's runtime cannot call. */
   async function checkSetup({ tools, mcp_servers: servers }: Setup, runtime: unknown): Promise<void> {
     const config = { runtime, ...(servers && { mcp_servers: servers }) }
-    await agents.checkCarried({ tools: [...(tools ?? [])], config }, { tools: tools ?? [], config })
+    await agents.checkRuntimeSupport({ tools: [...(tools ?? [])], config }, { tools: tools ?? [], config })
   }
 
   return {
     foundFor,
     checkSetup,
 
-    /** Names of what the runtime of an agent cannot carry. */
+    /** Returns the names of settings that the runtime of an agent ignores. */
     ignored: async (id: string, caller: Caller): Promise<string[]> => agents.ignored(await agents.get(id, caller)),
 
     async get(id: string, version: number | undefined, caller: Caller): Promise<ManagedAgent> {
@@ -88,10 +96,10 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
         config,
         runtime,
       }
-      return presentOne(await agents.createCarrying(withoutUndefined(write), by, { idempotency, skills }))
+      return presentOne(await agents.createWithSkills(withoutUndefined(write), by, { idempotency, skills }))
     },
 
-    /** What changes nothing makes no version. */
+    /** Updates an agent. An update without changes creates no version. */
     async update(id: string, body: ManagedAgentUpdate, by: By): Promise<ManagedAgent> {
       await checkSetup(body, (await agents.get(id, by.caller)).config['runtime'])
       const found = await foundFor(body, by.caller)
@@ -137,15 +145,15 @@ const unchanged = ({ created_at }: StoredAgent): AgentTimes => ({
   archived_at: null,
 })
 
-/** A version is dated by when it was made. */
+/** A version is dated by its creation. */
 function ofVersion({ agent, created_at }: StoredVersion, blocks: SkillBlocks): ManagedAgent {
   const updated_at = new Date(created_at)
   return toManagedAgent(agent, blocks, { updated_at, archived_at: agent.status === 'archived' ? updated_at : null })
 }
 
 function checkRevision({ id, version, status }: StoredAgent, expected: number | undefined): void {
-  if (status === 'archived') throw invalid(`agent ${id} is archived; it stays as it is`)
+  if (status === 'archived') throw invalid(`agent ${id} is archived and cannot be changed`)
   if (expected !== undefined && expected !== version) {
-    throw new AppError('conflict', `agent ${id} is at version ${version}, not ${expected}; read it again`)
+    throw new AppError('conflict', `agent ${id} is at version ${version}, not ${expected}; read it again and retry`)
   }
 }

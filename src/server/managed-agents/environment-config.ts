@@ -4,7 +4,7 @@ import { invalid } from '../platform/errors.ts'
 type Stored = Environment['config']
 type Fields = Readonly<Record<string, unknown>>
 
-/** The configuration with everything that a client may leave out. Dialects: section 1.4. */
+/** Returns the configuration with all defaults. Source: Dialects, section 1.4. */
 export function resolvedConfig(given: EnvironmentConfig | null | undefined): Stored {
   if (given?.type === 'self_hosted') return { type: 'self_hosted' }
   return {
@@ -14,7 +14,7 @@ export function resolvedConfig(given: EnvironmentConfig | null | undefined): Sto
   }
 }
 
-/** What an update makes of a configuration: what it leaves out stays, and the type stays in any case. */
+/** Returns the configuration after an update. Absent fields are unchanged, and the type never changes. */
 export function updatedConfig(current: Stored, given: EnvironmentConfig | null | undefined): Stored {
   if (given === null || given === undefined) return current
   if (given.type !== current['type']) {

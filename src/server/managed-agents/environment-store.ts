@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Environment } from '../../contract/environments.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 
-/** What an environment is made of, besides what the database gives it. */
+/** Fields of an environment that callers set. */
 export interface EnvironmentFields {
   readonly name: string
   readonly description: string | null
@@ -19,7 +19,7 @@ export interface EnvironmentRow extends EnvironmentFields {
 }
 
 interface ListOf {
-  /** The only owner to list; undefined lists all. */
+  /** Lists only environments of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly withArchived: boolean
   readonly after: string | undefined
@@ -44,18 +44,18 @@ export type EnvironmentStore = ReturnType<typeof environmentStore>
 export function environmentStore(pool: Pool) {
   async function changed(on: PoolClient, text: string, values: readonly unknown[]): Promise<EnvironmentRow> {
     const { rows } = await on.query<EnvironmentRow>(text, [...values])
-    if (!rows[0]) throw new Error('an environment is not there while its row is locked')
+    if (!rows[0]) throw new Error('environment is missing although its row is locked (bug)')
     return rows[0]
   }
 
   return {
-    /** The environment; undefined when `owner` has none with that id. Owner undefined: anybody's. */
+    /** Returns the environment; undefined when `owner` has none with that id. An undefined owner matches all. */
     async find(id: string, owner: string | undefined, on: Pick<Pool, 'query'> = pool) {
       const text = `select ${columns} from environments where id = $1 and ($2::text is null or owner_id = $2)`
       return (await on.query<EnvironmentRow>(text, [id, owner])).rows[0]
     },
 
-    /** As `find`, and holds others back until the transaction ends. */
+    /** Like `find`, and locks the row until the end of the transaction. */
     async lock(on: PoolClient, id: string, owner: string | undefined): Promise<EnvironmentRow | undefined> {
       const text = `select ${columns} from environments where id = $1 and ($2::text is null or owner_id = $2) for update`
       return (await on.query<EnvironmentRow>(text, [id, owner])).rows[0]

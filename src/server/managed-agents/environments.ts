@@ -23,7 +23,7 @@ interface Page {
   readonly limit: number
 }
 
-/** The rules of environments: each belongs to whoever made it, and an archived one stays as it is. */
+/** The rules of environments: each belongs to its creator, and an archived one cannot be changed. */
 export type Environments = ReturnType<typeof createEnvironments>
 
 export function createEnvironments({ pool, store, audit }: Deps) {
@@ -39,7 +39,7 @@ export function createEnvironments({ pool, store, audit }: Deps) {
     })
   }
 
-  /** One change and its entry in the audit log, or none of them when `work` answers nothing. */
+  /** Runs `work` and records the change in the audit log. Records nothing when `work` returns `before`. */
   async function change(action: string, { id, ...by }: By & { id: string }, work: Work): Promise<EnvironmentRow> {
     return transaction(pool, async client => {
       const before = await store.lock(client, id, by.caller.ownerScope)
@@ -75,7 +75,7 @@ export function createEnvironments({ pool, store, audit }: Deps) {
     update: async (id: string, body: EnvironmentUpdate, by: By): Promise<Environment> =>
       toEnvironment(
         await change('update', { id, ...by }, (client, before) => {
-          if (before.archived_at) throw invalid(`environment ${id} is archived; it stays as it is`)
+          if (before.archived_at) throw invalid(`environment ${id} is archived and cannot be changed`)
           return store.update(client, id, {
             name: body.name ?? before.name,
             description: body.description === undefined ? before.description : body.description,
@@ -99,11 +99,11 @@ export function createEnvironments({ pool, store, audit }: Deps) {
       })
     },
 
-    /** The environment that a new session of the caller takes; refuses one that is archived. */
+    /** Returns the environment for a new session of the caller. Throws `invalid_request` for an archived one. */
     async forSession(id: string, caller: Caller): Promise<EnvironmentRow> {
       const row = await store.find(id, caller.ownerScope)
       if (!row) throw notFound('environment', id)
-      if (row.archived_at) throw invalid(`environment ${id} is archived; it takes no new sessions`)
+      if (row.archived_at) throw invalid(`environment ${id} is archived and accepts no new sessions`)
       return row
     },
   }
@@ -117,7 +117,7 @@ interface Change {
   readonly after?: EnvironmentRow | undefined
 }
 
-/** An empty text removes a key, too. */
+/** An empty value removes a key, like null. */
 const withoutBlanks = (patch: Readonly<Record<string, string | null>> | null | undefined) =>
   patch && Object.fromEntries(Object.entries(patch).map(([key, value]) => [key, value === '' ? null : value]))
 

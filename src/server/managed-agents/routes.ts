@@ -11,7 +11,7 @@ import type { Environments } from './environments.ts'
 import type { DialectSessions } from './sessions.ts'
 import { archivedIn, statusesOf } from './statuses.ts'
 
-/** The agents of the Managed Agents dialect: the same records as under `/api/agents`. */
+/** Serves the agents of the Managed Agents dialect: the same records as under `/api/agents`. */
 export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: ManagedAgents }): void {
   bind(app, managedAgentRoutes.create, async ({ body }, caller, { actor, idempotency, ignore }) => {
     const agent = await agents.create(body, { caller, actor }, idempotency)
@@ -40,7 +40,7 @@ export function serveManagedAgents(app: FastifyInstance, { agents }: { agents: M
   )
 }
 
-/** The environments of the Managed Agents dialect. */
+/** Serves the environments of the Managed Agents dialect. */
 export function serveEnvironments(app: FastifyInstance, { environments }: { environments: Environments }): void {
   bind(app, environmentRoutes.create, ({ body }, caller, { actor, idempotency }) =>
     environments.create(body, { caller, actor }, idempotency),
@@ -62,7 +62,7 @@ export function serveEnvironments(app: FastifyInstance, { environments }: { envi
   })
 }
 
-/** The sessions of the Managed Agents dialect; their events have routes of their own. */
+/** Serves the sessions of the Managed Agents dialect; their events have separate routes. */
 export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessions: DialectSessions }): void {
   bind(app, dialectSessionRoutes.create, async ({ body }, caller, { idempotency, ignore }) => {
     const { session, ignored } = await sessions.create(body, caller, idempotency)
@@ -89,9 +89,7 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
   })
   bind(app, dialectSessionRoutes.addResource, async ({ params }, caller) => {
     await sessions.get(params.session_id, caller)
-    throw invalid(
-      'resources cannot be added to a session: name the repository in resources when the session is created',
-    )
+    throw invalid('resources cannot be added to an existing session; set resources when you create the session')
   })
   bind(app, dialectSessionRoutes.resources, async ({ params }, caller) => ({
     data: (await sessions.get(params.session_id, caller)).resources,
@@ -106,13 +104,13 @@ interface PageQuery {
   readonly page?: string
 }
 
-/** One page in the words of the dialect. Dialects: section 1.8. */
+/** Returns one page in the format of the dialect. Source: Dialects, section 1.8. */
 async function listOf<T>(
   { limit, page }: PageQuery,
   load: Parameters<typeof pageOf<T>>[1],
   keyOf: (item: T) => string,
 ): Promise<{ data: T[]; next_page: string | null }> {
-  const asked = { ...(limit !== undefined && { limit }), ...(page !== undefined && { cursor: page }) }
-  const { items, next_cursor } = await pageOf(asked, load, keyOf)
+  const pageQuery = { ...(limit !== undefined && { limit }), ...(page !== undefined && { cursor: page }) }
+  const { items, next_cursor } = await pageOf(pageQuery, load, keyOf)
   return { data: items, next_page: next_cursor }
 }

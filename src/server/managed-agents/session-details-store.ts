@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { CreatedRange } from '../http/created-range.ts'
 
-/** What the dialect shows of a session besides its record. */
+/** Fields of a session in the dialect that its record does not have. */
 export interface SessionDetails {
   readonly session_id: string
   readonly environment_id: string
@@ -22,22 +22,22 @@ export interface SessionDetails {
   readonly cost_cents: string | null
 }
 
-/** What is stored of a session for the dialect. */
+/** Stored fields of a session in the dialect. */
 export interface DialectFields {
   readonly environment_id: string
   readonly is_untitled: boolean
 }
 
 export interface SessionQuery extends CreatedRange {
-  /** The only owner to list; undefined lists all. */
+  /** Lists only sessions of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly agentId: string | undefined
   readonly agentVersion: number | undefined
   readonly archived: 'without' | 'with' | 'only'
-  /** Only those with prompts that are not finished. */
+  /** Lists only sessions with unfinished prompts. */
   readonly onlyBusy: boolean
   readonly order: 'asc' | 'desc'
-  /** The last id of the page before. */
+  /** Last id of the previous page. */
   readonly after: string | undefined
   readonly limit: number
 }
@@ -79,7 +79,7 @@ const listText = (order: 'asc' | 'desc') => `
 const insertText = `
   insert into dialect_sessions (session_id, environment_id, is_untitled) values ($1, $2, $3)`
 
-/** A session that the dialect has never written to has no row yet. */
+/** A session that the dialect has never written has no row yet. */
 const changeText = `
   insert into dialect_sessions (session_id, is_untitled) values ($1, coalesce($2::boolean, false))
   on conflict (session_id) do update
@@ -89,19 +89,19 @@ const archiveText = `
   on conflict (session_id) do update
   set archived_at = coalesce(dialect_sessions.archived_at, excluded.archived_at), updated_at = clock_timestamp()`
 
-/** Table `dialect_sessions`, and what other tables sum up to for a session. */
+/** Table `dialect_sessions`, and sums over other tables per session. */
 export type SessionDetailsStore = ReturnType<typeof sessionDetailsStore>
 
 export function sessionDetailsStore(pool: Pool) {
   return {
-    /** By session. */
+    /** Returns the details by session id. */
     async of(ids: readonly string[], on: Pick<Pool, 'query'> = pool): Promise<ReadonlyMap<string, SessionDetails>> {
       if (ids.length === 0) return new Map()
       const { rows } = await on.query<SessionDetails>(detailsText, [ids])
       return new Map(rows.map(row => [row.session_id, row]))
     },
 
-    /** Ids in order. Whether one runs is for the rules to say; `onlyBusy` leaves out those that surely do not. */
+    /** Returns ids in order. `onlyBusy` only preselects: the exact status is computed by the rules of sessions. */
     async ids(query: SessionQuery): Promise<string[]> {
       const { owner, agentId, agentVersion, from, before, archived, onlyBusy, after, limit } = query
       const values = [owner, agentId, agentVersion, from, before, archived, onlyBusy, after, limit]
@@ -112,7 +112,7 @@ export function sessionDetailsStore(pool: Pool) {
       await on.query(insertText, [id, fields.environment_id, fields.is_untitled])
     },
 
-    /** Notes that the session was changed, and whether it has a title now, if that was. */
+    /** Records that the session was changed, and whether it has a title, if that changed. */
     async change(on: PoolClient, id: string, isUntitled: boolean | undefined): Promise<void> {
       await on.query(changeText, [id, isUntitled ?? null])
     },

@@ -24,13 +24,13 @@ test('cents and dollars are exact both ways', () => {
   fc.assert(fc.property(fc.bigInt({ min: 1n, max: 10n ** 13n }), n => centsOf(usdOf(String(n))) === String(n)))
 })
 
-test('our words for what a session does, in the words of the dialect', () => {
+test('each session status maps to a status of the dialect', () => {
   const words = (['pending', 'running', 'idle', 'error'] as const).map(status => statusIn(status, false))
   assert.deepEqual(words, ['running', 'running', 'idle', 'idle'])
   assert.equal(statusIn('idle', true), 'terminated')
 })
 
-test('a repository goes into the environment and comes out as the resource that it was', () => {
+test('a repository is stored in the environment and returned as the same resource', () => {
   const session = (environment: object) =>
     ({ id: 'ses_1', environment, time: { created: 0, updated: 0 } }) as unknown as Parameters<typeof resourcesOf>[0]
   for (const checkout of [{ type: 'branch', name: 'next' }, { type: 'commit', sha: 'a'.repeat(40) }, null] as const) {
@@ -42,12 +42,12 @@ test('a repository goes into the environment and comes out as the resource that 
   assert.deepEqual(repositoryOf([]), {})
 })
 
-test('a token for a repository is refused rather than stored where others can read it', () => {
+test('a repository token is rejected, since others could read it', () => {
   const resource = { type: 'github_repository', url: 'https://github.com/a/b', authorization_token: 'ghp_x' } as const
   assert.throws(() => repositoryOf([resource]), /authorization_token/)
 })
 
-test('an update names only what differs', () => {
+test('an update contains only the fields that differ', () => {
   const changes = (body: object, title: string | null = 'A', metadata = { a: '1' }) =>
     changesOfSession({ title, metadata, body })
   assert.equal(changes({}), undefined)
@@ -60,7 +60,7 @@ test('an update names only what differs', () => {
   assert.throws(() => changes({ metadata: many }), /at most 16 keys/)
 })
 
-test('an update of an environment keeps what it leaves out, and refuses another type', () => {
+test('an update of an environment keeps absent fields and rejects another type', () => {
   const networking = { type: 'limited' as const, allowed_hosts: ['a.example'], allow_mcp_servers: true }
   const first = resolvedConfig({ type: 'cloud', networking, packages: { npm: ['x'] } })
   const second = updatedConfig(first, { type: 'cloud', packages: { pip: ['y'] } })
@@ -82,7 +82,7 @@ test('an update of an environment keeps what it leaves out, and refuses another 
   assert.deepEqual(resolvedConfig({ type: 'self_hosted' }), { type: 'self_hosted' })
 })
 
-test('archived sessions are listed when they are asked for, and they are the ended ones', () => {
+test('archived sessions are the terminated ones, and are listed on request', () => {
   assert.equal(archivedIn(undefined, false), 'without')
   assert.equal(archivedIn(undefined, true), 'with')
   assert.equal(archivedIn(['idle'], true), 'without')
@@ -90,7 +90,7 @@ test('archived sessions are listed when they are asked for, and they are the end
   assert.equal(archivedIn(['terminated'], false), 'only')
 })
 
-test('a range of times holds what was shown at its bounds', () => {
+test('a time range includes the returned times at its bounds', () => {
   const at = '2026-01-02T03:04:05.678Z'
   const time = Date.parse(at)
   const range = (query: object) => {
@@ -103,11 +103,11 @@ test('a range of times holds what was shown at its bounds', () => {
   assert.throws(() => createdRange({ 'created_at[gt]': '2026-13-40T00:00:00Z' }), /created_at\[gt\]/)
 })
 
-test('statuses are read in every spelling, and unknown ones refused', () => {
+test('statuses are accepted in every spelling, and unknown ones are rejected', () => {
   assert.equal(statusesOf(undefined), undefined)
   assert.deepEqual(statusesOf('idle'), ['idle'])
   assert.deepEqual(statusesOf(['idle', 'running']), ['idle', 'running'])
   assert.deepEqual(statusesOf('idle,running'), ['idle', 'running'])
   assert.deepEqual(statusesOf('rescheduling'), [])
-  assert.throws(() => statusesOf('pending'), /statuses must be among/)
+  assert.throws(() => statusesOf('pending'), /statuses must be one of/)
 })

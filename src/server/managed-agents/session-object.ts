@@ -4,7 +4,7 @@ import type { Snapshot } from './agent-object.ts'
 import { centsOf } from './money.ts'
 import type { SessionDetails } from './session-details-store.ts'
 
-/** What a session is shown from. */
+/** Source data of a session object. */
 export interface SessionParts {
   readonly session: Session
   readonly details: SessionDetails
@@ -12,7 +12,7 @@ export interface SessionParts {
   readonly agent: Snapshot | undefined
 }
 
-/** One of our sessions as the dialect shows it. Dialects: section 1.5. */
+/** Returns a session as an object of the dialect. Source: Dialects, section 1.5. */
 export function toDialectSession({ session, details, agent }: SessionParts): DialectSession {
   return {
     id: session.id,
@@ -35,7 +35,7 @@ export function toDialectSession({ session, details, agent }: SessionParts): Dia
   }
 }
 
-/** Our word for what a session does, in the dialect's words. One that is archived has ended. */
+/** Maps the status of a session to the dialect. An archived session is terminated. */
 export function statusIn(status: SessionStatus, isArchived: boolean): ManagedStatus {
   if (isArchived) return 'terminated'
   switch (status) {
@@ -48,7 +48,7 @@ export function statusIn(status: SessionStatus, isArchived: boolean): ManagedSta
   }
 }
 
-/** The dialect knows no session without an agent. */
+/** Placeholder, because every session of the dialect has an agent. */
 const withoutAgent = ({ harness, environment }: Session): Snapshot => ({
   id: '',
   type: 'agent',
@@ -64,7 +64,7 @@ const withoutAgent = ({ harness, environment }: Session): Snapshot => ({
   execution_identity: { type: 'service_account' },
 })
 
-/** A session works on one repository at most, which its environment names. */
+/** Returns the resources of a session: at most one repository, from its environment. */
 export function resourcesOf({ id, environment, time }: Session): ManagedResource[] {
   const { repository, ref, mount_path: path } = environment
   if (typeof repository !== 'string') return []
@@ -87,7 +87,7 @@ function checkoutOf(ref: unknown): Record<string, unknown> | null {
   return /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(ref) ? { type: 'commit', sha: ref } : { type: 'branch', name: ref }
 }
 
-/** The last step of a repository's address. */
+/** Returns the last path segment of a repository URL, without `.git`. */
 const nameOf = (url: string): string => /([^/:]+?)(\.git)?\/*$/.exec(url)?.[1] ?? 'repository'
 
 const usageOf = (details: SessionDetails): DialectSession['usage'] => ({

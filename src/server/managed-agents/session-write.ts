@@ -9,14 +9,14 @@ import type { StoredAgent } from '../agents/store.ts'
 import { invalid } from '../platform/errors.ts'
 import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
 
-/** The agent that a client wants, and what it wants otherwise. */
+/** The agent that a client selects, and the settings that it overrides. */
 export interface WantedAgent {
   readonly id: string
   readonly version: number | undefined
   readonly setup: Setup | undefined
 }
 
-/** The three ways to name an agent, as one. Dialects: section 1.5. */
+/** Normalizes the three ways to name an agent. Source: Dialects, section 1.5. */
 export function wantedAgent(choice: AgentChoice): WantedAgent {
   if (typeof choice === 'string') return { id: choice, version: undefined, setup: undefined }
   if (choice.type === 'agent') return { id: choice.id, version: choice.version, setup: undefined }
@@ -24,7 +24,7 @@ export function wantedAgent(choice: AgentChoice): WantedAgent {
   return { id, version, setup }
 }
 
-/** What the environment of a session says of the agent that it runs. */
+/** Returns the fields of the session's environment that override the agent. */
 export function overridesOf(
   agent: StoredAgent,
   setup: Setup,
@@ -42,10 +42,10 @@ export function overridesOf(
   }
 }
 
-/** Where `config` has what the dialect calls so. */
+/** Maps fields of the dialect to keys of `config`. */
 const configKeys = { model: 'model_config', mcp_servers: 'mcp_servers', skills: 'skills' } as const
 
-/** Keys that the setup decides; one that it empties is null. */
+/** Returns the keys that the setup determines; a cleared one is null. */
 const chosen = (config: StoredAgent['config'], setup: Setup): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(configKeys)
@@ -53,11 +53,11 @@ const chosen = (config: StoredAgent['config'], setup: Setup): Readonly<Record<st
       .map(([, key]) => [key, config[key] ?? null]),
   )
 
-/** The repository of a session, as its environment names it. Throws `invalid` for what a session cannot have here. */
+/** Returns the environment fields for a repository. Throws `invalid_request` for unsupported resources. */
 export function repositoryOf(resources: ManagedSessionCreate['resources'] = []): Readonly<Record<string, unknown>> {
   const [resource, another] = resources.map(usable)
   if (!resource) return {}
-  if (another) throw invalid('resources[1]: a session works on one repository at most')
+  if (another) throw invalid('resources[1]: a session supports at most one repository')
   const ref = refOf(resource.checkout)
   return {
     repository: resource.url,
@@ -66,20 +66,22 @@ export function repositoryOf(resources: ManagedSessionCreate['resources'] = []):
   }
 }
 
-/** A token has no place in the environment: everybody who sees the session sees it. */
+/** Rejects unsupported resources. A token cannot be stored, because everyone who may see the session could read it. */
 function usable(resource: ManagedResourceWrite, at: number): ManagedRepository {
   const place = `resources[${at}]`
   switch (resource.type) {
     case 'file':
-      throw invalid(`${place}.type file is not possible: no files are kept here; send the text in a message`)
+      throw invalid(`${place}.type file is not supported: this service stores no files; send the text in a message`)
     case 'memory_store':
       throw invalid(
-        `${place}.type memory_store is not possible: a session has the memories of its agent by itself; ` +
-          'they are under /api/v1/managed_agents/agents/{agent_id}/memory',
+        `${place}.type memory_store is not supported: a session always uses the memories of its agent; ` +
+          'manage them at /api/v1/managed_agents/agents/{agent_id}/memory',
       )
     case 'github_repository':
       if (!resource.authorization_token) return resource
-      throw invalid(`${place}.authorization_token is not kept here; give the runtime its own access to the repository`)
+      throw invalid(
+        `${place}.authorization_token is not stored here; configure access to the repository at the runtime`,
+      )
   }
 }
 

@@ -32,7 +32,7 @@ interface Deps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
   readonly sessions: Pick<Sessions, 'open' | 'among' | 'createWithin' | 'revise' | 'remove'>
-  /** Gives the session another title, in the transaction of the client. */
+  /** Changes the title of the session, in the transaction of the client. */
   readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
   /** Replaces its metadata, in the transaction of the client. */
   readonly setMetadata: (on: PoolClient, sessionId: string, metadata: MetadataMap) => Promise<void>
@@ -45,20 +45,20 @@ interface Deps {
   readonly blocks: SkillBlocks
 }
 
-/** Our sessions in the words of the Managed Agents dialect. What may be done with one is for `Sessions` to say. */
+/** Our sessions as objects of the Managed Agents dialect. `Sessions` has the rules. */
 export type DialectSessions = ReturnType<typeof createDialectSessions>
 
 export function createDialectSessions(deps: Deps) {
   const { pool, store, sessions, blocks } = deps
 
-  /** As the dialect shows them, in the order of the rows; those that were deleted meanwhile are left out. */
+  /** Returns session objects in the order of the rows; sessions deleted meanwhile are omitted. */
   async function present(rows: readonly SessionRow[]): Promise<DialectSession[]> {
     const details = await store.of(rows.map(({ id }) => id))
     const agentOf = versionReader(deps.agents)
     const shown = rows.map(async row => {
       const facts = details.get(row.id)
       const found = await agentOf(row)
-      // A model that the session names is the one that its prompts run with.
+      // The model of the session overrides that of the agent.
       const agent = found && toSnapshot(asRun(deps.withOverrides(found, row.environment), row), blocks)
       return facts ? [toDialectSession({ session: deps.toSession(row), details: facts, agent })] : []
     })
@@ -71,13 +71,13 @@ export function createDialectSessions(deps: Deps) {
     return shown
   }
 
-  /** Rows by id, in the order of the ids. */
+  /** Returns rows in the order of the ids. */
   async function rowsOf(ids: readonly string[], caller: Caller): Promise<SessionRow[]> {
     const rows = new Map((await sessions.among(ids, caller)).map(row => [row.id, row]))
     return ids.flatMap(id => rows.get(id) ?? [])
   }
 
-  /** Only ever a tighter limit: to loosen one is for admins, where the audit log has it. */
+  /** Sets the budget. It can only be lowered here: only admins may raise it, which is recorded in the audit log. */
   async function setBudget(client: PoolClient, id: string, budget: ManagedSessionUpdate['budget']): Promise<void> {
     const name = { scope: 'session', scope_id: id } as const
     const { max_usd: before = null, ...others } = (await deps.budgets.find(name, client)) ?? noLimits
@@ -86,7 +86,7 @@ export function createDialectSessions(deps: Deps) {
     if (before !== null && (usd === null || Number(usd) > Number(before))) {
       throw new AppError(
         'forbidden',
-        `budget can only be lowered here; admins raise it: PUT /api/budgets/session/${id}`,
+        `budget can only be lowered here; an admin can raise it with PUT /api/budgets/session/${id}`,
       )
     }
     await deps.budgets.setLimits(client, name, { ...others, max_usd: usd })
@@ -99,7 +99,7 @@ export function createDialectSessions(deps: Deps) {
     if (budget !== undefined) await setBudget(client, id, budget)
   }
 
-  /** What the environment of the session says of an agent that runs otherwise. */
+  /** Returns the environment fields that override the agent of a new session. */
   async function changesOf({ id, version, setup }: WantedAgent, runtime: string | undefined, caller: Caller) {
     if (!setup) return {}
     const current = await deps.agents.find(id, caller.ownerScope)
@@ -114,11 +114,11 @@ export function createDialectSessions(deps: Deps) {
   return {
     get,
 
-    /** Made with its environment, its limit and its first messages, or not at all. */
+    /** Creates a session with its environment, budget and first messages in one transaction. */
     async create(body: ManagedSessionCreate, caller: Caller, idempotency: Idempotency | undefined) {
       const { initial_events: events = [], metadata = {}, vault_ids = [], title = null } = body
       if (vault_ids.length > 0)
-        throw invalid('vault_ids must be empty: there are no vaults yet; secrets are under /api/vault')
+        throw invalid('vault_ids must be empty: vaults are not supported; store secrets at /api/vault')
       const wanted = wantedAgent(body.agent)
       const { id: environment_id, config } = await deps.environments.forSession(body.environment_id, caller)
       const runtime = metadata[runtimeKey]
@@ -134,7 +134,7 @@ export function createDialectSessions(deps: Deps) {
         ...(first !== undefined && { prompt: first }),
         ...(runtime !== undefined && { runtime }),
       }
-      let tell = () => {}
+      let publish = () => {}
       let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
@@ -142,18 +142,18 @@ export function createDialectSessions(deps: Deps) {
           const made = await sessions.createWithin(client, { body: plan, caller, messages })
           await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim() })
           if (body.budget) await setBudget(client, made.id, body.budget)
-          tell = made.tell
+          publish = made.publish
           ignored = made.ignored
           return { id: made.id }
         }),
       )
-      tell()
-      // A repository is a resource in the words of the dialect.
+      publish()
+      // The dialect calls a repository a resource.
       const named = ignored.map(field => field.replace(/^environment\.(repository|ref)$/, 'resources[0]'))
       return { session: await get(id, caller), ignored: [...new Set(named)] }
     },
 
-    /** Only what differs is written, and told to readers. */
+    /** Writes and logs only the fields that differ. */
     async update(id: string, body: ManagedSessionUpdate, caller: Caller): Promise<DialectSession> {
       await sessions.revise(id, caller, async (client, session) => {
         const details = (await store.of([id], client)).get(id)
@@ -166,11 +166,11 @@ export function createDialectSessions(deps: Deps) {
       return get(id, caller)
     },
 
-    /** Refused while it has work; repeating it changes nothing. */
+    /** Archives a session. Throws `conflict` while it has work. Idempotent. */
     async archive(id: string, caller: Caller): Promise<DialectSession> {
       await sessions.revise(id, caller, async (client, { status }) => {
         if (status === 'running' || status === 'pending') {
-          throw new AppError('conflict', `session ${id} is running; interrupt it before it is archived`)
+          throw new AppError('conflict', `session ${id} is running; interrupt it before archiving`)
         }
         await store.archive(client, id)
         return undefined
@@ -184,8 +184,8 @@ export function createDialectSessions(deps: Deps) {
     },
 
     /**
-     * Up to `limit` sessions of these statuses; undefined: of all. The status is a matter of rules and not of one table, so
-     * pages are read until enough of them fit.
+     * Returns up to `limit` sessions with the given statuses; undefined selects all. The status is computed, not
+     * stored, so pages are read until enough sessions match.
      */
     async list(
       query: Omit<SessionQuery, 'owner' | 'onlyBusy'>,
@@ -206,7 +206,7 @@ export function createDialectSessions(deps: Deps) {
   }
 }
 
-/** The title of a session that nobody named. */
+/** The title of a session without a title. */
 const untitled = 'New session'
 
 const noLimits = {
@@ -221,7 +221,7 @@ const noLimits = {
 const asRun = (agent: StoredAgent, { environment: { model } }: SessionRow): StoredAgent =>
   typeof model === 'string' && model !== '' ? { ...agent, model } : agent
 
-/** Reads each version once, however many sessions run it. */
+/** Returns a reader that loads each version once, regardless of the number of sessions that run it. */
 function versionReader({ version }: Pick<AgentStore, 'version'>) {
   const read = new Map<string, ReturnType<typeof version>>()
   return async ({ agent_id: id, agent_version: number }: SessionRow): Promise<StoredAgent | undefined> => {

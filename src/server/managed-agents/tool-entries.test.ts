@@ -13,9 +13,9 @@ const off = { enabled: false, permission_policy: { type: 'always_allow' } }
 const table: readonly (readonly [guarantee: string, stored: unknown, shown: unknown])[] = [
   ['an agent of ours without tools has all of them', {}, [every]],
   ['so has one with an empty list', [], [every]],
-  ['a toolset is shown with what it leaves out', [{ type }], [every]],
+  ['a toolset is returned with its defaults', [{ type }], [every]],
   [
-    'a tool has its own setting, else that of its set',
+    'a tool has its own setting, else that of its toolset',
     [
       {
         type,
@@ -32,7 +32,7 @@ const table: readonly (readonly [guarantee: string, stored: unknown, shown: unkn
     ],
   ],
   [
-    'tools that are named by their type are one set that has no others',
+    'tools named by type are one toolset without other tools',
     [{ type: 'bash' }, { type: 'read', permission_policy: 'ask' }],
     [
       {
@@ -46,12 +46,12 @@ const table: readonly (readonly [guarantee: string, stored: unknown, shown: unkn
     ],
   ],
   [
-    'a tool that is switched off by its name',
+    'a tool can be disabled by its name',
     { bash: false },
     [{ ...every, configs: [{ name: 'bash', type: 'bash', ...off }] }],
   ],
   [
-    'a tool that is always refused is off',
+    'a tool that is always denied is disabled',
     { bash: { permission_policy: 'deny' } },
     [
       {
@@ -61,12 +61,12 @@ const table: readonly (readonly [guarantee: string, stored: unknown, shown: unkn
     ],
   ],
   [
-    'tools of an MCP server have no type of their own',
+    'tools of an MCP server have no type',
     [{ type: 'mcp_toolset', mcp_server_name: 'x', configs: [{ name: 'find' }] }],
     [{ type: 'mcp_toolset', mcp_server_name: 'x', default_config: allow, configs: [{ name: 'find', ...allow }] }],
   ],
   [
-    'a tool of the client stays as it is',
+    'a custom tool is returned unchanged',
     [{ type: 'custom', name: 'ring', input_schema: { type: 'object' } }],
     [{ type: 'custom', name: 'ring', description: '', input_schema: { type: 'object' } }],
   ],
@@ -75,7 +75,7 @@ for (const [guarantee, stored, shown] of table) {
   test(guarantee, () => assert.deepEqual(shownTools(stored), shown))
 }
 
-test('an agent that was made without tools has none, at run time and when it is shown', () => {
+test('an agent created without tools has none, at run time and in its object', () => {
   for (const none of [[], null, undefined]) {
     assert.deepEqual(toolsFor(storedTools(none)).tools, [])
     assert.deepEqual(shownTools(storedTools(none)), [])
@@ -94,7 +94,7 @@ const toolset = fc.record({
   configs: fc.option(fc.uniqueArray(config, { selector: ({ name }) => name }), { nil: undefined }),
 })
 
-test('what is shown enables the same tools with the same policies as what was sent, and is shown the same again', () => {
+test('the returned tools enable the same tools and policies as the sent ones, and a round trip is stable', () => {
   const law = (sent: unknown) => {
     const stored = storedTools([sent as ManagedTool])
     const shown = shownTools(stored)

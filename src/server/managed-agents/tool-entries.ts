@@ -5,18 +5,18 @@ type Fields = Readonly<Record<string, unknown>>
 const toolsetType = 'agent_toolset_20260401'
 const isToolset = (type: unknown): boolean => typeof type === 'string' && /^agent_toolset_\d{8}$/.test(type)
 
-/** The tools that an entry of our own may name by its type: `{type: 'bash'}`. */
+/** Tools that an entry of ours may name by type: `{type: 'bash'}`. */
 const singleTools = ['bash', 'read', 'write', 'edit', 'glob', 'grep']
 
-/** For us a list without entries gives every tool, and in the dialect none: this entry says so to both. */
+/** An empty list means all tools for us and no tools in the dialect: this entry means no tools in both. */
 const noTools: Fields = { type: toolsetType, default_config: { enabled: false } }
 const everyTool: Fields = { type: toolsetType }
 
-/** What our agents keep for `tools` of the dialect. */
+/** Returns the stored form of `tools` of the dialect. */
 export const storedTools = (tools: readonly ManagedTool[] | null | undefined): readonly Fields[] =>
   tools && tools.length > 0 ? tools : [noTools]
 
-/** `tools` of one of our agents, however they were written, as the dialect shows them: with every setting resolved. */
+/** Returns `tools` of an agent, in whichever form they were written, with all defaults resolved. */
 export function shownTools(stored: unknown): Fields[] {
   if (Array.isArray(stored)) return stored.length === 0 ? [toolset(everyTool)] : ofList(stored.filter(isFields))
   if (!isFields(stored)) return [toolset(everyTool)]
@@ -38,7 +38,7 @@ const isNoTools = ({ type, default_config: settings, ...more }: Fields): boolean
   Object.keys(settings).length === 1 &&
   Object.keys(more).length === 0
 
-/** `{"bash": false}` and `{"bash": {config}}`. */
+/** Converts `{"bash": false}` and `{"bash": {config}}`. */
 const byName = (names: Fields): Fields[] =>
   singleTools.flatMap(name => {
     const value = names[name]
@@ -58,7 +58,7 @@ const toolset = (entry: Fields): Fields => ({
   type: toolsetType,
 })
 
-/** The entry with a whole `default_config`, and with whole `configs`. */
+/** Returns the entry with complete `default_config` and `configs`. */
 function resolved(entry: Fields, named: (config: Fields) => Fields): Fields {
   const given = isFields(entry['default_config']) ? entry['default_config'] : {}
   const configs = Array.isArray(entry['configs']) ? entry['configs'].filter(isFields) : []
@@ -69,7 +69,7 @@ function resolved(entry: Fields, named: (config: Fields) => Fields): Fields {
   }
 }
 
-/** Each setting from the first of `configs` that has it. A tool that is always refused is none that is there. */
+/** Uses each setting from the first of `configs` that has it. A tool that is always denied is disabled. */
 function setting(configs: readonly Fields[]): Fields {
   const first = (field: string) =>
     configs.find(config => config[field] !== undefined && config[field] !== null)?.[field]
@@ -80,7 +80,7 @@ function setting(configs: readonly Fields[]): Fields {
   return { enabled: first('enabled') !== false && !isDenied, permission_policy: { type } }
 }
 
-/** Our words and the dialect's; one that nobody knows asks, as it does at run time. */
+/** Maps our policies to those of the dialect. An unknown one means ask, as at run time. */
 const policies: Readonly<Record<string, string>> = {
   allow: 'always_allow',
   always_allow: 'always_allow',

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Memory } from '../../contract/memories.ts'
-import { chosen, maxBlockBytes, maxMemories, memoryBlock, weigh } from './context.ts'
+import { maxBlockBytes, maxMemories, memoryBlock, selectMemories, selectWithReasons } from './context.ts'
 
 const plain = { type: 'fact', tags: [] as string[], source: 'ui', disabled: false } as const
 const told = (text: string, changes: Partial<Memory> = {}) => ({ ...plain, text, ...changes })
 
-test('without memories there is no block', () => {
+test('without memories the block is empty', () => {
   assert.equal(memoryBlock([]), '')
 })
 
-test('a text is told as it is, between marks that say where it comes from', () => {
+test('a text is unchanged, between tags that state its source', () => {
   const block = memoryBlock([told('Use tabs & "quotes" if a < b.', { tags: ['style', 'code'], source: 'agent' })])
   assert.match(
     block,
@@ -40,7 +40,7 @@ const anyMemory = fc.record({
   source: fc.constantFrom('agent' as const, 'ui' as const, 'slack' as const),
 })
 
-/** Whatever a lenient reader could take for a mark of the block. */
+/** Texts that a lenient reader could take for a tag of the block. */
 const marks = (block: string): string[] => block.match(/[<\uff1c\ufe64][\s/\\\uff0f]*memor(y|ies)/gi) ?? []
 
 test('S39: no text, type or tag can open or close the block or an entry of it, in any spelling', () => {
@@ -58,7 +58,7 @@ test('S39: no text, type or tag can open or close the block or an entry of it, i
   )
 })
 
-test('a text without a fake mark comes out byte for byte', () => {
+test('a text without a fake tag stays unchanged byte for byte', () => {
   fc.assert(
     fc.property(nasty, text => {
       fc.pre(marks(text).length === 0 && !/[<\uff1c\ufe64][\s/\\\uff0f]*memor/i.test(text))
@@ -67,7 +67,7 @@ test('a text without a fake mark comes out byte for byte', () => {
   )
 })
 
-test('at most 50 memories and 16 KB are chosen, in order, whatever they are', () => {
+test('at most 50 memories and 16 KB are selected, in order', () => {
   const sized = fc.record({
     text: fc.nat({ max: 20_000 }).map(length => 'ä'.repeat(length / 2)),
     disabled: fc.boolean(),
@@ -75,7 +75,7 @@ test('at most 50 memories and 16 KB are chosen, in order, whatever they are', ()
   fc.assert(
     fc.property(fc.array(sized, { maxLength: 80 }), given => {
       const memories = given.map(({ text, disabled }) => told(text, { disabled }))
-      const taken = chosen(memories)
+      const taken = selectMemories(memories)
       assert.ok(taken.length <= maxMemories)
       assert.ok(Buffer.byteLength(memoryBlock(taken)) <= maxBlockBytes)
       assert.ok(taken.every(({ disabled }) => !disabled))
@@ -83,15 +83,16 @@ test('at most 50 memories and 16 KB are chosen, in order, whatever they are', ()
         taken,
         memories.filter(memory => taken.includes(memory)),
       )
-      // What was chosen is chosen again.
-      assert.deepEqual(chosen(taken), taken)
+      // Selecting again must not change the selection.
+      assert.deepEqual(selectMemories(taken), taken)
     }),
   )
 })
 
-test('each memory that is left out says why', () => {
+test('each omitted memory has a reason', () => {
   const many = Array.from({ length: 51 }, (_, at) => told(`note ${at}`))
-  const reasons = (memories: Parameters<typeof weigh>[0]) => weigh(memories).map(({ reason }) => reason)
+  const reasons = (memories: Parameters<typeof selectWithReasons>[0]) =>
+    selectWithReasons(memories).map(({ reason }) => reason)
   assert.deepEqual(reasons(many).slice(48), ['injected', 'injected', 'too_many'])
   const long = told('x'.repeat(9_000))
   assert.deepEqual(reasons([told('a', { disabled: true }), long, long, told('short')]), [
@@ -103,5 +104,5 @@ test('each memory that is left out says why', () => {
 })
 
 test('50 memories of 200 bytes fit', () => {
-  assert.equal(chosen(Array.from({ length: 60 }, () => told('x'.repeat(200)))).length, 50)
+  assert.equal(selectMemories(Array.from({ length: 60 }, () => told('x'.repeat(200)))).length, 50)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { fold, wordsQuery } from './fold.ts'
 
-test('case does not count, also where a letter has two small forms', () => {
+test('comparison ignores case, also for a letter with two lower case forms', () => {
   for (const [one, other] of [
     ['ÄRGER', 'ärger'],
     ['ΟΔΟΣ', 'οδος'],
@@ -14,15 +14,15 @@ test('case does not count, also where a letter has two small forms', () => {
   assert.ok(fold('ΟΔΟΣΑ').includes(fold('ΟΔΟΣ')))
 })
 
-test('one word, or none, is no search for words', () => {
+test('fewer than two words are not a search for words', () => {
   for (const q of ['tabs', ' tabs ', 'tabs tabs', '%', '& | !', '']) assert.equal(wordsQuery(q), undefined)
 })
 
-test('a longer word finds what begins as it does, a short one only itself', () => {
+test('a long word matches by prefix, and a short word only itself', () => {
   assert.equal(wordsQuery('Which Indent?  in go'), "'whic':* | 'inden':* | 'in' | 'go'")
 })
 
-test('S52: nothing in q becomes an operator of the text search', () => {
+test('S52: no text in q becomes an operator of the text search', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), q => {
       assert.match(wordsQuery(q) ?? '', /^('[\p{L}\p{M}\p{N}]+'(:\*)?( \| |$))*$/u)

@@ -8,7 +8,7 @@ const pathOf = (agent: string) => `POST /api/v1/managed_agents/agents/${agent}/m
 const post = (agent: string, message: object, headers: Record<string, string> = {}) =>
   call(pathOf(agent), { jsonrpc: '2.0', ...message }, 'ada', headers)
 
-/** The answer to a request with the id 7. */
+/** Returns the response to a request with id 7. */
 async function ask(agent: string, method: string, params?: object) {
   const answer = await post(agent, { id: 7, method, ...(params && { params }) })
   assert.equal(answer.statusCode, 200, answer.body)
@@ -19,7 +19,7 @@ async function ask(agent: string, method: string, params?: object) {
 const callTool = async (agent: string, name: string, args: object) =>
   ask(agent, 'tools/call', { name, arguments: args })
 
-test('a client is greeted in its version of the protocol, or in the newest', async () => {
+test('initialize returns the protocol version of the client, or the newest', async () => {
   const agent = await newAgent()
   const version = async (protocolVersion?: string) =>
     (await ask(agent, 'initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'c', version: '1' } }))
@@ -34,7 +34,7 @@ test('a client is greeted in its version of the protocol, or in the newest', asy
   assert.deepEqual(await ask(agent, 'ping'), { result: {} })
 })
 
-test('a notification and an answer of the client are 202 without a body', async () => {
+test('a notification or a response of the client is 202 without a body', async () => {
   const agent = await newAgent()
   for (const message of [{ method: 'notifications/initialized' }, { id: 1, result: {} }]) {
     const answer = await post(agent, message)
@@ -51,7 +51,7 @@ test('the tools are listed with their schemas', async () => {
   for (const { inputSchema } of result.tools) assert.equal(inputSchema.type, 'object')
 })
 
-test('what a client saves is a memory of the agent, and search finds and counts it', async () => {
+test('save stores a memory of the agent, and search finds and counts it', async () => {
   const agent = await newAgent()
   const saved = await callTool(agent, 'save_memory', { text: 'The build runs on Linux', priority: 2 })
   const [memory] = await find(agent)
@@ -67,7 +67,7 @@ test('what a client saves is a memory of the agent, and search finds and counts 
   assert.deepEqual(rows, [{ principal: 'ada', action: 'memory.create' }])
 })
 
-test('wrong arguments are a result that names the field; a wrong tool or method is an error of JSON-RPC', async () => {
+test('invalid arguments return a tool error that names the field, and an unknown tool or method a JSON-RPC error', async () => {
   const agent = await newAgent()
   const { result } = await callTool(agent, 'save_memory', { text: 5 })
   assert.equal(result.isError, true)
@@ -78,7 +78,7 @@ test('wrong arguments are a result that names the field; a wrong tool or method 
   assert.deepEqual(await find(agent), [])
 })
 
-test('what is no message of the protocol is 400, and so is a version that is not spoken', async () => {
+test('an invalid message and an unsupported version are 400', async () => {
   const agent = await newAgent()
   for (const body of [{ method: 'ping', id: 1 }, { jsonrpc: '1.0' }, [{ jsonrpc: '2.0', id: 1, method: 'ping' }]])
     assert.equal((await call(pathOf(agent), body)).statusCode, 400)
@@ -87,7 +87,7 @@ test('what is no message of the protocol is 400, and so is a version that is not
   assert.equal((await post(agent, ping, { 'mcp-protocol-version': '2025-06-18' })).statusCode, 200)
 })
 
-test('S10: the agent of another owner is 404, whatever is asked', async () => {
+test('S10: the agent of another owner is 404 for every method', async () => {
   const agent = await newAgent('bob')
   for (const message of [{ id: 1, method: 'initialize' }, { method: 'notifications/initialized' }]) {
     const answer = await post(agent, message)
@@ -95,7 +95,7 @@ test('S10: the agent of another owner is 404, whatever is asked', async () => {
   }
 })
 
-test('S10: a program of a session reaches the memories of its own agent, and no other of the same owner', async () => {
+test('S10: a program of a session reaches only the memories of its own agent', async () => {
   const [own, other] = [await newAgent(), await newAgent()]
   const program = { 'x-program-of': own }
   const save = {
@@ -117,7 +117,7 @@ test('S10: a program of a session reaches the memories of its own agent, and no 
   assert.deepEqual(rows, [{ principal: 'ada', role: 'agent', key_id: 'key_1', address: null, request_id: null }])
 })
 
-test('a program of a session is offered the tools that the agent has, and none of the other routes of memories', async () => {
+test('a program of a session gets only the tools of its agent, and no other memory route', async () => {
   const agent = await newAgent()
   const program = { 'x-program-of': agent }
   const { result } = (await post(agent, { id: 1, method: 'tools/list' }, program)).json()

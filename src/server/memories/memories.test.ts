@@ -25,7 +25,7 @@ test('POST answers 200 with the new memory: disabled false, times_applied 0, and
   })
 })
 
-test('POST keeps what was sent, and takes no field that is not the caller’s to set', async () => {
+test('POST stores the given fields and ignores fields that callers may not set', async () => {
   const agent = await newAgent()
   const sent = { text: ' x\n', tags: ['a', 'b,c', 'ä'], type: 'preference', priority: -3, source: 'slack' }
   const forged = {
@@ -47,7 +47,7 @@ const wrong: readonly (readonly [fault: string, body: object, says: RegExp])[] =
   ['an empty text', { text: '' }, /^text must not be empty/],
   ['a text that is no string', { text: 5 }, /^text must be string/],
   ['a text of more than 32 KB', { text: 'ä'.repeat(16_385) }, /^text must have at most 32768 bytes/],
-  ['nine tags', { text: 'x', tags: nine }, /^tags must hold at most 8 items/],
+  ['nine tags', { text: 'x', tags: nine }, /^tags must have at most 8 items/],
   ['tags that are no list', { text: 'x', tags: 'a' }, /^tags must be array/],
   ['a tag that is no string', { text: 'x', tags: ['a', 1] }, /^tags\[1\] must be string/],
   ['a priority that is no integer', { text: 'x', priority: 1.5 }, /^priority must be integer/],
@@ -57,7 +57,7 @@ const wrong: readonly (readonly [fault: string, body: object, says: RegExp])[] =
   ['a type that is no string', { text: 'x', type: null }, /^type must be string/],
 ]
 for (const [fault, body, says] of wrong) {
-  test(`400 that names the field, and nothing is stored: ${fault}`, async () => {
+  test(`an invalid memory is 400, names the field, and is not stored: ${fault}`, async () => {
     const agent = await newAgent()
     const answer = await call(`POST ${baseOf(agent)}`, body)
     assert.equal(answer.statusCode, 400, answer.body)
@@ -72,13 +72,13 @@ for (const [fault, body, says] of wrong) {
   })
 }
 
-test('eight tags and 32 KB of text are taken', async () => {
+test('eight tags and 32 KB of text are accepted', async () => {
   const agent = await newAgent()
   const { tags, text } = await add(agent, { text: 'ä'.repeat(16_384), tags: nine.slice(1) })
   assert.deepEqual([tags.length, text.length], [8, 16_384])
 })
 
-test('PATCH changes what it names: tags replaces the list, absent fields stay', async () => {
+test('PATCH changes the given fields: tags replaces the list, absent fields stay', async () => {
   const agent = await newAgent()
   const made = await add(agent, { text: 'one', tags: ['a', 'b'], type: 'fact', priority: 1 })
   const answer = await change(agent, made.id, { tags: ['c'], source: 'agent', times_applied: 7 })
@@ -91,7 +91,7 @@ test('PATCH changes what it names: tags replaces the list, absent fields stay', 
   assert.deepEqual(await texts(agent, { q: 'TWO', include_disabled: 'true' }), ['two'])
 })
 
-test('DELETE is 204 without a body and for good; a repeat is 404', async () => {
+test('DELETE is 204 without a body; a repeat is 404', async () => {
   const agent = await newAgent()
   const { id } = await add(agent, { text: 'gone' })
   const answer = await call(`DELETE ${baseOf(agent)}/${id}`)
@@ -128,7 +128,7 @@ test('an unknown agent, and a memory of another agent, are 404 on every route', 
   assert.deepEqual(await texts(one), ['mine'])
 })
 
-test('S10: an agent of another owner looks like none', async () => {
+test('S10: an agent of another owner is reported as not found', async () => {
   const agent = await newAgent('ada')
   const { id } = await add(agent, { text: 'secret' })
   for (const [line, body] of [
@@ -184,7 +184,7 @@ test('Interface: Memories, rule 3: with q and tag a memory must satisfy both', a
   assert.equal((await find(agent, { q: 'emacs', tag: 'style' })).length, 0)
 })
 
-test('Interface: Memories, rule 4: q counts a use of each returned memory, and of no other', async () => {
+test('Interface: Memories, rule 4: q counts a use of each returned memory only', async () => {
   const agent = await newAgent()
   const other = await add(agent, { text: 'other', tags: ['t'] })
   await add(agent, { text: 'tabs', tags: ['t'] })
@@ -197,14 +197,14 @@ test('Interface: Memories, rule 4: q counts a use of each returned memory, and o
   assert.ok((tabs?.last_applied_at ?? '') > returned.last_applied_at)
 })
 
-test('a search with track=false, by tag alone, or with a blank q counts nothing', async () => {
+test('a search with track=false, by tag only, or with a blank q does not count a use', async () => {
   const agent = await newAgent()
   const made = await add(agent, { text: 'tabs', tags: ['t'] })
   for (const query of [{ q: 'tab', track: 'false' }, { tag: 't' }, { q: ' ' }, { q: '', tag: '' }, {}])
     assert.deepEqual(await find(agent, query as Record<string, string>), [made])
 })
 
-test('only what is on the page counts as used, and searches at a time count each', async () => {
+test('only memories on the page count as used, and concurrent searches each count', async () => {
   const agent = await newAgent()
   await Promise.all(Array.from({ length: 5 }, (_, at) => add(agent, { text: `tabs ${at}` })))
   assert.equal((await find(agent, { q: 'tabs', limit: '2' })).length, 2)
@@ -214,7 +214,7 @@ test('only what is on the page counts as used, and searches at a time count each
   assert.deepEqual(await used(), [21, 21, 20, 20, 20])
 })
 
-test('Interface: Memories, rule 5: disabled memories are left out of searches and injection, and come back', async () => {
+test('Interface: Memories, rule 5: disabled memories are excluded from searches and injection until they are enabled again', async () => {
   const agent = await newAgent()
   const { id } = await add(agent, { text: 'uses tabs', tags: ['style'] })
   const injected = async () => (await sessionMemories.forNewSession(agent)).map(({ text }) => text)
@@ -230,7 +230,7 @@ test('Interface: Memories, rule 5: disabled memories are left out of searches an
   assert.deepEqual(await seen(), [['uses tabs'], ['uses tabs'], ['uses tabs']])
 })
 
-test('the order is priority, then uses, then age, the highest and newest first', async () => {
+test('the order is priority, then uses, then age, highest and newest first', async () => {
   const agent = await newAgent()
   for (const [text, priority] of [
     ['old', 0],
@@ -244,7 +244,7 @@ test('the order is priority, then uses, then age, the highest and newest first',
   assert.deepEqual(await texts(agent), ['high', 'used', 'new', 'old', 'low'])
 })
 
-test('pages follow each other without a gap or a repeat, and a cursor that no list gave is 400', async () => {
+test('pages have no gap and no repeat, and an invalid cursor is 400', async () => {
   const agent = await newAgent()
   for (let at = 0; at < 7; at++) await add(agent, { text: `note ${at}`, priority: at % 3 })
   const all = await texts(agent)
@@ -267,7 +267,7 @@ test('pages follow each other without a gap or a repeat, and a cursor that no li
   assert.equal((await call(`GET ${baseOf(agent)}?q=${'a'.repeat(257)}`)).statusCode, 400)
 })
 
-test('memories go with their agent', async () => {
+test('memories are deleted with their agent', async () => {
   const agent = await newAgent()
   await add(agent, { text: 'erased' })
   await pool.query('delete from agents where id = $1', [agent])

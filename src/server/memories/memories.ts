@@ -21,13 +21,13 @@ import type { Listed, MemoryStore, NewMemory, OfAgent, OnChange } from './store.
 
 interface Deps {
   readonly store: MemoryStore
-  readonly sessionMemories: Pick<SessionMemories, 'forNewSession' | 'lend'>
+  readonly sessionMemories: Pick<SessionMemories, 'forNewSession' | 'toolMemories'>
   readonly audit: Audit
 }
 
 const previewed = 200
 
-/** The rules of memories: who may touch which, what a search finds and counts, and what is refused. */
+/** Rules of memories: who may change which, what a search finds and counts, and which writes are rejected. */
 export type Memories = ReturnType<typeof createMemories>
 
 export function createMemories({ store, sessionMemories, audit }: Deps) {
@@ -50,7 +50,8 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       const { q, tag, track = true, include_disabled } = query
       const wanted = { q: unlessBlank(q), tag: unlessBlank(tag) }
       const words = query.match === 'words' && wanted.q !== undefined ? wordsQuery(wanted.q) : undefined
-      if (words !== undefined && query.cursor !== undefined) throw invalid('cursor: a search for words has one page')
+      if (words !== undefined && query.cursor !== undefined)
+        throw invalid('cursor is not supported with match=words, which returns one page')
       const isPlain = wanted.q === undefined && wanted.tag === undefined
       const filter = { ...wanted, words, withDisabled: include_disabled ?? isPlain }
       const page = await pageOf(query, each => store.list(agentId, filter, each), placeIn)
@@ -89,7 +90,7 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       throw notFound('memory', id)
     },
 
-    /** What a new session would get, and why, of the first 200. */
+    /** Returns which of the first 200 memories a new session would get, and why. */
     async preview(agentId: string, caller: Caller): Promise<MemoryPreview> {
       await checkAgent({ agentId, owner: caller.ownerScope })
       const first = await store.list(agentId, { withDisabled: true }, { after: undefined, limit: previewed })
@@ -99,18 +100,21 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       )
     },
 
-    /** What the tools of the agent can do for this caller. A program of a session reaches the session's agent alone. */
-    async lend(agentId: string, { caller, actor }: By): Promise<ToolMemories> {
+    /**
+     * Returns the memories for the agent's tools, for this caller. A program of a session reaches only the session's
+     * agent.
+     */
+    async toolMemories(agentId: string, { caller, actor }: By): Promise<ToolMemories> {
       const run = caller.behalf?.run
       if (run && run.agent_id !== agentId) throw notFound('agent', agentId)
       await checkAgent({ agentId, owner: caller.ownerScope })
-      if (!run) return sessionMemories.lend({ agentId, sessionId: null, actor })
-      // The agent saves for whoever queued the prompt, as in the built-in runtime.
+      if (!run) return sessionMemories.toolMemories({ agentId, sessionId: null, actor })
+      // As in the built-in runtime, the agent saves on behalf of the caller that queued the prompt.
       const agent: Actor = { ...actor, role: 'agent', address: undefined, requestId: undefined }
-      return sessionMemories.lend({ agentId, sessionId: run.session_id, actor: agent })
+      return sessionMemories.toolMemories({ agentId, sessionId: run.session_id, actor: agent })
     },
 
-    /** Disabled ones too; a page of it can be imported as it is. */
+    /** Exports memories, including disabled ones; a page can be imported unchanged. */
     async export(
       agentId: string,
       query: { readonly limit?: number; readonly cursor?: string },
@@ -123,7 +127,7 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       return { items: items.map(({ memory }) => portable(memory)), next_cursor }
     },
 
-    /** All or none; a text that the agent has already, or that comes twice, is skipped. */
+    /** Imports all memories or none. Texts that the agent has already, and repeated texts, are skipped. */
     async import(
       agentId: string,
       given: readonly PortableMemory[],
@@ -133,7 +137,7 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       const of = { agentId, owner: caller.ownerScope }
       await checkAgent(of)
       const unique = [...new Map(given.toReversed().map(memory => [memory.text, memory])).values()]
-      // The last one first: the newest is the first of a list, so the order of the export comes back.
+      // Last one first, because lists are newest first: so the order of the export is restored.
       const memories = unique.map(memory => newMemory(memory, caller.principal))
       const added = await store.insert(of, { memories, onlyNew: true }, (sql, ownerId, { length }) =>
         audit.record(sql, { actor, action: 'memory.import', objectId: agentId, ownerId, after: { memories: length } }),

@@ -1,14 +1,14 @@
 import type { InjectionReason, Memory, MemoryPreview } from '../../contract/memories.ts'
-import { maxBlockBytes, maxMemories, memoryBlock, weigh } from './context.ts'
+import { maxBlockBytes, maxMemories, memoryBlock, selectWithReasons } from './context.ts'
 
 const bytesPerToken = 4
 
-/** What a new session gets, `given`, and why the others of `all` are not in it. */
-export function previewOf(given: readonly Memory[], all: readonly Memory[]): MemoryPreview {
-  const isGiven = new Set(given.map(({ id }) => id))
-  // Weighed behind those that are in, an enabled one is out by number or by size.
-  const weighed = weigh([...given, ...all.filter(({ id }) => !isGiven.has(id))])
-  const text = memoryBlock(given)
+/** Returns the block of a new session with the `injected` memories, and why the others of `all` are not in it. */
+export function previewOf(injected: readonly Memory[], all: readonly Memory[]): MemoryPreview {
+  const injectedIds = new Set(injected.map(({ id }) => id))
+  // After the injected ones, the other enabled memories exceed the number or the size.
+  const selections = selectWithReasons([...injected, ...all.filter(({ id }) => !injectedIds.has(id))])
+  const text = memoryBlock(injected)
   const bytes = Buffer.byteLength(text)
   return {
     text,
@@ -16,7 +16,7 @@ export function previewOf(given: readonly Memory[], all: readonly Memory[]): Mem
     estimated_tokens: Math.ceil(bytes / bytesPerToken),
     max_memories: maxMemories,
     max_bytes: maxBlockBytes,
-    memories: weighed.map(({ memory, reason }) => ({
+    memories: selections.map(({ memory, reason }) => ({
       memory,
       injected: reason === 'injected',
       reason,
@@ -28,6 +28,6 @@ export function previewOf(given: readonly Memory[], all: readonly Memory[]): Mem
 const messages: Readonly<Record<InjectionReason, string>> = {
   injected: 'is in the context of a new session',
   disabled: 'is disabled',
-  too_many: `is behind the first ${maxMemories}; give it a higher priority, or disable others`,
-  no_room: `does not fit into what is left of ${maxBlockBytes} bytes; shorten it, give it a higher priority, or disable others`,
+  too_many: `is not among the first ${maxMemories}; raise its priority, or disable others`,
+  no_room: `exceeds the limit of ${maxBlockBytes} bytes of the block; shorten it, raise its priority, or disable others`,
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Memory } from '../../contract/memories.ts'
 
-/** What the audit log keeps of a memory: its text by digest and size alone. */
+/** Returns the fields of a memory for the audit log: its text as digest and size. */
 export const publicFields = ({ text, tags, type, priority, disabled, source, agent_id, session_id }: Memory) => ({
   agent_id,
   text: { sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) },

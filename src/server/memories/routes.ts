@@ -34,7 +34,9 @@ export function serveMemories(app: FastifyInstance, { memories }: { memories: Me
   )
 }
 
-/** The memory tools of an agent for runtimes of others. Stateless: one message, one answer, no stream. */
+/**
+ * MCP server with the memory tools of an agent, for external runtimes. Stateless: one message, one response, no stream.
+ */
 export function serveMemoryMcp(app: FastifyInstance, { memories, log }: { memories: Memories; log: Log }): void {
   const route = memoryRoutes.mcp
   app.route<{ Params: { agent_id: string }; Body: McpMessage }>({
@@ -46,12 +48,12 @@ export function serveMemoryMcp(app: FastifyInstance, { memories, log }: { memori
     async handler(request, reply) {
       checkMcpVersion(request.headers['mcp-protocol-version'])
       const { params, caller, body } = request
-      const lent = await memories.lend(params.agent_id, { caller, actor: actorOf(request) })
+      const toolMemories = await memories.toolMemories(params.agent_id, { caller, actor: actorOf(request) })
       const signal = new AbortController().signal
-      const context = { memories: lent, signal, limits: defaultToolLimits, log }
+      const context = { memories: toolMemories, signal, limits: defaultToolLimits, log }
       const tools = memoryTools.filter(({ name }) => caller.behalf?.memoryTools.includes(name) ?? true)
       const answer = await answerMcp(body, { tools, context })
-      // A message that wants no answer. Source: MCP, streamable HTTP.
+      // 202 for a notification. Source: MCP, streamable HTTP.
       return answer ? reply.send(answer) : reply.code(202).send()
     },
   })

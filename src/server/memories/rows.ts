@@ -3,12 +3,11 @@ import type { Memory } from '../../contract/memories.ts'
 import type { MemoryTable } from '../db/types.ts'
 import { invalidCursor } from '../platform/errors.ts'
 
-/** What answers show of a row. */
+/** Columns that responses show. */
 export const columns = `
   m.id, m.agent_id, m.text, m.tags, m.type, m.priority, m.disabled, m.times_applied, m.last_applied_at, m.source,
   m.created_at, m.session_id, m.created_by`
 
-/** A row of these columns. */
 export type MemoryRow = Omit<Selectable<MemoryTable>, 'folded' | 'words'>
 
 export const toMemory = (row: MemoryRow): Memory => ({
@@ -27,21 +26,21 @@ export const toMemory = (row: MemoryRow): Memory => ({
   created_by: row.created_by,
 })
 
-/** The order of every list, and of injection. Gaps: section 8. */
+/** Order of every list and of injection. Gaps: section 8. */
 export const order = 'm.priority desc, m.times_applied desc, m.created_at desc, m.id desc'
 
-/** Where a row stands in that order; a JavaScript date would lose the microseconds. */
+/** Position of a row in that order, for cursors; a JavaScript date would lose the microseconds. */
 export const place = `
   m.priority || '.' || m.times_applied || '.' || (extract(epoch from m.created_at) * 1000000)::bigint || '.' || m.id
   as place`
 
-/** True for rows behind the place that the parameters from `first` on tell; all rows when they are null. */
+/** SQL that is true for rows after the position in the parameters from `$first` on; for all rows when they are null. */
 export const isBehind = (first: number): string => `
   ($${first}::bigint is null or (m.priority, m.times_applied, m.created_at, m.id) <
     ($${first}, $${first + 1}::bigint, timestamptz 'epoch' + $${first + 2}::float8 * interval '1 microsecond',
      $${first + 3}::text))`
 
-/** The parameters of `isBehind`. Throws `invalid_request`. */
+/** Returns the parameters of `isBehind`. Throws `invalid_request`. */
 export function placeValues(after: string | undefined): readonly (string | null)[] {
   if (after === undefined) return [null, null, null, null]
   const [, ...values] = /^(-?\d{1,10})[.](\d{1,16})[.](\d{1,16})[.](\w{1,100})$/.exec(after) ?? []

@@ -8,7 +8,7 @@ import { memoryStore } from './store.ts'
 const { pool, call, find, texts, newAgent, add, change } = await startMemoriesApp()
 const nine = Array.from({ length: 9 }, (_, at) => `t${at}`)
 
-test('match=words finds any of several words, the best match first, and counts what it returns', async () => {
+test('match=words finds any of several words, best match first, and counts the returned memories', async () => {
   const agent = await newAgent()
   await add(agent, { text: 'The user lives in Berlin', priority: 9 })
   await add(agent, { text: 'The user prefers tabs for indentation' })
@@ -25,7 +25,7 @@ test('match=words finds any of several words, the best match first, and counts w
   assert.equal((await call(`GET ${baseOf(agent)}?q=a+b&match=words&cursor=eA`)).statusCode, 400)
 })
 
-test('what was exported can be imported; a repeat skips everything, and the order stays', async () => {
+test('an export can be imported in the same order, and a repeat skips everything', async () => {
   const [from, to] = [await newAgent(), await newAgent()]
   for (const [text, priority] of [
     ['one', 0],
@@ -57,7 +57,7 @@ test('what was exported can be imported; a repeat skips everything, and the orde
   for (const [body, says] of [
     [{ memories: [{ text: 'good' }, { text: '' }] }, /^memories\[1\]\.text must not be empty/],
     [{ memories: [{ text: 'good' }, { text: 'x'.repeat(32_769) }] }, /^memories\[1\]\.text must/],
-    [{ memories: [{ text: 'good' }, { text: 'x', tags: nine }] }, /^memories\[1\]\.tags must hold at most 8/],
+    [{ memories: [{ text: 'good' }, { text: 'x', tags: nine }] }, /^memories\[1\]\.tags must have at most 8/],
     [{}, /^memories is required/],
   ] as const) {
     const answer = await load(body)
@@ -98,7 +98,7 @@ test('the preview shows the block of a new session, and why a memory is in it or
   assert.equal(shown.bytes, Buffer.byteLength(shown.text))
 })
 
-test('no entry of the audit log holds the text of a memory', async () => {
+test('no audit entry contains the text of a memory', async () => {
   const { rows } = await pool.query<{ action: string; row: string }>('select action, a::text as row from audit_log a')
   assert.deepEqual([...new Set(rows.map(({ action }) => action))].sort(), [
     'memory.create',
@@ -108,7 +108,7 @@ test('no entry of the audit log holds the text of a memory', async () => {
   assert.ok(rows.every(({ row }) => !row.includes('tabs')))
 })
 
-test('a search in 10,000 memories of one agent uses an index, and takes less than reading them all', async () => {
+test('a search in 10,000 memories of one agent uses an index and is faster than reading them all', async () => {
   const [agent, other] = [await newAgent(), await newAgent()]
   for (const [owner, count] of [
     [agent, 10_000],
@@ -157,7 +157,7 @@ test('a search in 10,000 memories of one agent uses an index, and takes less tha
       times.push(await timeOf(() => find(agent, query as Record<string, string>)))
       wholes.push(await timeOf(() => pool.query('select * from memories where agent_id = $1', [agent])))
     }
-    // The quickest of each: what else runs on the machine must not count.
+    // Minimum of each, to exclude the load of other processes.
     const [best, whole] = [Math.min(...times), Math.min(...wholes)]
     assert.ok(best < whole, `${JSON.stringify(query)}: ${best} ms, all memories ${whole} ms`)
   }

@@ -4,7 +4,7 @@ import type { Actor } from '../http/caller.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { ToolMemories } from '../tools/tool.ts'
-import { chosen, maxBlockBytes, memoryBlock } from './context.ts'
+import { maxBlockBytes, memoryBlock, selectMemories } from './context.ts'
 import { wordsQuery } from './fold.ts'
 import { publicFields } from './public-fields.ts'
 import type { SessionMemoryStore } from './session-store.ts'
@@ -12,14 +12,14 @@ import type { MemoryStore } from './store.ts'
 
 interface Deps {
   readonly store: Pick<MemoryStore, 'list' | 'countUse' | 'insert' | 'withText'>
-  readonly given: SessionMemoryStore
+  readonly sessionRows: SessionMemoryStore
   readonly audit: Audit
 }
 
-/** Who saves and searches. */
-interface Lender {
+/** The agent and actor that save and search. */
+interface ToolUser {
   readonly agentId: string
-  /** Null for tools that work outside of our sessions. */
+  /** Null for tools outside of a session. */
   readonly sessionId: string | null
   readonly actor: Actor
 }
@@ -29,41 +29,41 @@ interface OfSession {
   readonly agent_id: string
 }
 
-/** Looked at for a session: four times what it can hold. */
-const candidates = 200
+/** Memories read for a session: four times the maximum it can get. */
+const maxCandidates = 200
 
-/** What sessions get of their agent's memories, and what they add. */
+/** Memories that sessions get from their agent, and that they add. */
 export type SessionMemories = ReturnType<typeof createSessionMemories>
 
-export function createSessionMemories({ store, given, audit }: Deps) {
+export function createSessionMemories({ store, sessionRows, audit }: Deps) {
   const forNewSession = async (agentId: string): Promise<Memory[]> =>
-    chosen(await given.candidates(agentId, { maxBytes: maxBlockBytes, limit: candidates }))
+    selectMemories(await sessionRows.candidates(agentId, { maxBytes: maxBlockBytes, limit: maxCandidates }))
 
   return {
-    /** What a session that starts now gets, in this order. */
+    /** Returns the memories that a new session gets, in order. */
     forNewSession,
 
     /**
-     * The block for the session's context; empty without memories. What it holds is settled at the first run and stays, so
-     * that prompt caches hold; only what was disabled or deleted since then leaves it, and changed texts are told anew.
-     * Our choice.
+     * Returns the block for the session's context; empty without memories. Its memories are fixed at the first run, so
+     * that prompt caches stay valid; only memories disabled or deleted since are removed, and changed texts are
+     * updated. Our choice.
      */
     async block({ id, agent_id }: OfSession): Promise<string> {
       if (agent_id === '') return ''
-      const known = await given.given({ id, agent_id })
-      if (known) return memoryBlock(chosen(known))
+      const injected = await sessionRows.injected({ id, agent_id })
+      if (injected) return memoryBlock(selectMemories(injected))
       const first = await forNewSession(agent_id)
-      const isNew = await given.give(
+      const isNew = await sessionRows.recordInjected(
         id,
         first.map(memory => memory.id),
       )
       if (isNew) return memoryBlock(first)
-      // Another process may have noted something else before.
-      return memoryBlock(chosen((await given.given({ id, agent_id })) ?? []))
+      // Another process has recorded its selection first.
+      return memoryBlock(selectMemories((await sessionRows.injected({ id, agent_id })) ?? []))
     },
 
-    /** What tools of the agent can do. */
-    lend: ({ agentId, sessionId: session_id, actor }: Lender): ToolMemories => ({
+    /** Returns the memories for tools of the agent. */
+    toolMemories: ({ agentId, sessionId: session_id, actor }: ToolUser): ToolMemories => ({
       async save({ text, tags, type, priority }) {
         if (Buffer.byteLength(text) > maxMemoryBytes)
           throw invalid(`text must have at most ${maxMemoryBytes} bytes in UTF-8`)
@@ -76,9 +76,9 @@ export function createSessionMemories({ store, given, audit }: Deps) {
           return audit.record(sql, { actor, action: 'memory.create', objectId: memory.id, ownerId, after })
         })
         if (added) return { memory: added, isNew: true }
-        const known = await store.withText(agentId, text)
-        if (!known) throw notFound('agent', agentId)
-        return { memory: known, isNew: false }
+        const existing = await store.withText(agentId, text)
+        if (!existing) throw notFound('agent', agentId)
+        return { memory: existing, isNew: false }
       },
 
       async search({ query, tag, limit }) {

@@ -5,13 +5,13 @@ import { type RunSql, sqlOfClient } from '../db/once.ts'
 import { fold } from './fold.ts'
 import { columns, isBehind, type MemoryRow, order, place, placeValues, toMemory } from './rows.ts'
 
-/** An agent, of which owner; owner undefined: anybody's. */
+/** Identifies an agent; owner undefined: of any owner. */
 export interface OfAgent {
   readonly agentId: string
   readonly owner: string | undefined
 }
 
-/** What a memory is made of, besides what the database gives it. */
+/** Fields of a new memory; the database sets the others. */
 export interface NewMemory {
   readonly id: string
   readonly text: string
@@ -24,13 +24,13 @@ export interface NewMemory {
   readonly created_by: string
 }
 
-/** What a change may set. */
+/** Fields that a change may set. */
 export type MemoryFields = Pick<NewMemory, 'text' | 'tags' | 'type' | 'priority' | 'disabled'>
 
 export interface Filter {
-  /** Part of the text; its case does not count. */
+  /** Substring of the text, case-insensitive. */
   readonly q?: string | undefined
-  /** Of PostgreSQL's text search, in place of `q`. */
+  /** A tsquery, used in place of `q`. */
   readonly words?: string | undefined
   readonly tag?: string | undefined
   readonly withDisabled: boolean
@@ -41,13 +41,13 @@ interface Page {
   readonly limit: number
 }
 
-/** A memory, and where it stands in its list. */
+/** A memory and its position in the list, for cursors. */
 export interface Listed {
   readonly memory: Memory
   readonly place: string
 }
 
-/** Called in the transaction of a change; when it throws, nothing has changed. */
+/** Called in the transaction of a change. When it throws, the change rolls back. */
 export type OnChange = (
   sql: RunSql,
   ownerId: string,
@@ -68,11 +68,11 @@ const rankedText = `
   where m.agent_id = $1 and (not m.disabled or $2::boolean) and m.words @@ $3::tsquery
     and ($4::text is null or $4 = any(m.tags))
   order by (strpos(m.folded, $5) > 0) desc, ts_rank(m.words, $3::tsquery, 1) desc, ${order} limit $6`
-/** In the order of ids, so that two searches at a time never wait for each other in a circle. */
+/** Locks rows in the order of ids, so that concurrent searches cannot deadlock. */
 const countText = `
-  with held as (select id from memories where id = any($1) order by id for update)
-  update memories m set times_applied = m.times_applied + 1, last_applied_at = clock_timestamp() from held
-  where m.id = held.id returning ${columns}`
+  with locked as (select id from memories where id = any($1) order by id for update)
+  update memories m set times_applied = m.times_applied + 1, last_applied_at = clock_timestamp() from locked
+  where m.id = locked.id returning ${columns}`
 const insertText = `
   insert into memories as m
     (id, agent_id, text, folded, tags, type, priority, disabled, source, session_id, created_by)
@@ -90,18 +90,18 @@ const updateText = `
   update memories m set text = $2, folded = $3, tags = $4, type = $5, priority = $6, disabled = $7
   where m.id = $1 returning ${columns}`
 
-/** Table `memories`. Every call is narrowed to one agent, and to its owner. */
+/** Table `memories`. Every call is narrowed to one agent and its owner. */
 export type MemoryStore = ReturnType<typeof memoryStore>
 
 export function memoryStore(pool: Pool) {
   return {
-    /** True when `owner` has such an agent. */
+    /** True when `owner` has the agent. */
     async hasAgent({ agentId, owner }: OfAgent): Promise<boolean> {
       const { rows } = await pool.query(`select from agents a where ${isOfOwner}`, [agentId, owner ?? null])
       return rows.length > 0
     },
 
-    /** In the order of injection; a search for words gives the best match first, and has no further pages. */
+    /** Returns memories in the order of injection; with `words`, best match first and without further pages. */
     async list(agentId: string, { q, words, tag, withDisabled }: Filter, { after, limit }: Page): Promise<Listed[]> {
       const part = q === undefined ? null : fold(q)
       const [text, values] =
@@ -112,13 +112,16 @@ export function memoryStore(pool: Pool) {
       return rows.map(row => ({ memory: toMemory(row), place: row.place }))
     },
 
-    /** Counts one more use of each; the memories as they are then, in no order. */
+    /** Counts one use of each; returns the changed memories in no particular order. */
     async countUse(ids: readonly string[]): Promise<Memory[]> {
       if (ids.length === 0) return []
       return (await pool.query<MemoryRow>(countText, [ids])).rows.map(toMemory)
     },
 
-    /** Adds all or none. With `onlyNew`, a text that the agent has already is left out. Without the agent: none. */
+    /**
+     * Inserts all or none. With `onlyNew`, texts that the agent has already are skipped. Returns [] for an unknown
+     * agent.
+     */
     async insert(
       { agentId, owner }: OfAgent,
       { memories, onlyNew = false }: { memories: readonly NewMemory[]; onlyNew?: boolean },
@@ -133,14 +136,14 @@ export function memoryStore(pool: Pool) {
       })
     },
 
-    /** The agent's memory with exactly this text. */
+    /** Returns the agent's memory with exactly this text. */
     async withText(agentId: string, text: string): Promise<Memory | undefined> {
       const found = `select ${columns} from memories m where m.agent_id = $1 and md5(m.text) = md5($2) and m.text = $2`
       const { rows } = await pool.query<MemoryRow>(`${found} order by m.id limit 1`, [agentId, text])
       return rows[0] && toMemory(rows[0])
     },
 
-    /** Changes a memory; undefined when there is none. Changes of one queue up. */
+    /** Changes a memory; returns undefined when it does not exist. Concurrent changes run one after another. */
     async update(
       which: OfAgent & { readonly id: string },
       change: (memory: Memory) => MemoryFields,
@@ -160,7 +163,7 @@ export function memoryStore(pool: Pool) {
       })
     },
 
-    /** True when there was such a memory. */
+    /** Returns whether the memory existed. */
     async remove(which: OfAgent & { readonly id: string }, onChange: OnChange): Promise<boolean> {
       return transaction(pool, async client => {
         const { rows } = await client.query<OwnedRow>(lockText, [which.agentId, which.owner ?? null, which.id])

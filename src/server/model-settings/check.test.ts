@@ -8,7 +8,7 @@ import type { Params } from './secret-params.ts'
 const config = { environmentKeys: {}, demo: true, outboundAllow: ['127.0.0.1:11434', '10.0.0.5:8080'] }
 const key = 'sk-canary-0123456789'
 
-/** Checks a model beside one stored credential, if any. */
+/** Checks a model, optionally with a stored credential. */
 const check = (params: Params, stored?: Params, name = 'm') =>
   checkModel({ model_name: name, params }, { config, credentialOf: () => stored })
 const problemsOf = (params: Params, stored?: Params) => check(params, stored).problems
@@ -22,13 +22,13 @@ const account = (more: object = {}) =>
     ...more,
   })
 
-test('the contract has exactly the parameters that the configuration file has', () => {
+test('the contract has exactly the parameters of the configuration file', () => {
   const [problem = ''] = problemsOf({ model: 'ollama/x', zzzzzzzzzzzz: 1 })
-  const known = /^unknown key params\.zzzzzzzzzzzz; known here: (.+)$/.exec(problem)?.[1]?.split(', ')
+  const known = /^unknown key params\.zzzzzzzzzzzz; known fields: (.+)$/.exec(problem)?.[1]?.split(', ')
   assert.deepEqual(known?.sort(), Object.keys(ModelParams.properties).sort())
 })
 
-test('a model is read as the configuration file reads it', () => {
+test('a model is parsed like in the configuration file', () => {
   const { deployment } = check({ model: 'anthropic/claude-x', api_key: key, weight: 3, rpm: 5, timeout: 2.5 })
   assert.deepEqual(
     [
@@ -49,12 +49,12 @@ const faults: readonly (readonly [name: string, params: Params, expected: string
   [
     'a provider that nobody knows',
     { model: 'antropic/x', api_key: key },
-    'params.model names the unknown provider antropic; did you mean anthropic?; for another one give protocols and api_base',
+    'params.model names the unknown provider antropic; did you mean anthropic?; for another provider set protocols and api_base',
   ],
   [
     'a variable of the environment',
     { model: 'openai/x', api_key: 'os.environ/OPENAI_API_KEY' },
-    'params.api_key names an environment variable, which only the configuration file may do',
+    'params.api_key refers to an environment variable, which is only allowed in the configuration file',
   ],
   [
     'the path of a file',
@@ -64,30 +64,30 @@ const faults: readonly (readonly [name: string, params: Params, expected: string
   [
     'a masked key, sent back',
     { model: 'openai/x', api_key: '…abcd' },
-    'params.api_key is empty or holds a character that no HTTP header can carry',
+    'params.api_key is empty or contains a character that is not allowed in an HTTP header',
   ],
   [
     'no key anywhere',
     { model: 'openai/x' },
-    'params.api_key is required: no credential of openai is stored (PUT /api/providers/openai)',
+    'params.api_key is required: provider openai has no stored credential; store one with PUT /api/providers/openai',
   ],
 ]
 for (const [name, params, expected] of faults) {
-  test(`a model is refused for ${name}, and the field is named`, () => {
+  test(`a model is rejected with the field for ${name}`, () => {
     assert.deepEqual(problemsOf(params), [expected])
   })
 }
 
-test('a name is required, and demo belongs to the scripted model', () => {
+test('a name is required, and demo is reserved for the scripted model', () => {
   const params = { model: 'ollama/x' }
   const asked = (model_name?: string) =>
     checkModel({ model_name, params }, { config, credentialOf: () => undefined }).problems
   assert.deepEqual(asked(), ['model_name is required'])
   assert.deepEqual(asked('demo'), ['model_name demo is the scripted model; rename it, or set demo: false'])
-  assert.deepEqual(asked('a*b'), ['model_name may hold a * only at its end'])
+  assert.deepEqual(asked('a*b'), ['model_name may contain * only at its end'])
 })
 
-test('litellm_params is another name of params, and errors say so; both at once are refused', () => {
+test('litellm_params is an alias of params, used in messages; both together are rejected', () => {
   const rules = { config, credentialOf: () => undefined }
   const given = { model: 'openai/x', api_key: key }
   assert.equal(checkModel({ model_name: 'm', litellm_params: given }, rules).deployment?.apiKey, key)
@@ -95,11 +95,11 @@ test('litellm_params is another name of params, and errors say so; both at once 
     'litellm_params.model must be "<provider>/<upstream id>", such as anthropic/claude-opus-5',
   ])
   assert.deepEqual(checkModel({ model_name: 'm', params: given, litellm_params: given }, rules).problems, [
-    'the body has both params and litellm_params; keep one',
+    'request body has both params and litellm_params; remove one',
   ])
 })
 
-test('S25: a model without address and key of its own gets those of its provider, both together', () => {
+test('S25: a model without its own address and key gets both from its provider', () => {
   const stored = { api_key: key, api_base: 'https://eu.example/v1' }
   const { deployment } = check({ model: 'openai/x' }, stored)
   assert.deepEqual([deployment?.apiBase, deployment?.apiKey], ['https://eu.example/v1', key])
@@ -111,20 +111,20 @@ const elsewhere: readonly Params[] = [
   { model: 'openai/x', api_base: 'https://eu.example.evil.example/v1' },
 ]
 for (const params of elsewhere) {
-  test(`S25: a stored key does not go to ${params['api_base']}`, () => {
+  test(`S25: a stored key is not sent to ${params['api_base']}`, () => {
     const { deployment } = check(params, { api_key: key, api_base: 'https://eu.example/v1' })
     assert.equal(deployment?.apiKey, undefined)
     assert.equal(deployment?.apiBase, params['api_base'])
   })
 }
 
-test('a model that names its provider’s stored address again is at that address, and gets its key', () => {
+test('a model with the stored address of its provider gets the stored key', () => {
   const stored = { api_key: key, api_base: 'https://vllm.example/v1' }
   const { deployment } = check({ model: 'openai-compatible/x', api_base: 'https://vllm.example/v1' }, stored)
   assert.deepEqual([deployment?.apiBase, deployment?.apiKey], ['https://vllm.example/v1', key])
 })
 
-test('S25: a model with a key of its own takes nothing of its provider’s, the address neither', () => {
+test('S25: a model with its own key uses neither key nor address of its provider', () => {
   const { deployment } = check(
     { model: 'openai/x', api_key: 'sk-own' },
     { api_key: key, api_base: 'https://a.example' },
@@ -132,14 +132,14 @@ test('S25: a model with a key of its own takes nothing of its provider’s, the 
   assert.deepEqual([deployment?.apiBase, deployment?.apiKey], ['https://api.openai.com/v1', 'sk-own'])
 })
 
-test('S25: the environment’s key goes to the provider’s own address alone', () => {
+test('S25: the key of the environment is sent only to the default address of the provider', () => {
   const rules = { config: { ...config, environmentKeys: { openai: key } }, credentialOf: () => undefined }
   const keyOf = (params: Params) => checkModel({ model_name: 'm', params }, rules).deployment?.apiKey
   assert.equal(keyOf({ model: 'openai/x' }), key)
   assert.equal(keyOf({ model: 'openai/x', api_base: 'https://evil.example' }), undefined)
 })
 
-test('S25: another region is another host, so a stored AWS key is not used there', () => {
+test('S25: a stored AWS key is not used in another region, which is another host', () => {
   const stored = {
     api_base: 'https://bedrock-runtime.us-east-1.amazonaws.com',
     aws_region_name: 'us-east-1',
@@ -168,7 +168,7 @@ const bases: readonly (readonly [base: string, expected: string])[] = [
   ['http://api.example', 'the address must start with https://, unless "api.example:80" is in outbound.allow'],
 ]
 for (const [api_base, expected] of bases) {
-  test(`S20, S21, S24: ${api_base} is refused with the line that would allow it`, () => {
+  test(`S20, S21, S24: ${api_base} is rejected with the entry that would allow it`, () => {
     assert.deepEqual(problemsOf({ model: 'openai-compatible/x', api_base }), [`params.api_base: ${expected}`])
   })
 }
@@ -185,21 +185,21 @@ const spellings = [
   '//api.example',
 ]
 for (const api_base of spellings) {
-  test(`S20: ${JSON.stringify(api_base)} is no api_base`, () => {
+  test(`S20: ${JSON.stringify(api_base)} is not a valid api_base`, () => {
     const [problem = '', ...more] = problemsOf({ model: 'openai-compatible/x', api_base })
     assert.match(problem, /^params\.api_base must /)
     assert.deepEqual(more, [])
   })
 }
 
-test('a private address that outbound.allow lists may be used, in the clear too', () => {
+test('a private address in outbound.allow may be used, even without TLS', () => {
   assert.equal(
     check({ model: 'openai-compatible/x', api_base: 'http://10.0.0.5:8080/v1' }).deployment?.apiBase,
     'http://10.0.0.5:8080/v1',
   )
 })
 
-test('S24: the token address inside of a service account is judged as well', () => {
+test('S24: the token_uri of a service account is checked too', () => {
   const given = { model: 'vertex/gemini-3-pro', vertex_credentials: account({ token_uri: 'http://169.254.169.254/' }) }
   assert.deepEqual(problemsOf(given), [`params.vertex_credentials: ${notPublic('169.254.169.254:80')}`])
 })
@@ -230,7 +230,7 @@ const lacks: readonly (readonly [provider: string, params: Params, expected: str
   ['azure', { api_key: key }, 'api_base is required for azure'],
   ['bedrock', { api_key: key }, 'aws_region_name or api_base is required for bedrock'],
   ['vertex', {}, 'vertex_credentials, or an access token as api_key, is required for vertex'],
-  ['ollama', { aws_region_name: 'x' }, 'aws_region_name is for the provider bedrock only'],
+  ['ollama', { aws_region_name: 'x' }, 'aws_region_name is only supported for provider bedrock'],
 ]
 for (const [provider, params, expected] of lacks) {
   test(`a credential of ${provider} from ${Object.keys(params).join(' and ') || 'nothing'}: ${expected}`, () => {
@@ -239,7 +239,7 @@ for (const [provider, params, expected] of lacks) {
   })
 }
 
-test('a stored credential never borrows the environment’s key', () => {
+test('a stored credential never uses the key of the environment', () => {
   const { problems } = checkCredential(
     { provider: 'openai', params: {} },
     { ...config, environmentKeys: { openai: key } },

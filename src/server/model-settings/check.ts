@@ -3,33 +3,33 @@ import { checkedEntry } from '../config/model-entry.ts'
 import { readModelEntry } from '../config/model-shape.ts'
 import { providerOf, wildcardsOf } from '../config/providers.ts'
 import { isRecord } from '../platform/json.ts'
-import { createOutbound, refusalFor } from '../platform/outbound.ts'
+import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
 import type { Params } from './secret-params.ts'
 
-/** A deployment without its id, or all that is wrong with it, each a sentence that begins with the field. */
+/** A deployment without its id, or all problems, each a message that starts with the field. */
 export type Checked =
   | { readonly deployment: Omit<Deployment, 'id'>; readonly problems: readonly [] }
   | { readonly deployment?: undefined; readonly problems: readonly string[] }
 
-/** A model as the API takes it. */
+/** Model settings of a request. */
 export interface NewModel {
   readonly model_name?: string | undefined
   readonly params?: Params | undefined
   readonly litellm_params?: Params | undefined
 }
 
-/** The part of the configuration that models of the API are checked against. */
-export type CheckedAgainst = Pick<Config, 'environmentKeys' | 'demo' | 'outboundAllow'>
+/** Configuration that models of the API are checked against. */
+export type CheckConfig = Pick<Config, 'environmentKeys' | 'demo' | 'outboundAllow'>
 
 interface ModelCheck {
-  readonly config: CheckedAgainst
-  /** What is stored for a provider, its address included; undefined when nothing is, or nothing that can be used. */
+  readonly config: CheckConfig
+  /** Returns the stored parameters of a provider, including its address; undefined if there are no usable ones. */
   readonly credentialOf: (provider: string) => Params | undefined
 }
 
 /**
- * Checks a model as the configuration file's are checked. One without address and credential of its own gets those of its
- * provider, both or none: a key goes to no other host than it was stored for. Security: S20, S21, S24, S25.
+ * Checks a model with the rules of the configuration file. A model without its own address and credential gets both
+ * from its provider: a key is never sent to another host than the one it was stored for. Security: S20, S21, S24, S25.
  */
 export function checkModel(model: NewModel, { config, credentialOf }: ModelCheck): Checked {
   const block = isRecord(model.params) ? 'params' : 'litellm_params'
@@ -38,7 +38,7 @@ export function checkModel(model: NewModel, { config, credentialOf }: ModelCheck
   const used = stored && !hasOwnAccess(params, stored) ? { ...stored, ...params } : params
   const { deployment, problems } = checkEntry({ ...model, ...(model[block] && { [block]: used }) }, config)
   if (!deployment) return { problems }
-  const lacking = 'api_base' in used ? undefined : lackOfKey(deployment)
+  const lacking = 'api_base' in used ? undefined : missingKeyProblem(deployment)
   return lacking === undefined ? { deployment, problems: [] } : { problems: [`${block}.${lacking}`] }
 }
 
@@ -47,13 +47,15 @@ interface Credential {
   readonly params: Params
 }
 
-/** The deployments that a provider's credential enables, one a wildcard; checked as a model of that provider would be. */
+/**
+ * Returns the deployments that a provider credential enables, one per wildcard, checked like models of that provider.
+ */
 export function checkCredential(
   { provider, params }: Credential,
-  config: CheckedAgainst,
+  config: CheckConfig,
 ): { readonly deployments: readonly Omit<Deployment, 'id'>[]; readonly problems: readonly string[] } {
   const checked = wildcardsOf(provider).map(({ alias, upstreamModel }) =>
-    // The environment's key stands for itself: what is stored must have its own.
+    // Without the keys of the environment: a stored credential must have its own key.
     checkEntry(
       { model_name: alias, params: { ...params, model: `${provider}/${upstreamModel}` } },
       { ...config, environmentKeys: {} },
@@ -61,12 +63,12 @@ export function checkCredential(
   )
   const deployments = checked.flatMap(({ deployment }) => deployment ?? [])
   const [first] = deployments
-  const lacking = first && lackOfKey(first) !== undefined ? ['api_key is required'] : []
+  const lacking = first && missingKeyProblem(first) !== undefined ? ['api_key is required'] : []
   const problems = [...new Set(checked.flatMap(found => found.problems))].map(text => text.replace(/^params\./, ''))
   return { deployments, problems: [...problems, ...lacking] }
 }
 
-function checkEntry(given: NewModel, config: CheckedAgainst): Checked {
+function checkEntry(given: NewModel, config: CheckConfig): Checked {
   const { model_name, params, litellm_params } = given
   const problems: string[] = []
   const entry = readModelEntry(
@@ -82,39 +84,39 @@ function checkEntry(given: NewModel, config: CheckedAgainst): Checked {
     keyOf: provider => config.environmentKeys[provider],
     demo: config.demo,
     mayReadFiles: false,
-    say: text => problems.push(text.startsWith('.') ? text.slice(1) : `the body${text}`),
+    reportAt: text => problems.push(text.startsWith('.') ? text.slice(1) : `request body${text}`),
   })
   const block = entry.params ? 'params' : 'litellm_params'
   if (deployment) {
     const given = entry[block]?.api_base ?? deployment.apiBase
-    const refusals = refusedAddresses({ deployment, given, allow: config.outboundAllow })
-    problems.push(...refusals.map(refusal => `${block}.${refusal}`))
+    const reasons = blockedAddresses({ deployment, given, allow: config.outboundAllow })
+    problems.push(...reasons.map(reason => `${block}.${reason}`))
   }
   return deployment && problems.length === 0 ? { deployment, problems: [] } : { problems }
 }
 
 interface Addresses {
   readonly deployment: Omit<Deployment, 'id'>
-  /** `api_base` as it was given. */
+  /** `api_base` as in the request. */
   readonly given: string
   readonly allow: readonly string[]
 }
 
-/** The given text is judged as well as what was read in it: no two readers may disagree on the host. */
-function refusedAddresses({ deployment: { apiBase, google }, given, allow }: Addresses): string[] {
+/** Checks both the text of the request and the parsed address, because URL parsers may disagree on the host. */
+function blockedAddresses({ deployment: { apiBase, google }, given, allow }: Addresses): string[] {
   const outbound = createOutbound({ allow })
-  const refusalOf = (field: string, url: string): string[] => {
-    const refusal = refusalFor(url, outbound)
-    return refusal === undefined ? [] : [`${field}: ${refusal}`]
+  const problemsOf = (field: string, url: string): string[] => {
+    const reason = blockedReasonFor(url, outbound)
+    return reason === undefined ? [] : [`${field}: ${reason}`]
   }
   const tokenUri = google?.serviceAccount?.tokenUri
   return [
-    ...new Set([...refusalOf('api_base', given), ...refusalOf('api_base', apiBase)]),
-    ...(tokenUri === undefined ? [] : refusalOf('vertex_credentials', tokenUri)),
+    ...new Set([...problemsOf('api_base', given), ...problemsOf('api_base', apiBase)]),
+    ...(tokenUri === undefined ? [] : problemsOf('vertex_credentials', tokenUri)),
   ]
 }
 
-/** Parameters that say who asks. */
+/** Parameters that contain a credential. */
 const credentialNames = [
   'api_key',
   'aws_access_key_id',
@@ -123,7 +125,7 @@ const credentialNames = [
   'vertex_credentials',
 ]
 
-/** Parameters that another address follows from. */
+/** Parameters that determine the address. */
 const addressNames = ['api_base', 'aws_region_name', 'vertex_location']
 
 const hasOwnAccess = (params: Params, stored: Params): boolean =>
@@ -132,14 +134,16 @@ const hasOwnAccess = (params: Params, stored: Params): boolean =>
 
 const credentialHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']
 
-/** The rest of a sentence for a deployment at its provider's own address that has no credential for it. */
-function lackOfKey({ provider, apiKey, aws, google, headers }: Omit<Deployment, 'id'>): string | undefined {
+/**
+ * Returns the problem of a deployment at its provider's default address without a credential; undefined if it has one.
+ */
+function missingKeyProblem({ provider, apiKey, aws, google, headers }: Omit<Deployment, 'id'>): string | undefined {
   const isKeyed = apiKey !== undefined || aws || google || credentialHeaders.some(name => name in headers)
   if (isKeyed || providerOf(provider)?.keyless) return undefined
-  return `api_key is required: no credential of ${provider} is stored (PUT /api/providers/${provider})`
+  return `api_key is required: provider ${provider} has no stored credential; store one with PUT /api/providers/${provider}`
 }
 
-/** The provider that `model` names, however wrong the rest is. */
+/** Returns the provider prefix of `model`, even if the rest is invalid. */
 export function providerIn({ model }: Params): string {
   const name = typeof model === 'string' ? model : ''
   return name.slice(0, Math.max(0, name.indexOf('/')))

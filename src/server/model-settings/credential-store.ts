@@ -3,24 +3,24 @@ import { type RunSql, sqlOf } from '../db/once.ts'
 import type { Database, ProviderCredentialTable } from '../db/types.ts'
 import { changesOf } from './version-store.ts'
 
-/** A stored credential, sealed. */
+/** A stored, encrypted credential. */
 export type CredentialRow = Selectable<ProviderCredentialTable>
 
 type NewCredential = Omit<Insertable<ProviderCredentialTable>, 'created_at' | 'updated_at'>
 
-/** Called in the transaction of a change, with the row before it; when it throws, nothing has changed. */
+/** Called in the transaction of a change with the row before it. The change is rolled back if it throws. */
 type OnChange = (sql: RunSql, before: CredentialRow | undefined) => Promise<void>
 
 export type CredentialStore = ReturnType<typeof credentialStore>
 
-/** Table `provider_credentials`: one row a provider, whose name is the id (our choice: one credential each). */
+/** Table `provider_credentials`: one row per provider, with its name as the id (our choice: one credential each). */
 export function credentialStore(db: Kysely<Database>, announce: () => void) {
   const changing = changesOf(db, announce)
 
   return {
     all: (): Promise<CredentialRow[]> => db.selectFrom('provider_credentials').selectAll().orderBy('id').execute(),
 
-    /** Stores what `make` makes of the version before, in the place of what there was. */
+    /** Inserts or replaces a credential with the result of `make`, which gets the version of the existing one. */
     async put(
       id: string,
       make: (version: number | undefined) => Omit<NewCredential, 'id'>,
@@ -39,7 +39,7 @@ export function credentialStore(db: Kysely<Database>, announce: () => void) {
       })
     },
 
-    /** True when there was one. */
+    /** Deletes a credential; false if it does not exist. */
     remove: (id: string, onChange: OnChange): Promise<boolean> =>
       changing(async trx => {
         const one = trx.deleteFrom('provider_credentials').where('id', '=', id)

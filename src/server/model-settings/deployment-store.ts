@@ -4,10 +4,10 @@ import type { Database, DeploymentTable } from '../db/types.ts'
 import type { Params } from './secret-params.ts'
 import { changesOf } from './version-store.ts'
 
-/** A model that was added by the API, its secrets sealed. */
+/** A model added through the API, with encrypted secrets. */
 export type DeploymentRow = Omit<Selectable<DeploymentTable>, 'params'> & { readonly params: Params }
 
-/** What a change of a model writes. */
+/** Columns that a change of a model writes. */
 export type DeploymentFields = Pick<Insertable<DeploymentTable>, 'model_name' | 'version' | 'sealed' | 'key_id'> & {
   readonly params: Params
 }
@@ -18,17 +18,17 @@ export interface DeploymentChange {
   readonly after?: DeploymentFields
 }
 
-/** Called in the transaction of a change; when it throws, nothing has changed. */
+/** Called in the transaction of a change, which is rolled back if it throws. */
 type OnChange = (sql: RunSql, change: DeploymentChange) => Promise<void>
 
 export type DeploymentStore = ReturnType<typeof deploymentStore>
 
-/** Table `deployments`: the models that were added by the API. */
+/** Table `deployments`: models added through the API. */
 export function deploymentStore(db: Kysely<Database>, announce: () => void) {
   const changing = changesOf(db, announce)
 
   return {
-    /** In the order in which they were added. */
+    /** Returns all models in the order of their creation. */
     all: async (): Promise<DeploymentRow[]> =>
       (await db.selectFrom('deployments').selectAll().orderBy('id').execute()).map(toRow),
 
@@ -45,7 +45,7 @@ export function deploymentStore(db: Kysely<Database>, announce: () => void) {
       })
     },
 
-    /** Replaces the fields of a row by what `change` makes of it; false when there is none. Concurrent updates queue up. */
+    /** Updates a row with the result of `change`; false if it does not exist. Concurrent updates are serialised. */
     update: (id: string, change: (row: DeploymentRow) => DeploymentFields, onChange: OnChange): Promise<boolean> =>
       changing(async trx => {
         const all = trx.selectFrom('deployments').selectAll()
@@ -62,7 +62,7 @@ export function deploymentStore(db: Kysely<Database>, announce: () => void) {
         return true
       }),
 
-    /** True when there was one. */
+    /** Deletes a model; false if it does not exist. */
     remove: (id: string, onChange: OnChange): Promise<boolean> =>
       changing(async trx => {
         const before = await trx.deleteFrom('deployments').where('id', '=', id).returningAll().executeTakeFirst()

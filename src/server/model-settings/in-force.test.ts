@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../test/support/gateway-app.ts'
-import { type Beside, settingsInForce } from './in-force.ts'
+import { type BaseConfig, settingsInForce } from './in-force.ts'
 import type { StoredCredential, StoredModel } from './stored-settings.ts'
 
 const key = 'sk-canary-0123456789'
 const at = new Date(0)
-const empty: Beside = { deployments: [], modelsFrom: 'file', environmentKeys: {}, demo: true, outboundAllow: [] }
+const empty: BaseConfig = { deployments: [], modelsFrom: 'file', environmentKeys: {}, demo: true, outboundAllow: [] }
 const sonnet = deploymentAt('https://api.anthropic.com', { id: 'sonnet.1', alias: 'sonnet', provider: 'anthropic' })
 
 const credential = (provider: string, changes: Partial<StoredCredential> = {}): StoredCredential => ({
@@ -36,7 +36,7 @@ const combined = (stored: { credentials?: StoredCredential[]; models?: StoredMod
   settingsInForce(config, { credentials: [], models: [], ...stored })
 const aliases = ({ deployments }: ReturnType<typeof combined>) => deployments.map(({ alias }) => alias)
 
-test('a stored credential enables its provider’s models, also under the bare names of Claude', () => {
+test('a stored credential enables the models of its provider, including bare Claude names', () => {
   assert.deepEqual(aliases(combined({ credentials: [credential('anthropic'), credential('openai')] })), [
     'anthropic/*',
     'claude-*',
@@ -44,7 +44,7 @@ test('a stored credential enables its provider’s models, also under the bare n
   ])
 })
 
-test('a model without a key of its own is called with its provider’s, at its provider’s address', () => {
+test('a model without its own key uses the key and address of its provider', () => {
   const { deployments } = combined({
     credentials: [credential('openai')],
     models: [model('m', { params: { model: 'openai/m' }, origin: undefined })],
@@ -53,16 +53,16 @@ test('a model without a key of its own is called with its provider’s, at its p
   assert.deepEqual([apiKey, apiBase, id], [key, 'https://openai.example', 'm'])
 })
 
-test('what is faulty leaves itself out and nothing else, with the reason', () => {
+test('an invalid setting is disabled with the reason; the others stay active', () => {
   const { deployments, models, credentials } = combined({
     credentials: [
       credential('openai'),
-      credential('gemini', { params: undefined, problem: 'it is sealed with encryption key 0badcafe' }),
+      credential('gemini', { params: undefined, problem: 'it is encrypted with encryption key 0badcafe' }),
       credential('anthropic', { params: { api_key: key, api_base: 'http://10.0.0.1' } }),
     ],
     models: [
       model('good'),
-      model('sealed', { params: undefined, problem: 'what was sealed was damaged' }),
+      model('damaged', { params: undefined, problem: 'its encrypted value is damaged' }),
       model('old', { params: { model: 'openai/x', api_key: key, no_more: 1 } }),
       model('keyless', { params: { model: 'gemini/x' }, origin: undefined }),
     ],
@@ -74,17 +74,17 @@ test('what is faulty leaves itself out and nothing else, with the reason', () =>
   const reasons = [...models, ...credentials.values()].map(({ error }) => error?.slice(0, 30))
   assert.deepEqual(reasons, [
     undefined,
-    'what was sealed was damaged',
+    'its encrypted value is damaged',
     'unknown key params.no_more; kn',
-    'params.api_key is required: no',
+    'params.api_key is required: pr',
     undefined,
-    'it is sealed with encryption k',
+    'it is encrypted with encryptio',
     'api_base: 10.0.0.1:80 is not a',
   ])
 })
 
-test('names and providers of the configuration stay its own', () => {
-  const config: Beside = { ...empty, deployments: [sonnet] }
+test('stored settings do not change names and providers of the configuration', () => {
+  const config: BaseConfig = { ...empty, deployments: [sonnet] }
   const { deployments, credentials, models } = combined(
     { credentials: [credential('anthropic')], models: [model('sonnet'), model('gpt')] },
     config,
@@ -93,11 +93,11 @@ test('names and providers of the configuration stay its own', () => {
     deployments.map(({ id }) => id),
     ['sonnet.1', 'gpt'],
   )
-  assert.equal(credentials.get('anthropic')?.error, 'not used: provider anthropic comes from the configuration file')
-  assert.equal(models[0]?.error, 'not used: sonnet comes from the configuration file')
+  assert.equal(credentials.get('anthropic')?.error, 'disabled: provider anthropic comes from the configuration file')
+  assert.equal(models[0]?.error, 'disabled: sonnet comes from the configuration file')
 })
 
-test('a model that was added under a provider’s wildcard takes its place', () => {
+test('a stored model overrides the same name of a provider wildcard', () => {
   const wild = model('dep_1', { modelName: 'openai/*', params: { model: 'openai/*', api_key: 'sk-own-0123456789' } })
   const { deployments } = combined({ credentials: [credential('openai')], models: [wild] })
   assert.deepEqual(
@@ -106,14 +106,14 @@ test('a model that was added under a provider’s wildcard takes its place', () 
   )
 })
 
-test('S25: a secret whose model was led to another host in the database is not used', () => {
+test('S25: a secret is not used if the host of its model was changed in the database', () => {
   const moved = model('m', { params: { model: 'openai/m', api_key: key, api_base: 'https://evil.example' } })
   const { deployments, models } = combined({ models: [moved] })
   assert.deepEqual(deployments, [])
-  assert.equal(models[0]?.error, 'its secrets are for https://api.openai.com; give them again')
+  assert.equal(models[0]?.error, 'its secrets were stored for https://api.openai.com; send them again')
 })
 
-test('two stored models of one name form a group', () => {
+test('two stored models with the same name form a group', () => {
   const group = ['a', 'b'].map(id => model(id, { modelName: 'gpt' }))
   assert.deepEqual(aliases(combined({ models: group })), ['gpt', 'gpt'])
 })

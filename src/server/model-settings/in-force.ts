@@ -4,43 +4,43 @@ import { checkCredential, checkModel } from './check.ts'
 import type { Params } from './secret-params.ts'
 import type { StoredCredential, StoredModel } from './stored-settings.ts'
 
-/** What the database holds. */
+/** Settings stored in the database. */
 export interface Stored {
   readonly credentials: readonly StoredCredential[]
   readonly models: readonly StoredModel[]
 }
 
-/** A stored credential and what it enables; nothing while there is an `error`. */
+/** A stored credential and the deployments that it enables, none if it has an `error`. */
 export interface CredentialState {
   readonly stored: StoredCredential
   readonly deployments: readonly Deployment[]
   readonly error: string | undefined
 }
 
-/** A stored model and what serves it; undefined while there is an `error`. */
+/** A stored model and its deployment, undefined if it has an `error`. */
 export interface ModelState {
   readonly stored: StoredModel
   readonly deployment: Deployment | undefined
   readonly error: string | undefined
 }
 
-/** The models that can be called, and what became of each stored thing. */
+/** Active deployments, and the state of each stored credential and model. */
 export interface InForce {
-  /** Those of the configuration first, then stored models, then what stored credentials enable. */
+  /** Deployments of the configuration, then stored models, then those that stored credentials enable. */
   readonly deployments: readonly Deployment[]
   /** By provider. */
   readonly credentials: ReadonlyMap<string, CredentialState>
   readonly models: readonly ModelState[]
 }
 
-/** The part of the configuration that stored settings are put beside. */
-export type Beside = Pick<Config, 'deployments' | 'modelsFrom' | 'environmentKeys' | 'demo' | 'outboundAllow'>
+/** Configuration that stored settings are merged with. */
+export type BaseConfig = Pick<Config, 'deployments' | 'modelsFrom' | 'environmentKeys' | 'demo' | 'outboundAllow'>
 
 /**
- * Puts what is stored beside the configuration. The configuration wins: its names take no further deployments, and its
- * providers no stored credential. What cannot be used is left out by itself, with the reason.
+ * Merges stored settings with the configuration. The configuration wins: its names accept no stored deployments, and
+ * its providers no stored credential. An invalid setting is disabled with the reason; the others stay active.
  */
-export function settingsInForce(config: Beside, stored: Stored): InForce {
+export function settingsInForce(config: BaseConfig, stored: Stored): InForce {
   const fixedNames = new Set(config.deployments.map(({ alias }) => alias))
   const credentials = new Map(stored.credentials.map(each => [each.provider, credentialState(each, config)]))
   const credentialOf = (provider: string): Params | undefined => {
@@ -54,19 +54,21 @@ export function settingsInForce(config: Beside, stored: Stored): InForce {
   return { deployments: [...config.deployments, ...added, ...enabled], credentials, models }
 }
 
-/** What sets a provider or a name outside of the API, as a sentence goes on; undefined when nothing does. */
-export function lockOf(
-  { deployments, modelsFrom }: Pick<Beside, 'deployments' | 'modelsFrom'>,
-  isMeant: (deployment: Deployment) => boolean,
+/**
+ * Returns where matching deployments are configured outside of the API, as the end of a message; undefined if nowhere.
+ */
+export function lockReason(
+  { deployments, modelsFrom }: Pick<BaseConfig, 'deployments' | 'modelsFrom'>,
+  matches: (deployment: Deployment) => boolean,
 ): string | undefined {
-  if (!deployments.some(isMeant)) return undefined
+  if (!deployments.some(matches)) return undefined
   return modelsFrom === 'file' ? 'comes from the configuration file' : 'comes from the environment of the service'
 }
 
-function credentialState(stored: StoredCredential, config: Beside): CredentialState {
+function credentialState(stored: StoredCredential, config: BaseConfig): CredentialState {
   const { provider, params } = stored
-  const lock = lockOf(config, deployment => deployment.provider === provider)
-  if (lock !== undefined) return { stored, deployments: [], error: `not used: provider ${provider} ${lock}` }
+  const lock = lockReason(config, deployment => deployment.provider === provider)
+  if (lock !== undefined) return { stored, deployments: [], error: `disabled: provider ${provider} ${lock}` }
   if (!params) return { stored, deployments: [], error: stored.problem }
   const { deployments, problems } = checkCredential({ provider, params }, config)
   if (problems.length > 0) return { stored, deployments: [], error: problems.join('; ') }
@@ -78,7 +80,7 @@ function credentialState(stored: StoredCredential, config: Beside): CredentialSt
 }
 
 interface Surroundings {
-  readonly config: Beside
+  readonly config: BaseConfig
   readonly fixedNames: ReadonlySet<string>
   readonly credentialOf: (provider: string) => Params | undefined
 }
@@ -88,11 +90,11 @@ function modelState(stored: StoredModel, { config, fixedNames, credentialOf }: S
   const out = (error: string | undefined): ModelState => ({ stored, deployment: undefined, error })
   if (!params) return out(stored.problem)
   if (fixedNames.has(modelName))
-    return out(`not used: ${modelName} ${lockOf(config, ({ alias }) => alias === modelName)}`)
+    return out(`disabled: ${modelName} ${lockReason(config, ({ alias }) => alias === modelName)}`)
   const { deployment, problems } = checkModel({ model_name: modelName, params }, { config, credentialOf })
   if (!deployment) return out(problems.join('; '))
   if (origin !== undefined && origin !== originOf(deployment))
-    return out(`its secrets are for ${origin}; give them again`)
+    return out(`its secrets were stored for ${origin}; send them again`)
   return { stored, deployment: { ...deployment, id }, error: undefined }
 }
 

@@ -9,13 +9,13 @@ import { shownParams } from './secret-params.ts'
 
 type Now = ModelsInForce['now']
 
-/** Every provider: the known ones, then those that only the configuration knows. */
+/** Returns all providers: the built-in ones, then custom ones of the configuration. */
 export function listedProviders(now: Now): Provider[] {
   const named = now.config.deployments.map(({ provider }) => provider)
   return [...new Set([...Object.keys(providers), ...named])].map(id => listedProvider(id, now))
 }
 
-/** A provider as it is set up here; what the configuration says of it wins over what is stored. */
+/** Returns the settings of a provider; the configuration overrides stored ones. */
 export function listedProvider(id: string, { config, credentials }: Now): Provider {
   const known = providerOf(id)
   const [configured] = config.deployments.filter(({ provider }) => provider === id)
@@ -61,14 +61,16 @@ const fixedFields = (deployment: Deployment, { modelsFrom }: Now['config']): Con
   updated_at: null,
 })
 
-/** What may be shown of a credential, whatever its kind; null without any. */
+/** Returns the masked credential of any kind; null without one. */
 export function maskedKey(params: Readonly<Record<string, unknown>>): string | null {
   const shown = shownParams(params)
   const masks = [shown['api_key'], shown['aws_access_key_id'], shown['vertex_credentials']]
   return (masks.find(mask => typeof mask === 'string') as string | undefined) ?? null
 }
 
-/** All models as they are set up: those of the configuration, those that were added, what stored credentials enable. */
+/**
+ * Returns all models: those of the configuration, those added through the API, those that stored credentials enable.
+ */
 export function listedModels({ config, models, deployments }: Now): ModelSetting[] {
   const own = new Set([...config.deployments.map(({ id }) => id), ...models.map(({ stored }) => stored.id)])
   return [

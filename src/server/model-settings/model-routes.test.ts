@@ -8,7 +8,7 @@ const { call, served } = start()
 const added = async (params: object, model_name = 'm') =>
   (await call('POST /api/models', { model_name, params })).body as { id: string }
 
-test('POST /api/models adds a model at once, sealed and masked; it is listed behind those of the file', async () => {
+test('POST /api/models adds a model at once, encrypted and masked, and lists it after those of the file', async () => {
   const params = { model: 'anthropic/claude-opus-5', api_key: canary, weight: 2, headers: { 'x-team': canary } }
   const { status, body } = await call('POST /api/models', { model_name: 'opus', params })
   assert.equal(status, 201)
@@ -49,7 +49,7 @@ const wrongModels: readonly (readonly [body: object, status: number, message: Re
   [
     { model_name: 'sonnet', params: { model: 'ollama/x' } },
     409,
-    /^model_name sonnet comes from the configuration file: add the deployment there, or choose another name$/,
+    /^model_name sonnet comes from the configuration file; add the deployment there, or choose another name$/,
   ],
 ]
 for (const [body, status, message] of wrongModels) {
@@ -60,7 +60,7 @@ for (const [body, status, message] of wrongModels) {
   })
 }
 
-test('POST /api/models: unknown fields beside the parameters are 400, null parameters are left out', async () => {
+test('POST /api/models rejects unknown fields with 400 and omits null parameters', async () => {
   const loose = { model_name: 'loose', litellm_params: { model: 'ollama/x', rpm: null } }
   for (const field of ['id', 'source', 'model_info']) {
     const refused = await call('POST /api/models', { ...loose, [field]: {} })
@@ -72,7 +72,7 @@ test('POST /api/models: unknown fields beside the parameters are 400, null param
   assert.deepEqual([answer.body.source, answer.body.params], ['api', { model: 'ollama/x' }])
 })
 
-test('POST /api/models: the protocols that an upstream serves are listed, or one is pinned', async () => {
+test('POST /api/models accepts a list of protocols or one pinned protocol', async () => {
   const listed = ['openai-chat', 'anthropic-messages']
   const { id } = await added({ model: 'ollama/x', protocols: listed })
   assert.deepEqual(served.now.find(each => each.id === id)?.protocols, listed)
@@ -85,7 +85,7 @@ test('POST /api/models: the protocols that an upstream serves are listed, or one
   assert.deepEqual([pinned?.protocols, pinned?.apiBase], [['openai-chat'], 'http://127.0.0.1:11434/v1'])
 })
 
-test('PATCH /api/models/{id} keeps what it does not name, its secrets too', async () => {
+test('PATCH /api/models/{id} keeps omitted fields, including secrets', async () => {
   const { id } = await added({ model: 'openai/gpt-x', api_key: canary, weight: 2, rpm: 5 })
   const { status, body } = await call(`PATCH /api/models/${id}`, { params: { weight: 3, rpm: null } })
   assert.equal(status, 200)
@@ -105,7 +105,7 @@ const moves: readonly (readonly [name: string, params: object])[] = [
   ['another provider', { model: 'openrouter/x' }],
 ]
 for (const [name, params] of moves) {
-  test(`S25: PATCH /api/models/{id} to ${name} does not take the stored key along`, async () => {
+  test(`S25: PATCH /api/models/{id} to ${name} does not send the stored key there`, async () => {
     const { id } = await added({ model: 'openai/gpt-x', api_key: canary })
     const refused = await call(`PATCH /api/models/${id}`, { params })
     assert.equal(refused.status, 400)
@@ -117,21 +117,18 @@ for (const [name, params] of moves) {
   })
 }
 
-test('what GET shows in the place of a secret is never taken for it', async () => {
+test('the mask that GET returns is never stored as a secret', async () => {
   const { id } = await added({ model: 'openai/gpt-x', api_key: canary, headers: { 'x-team': canary } })
   const { params } = (await call(`GET /api/models/${id}`)).body
   assert.equal((await call(`PATCH /api/models/${id}`, { params })).status, 400)
   assert.equal(served.now.find(each => each.id === id)?.apiKey, canary)
 })
 
-test('a model of the file, or of a stored credential, is neither changed nor removed', async () => {
+test('models of the file or of a stored credential cannot be changed or deleted', async () => {
   await call('PUT /api/providers/openai', { api_key: canary })
   for (const [id, message] of [
     ['sonnet.1', 'model sonnet.1 comes from the configuration file; change it there'],
-    [
-      'openai/*.1',
-      'model openai/*.1 comes from the stored credential of its provider; change that with /api/providers',
-    ],
+    ['openai/*.1', 'model openai/*.1 comes from the stored credential of its provider; change it with /api/providers'],
   ] as const) {
     const path = `/api/models/${encodeURIComponent(id)}`
     assert.equal((await call(`GET ${path}`)).body.locked, true)
@@ -143,7 +140,7 @@ test('a model of the file, or of a stored credential, is neither changed nor rem
   }
 })
 
-test('DELETE /api/models/{id} takes the model away at once; a second one is 404', async () => {
+test('DELETE /api/models/{id} removes the model at once; a second one is 404', async () => {
   const { id } = await added({ model: 'openai/gpt-x', api_key: canary }, 'short-lived')
   assert.deepEqual((await call(`DELETE /api/models/${id}`)).body, { ok: true })
   assert.ok(!served.now.some(({ alias }) => alias === 'short-lived'))
@@ -153,7 +150,7 @@ test('DELETE /api/models/{id} takes the model away at once; a second one is 404'
   }
 })
 
-test('GET /api/models goes page by page', async () => {
+test('GET /api/models is paginated', async () => {
   const all = (await call('GET /api/models?limit=200')).body.models
   const first = (await call('GET /api/models?limit=2')).body
   const rest = (await call(`GET /api/models?limit=200&cursor=${first.next_cursor}`)).body
@@ -161,8 +158,8 @@ test('GET /api/models goes page by page', async () => {
   assert.equal(rest.next_cursor, null)
 })
 
-test('S55: a change whose audit row cannot be written does not stay', async () => {
-  const failing = start({ audit: { record: () => Promise.reject(new Error('no room')) } })
+test('S55: a change is rolled back if its audit entry cannot be written', async () => {
+  const failing = start({ audit: { record: () => Promise.reject(new Error('disk full')) } })
   const model = { model_name: 'unaudited', params: { model: 'ollama/x' } }
   assert.equal((await failing.call('POST /api/models', model)).status, 500)
   assert.equal(
@@ -175,7 +172,7 @@ test('S55: a change whose audit row cannot be written does not stay', async () =
   assert.deepEqual(rows, [])
 })
 
-test('a row that does not open serves nothing, says why, and can be replaced', async () => {
+test('a row that cannot be decrypted is disabled with the reason, and can be replaced', async () => {
   const { id } = await added({ model: 'openai/gpt-x', api_key: canary }, 'damaged')
   await pool.query('update deployments set sealed = $2, updated_at = clock_timestamp() where id = $1', [
     id,
@@ -184,11 +181,11 @@ test('a row that does not open serves nothing, says why, and can be replaced', a
   const other = start()
   await other.inForce.refresh()
   const { error, params } = (await other.call(`GET /api/models/${id}`)).body
-  assert.equal(error, 'what was sealed was damaged or changed; store it again')
+  assert.equal(error, 'its encrypted value is damaged or was modified; store it again')
   assert.equal(params.api_key, '…wxyz')
   const kept = await other.call(`PATCH /api/models/${id}`, { params: { weight: 2 } })
   assert.equal(kept.status, 409)
-  assert.match(messageOf(kept), /^the stored params\.api_key cannot be opened: give it again/)
+  assert.match(messageOf(kept), /^the stored params\.api_key cannot be decrypted; send it again/)
   const mended = await other.call(`PATCH /api/models/${id}`, { params: { api_key: canary } })
   assert.deepEqual([mended.status, mended.body.error], [200, null])
 })
@@ -200,7 +197,7 @@ const narrow = [
   ['a budget', { ...masterCaller, principal: 'key_1', key: { ...key, isLimited: true, isNarrow: true } }],
 ] as const
 for (const [what, caller] of narrow) {
-  test(`S08, M1: an admin key with ${what} sees how models are set up, and changes nothing of it`, async () => {
+  test(`S08, M1: an admin key with ${what} can read model settings but not change them`, async () => {
     const { id } = await added({ model: 'ollama/x' })
     const { call: ask, inForce } = start({ caller })
     await inForce.refresh()
@@ -219,13 +216,13 @@ for (const [what, caller] of narrow) {
   })
 }
 
-test('an admin key without bounds changes them as the master key does', async () => {
+test('an admin key without limits can change model settings like the master key', async () => {
   const { call: ask } = start({ caller: { ...masterCaller, principal: 'key_1', key } })
   const made = await ask('POST /api/models', { model_name: 'by-an-admin', params: { model: 'ollama/x' } })
   assert.deepEqual([made.status, made.body.created_by], [201, 'key_1'])
 })
 
-test('POST /api/models takes base_model and capabilities, and shows them as they were given', async () => {
+test('POST /api/models accepts base_model and capabilities, and returns them unchanged', async () => {
   const params = {
     model: 'ollama/ours',
     base_model: 'anthropic/claude-haiku-4-5',
@@ -238,5 +235,5 @@ test('POST /api/models takes base_model and capabilities, and shows them as they
   assert.deepEqual(deployment?.capabilities, { vision: false, maxOutput: 9_000 })
   const wrong = await call('POST /api/models', { model_name: 'w', params: { ...params, base_model: 'gpt-*' } })
   assert.equal(wrong.status, 400)
-  assert.equal(messageOf(wrong), 'params.base_model must name one model; it holds a *')
+  assert.equal(messageOf(wrong), 'params.base_model must name one model without *')
 })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createLog } from '../platform/log.ts'
-import type { Beside, Stored } from './in-force.ts'
+import type { BaseConfig, Stored } from './in-force.ts'
 import { createModelsInForce } from './models-in-force.ts'
 import type { StoredCredential } from './stored-settings.ts'
 
-const config: Beside = { deployments: [], modelsFrom: 'file', environmentKeys: {}, demo: true, outboundAllow: [] }
+const config: BaseConfig = { deployments: [], modelsFrom: 'file', environmentKeys: {}, demo: true, outboundAllow: [] }
 const openai: StoredCredential = {
   provider: 'openai',
   apiBase: 'https://api.openai.com/v1',
@@ -18,9 +18,9 @@ const openai: StoredCredential = {
 const nothing: Stored = { credentials: [], models: [] }
 const something: Stored = { credentials: [openai], models: [] }
 
-/** Models in force over a database that the test plays. */
+/** Active models over a fake database. */
 function follower({ pollMs = 60_000 } = {}) {
-  const database = { stored: nothing, version: 1, isAway: false, reads: 0 }
+  const database = { stored: nothing, version: 1, isUnreachable: false, reads: 0 }
   const listeners = new Map<string, () => void>()
   const applied: number[] = []
   const inForce = createModelsInForce({
@@ -30,7 +30,7 @@ function follower({ pollMs = 60_000 } = {}) {
       return database.stored
     },
     async version() {
-      if (database.isAway) throw new Error('away')
+      if (database.isUnreachable) throw new Error('unreachable')
       return String(database.version)
     },
     channel: 'models',
@@ -47,11 +47,11 @@ function follower({ pollMs = 60_000 } = {}) {
 }
 
 for (const [name, pollMs, hint] of [
-  ['a hint', 60_000, 'models'],
-  ['a connection that is back', 60_000, 'reconnect'],
-  ['the poll, when hints are lost', 5, undefined],
+  ['a notification', 60_000, 'models'],
+  ['a reconnect', 60_000, 'reconnect'],
+  ['the poll, if notifications are lost', 5, undefined],
 ] as const) {
-  test(`a change is taken over by ${name}`, async () => {
+  test(`a change is applied after ${name}`, async () => {
     const app = follower({ pollMs })
     await app.inForce.start()
     app.store(something)
@@ -62,7 +62,7 @@ for (const [name, pollMs, hint] of [
   })
 }
 
-test('while nothing has changed nothing is read or applied', async () => {
+test('unchanged settings are neither read nor applied again', async () => {
   const app = follower()
   await app.inForce.refresh()
   const reads = app.database.reads
@@ -71,11 +71,11 @@ test('while nothing has changed nothing is read or applied', async () => {
   assert.equal(app.applied.length, 1)
 })
 
-test('while the database is away what was read last stays, through a changed configuration too', async () => {
+test('while the database is unreachable the last settings stay active, even across a changed configuration', async () => {
   const app = follower()
   app.store(something)
   await app.inForce.start()
-  app.database.isAway = true
+  app.database.isUnreachable = true
   await assert.rejects(app.inForce.refresh())
   app.hint()
   const deployments = app.inForce.take({ ...config, demo: false })
@@ -86,18 +86,18 @@ test('while the database is away what was read last stays, through a changed con
   )
 })
 
-test('a start without the database goes on, and takes over what is stored once it is there', async () => {
+test('the start succeeds without the database, and applies stored settings once it is reachable', async () => {
   const app = follower({ pollMs: 5 })
   app.store(something)
-  app.database.isAway = true
+  app.database.isUnreachable = true
   await app.inForce.start()
   assert.deepEqual(app.inForce.now.deployments, [])
-  app.database.isAway = false
+  app.database.isUnreachable = false
   await eventually(() => app.inForce.now.deployments.length === 1)
   await app.inForce.stop()
 })
 
-test('a refresh that is asked for during another one sees what was stored before it', async () => {
+test('a refresh during another one applies everything stored before it', async () => {
   const app = follower()
   const first = app.inForce.refresh()
   app.store(something)

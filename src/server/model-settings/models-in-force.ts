@@ -2,74 +2,78 @@ import type { Deployment } from '../config/config.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
-import { type Beside, type InForce, type Stored, settingsInForce } from './in-force.ts'
+import { type BaseConfig, type InForce, type Stored, settingsInForce } from './in-force.ts'
 
 interface Options {
-  readonly config: Beside
-  /** Everything that is stored. */
+  readonly config: BaseConfig
+  /** Reads all stored settings. */
   readonly read: () => Promise<Stored>
-  /** A text that changes whenever that does. */
+  /** Returns a version that changes with the stored settings. */
   readonly version: () => Promise<string>
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
-  /** The channel on which changes are told. */
+  /** Notification channel of changes. */
   readonly channel: string
-  /** Takes over another list of deployments. */
+  /** Applies a changed list of deployments. */
   readonly apply: (deployments: readonly Deployment[]) => void
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** How often to look for changes whose hint was lost; 3,000 by default. */
+  /** Poll interval, for lost notifications; 3,000 by default. */
   readonly pollMs?: number
 }
 
-/** The models of the configuration and of the database together, as this process serves them. */
+/** Models of the configuration and the database that are active in this process. */
 export interface ModelsInForce {
-  /** What is in force, and what it was made from. */
-  readonly now: InForce & { readonly config: Beside }
-  /** Resolves once every change that was committed before the call is in force here. */
+  /** Active settings, and the configuration that they are based on. */
+  readonly now: InForce & { readonly config: BaseConfig }
+  /** Resolves once every change that was committed before the call is active in this process. */
   refresh(): Promise<void>
-  /** Takes over another configuration; the deployments that are in force with it. */
-  take(config: Beside): readonly Deployment[]
-  /** Reads what is stored, and follows it. Where that fails, the configuration alone is in force until it succeeds. */
+  /** Replaces the configuration; returns the active deployments. */
+  take(config: BaseConfig): readonly Deployment[]
+  /** Reads the stored settings and follows changes. Until the first read succeeds only the configuration is active. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Follows the database by hints, and by a poll in case they are lost. What was read last stays while it is away. */
+/**
+ * Follows the database by notifications and a poll. While the database is unreachable the last settings stay active.
+ */
 export function createModelsInForce(options: Options): ModelsInForce {
   const { read, version, notifications, channel, apply, log, pollMs = 3_000 } = options
   let { config } = options
   let stored: Stored = { credentials: [], models: [] }
-  let knownVersion: string | undefined
+  let loadedVersion: string | undefined
   let inForce = settingsInForce(config, stored)
-  let told = new Set<string>()
-  let isAway = false
+  let logged = new Set<string>()
+  let isUnreachable = false
   let stopPolling: (() => Promise<void>) | undefined
 
   const combine = (): void => {
     inForce = settingsInForce(config, stored)
     const faults = faultsIn(inForce)
-    for (const { key, ...fault } of faults) if (!told.has(key)) log.warn(fault, 'a stored model setting is not used')
-    told = new Set(faults.map(({ key }) => key))
+    for (const { key, ...fault } of faults)
+      if (!logged.has(key)) log.warn(fault, 'disabled an invalid stored model setting')
+    logged = new Set(faults.map(({ key }) => key))
   }
 
-  const look = async (): Promise<void> => {
-    // First the version: what changes between the two reads is read once more.
+  const poll = async (): Promise<void> => {
+    // The version is read first: a change between the two reads causes another read.
     const found = await version()
-    if (found === knownVersion) return
+    if (found === loadedVersion) return
     stored = await read()
     combine()
     apply(inForce.deployments)
-    if (knownVersion !== undefined) log.info({ deployments: inForce.deployments.length }, 'stored models were changed')
-    knownVersion = found
+    if (loadedVersion !== undefined)
+      log.info({ deployments: inForce.deployments.length }, 'reloaded changed stored models')
+    loadedVersion = found
   }
-  const refresh = oneAtATime(look)
+  const refresh = oneAtATime(poll)
 
   const follow = async (): Promise<void> => {
     try {
       await refresh()
-      isAway = false
+      isUnreachable = false
     } catch (cause) {
-      if (!isAway) log.warn({ err: cause }, 'stored models cannot be read now; those that are known stay')
-      isAway = true
+      if (!isUnreachable) log.warn({ err: cause }, 'cannot read stored models; keeping the previous ones')
+      isUnreachable = true
     }
   }
 
@@ -93,7 +97,7 @@ export function createModelsInForce(options: Options): ModelsInForce {
   }
 }
 
-/** Runs `work` alone; each caller waits for a run that began after its call. */
+/** Runs `work` without overlap; each call waits for a run that started after it. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined

@@ -3,7 +3,7 @@ import type { Deployment } from '../config/config.ts'
 import { defaultTimeouts } from '../config/providers.ts'
 import { compact } from '../platform/json.ts'
 
-/** The parameters that describe a deployment, by the names of the configuration file; what has its default is left out. */
+/** Returns the parameters of a deployment with the names of the configuration file, without defaults. */
 export function paramsOf(deployment: Deployment): Record<string, unknown> {
   const {
     provider,

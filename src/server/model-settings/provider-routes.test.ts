@@ -7,7 +7,7 @@ const { call, served } = start()
 const provider = async (id: string) =>
   (await call('GET /api/providers')).body.providers.find((each: { id: string }) => each.id === id)
 
-test('GET /api/providers lists every provider; those of the file are marked and locked, their key is masked', async () => {
+test('GET /api/providers lists every provider; those of the file are locked and have a masked key', async () => {
   const { status, body } = await call('GET /api/providers')
   assert.equal(status, 200)
   assert.deepEqual(
@@ -34,7 +34,7 @@ test('GET /api/providers lists every provider; those of the file are marked and 
   )
 })
 
-test('PUT /api/providers/{id} stores a credential sealed, serves its models at once, and tells the audit log', async () => {
+test('PUT /api/providers/{id} stores an encrypted credential, serves its models at once, and records the change', async () => {
   const { status, body } = await call('PUT /api/providers/openai', { api_key: canary })
   assert.equal(status, 200)
   assert.deepEqual(body, await provider('openai'))
@@ -57,7 +57,7 @@ test('PUT /api/providers/{id} stores a credential sealed, serves its models at o
   })
 })
 
-test('S25: PUT takes the place of the whole credential: a new address never gets the old key', async () => {
+test('S25: PUT replaces the whole credential: a new address never gets the old key', async () => {
   const refused = await call('PUT /api/providers/openai', { api_base: 'https://elsewhere.example/v1' })
   assert.equal(refused.status, 400)
   assert.match(messageOf(refused), /^api_key is required/)
@@ -70,7 +70,7 @@ test('S25: PUT takes the place of the whole credential: a new address never gets
 const refusals: readonly (readonly [line: string, body: object, status: number, message: RegExp])[] = [
   ['PUT /api/providers/openai', { api_key: '  ' }, 400, /^api_key must not be blank$/],
   ['PUT /api/providers/openai', { api_key: 5 }, 400, /^api_key must be string$/],
-  ['PUT /api/providers/openai', { api_key: 'a\nb' }, 400, /^api_key is empty or holds a character/],
+  ['PUT /api/providers/openai', { api_key: 'a\nb' }, 400, /^api_key is empty or contains a character/],
   [
     'PUT /api/providers/openai',
     { api_key: canary, api_base: 'https://169.254.169.254' },
@@ -86,10 +86,10 @@ const refusals: readonly (readonly [line: string, body: object, status: number, 
     /^provider anthropic comes from the configuration file; change it there$/,
   ],
   ['DELETE /api/providers/anthropic', {}, 409, /^provider anthropic comes from the configuration file/],
-  ['DELETE /api/providers/gemini', {}, 404, /^no credential of provider gemini is stored$/],
+  ['DELETE /api/providers/gemini', {}, 404, /^provider gemini has no stored credential$/],
   ['DELETE /api/providers/nothing', {}, 404, /^provider nothing not found$/],
   ['POST /api/providers/nothing/test', {}, 404, /^provider nothing not found$/],
-  ['POST /api/providers/gemini/test', {}, 409, /^provider gemini is not connected: store its credential first$/],
+  ['POST /api/providers/gemini/test', {}, 409, /^provider gemini is not connected; store its credential first$/],
 ]
 for (const [line, body, status, message] of refusals) {
   test(`${line} ${JSON.stringify(body)} is ${status}`, async () => {
@@ -99,13 +99,13 @@ for (const [line, body, status, message] of refusals) {
   })
 }
 
-test('POST /api/providers/{id}/test asks with the credential that is in force', async () => {
+test('POST /api/providers/{id}/test uses the active credential', async () => {
   assert.deepEqual((await call('POST /api/providers/anthropic/test')).body, { ok: true, latency_ms: 7 })
   await call('PUT /api/providers/ollama', {})
   assert.deepEqual((await call('POST /api/providers/ollama/test')).body, { ok: false, latency_ms: 7, error: 'no key' })
 })
 
-test('DELETE /api/providers/{id} takes its models away at once; models that relied on it say why', async () => {
+test('DELETE /api/providers/{id} removes its models at once; models that relied on it report the reason', async () => {
   await call('PUT /api/providers/gemini', { api_key: canary })
   const model = { model_name: 'relying', params: { model: 'gemini/gemini-3-pro' } }
   const { id } = (await call('POST /api/models', model)).body
@@ -114,7 +114,7 @@ test('DELETE /api/providers/{id} takes its models away at once; models that reli
   assert.ok(!served.now.some(({ provider: name }) => name === 'gemini'))
   assert.match(
     (await call(`GET /api/models/${id}`)).body.error,
-    /^params\.api_key is required: no credential of gemini/,
+    /^params\.api_key is required: provider gemini has no stored credential/,
   )
   const { before: known, after: gone, action } = await lastAudit()
   assert.deepEqual(

@@ -6,7 +6,7 @@ import { pageOf } from '../http/page.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { Providers } from './providers.ts'
 
-/** The credentials of providers. */
+/** Binds the routes of provider credentials. */
 export function serveProviders(app: FastifyInstance, { providers }: { providers: Providers }): void {
   bind(app, providerRoutes.list, async () => ({ providers: providers.list() }))
   bind(app, providerRoutes.set, ({ params, body }, caller, { actor }) =>
@@ -19,7 +19,7 @@ export function serveProviders(app: FastifyInstance, { providers }: { providers:
   bind(app, providerRoutes.test, ({ params }) => providers.test(params.provider_id))
 }
 
-/** How models are set up. */
+/** Binds the routes of model settings. */
 export function serveModelSettings(app: FastifyInstance, { models }: { models: ModelSettings }): void {
   bind(app, modelSettingRoutes.list, async ({ query }) => {
     const { items, next_cursor } = await pageOf(

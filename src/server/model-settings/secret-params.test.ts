@@ -14,7 +14,7 @@ const params = {
   headers: { 'x-team': canary, authorization: `Bearer ${canary}` },
 }
 
-test('what is shown of parameters holds no secret, and what is secret is complete', () => {
+test('shown parameters contain no secret, and all secrets are extracted', () => {
   const shown = shownParams(params)
   assert.doesNotMatch(JSON.stringify(shown), /canary|0123456789/)
   assert.deepEqual(shown, {
@@ -30,18 +30,18 @@ test('what is shown of parameters holds no secret, and what is secret is complet
   assert.deepEqual({ ...shown, ...secretsOf(params) }, params)
 })
 
-test('parameters without a secret are shown as they are, and nothing is left to seal', () => {
+test('parameters without secrets are shown unchanged, and there is nothing to encrypt', () => {
   const plain = { model: 'ollama/x', deny: ['a.b'], timeouts: { total_ms: 5 } }
   assert.deepEqual(shownParams(plain), plain)
   assert.equal(secretsOf(plain), undefined)
 })
 
-test('a change keeps what it does not name, takes away what is null, and replaces the rest', () => {
+test('a change keeps omitted parameters, removes null ones, and replaces the rest', () => {
   const changed = mergedParams(params, { weight: null, api_key: 'new', headers: { a: 'b' }, rpm: 7 })
   const { weight: _, ...rest } = params
   assert.deepEqual(changed, { ...rest, api_key: 'new', headers: { a: 'b' }, rpm: 7 })
 })
 
-test('a service account that comes as an object is kept as its text', () => {
+test('a service account object is stored as text', () => {
   assert.deepEqual(mergedParams({}, { vertex_credentials: { a: 1 } }), { vertex_credentials: '{"a":1}' })
 })

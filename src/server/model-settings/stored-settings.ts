@@ -1,29 +1,29 @@
-import { createRowSealer, nextVersion } from '../db/sealed-rows.ts'
-import { type Keyring, SealError, type Sealed } from '../platform/seal.ts'
+import { createRowCipher, nextVersion } from '../db/encrypted-rows.ts'
+import { DecryptionError, type EncryptedValue, type Keyring } from '../platform/encryption.ts'
 import type { CredentialRow } from './credential-store.ts'
 import type { DeploymentRow } from './deployment-store.ts'
 import { type Params, secretsOf, shownParams } from './secret-params.ts'
 
-/** A provider's credential as the database has it, opened. */
+/** A provider's stored credential, decrypted. */
 export interface StoredCredential {
   readonly provider: string
   readonly apiBase: string
   /** Empty without a key. */
   readonly masked: string
   readonly updatedAt: Date
-  /** Its address among them; undefined when it does not open. */
+  /** Includes the address; undefined when the credential cannot be decrypted. */
   readonly params: Params | undefined
-  /** Why it does not open. */
+  /** Why it cannot be decrypted. */
   readonly problem: string | undefined
 }
 
-/** A model as the database has it, opened. */
+/** A stored model, decrypted. */
 export interface StoredModel {
   readonly id: string
   readonly modelName: string
   /** With masks in the place of secrets. */
   readonly shown: Params
-  /** With its secrets; undefined when they do not open. */
+  /** Includes the secrets; undefined when they cannot be decrypted. */
   readonly params: Params | undefined
   /** Scheme and host that the secrets were stored for; undefined without any. */
   readonly origin: string | undefined
@@ -44,27 +44,27 @@ interface NewModel {
   readonly id: string
   readonly modelName: string
   readonly params: Params
-  /** Where the model is called: its secrets open for no other host. */
+  /** Scheme and host of the model's address; its secrets can be decrypted for this host only. */
   readonly origin: string
 }
 
-/** Turns credentials and models into rows and back. Secrets are sealed on the way in, and bound to their host. */
-export type SettingsSeals = ReturnType<typeof createSettingsSeals>
+/** Turns credentials and models into rows and back. Secrets are encrypted, and bound to their host. */
+export type SettingsEncryption = ReturnType<typeof createSettingsEncryption>
 
-export function createSettingsSeals(keyring: Keyring) {
-  const credentials = createRowSealer(keyring, 'provider_credentials')
-  const deployments = createRowSealer(keyring, 'deployments')
+export function createSettingsEncryption(keyring: Keyring) {
+  const credentials = createRowCipher(keyring, 'provider_credentials')
+  const deployments = createRowCipher(keyring, 'deployments')
 
   return {
     /** The row of a credential but for its id, which is the provider's name. */
     credentialRow({ provider, apiBase, masked, params }: NewCredential, before: number | undefined) {
       const row = { provider, api_base: apiBase, version: nextVersion(before) }
-      return { ...row, masked, ...credentials.seal(JSON.stringify(params), { ...row, id: provider }) }
+      return { ...row, masked, ...credentials.encrypt(JSON.stringify(params), { ...row, id: provider }) }
     },
 
-    openCredential(row: CredentialRow): StoredCredential {
+    decryptCredential(row: CredentialRow): StoredCredential {
       const { provider, api_base: apiBase, masked, updated_at: updatedAt } = row
-      const { value, problem } = opened(row.key_id, () => credentials.open(row))
+      const { value, problem } = decrypted(row.key_id, () => credentials.decrypt(row))
       const params = value && { ...value, api_base: apiBase }
       return { provider, apiBase, masked, updatedAt, params, problem }
     },
@@ -73,15 +73,15 @@ export function createSettingsSeals(keyring: Keyring) {
     modelRow({ id, modelName, params, origin }: NewModel, before: number | undefined) {
       const version = nextVersion(before)
       const secrets = secretsOf(params)
-      const sealed: Sealed | { sealed: null; key_id: null } = secrets
-        ? deployments.seal(JSON.stringify({ origin, secrets }), { id, version })
+      const sealed: EncryptedValue | { sealed: null; key_id: null } = secrets
+        ? deployments.encrypt(JSON.stringify({ origin, secrets }), { id, version })
         : { sealed: null, key_id: null }
       return { model_name: modelName, params: shownParams(params), version, ...sealed }
     },
 
-    openModel({ sealed, ...row }: DeploymentRow): StoredModel {
+    decryptModel({ sealed, ...row }: DeploymentRow): StoredModel {
       const { value, problem } = sealed
-        ? opened(row.key_id, () => deployments.open({ ...row, sealed }))
+        ? decrypted(row.key_id, () => deployments.decrypt({ ...row, sealed }))
         : { value: {}, problem: undefined }
       return {
         id: row.id,
@@ -98,19 +98,19 @@ export function createSettingsSeals(keyring: Keyring) {
   }
 }
 
-interface Opened {
+interface Decrypted {
   readonly value: Params | undefined
   readonly problem: string | undefined
 }
 
-function opened(keyId: string | null, open: () => Buffer): Opened {
+function decrypted(keyId: string | null, decrypt: () => Buffer): Decrypted {
   try {
-    return { value: JSON.parse(open().toString()), problem: undefined }
+    return { value: JSON.parse(decrypt().toString()), problem: undefined }
   } catch (error) {
     const problem =
-      error instanceof SealError && error.reason === 'unknown_key'
-        ? `it is sealed with encryption key ${keyId}, which is not given here`
-        : 'what was sealed was damaged or changed; store it again'
+      error instanceof DecryptionError && error.reason === 'unknown_key'
+        ? `it is encrypted with encryption key ${keyId}, which is not configured`
+        : 'its encrypted value is damaged or was modified; store it again'
     return { value: undefined, problem }
   }
 }

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { Pool } from 'pg'
 import type { Database } from '../db/types.ts'
 
-/** Told to all processes when a credential or a model was changed. */
+/** Channel that notifies all processes of a changed credential or model. */
 export const changeChannel = 'switchyard_models'
 
 const rowsOf = (table: string): string =>
@@ -10,13 +10,13 @@ const rowsOf = (table: string): string =>
 const versionText = `
   select md5(concat(${rowsOf('provider_credentials')}, ';', ${rowsOf('deployments')})) as version`
 
-/** A text that changes with every change of the tables `provider_credentials` and `deployments`. */
+/** Returns a version that changes with the tables `provider_credentials` and `deployments`. */
 export async function settingsVersion(pool: Pool): Promise<string> {
   const { rows } = await pool.query<{ version: string }>(versionText)
   return rows[0]?.version ?? ''
 }
 
-/** Runs changes of `db` in transactions, and calls `announce` after each commit: all processes are to hear of it. */
+/** Runs changes in transactions, and calls `announce` after each commit to notify all processes. */
 export const changesOf =
   (db: Kysely<Database>, announce: () => void) =>
   async <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> => {

@@ -6,7 +6,7 @@ import { startBusReplica, type Told } from '../../../test/support/opencode-bus.t
 import { storedPrompt, storedSession } from '../../../test/support/session-rows.ts'
 import type { NewEvent } from '../../contract/events.ts'
 import { sseReader } from '../../contract/sse.ts'
-import type { News } from './session-feed.ts'
+import type { SessionChange } from './session-feed.ts'
 
 const database = await freshDatabase()
 const { pool } = database
@@ -19,7 +19,7 @@ const begins: readonly NewEvent[] = [
 ]
 const ends: NewEvent = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: null }
 const count = 12
-/** A run, by the event. */
+/** The events of a run. */
 const run = [...begins, ...Array.from({ length: count }, (_, at) => says(`part ${at}`)), ends]
 
 interface Place {
@@ -28,23 +28,23 @@ interface Place {
   readonly part?: { readonly text?: string }
 }
 
-const ofSession = (told: readonly Told[], id: string): Told[] =>
-  told.filter(({ properties }) => {
+const ofSession = (received: readonly Told[], id: string): Told[] =>
+  received.filter(({ properties }) => {
     const { sessionID, info } = properties as Place
     return (sessionID ?? info?.sessionID ?? info?.id) === id
   })
-const typesOf = (told: readonly Told[]) => told.map(({ type }) => type)
-const textsOf = (told: readonly Told[]) =>
-  told.flatMap(({ type, properties }) =>
+const typesOf = (received: readonly Told[]) => received.map(({ type }) => type)
+const textsOf = (received: readonly Told[]) =>
+  received.flatMap(({ type, properties }) =>
     type === 'message.part.updated' ? ((properties as Place).part?.text ?? []) : [],
   )
-/** The last that is told of a run is the record behind it. */
-const untilOver = (told: readonly Told[], id: string) =>
-  eventually(() => ofSession(told, id).some(({ type }) => type === 'session.updated'), { what: `the end of ${id}` })
+/** The record after the run is the last event of it. */
+const untilOver = (received: readonly Told[], id: string) =>
+  eventually(() => ofSession(received, id).some(({ type }) => type === 'session.updated'), { what: `the end of ${id}` })
 
-/** What tells a session of `run`, from its creation to its end. */
-function assertWhole(told: readonly Told[], id: string): void {
-  const mine = ofSession(told, id)
+/** Asserts the complete events of a session with `run`, from its creation to its end. */
+function assertWhole(received: readonly Told[], id: string): void {
+  const mine = ofSession(received, id)
   assert.deepEqual(textsOf(mine), ['hi', ...Array.from({ length: count }, (_, at) => `part ${at}`)])
   const onceEach = ['session.created', 'session.idle', 'session.updated']
   assert.deepEqual(
@@ -53,15 +53,15 @@ function assertWhole(told: readonly Told[], id: string): void {
   )
 }
 
-/** The words of all events but the records, which are as they were when they were sent. */
-const wordsOf = (told: readonly Told[], id: string) =>
-  ofSession(told, id).map(({ type, properties }) =>
+/** Summarizes all events except the records, which are as of the time they were sent. */
+const wordsOf = (received: readonly Told[], id: string) =>
+  ofSession(received, id).map(({ type, properties }) =>
     type.startsWith('session.') ? type : JSON.stringify([type, properties]),
   )
 
-test('what one replica writes is told by every other, each event once and in the order of its session', async t => {
+test('every replica delivers the events of the others, each once and in session order', async t => {
   const replicas = await Promise.all([1, 2].map(() => startBusReplica(t, { ...database, pollMs: 30 })))
-  // Each begins as if it were alone, until it has heard of the other.
+  // Each starts as if it were alone, until it gets the first notification of the other.
   for (const { hasPeers } of replicas) assert.ok(await hasPeers())
   const [here, there] = replicas
   assert.ok(here && there)
@@ -71,7 +71,7 @@ test('what one replica writes is told by every other, each event once and in the
     for (const [at, event] of run.entries()) await ((at + turn) % 2 === 0 ? here : there).write(id, event)
   }
   await Promise.all(ids.map(play))
-  for (const told of readers) for (const id of ids) await untilOver(told, id)
+  for (const received of readers) for (const id of ids) await untilOver(received, id)
   await Promise.all(replicas.map(replica => replica.settled()))
   const [one = [], other = []] = readers
   for (const id of ids) {
@@ -80,56 +80,56 @@ test('what one replica writes is told by every other, each event once and in the
   }
 })
 
-test('a replica that hears no hint at all tells everything all the same, once and in order', async t => {
+test('a replica without notifications still delivers every event, once and in order', async t => {
   const writer = await startBusReplica(t, database)
   const deaf = await startBusReplica(t, { ...database, hears: () => false, pollMs: 30 })
-  const told = await deaf.watch()
+  const received = await deaf.watch()
   const id = await storedSession(pool)
   for (const event of run.slice(0, 5)) await writer.write(id, event)
-  await eventually(() => textsOf(ofSession(told, id)).length === 4, { what: 'what was written first' })
+  await eventually(() => textsOf(ofSession(received, id)).length === 4, { what: 'what was written first' })
   for (const event of run.slice(5)) await writer.write(id, event)
-  await untilOver(told, id)
+  await untilOver(received, id)
   await deaf.settled()
-  assertWhole(told, id)
+  assertWhole(received, id)
 })
 
-test('hints that are lost in between are made up for by the next one', async t => {
+test('the next notification makes up for lost ones', async t => {
   const writer = await startBusReplica(t, database)
-  /** That of its creation, then that of every third event. */
+  /** Delivers the notification of the creation and of every third event. */
   const hears = (hint: string) => Number(hint.split(' ')[1]) % 3 === 0
-  const told = await (await startBusReplica(t, { ...database, hears })).watch()
+  const received = await (await startBusReplica(t, { ...database, hears })).watch()
   const id = await storedSession(pool)
   for (const event of run) await writer.write(id, event)
   assert.equal(run.length % 3, 0, 'the last hint is heard')
-  await untilOver(told, id)
-  assertWhole(told, id)
+  await untilOver(received, id)
+  assertWhole(received, id)
 })
 
-test('what is written while the listening connection is away is told after the reconnect, once and in order', async t => {
-  const { reader, told } = await cutOff(t)
+test('events written while the listening connection is down are delivered after the reconnect, once and in order', async t => {
+  const { reader, received } = await cutOff(t)
   const id = await storedSession(pool)
   for (const event of run.slice(0, 6)) await reader.write(id, event)
-  await eventually(() => textsOf(ofSession(told, id)).length > 0, { what: 'the reconnect' })
+  await eventually(() => textsOf(ofSession(received, id)).length > 0, { what: 'the reconnect' })
   for (const event of run.slice(6)) await reader.write(id, event)
-  await untilOver(told, id)
-  assertWhole(told, id)
+  await untilOver(received, id)
+  assertWhole(received, id)
 })
 
-/** A reader whose replica has just lost its listening connection, and polls never. */
+/** A reader whose replica has just lost its listening connection and does not poll. */
 async function cutOff(t: Parameters<typeof startBusReplica>[0]) {
   const reader = await startBusReplica(t, database)
-  const told = await reader.watch()
+  const received = await reader.watch()
   const { rowCount } = await pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and application_name = 'switchyard-listen'`,
   )
   assert.equal(rowCount, 1)
-  return { reader, told }
+  return { reader, received }
 }
 
 const large = 'x'.repeat(200_000)
 
-/** Writes until a reader who does not read is behind: what the system holds for a connection is full by then. */
+/** Writes until a stalled reader is behind, which fills the buffers of its connection. */
 async function fill(replica: Awaited<ReturnType<typeof startBusReplica>>, id: string): Promise<number> {
   const [answer] = replica.answers
   let written = 0
@@ -143,25 +143,25 @@ async function fill(replica: Awaited<ReturnType<typeof startBusReplica>>, id: st
   return written
 }
 
-test('a reader that does not read holds nobody up, and what it misses waits in the tables, not in memory', async t => {
+test('a stalled reader does not delay others, and its missed events stay in the tables, not in memory', async t => {
   const replica = await startBusReplica(t, database)
   await replica.open()
-  const told = await replica.watch()
+  const received = await replica.watch()
   const id = await storedSession(pool)
   await replica.write(id, ...begins)
   const before = await fill(replica, id)
   const more = 30
   for (let at = 0; at < more; at++) await replica.write(id, says(large))
   await replica.write(id, ends)
-  await untilOver(told, id)
-  assert.equal(textsOf(ofSession(told, id)).length, 1 + before + more)
+  await untilOver(received, id)
+  assert.equal(textsOf(ofSession(received, id)).length, 1 + before + more)
   const [slow] = replica.answers
   assert.equal(slow?.destroyed, false)
-  // One event, with the room that Node fills before it says that it is full.
+  // One event, plus what Node buffers before it applies back-pressure.
   assert.ok((slow?.writableLength ?? 0) < 2 * large.length, `${slow?.writableLength} bytes wait`)
 })
 
-test('a reader that does not read for too long is cut, nothing of it is left, and it may come back', async t => {
+test('a reader that stalls for too long is disconnected and cleaned up, and may reconnect', async t => {
   const replica = await startBusReplica(t, { ...database, slowReaderMs: 50 })
   const slow = await replica.open()
   const id = await storedSession(pool)
@@ -171,57 +171,57 @@ test('a reader that does not read for too long is cut, nothing of it is left, an
   slow.resume()
   await eventually(() => slow.closed, { what: 'the end of its connection' })
   await eventually(() => replica.live.readerCount === 0, { what: 'the end of its subscriptions' })
-  const told = await replica.watch()
+  const received = await replica.watch()
   await replica.write(id, ...begins, says('Here again.'))
-  await eventually(() => textsOf(told).includes('Here again.'), { what: 'news after it came back' })
+  await eventually(() => textsOf(received).includes('Here again.'), { what: 'news after it came back' })
 })
 
-/** A feed that tells what the test says. */
+/** A feed whose changes the test sends. */
 function feedOf() {
-  const listeners: ((news: News) => void)[] = []
+  const listeners: ((change: SessionChange) => void)[] = []
   return {
-    listen: async (listener: (news: News) => void) => {
+    listen: async (listener: (change: SessionChange) => void) => {
       listeners.push(listener)
       return () => undefined
     },
-    tell: (news: Partial<News> & Pick<News, 'sessionId'>) => {
-      for (const listener of listeners) listener({ ownerId: 'ada', isNew: false, first: 1, last: 0, ...news })
+    tell: (change: Partial<SessionChange> & Pick<SessionChange, 'sessionId'>) => {
+      for (const listener of listeners) listener({ ownerId: 'ada', isNew: false, first: 1, last: 0, ...change })
     },
   }
 }
 
-test('events that the tables have before they are heard of are told once, the end of a run too', async t => {
+test('events that are read before their notification are delivered once, also the end of a run', async t => {
   const feed = feedOf()
   const replica = await startBusReplica(t, { ...database, feed })
-  const told = await replica.watch()
+  const received = await replica.watch()
   const [id, next] = [await storedSession(pool), await storedSession(pool)]
   await replica.write(id, ...run)
   feed.tell({ sessionId: id, isNew: true })
   feed.tell({ sessionId: id, last: run.length - 1 })
-  await untilOver(told, id)
+  await untilOver(received, id)
   feed.tell({ sessionId: id, first: run.length, last: run.length })
   feed.tell({ sessionId: next, isNew: true })
-  await eventually(() => ofSession(told, next).length > 0, { what: 'the next news' })
-  assertWhole(told, id)
+  await eventually(() => ofSession(received, next).length > 0, { what: 'the next news' })
+  assertWhole(received, id)
   assert.equal(replica.live.readerCount, 0)
 })
 
-test('a reader that is behind in too many sessions is cut; one that is behind in many is not', async t => {
+test('a reader that is behind in too many sessions is disconnected; one just below the limit is not', async t => {
   const feed = feedOf()
   const replica = await startBusReplica(t, { ...database, feed })
-  const told = await replica.watch()
+  const received = await replica.watch()
   const behindIn = (sessions: number) => {
     for (let at = 0; at < sessions; at++) feed.tell({ sessionId: `ses_${at}` })
   }
   behindIn(10_000)
   behindIn(10_000)
   feed.tell({ sessionId: await storedSession(pool), isNew: true })
-  await eventually(() => typesOf(told).includes('session.created'), { what: 'the next news' })
+  await eventually(() => typesOf(received).includes('session.created'), { what: 'the next news' })
   behindIn(10_001)
   await eventually(() => replica.answers[0]?.destroyed, { what: 'the cut' })
 })
 
-test('V2: a session is put into words once for all readers, and one that is far behind gets the same words', async t => {
+test('V2: a session is translated once for all readers, and one that is far behind gets the same events', async t => {
   const here = await startBusReplica(t, database)
   const [first, second] = [await here.watch(), await here.watch()]
   const late = await here.open()
@@ -234,18 +234,18 @@ test('V2: a session is put into words once for all readers, and one that is far 
   await here.write(id, ends)
   await untilOver(first, id)
   await untilOver(second, id)
-  const told: Told[] = []
+  const received: Told[] = []
   const read = sseReader()
   late.setEncoding('utf8').on('data', (chunk: string) => {
-    for (const { data } of read(chunk)) told.push(JSON.parse(data) as Told)
+    for (const { data } of read(chunk)) received.push(JSON.parse(data) as Told)
   })
-  await untilOver(told, id)
+  await untilOver(received, id)
   const shortWords = (all: readonly Told[]) => wordsOf(all, id).map(word => word.replaceAll(big, 'big'))
   assert.deepEqual(shortWords(second), shortWords(first))
-  assert.deepEqual(shortWords(told), shortWords(first))
-  // The ids of events are given when they are put into words.
+  assert.deepEqual(shortWords(received), shortWords(first))
+  // Event ids are assigned by the translation.
   const idsOf = (all: readonly Told[]) => all.filter(({ type }) => type === 'message.part.updated').map(idIn)
   assert.deepEqual(idsOf(second), idsOf(first))
 })
 
-const idIn = (told: Told): unknown => (told as Told & { readonly id: unknown }).id
+const idIn = (received: Told): unknown => (received as Told & { readonly id: unknown }).id

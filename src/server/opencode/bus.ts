@@ -5,52 +5,52 @@ import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writ
 import { newId } from '../platform/ids.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
-import { type BusEvent, tellsOfRecord } from './events.ts'
-import type { News, SessionFeed } from './session-feed.ts'
-import type { Place, Tellings, Told, ToldEvent, Wrap } from './telling.ts'
+import { type BusEvent, needsRecord } from './events.ts'
+import type { SessionChange, SessionFeed } from './session-feed.ts'
+import type { EncodedEvent, Place, SessionTranslations, TranslatedEvent, Wrap } from './session-translation.ts'
 
 export interface BusDeps {
   readonly feed: Pick<SessionFeed, 'listen'>
-  readonly tellings: Tellings
-  /** For the lists that are read beside the stream. */
+  readonly translations: SessionTranslations
+  /** Event store for the lists that are read next to the stream. */
   readonly events: EventStore
-  /** How long a reader may not read; 30,000 unless given. */
+  /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
   readonly slowReaderMs?: number
 }
 
 interface BusOptions {
-  /** The only owner whose sessions are told of; undefined: all. */
+  /** Sends only sessions of this owner; undefined sends all. */
   readonly owner: string | undefined
-  /** The record of a session as it is now. */
+  /** Returns the current record of a session. */
   readonly recordOf: (sessionId: string) => Promise<OpencodeSession>
-  /** Takes the answer over from whoever would write it otherwise. */
+  /** Takes over the response before its first byte is written. */
   readonly begin: () => void
-  /** What is sent for an event. */
+  /** Builds the payload of an event. */
   readonly wrap: Wrap
-  /** Aborts when the server stops, or when the reader's key is no longer valid. */
+  /** Aborts when the server stops, or when the reader's key becomes invalid. */
   readonly shutdown: AbortSignal
 }
 
 interface Followed {
   readonly place: Place
-  /** No run is open behind what was written. */
+  /** True when no run is open after the last written event. */
   isOver: boolean
-  /** What was written: at times more than was heard of, as the tables have it before the hint comes. */
+  /** Number of the last written event. It may be ahead of the notifications, because the tables are read. */
   after: number
-  heard: number
+  notified: number
 }
 
-/** Of one reader. */
-type WaitingNews = News & { last: number }
+/** Pending changes of one reader. */
+type WaitingChange = SessionChange & { last: number }
 
-const isAhead = ({ after, heard }: Followed): boolean => after > heard
+const isAhead = ({ after, notified }: Followed): boolean => after > notified
 
 const retryMs = 500
 const maxFollowed = 200
-/** Sessions of which a reader has not heard yet. */
+/** Maximum number of sessions with pending changes of a reader. */
 const maxWaiting = 10_000
 
-/** Writes one by one, and empties `left`: what a reader has yet to take is in its socket, and nowhere else. */
+/** Writes items one by one and removes them from `left`, so that unread data of a reader is only in its socket. */
 async function writeEach<T>(left: T[], write: (next: T) => Promise<boolean>): Promise<boolean> {
   while (left.length > 0) {
     if (!(await writeFirst(left, write))) return false
@@ -58,26 +58,27 @@ async function writeEach<T>(left: T[], write: (next: T) => Promise<boolean>): Pr
   return true
 }
 
-/** Not async: whoever waits for it holds nothing. */
+/** Not async, so that no reference to the item is kept while the write is pending. */
 function writeFirst<T>(left: T[], write: (next: T) => Promise<boolean>): Promise<boolean> {
   return write(left.shift() as T)
 }
 
 /**
- * Writes what happens to all sessions of a caller from now on. There is no replay: a client that was away reads the lists.
- * A reader that does not read for 30 s, or is behind in more than 10,000 sessions, is cut. Rejects before `begin` when the database is away.
+ * Writes the events of all sessions of a caller from now on. There is no replay: a client that reconnects must read the
+ * lists. Disconnects a reader that does not read for 30 s or is behind in more than 10,000 sessions. Rejects before
+ * `begin` when the database is unreachable.
  */
 export async function writeBus(
   response: ServerResponse,
   requestId: string,
   { deps, options }: { deps: BusDeps; options: BusOptions },
 ): Promise<void> {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  const signal = AbortSignal.any([gone.signal, options.shutdown])
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
+  const signal = AbortSignal.any([disconnected.signal, options.shutdown])
   const writer = new FrameWriter(response, signal, deps.slowReaderMs)
   const bus = new Bus({ deps, options, writer, signal, cut: () => response.destroy() })
-  const leave = await deps.feed.listen(news => bus.hear(news))
+  const leave = await deps.feed.listen(change => bus.notify(change))
   options.begin()
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   const heartbeat = setInterval(() => bus.offer({ type: 'server.heartbeat', properties: {} }), heartbeatMs)
@@ -96,19 +97,21 @@ interface Parts {
   readonly options: BusOptions
   readonly writer: FrameWriter
   readonly signal: AbortSignal
-  /** Ends the connection: the reader comes back, and reads the lists. */
+  /** Closes the connection; the client then reconnects and reads the lists. */
   readonly cut: () => void
 }
 
-/** One reader. What it has not read yet waits in the tables; here only the numbers wait. */
+/**
+ * The stream of one reader. Only event numbers are queued here; the events stay in the tables until they are written.
+ */
 class Bus {
   readonly #deps: BusDeps
   readonly #options: BusOptions
   readonly #writer: FrameWriter
   readonly #signal: AbortSignal
   readonly #cut: () => void
-  /** News that were not written yet, by session. */
-  readonly #waiting = new Map<string, WaitingNews>()
+  /** Pending changes, by session. */
+  readonly #waiting = new Map<string, WaitingChange>()
   readonly #followed = new Map<string, Followed>()
   #wake: () => void = () => undefined
 
@@ -120,13 +123,13 @@ class Bus {
     this.#cut = cut
   }
 
-  hear(news: News): void {
+  notify(change: SessionChange): void {
     const { owner } = this.#options
-    if (owner !== undefined && news.ownerId !== owner) return
-    const waiting = this.#waiting.get(news.sessionId)
-    // Changed in place: each hint reaches each reader, and most readers that are behind have the session already.
-    if (waiting) waiting.last = news.last
-    else this.#waiting.set(news.sessionId, { ...news })
+    if (owner !== undefined && change.ownerId !== owner) return
+    const waiting = this.#waiting.get(change.sessionId)
+    // Changed in place: each notification reaches each reader, and most readers that are behind have an entry already.
+    if (waiting) waiting.last = change.last
+    else this.#waiting.set(change.sessionId, { ...change })
     if (this.#waiting.size > maxWaiting) this.#cut()
     this.#wake()
   }
@@ -134,18 +137,18 @@ class Bus {
   async run(): Promise<void> {
     if (!(await this.#write({ type: 'server.connected', properties: {} }))) return
     while (!this.#writer.isOver) {
-      const [news] = this.#waiting.values()
-      if (!news) {
+      const [change] = this.#waiting.values()
+      if (!change) {
         this.#writer.caughtUp()
-        await this.#woken()
+        await this.#waitForChange()
         continue
       }
-      this.#waiting.delete(news.sessionId)
-      if (!(await this.#tell(news))) return
+      this.#waiting.delete(change.sessionId)
+      if (!(await this.#writeChange(change))) return
     }
   }
 
-  /** Writes what may be lost. */
+  /** Writes an event that may be dropped. */
   offer(event: BusEvent): void {
     this.#writer.offer(this.#frameOf(event))
   }
@@ -155,76 +158,79 @@ class Bus {
     this.#followed.clear()
   }
 
-  /** False when the reader is gone. */
-  async #tell({ sessionId, isNew, first, last }: News): Promise<boolean> {
+  /** Returns false when the reader has disconnected. */
+  async #writeChange({ sessionId, isNew, first, last }: SessionChange): Promise<boolean> {
     if (isNew) {
       const created = { type: 'session.created', properties: { sessionID: sessionId } }
       if (!(await this.#write(created, sessionId))) return false
     }
     if (last === 0) return true
-    const followed = await this.#caughtUp(sessionId, { first, last })
+    const followed = await this.#writeUpTo(sessionId, { first, last })
     if (!followed) return !this.#writer.isOver
-    // What is forgotten too soon would be written again when it is heard of.
-    if (followed.isOver && !isAhead(followed)) this.#forget(sessionId, followed)
+    // A session that is dropped too early would be written again on its notification.
+    if (followed.isOver && !isAhead(followed)) this.#drop(sessionId, followed)
     return true
   }
 
-  /** Writes all up to `last`; undefined when the reader left before, or there was less. */
-  async #caughtUp(sessionId: string, { first, last }: Pick<News, 'first' | 'last'>): Promise<Followed | undefined> {
+  /** Writes all events up to `last`; undefined when the reader disconnected or fewer events exist. */
+  async #writeUpTo(
+    sessionId: string,
+    { first, last }: Pick<SessionChange, 'first' | 'last'>,
+  ): Promise<Followed | undefined> {
     let followed = this.#followed.get(sessionId) ?? (await this.#follow(sessionId, first))
     while (followed && followed.after < last) {
-      followed.heard = last
-      const told = await this.#following(followed)
-      if (told === undefined) {
-        // Too far behind what the others read: from here on with a place of its own.
-        this.#forget(sessionId, followed)
+      followed.notified = last
+      const translated = await this.#following(followed)
+      if (translated === undefined) {
+        // Too far behind the other readers: continue with a separate position.
+        this.#drop(sessionId, followed)
         followed = await this.#follow(sessionId, followed.after + 1)
-      } else if (told.length === 0 || !(await this.#writeAll(sessionId, followed, told))) return undefined
+      } else if (translated.length === 0 || !(await this.#writeAll(sessionId, followed, translated))) return undefined
     }
-    if (followed) followed.heard = last
+    if (followed) followed.notified = last
     return followed
   }
 
-  #writeAll(sessionId: string, followed: Followed, told: Told[]): Promise<boolean> {
-    return writeEach(told, ({ seq, events, isOver }) => {
+  #writeAll(sessionId: string, followed: Followed, translated: TranslatedEvent[]): Promise<boolean> {
+    return writeEach(translated, ({ seq, events, isOver }) => {
       followed.after = seq
       followed.isOver = isOver
-      return writeEach([...events], event => this.#writeTold(sessionId, event))
+      return writeEach([...events], event => this.#writeEvent(sessionId, event))
     })
   }
 
-  /** Begins to follow a session right before event `first`; undefined when the reader leaves before. */
+  /** Starts to follow a session before event `first`; undefined when the reader disconnects first. */
   async #follow(sessionId: string, first: number): Promise<Followed | undefined> {
     const onPreview = (events: readonly BusEvent[]) => {
       const mine = this.#followed.get(sessionId)
-      // What is written now belongs behind what the reader has yet to get.
-      const isBehind = !mine || mine.after < mine.heard || this.#waiting.has(sessionId)
+      // A preview must not be sent before older events.
+      const isBehind = !mine || mine.after < mine.notified || this.#waiting.has(sessionId)
       if (!isBehind) for (const event of events) this.offer(event)
     }
-    const place = await this.#untilThere(() => this.#deps.tellings.follow(sessionId, first, onPreview))
+    const place = await this.#withRetry(() => this.#deps.translations.follow(sessionId, first, onPreview))
     if (!place) return undefined
-    const followed = { place, isOver: true, after: place.after, heard: first }
+    const followed = { place, isOver: true, after: place.after, notified: first }
     const oldest =
       this.#followed.size < maxFollowed ? undefined : this.#followed.entries().find(([, it]) => !isAhead(it))
-    if (oldest) this.#forget(...oldest)
+    if (oldest) this.#drop(...oldest)
     this.#followed.set(sessionId, followed)
     return followed
   }
 
-  #forget(sessionId: string, { place }: Followed): void {
+  #drop(sessionId: string, { place }: Followed): void {
     place.leave()
     this.#followed.delete(sessionId)
   }
 
-  /** Empty also when the reader leaves; undefined when the others are too far ahead. */
-  async #following({ place, after, heard }: Followed): Promise<Told[] | undefined> {
-    const read = async () => ({ told: await place.following(after, heard) })
-    const answer = await this.#untilThere(read)
-    return answer ? answer.told : []
+  /** Empty also when the reader disconnects; undefined when the other readers are too far ahead. */
+  async #following({ place, after, notified }: Followed): Promise<TranslatedEvent[] | undefined> {
+    const read = async () => ({ translated: await place.following(after, notified) })
+    const answer = await this.#withRetry(read)
+    return answer ? answer.translated : []
   }
 
-  /** Goes on trying while the database is away; undefined when the reader leaves before. */
-  async #untilThere<T>(read: () => Promise<T>): Promise<T | undefined> {
+  /** Retries while the database is unreachable; undefined when the reader disconnects first. */
+  async #withRetry<T>(read: () => Promise<T>): Promise<T | undefined> {
     while (!this.#signal.aborted) {
       try {
         return await read()
@@ -235,14 +241,14 @@ class Bus {
     return undefined
   }
 
-  async #writeTold(sessionId: string, told: ToldEvent): Promise<boolean> {
-    if (tellsOfRecord(told.event)) return this.#write(told.event, sessionId)
-    return this.#writer.write(told.frame(this.#options.wrap))
+  async #writeEvent(sessionId: string, translated: EncodedEvent): Promise<boolean> {
+    if (needsRecord(translated.event)) return this.#write(translated.event, sessionId)
+    return this.#writer.write(translated.frame(this.#options.wrap))
   }
 
   async #write(event: BusEvent, sessionId?: string): Promise<boolean> {
-    if (sessionId === undefined || !tellsOfRecord(event)) return this.#writer.write(this.#frameOf(event))
-    const info = await this.#untilThere(() => this.#options.recordOf(sessionId))
+    if (sessionId === undefined || !needsRecord(event)) return this.#writer.write(this.#frameOf(event))
+    const info = await this.#withRetry(() => this.#options.recordOf(sessionId))
     const properties = { ...event.properties, info }
     return info !== undefined && this.#writer.write(this.#frameOf({ ...event, properties }))
   }
@@ -251,7 +257,7 @@ class Bus {
     return sseFrame({ data: JSON.stringify(this.#options.wrap({ id: newId('evt'), ...event })) })
   }
 
-  #woken(): Promise<void> {
+  #waitForChange(): Promise<void> {
     return new Promise(resolve => {
       if (this.#waiting.size > 0 || this.#signal.aborted) return resolve()
       const done = () => {

@@ -3,7 +3,7 @@ import type { Model } from '../../contract/models.ts'
 import { opencodePlace, opencodeProvider } from '../../contract/opencode.ts'
 import type { RuntimeInfo } from '../runtimes/runtime.ts'
 
-/** The models of the gateway as opencode's one provider, and the model that is used unless one is named. */
+/** Returns the models of the gateway as the only provider of opencode, and the default model. */
 export function providerOf(models: readonly Model[]) {
   const first = models[0]?.id
   return {
@@ -21,7 +21,7 @@ export function providerOf(models: readonly Model[]) {
 
 const text = { text: true, audio: false, image: false, video: false, pdf: false }
 
-/** What opencode's clients want to know of a model; 0 stands for a figure that is not known. */
+/** Returns a model in opencode's format; unknown figures are 0. */
 const modelOf = ({ id, display_name, context_window = 0, max_output_tokens = 0, pricing }: Model) => ({
   id,
   providerID: opencodeProvider,
@@ -48,7 +48,7 @@ const modelOf = ({ id, display_name, context_window = 0, max_output_tokens = 0, 
   release_date: '',
 })
 
-/** What a session can run: a runtime alone, or an agent of the caller's. Their names are what a new session takes as `agent`. */
+/** Returns the runtimes and the caller's active agents. Their names are valid values of `agent` for a new session. */
 export const agentsOf = (runtimes: readonly RuntimeInfo[], agents: readonly Agent[]) => [
   ...runtimes.filter(({ connected }) => connected).map(({ id, name }) => agentOf(id, name)),
   ...agents
@@ -65,7 +65,7 @@ const agentOf = (name: string, description: string) => ({
   options: {},
 })
 
-/** Settings that say what this server does not do, so that clients do not offer it. */
+/** Settings that disable features which this server does not have. */
 export const settingsOf = (models: readonly Model[]) => ({
   share: 'disabled',
   autoupdate: false,
@@ -74,10 +74,10 @@ export const settingsOf = (models: readonly Model[]) => ({
 
 const { directory } = opencodePlace
 
-/** Folders as a session sees them; this server has no folders of opencode's own. */
+/** Folders as a session sees them; this server has no folders for opencode itself. */
 export const folders = { home: directory, state: directory, config: directory, worktree: directory, directory }
 
-/** The one project that all sessions belong to. */
+/** The single project of all sessions. */
 export const project = {
   id: opencodePlace.projectID,
   worktree: directory,

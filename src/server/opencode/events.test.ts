@@ -44,7 +44,7 @@ const mapped = (...events: readonly NewEvent[]): BusEvent[] => {
   return stored(events).flatMap(event => mapping.take(event))
 }
 
-/** An event in a few words: its type, and what tells it from others of that type. */
+/** Summarizes an event: its type, and what distinguishes it from others of that type. */
 function wordsOf({ type, properties }: BusEvent): string {
   const {
     status,
@@ -74,7 +74,7 @@ const inWork = [...prompt, ...begun]
 const asking = [...inWork, 'message.part.updated running', 'permission.asked evt_use']
 
 const table: readonly (readonly [guarantee: string, log: readonly NewEvent[], expected: readonly unknown[]])[] = [
-  ['a prompt is a message of the user with its parts', [asked], prompt],
+  ['a prompt becomes a user message with its parts', [asked], prompt],
   [
     'a run is busy, then answers, then is idle',
     [asked, runs, says, ends],
@@ -85,39 +85,39 @@ const table: readonly (readonly [guarantee: string, log: readonly NewEvent[], ex
     [asked, runs, use, result],
     [...inWork, 'message.part.updated running', 'message.part.updated completed'],
   ],
-  ['a call that asks is a permission, and the session stays busy', [asked, runs, asks, waits], asking],
+  ['a call that requires approval is a permission, and the session stays busy', [asked, runs, asks, waits], asking],
   [
-    'an answer to it is told, and the run goes on as the same message',
+    'the decision is sent, and the run continues as the same message',
     [asked, runs, asks, waits, allowed, goesOn, result],
     [...asking, 'permission.replied once', 'message.part.updated completed'],
   ],
-  ['a call that turns out to ask after it was told is a permission, too', [asked, runs, use, waits], asking],
-  ['a refusal is told as such', [asked, runs, asks, waits, denied, goesOn], [...asking, 'permission.replied reject']],
+  ['a call that requires approval only after it was sent is a permission, too', [asked, runs, use, waits], asking],
+  ['a denial is sent as reject', [asked, runs, asks, waits, denied, goesOn], [...asking, 'permission.replied reject']],
   [
-    'a question that nobody answered in time is withdrawn with the result of the call',
+    'an expired approval is rejected together with the result of the call',
     [asked, runs, asks, waits, goesOn, result],
     [...asking, 'message.part.updated completed', 'permission.replied reject'],
   ],
   [
-    'a run that ends with an open question withdraws it',
+    'a run that ends with a pending approval rejects it',
     [asked, runs, asks, waits, stopped],
     [...asking, over[0], 'permission.replied reject', 'session.error MessageAbortedError', ...over.slice(1)],
   ],
-  ['an error that is tried again is a retry', [asked, runs, error('retrying')], [...inWork, 'session.status retry']],
+  ['a retried error is a retry', [asked, runs, error('retrying')], [...inWork, 'session.status retry']],
   [
     'an error that ends the run comes before idle',
     [asked, runs, error('terminal')],
     [...inWork, ...failed('UnknownError')],
   ],
-  ['a stop on request is told as an abort', [asked, runs, stopped], [...inWork, ...failed('MessageAbortedError')]],
-  ['a budget that is used up is an error of the API', [asked, runs, overBudget], [...inWork, ...failed('APIError')]],
+  ['a requested stop is sent as an abort', [asked, runs, stopped], [...inWork, ...failed('MessageAbortedError')]],
+  ['an exhausted budget is an API error', [asked, runs, overBudget], [...inWork, ...failed('APIError')]],
   [
-    'a conversation that is compacted in the middle of a run is told, with a part that says so',
+    'a compaction in the middle of a run is sent with a compaction part',
     [asked, runs, { type: 'agent.thread_context_compacted', summary: 'so far', reason: 'auto' }, says],
     [...inWork, 'message.part.updated compaction', 'session.compacted', 'message.part.updated text'],
   ],
   [
-    'a compaction on request is a message of the user, and one of the model with the summary',
+    'a requested compaction is a user message and an assistant message with the summary',
     [
       { type: 'user.compact', prompt_id: 'msg_a', model: 'demo' },
       runs,
@@ -134,21 +134,21 @@ const table: readonly (readonly [guarantee: string, log: readonly NewEvent[], ex
       ...over,
     ],
   ],
-  ['a title that changes is told', [{ type: 'session.updated', title: 'x' }], ['session.updated']],
+  ['a changed title is sent', [{ type: 'session.updated', title: 'x' }], ['session.updated']],
   ['a deletion is the last event', [deleted], ['session.deleted']],
   [
-    'a deletion in the middle of a run ends that first',
+    'a deletion in the middle of a run ends the run first',
     [asked, runs, deleted],
     [...inWork, ...failed('MessageAbortedError').slice(0, -1), 'session.deleted'],
   ],
-  ['what opencode has no word for is left out', [asked, runs, { type: 'span.model_request_start' }], inWork],
+  ['events without an equivalent in opencode are omitted', [asked, runs, { type: 'span.model_request_start' }], inWork],
 ]
 
 for (const [guarantee, log, expected] of table) {
   test(guarantee, () => assert.deepEqual(mapped(...log).map(wordsOf), expected))
 }
 
-/** What a client knows that merges by id. */
+/** State of a client that merges by id. */
 function merged(events: readonly BusEvent[]): unknown[] {
   const infos = new Map<unknown, object>()
   const parts = new Map<unknown, { messageID?: unknown }>()
@@ -163,7 +163,7 @@ function merged(events: readonly BusEvent[]): unknown[] {
   }))
 }
 
-test('a client that merges by id has exactly what the message list gives', () => {
+test('a client that merges by id has the same messages as the message list', () => {
   const span = { type: 'span.model_request_end', model_usage: { input_tokens: 3, output_tokens: 5 } }
   const thinks = { type: 'agent.thinking', content: [{ type: 'thinking', thinking: 'hm' }] }
   const second = [
@@ -187,7 +187,7 @@ const piece = (said: string) =>
     delta: { type: 'content_delta', content: { type: 'text', text: said } },
   }) as const
 
-test('text that is being written comes as deltas of the part that it will be', () => {
+test('text that is being generated is sent as deltas of its future part', () => {
   const mapping = new EventMapping('ses_1')
   const [first, second, third] = stored([asked, runs, { ...says, id: 'evt_text' }])
   assert.ok(first && second && third)
@@ -215,7 +215,7 @@ test('text that is being written comes as deltas of the part that it will be', (
   assert.deepEqual(mapping.preview(piece('late')), [], 'what comes late changes nothing any more')
 })
 
-test('a reader that missed the beginning of a text still gets the part before its deltas', () => {
+test('a reader that missed the start of a text still gets the part before its deltas', () => {
   const mapping = new EventMapping('ses_1')
   for (const event of stored([asked, runs])) mapping.take(event)
   assert.deepEqual(

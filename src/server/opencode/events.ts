@@ -1,29 +1,29 @@
 import { askedBy, endsRun, type SessionEvent } from '../../contract/events.ts'
 import type { Preview } from '../sessions/log/remote-previews.ts'
 import { MessageReading, type Part, partIdOf, type Touched } from './messages.ts'
-import { permissionOf, type Question } from './permissions.ts'
+import { type ApprovalRequest, permissionOf } from './permissions.ts'
 
-/** An event in opencode's words. Those of `session.*` that tell of a record get it as `info` when they are sent. */
+/** An event in opencode's format. For some `session.*` events the record is added as `info` when they are sent. */
 export interface BusEvent {
   readonly type: string
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-/** Events that carry the record of their session as it is when they are sent. */
-export const tellsOfRecord = ({ type }: BusEvent): boolean =>
+/** True for events that include the session's record as of the time they are sent. */
+export const needsRecord = ({ type }: BusEvent): boolean =>
   type === 'session.created' || type === 'session.updated' || type === 'session.deleted'
 
 /**
- * The log of one session in opencode's words, event by event; ids are those of the message list. Does no I/O. Dialects:
- * section 2.3.
+ * Translates the log of one session to opencode's events, one by one, with the ids of the message list. Does no I/O.
+ * Source: Dialects, section 2.3.
  */
 export class EventMapping {
   readonly #sessionId: string
   readonly #reading: MessageReading
-  /** Tool calls of the run in work, by event id: any of them may turn out to ask. */
-  readonly #questions = new Map<string, Question>()
-  readonly #asked = new Set<string>()
-  /** Parts that are being written. */
+  /** Tool calls of the active run, by event id: each may turn out to require approval. */
+  readonly #toolCalls = new Map<string, ApprovalRequest>()
+  readonly #pendingApprovals = new Set<string>()
+  /** Parts that are being generated. */
   readonly #begun = new Set<string>()
   readonly #written = new Set<string>()
   #retries = 0
@@ -37,7 +37,7 @@ export class EventMapping {
     this.#reading = new MessageReading(sessionId)
   }
 
-  /** True when no run is open, and no prompt has come since the last one. */
+  /** True when no run is open and no prompt has arrived since the last one. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -48,14 +48,16 @@ export class EventMapping {
     this.#note(event)
     const isEnd = endsRun(event)
     if (isEnd) this.#isOver = true
-    const told = [...this.#beginning(event), ...this.#messages(touched), ...this.#questionsOf(event, answerId)].concat(
-      isEnd ? this.#ending(event, touched) : this.#others(event),
-    )
+    const events = [
+      ...this.#beginning(event),
+      ...this.#messages(touched),
+      ...this.#approvalEvents(event, answerId),
+    ].concat(isEnd ? this.#ending(event, touched) : this.#others(event))
     this.#reading.dropSettled()
-    return told
+    return events
   }
 
-  /** A text that is being written. It may be lost: the part comes whole once it is done. */
+  /** Translates a text that is being generated. May be lost: the complete part follows when it is done. */
   preview(preview: Preview): BusEvent[] {
     const { event_id, event, delta } = preview as unknown as PreviewFields
     const eventId = event_id ?? event?.id
@@ -87,7 +89,7 @@ export class EventMapping {
     const callID = String(event['tool_use_id'] ?? id)
     const name = String(event['name'])
     const tool = messageID === undefined ? undefined : { messageID, callID }
-    this.#questions.set(id, { id, sessionId: this.#sessionId, name, input: event['input'], tool })
+    this.#toolCalls.set(id, { id, sessionId: this.#sessionId, name, input: event['input'], tool })
   }
 
   #beginning({ type }: SessionEvent): BusEvent[] {
@@ -103,44 +105,44 @@ export class EventMapping {
     return [...message, ...parts.map(part => updated(sessionID, structuredClone(part), this.#nowMs))]
   }
 
-  #questionsOf(event: SessionEvent, answerId: string | undefined): BusEvent[] {
+  #approvalEvents(event: SessionEvent, answerId: string | undefined): BusEvent[] {
     if (event.type === 'user.tool_confirmation') {
       return this.#replied(String(event['tool_use_id']), event['result'] === 'allow' ? 'once' : 'reject')
     }
     if (answerId === undefined) return []
     if (event.type === 'agent.tool_result') return this.#settled(event['tool_use_id'])
     return askedBy(event).flatMap(id => {
-      const question = this.#questions.get(id)
-      if (!question || this.#asked.has(id)) return []
-      this.#asked.add(id)
-      return [{ type: 'permission.asked', properties: permissionOf(question) }]
+      const toolCall = this.#toolCalls.get(id)
+      if (!toolCall || this.#pendingApprovals.has(id)) return []
+      this.#pendingApprovals.add(id)
+      return [{ type: 'permission.asked', properties: permissionOf(toolCall) }]
     })
   }
 
-  /** Nobody answered in time, and the call was refused. */
+  /** The approval expired, and the call was denied. */
   #settled(callId: unknown): BusEvent[] {
-    const open = [...this.#asked].filter(id => this.#questions.get(id)?.tool?.callID === callId)
+    const open = [...this.#pendingApprovals].filter(id => this.#toolCalls.get(id)?.tool?.callID === callId)
     return open.flatMap(id => this.#replied(id, 'reject'))
   }
 
   /** Older clients read `permissionID` and `response`. */
   #replied(id: string, reply: 'once' | 'reject'): BusEvent[] {
-    if (!this.#asked.delete(id)) return []
+    if (!this.#pendingApprovals.delete(id)) return []
     const properties = { sessionID: this.#sessionId, requestID: id, permissionID: id, reply, response: reply }
     return [{ type: 'permission.replied', properties }]
   }
 
-  /** What ends a run: open questions are over, then why it failed, then that nothing runs. */
+  /** Events at the end of a run: pending approvals are rejected, then the error, then idle. */
   #ending(event: SessionEvent, { info }: Touched): BusEvent[] {
     const sessionID = this.#sessionId
-    const withdrawn = [...this.#asked].flatMap(id => this.#replied(id, 'reject'))
+    const withdrawn = [...this.#pendingApprovals].flatMap(id => this.#replied(id, 'reject'))
     const error = info?.['error']
     const failed = error === undefined ? [] : [{ type: 'session.error', properties: { sessionID, error } }]
     const wasBusy = this.#isBusy
     this.#isBusy = false
     this.#begun.clear()
     this.#written.clear()
-    this.#questions.clear()
+    this.#toolCalls.clear()
     const idle = [this.#status({ type: 'idle' }), { type: 'session.idle', properties: { sessionID } }]
     if (event.type !== 'session.deleted') {
       return [...withdrawn, ...failed, ...idle, { type: 'session.updated', properties: { sessionID } }]
@@ -172,7 +174,7 @@ const updated = (sessionID: string, part: Part, time: number): BusEvent => ({
   properties: { sessionID, part, time },
 })
 
-/** An error after which a model call is tried again. Runtimes that try by themselves do not say when. */
+/** An error after which a model call is retried. Runtimes that retry internally do not report the time. */
 interface Retried {
   readonly message?: string
   readonly retry_status?: { readonly attempt?: number; readonly next_at?: string }

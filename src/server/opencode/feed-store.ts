@@ -1,23 +1,23 @@
 import type { Pool } from 'pg'
 
-/** A session whose log has grown, or that was made, within a time. */
-export interface Changed {
+/** A session that was created, or whose log has grown, within a period. */
+export interface ChangedSession {
   readonly id: string
   readonly owner_id: string
   readonly last: number
-  /** Number of the last event before that time; 0 for none. */
+  /** Number of the last event before that period; 0 when there is none. */
   readonly before: number
-  /** True when the session was made within that time. */
+  /** True when the session was created within that period. */
   readonly is_new: boolean
 }
 
-/** Reads of the tables of sessions that hear all of them. */
+/** Queries over all sessions, for the feed. */
 export type FeedStore = ReturnType<typeof feedStore>
 
 export function feedStore(pool: Pool) {
   return {
-    /** The sessions that changed in the last `withinMs`. */
-    async changed(withinMs: number): Promise<Changed[]> {
+    /** Returns the sessions that changed in the last `withinMs`. */
+    async changed(withinMs: number): Promise<ChangedSession[]> {
       const text = `
         select s.id, s.owner_id, s.next_seq - 1 as last, s.created_at > start.at as is_new,
                coalesce((
@@ -26,16 +26,16 @@ export function feedStore(pool: Pool) {
                ), 0) as before
         from sessions s, (select clock_timestamp() - $1 * interval '1 millisecond' as at) start
         where s.updated_at > start.at`
-      const { rows } = await pool.query<Changed>(text, [withinMs])
+      const { rows } = await pool.query<ChangedSession>(text, [withinMs])
       return rows
     },
 
     /**
-     * Number of the first event that has to be known to understand event `first`: the oldest message of a prompt that had
-     * not ended by then.
+     * Returns the number of the first event that is needed to translate event `first`: the oldest message of a prompt
+     * that had not ended by then.
      */
     async contextOf(sessionId: string, first: number): Promise<number> {
-      // The operators of JSON refuse a payload with the escape of NUL anywhere in it.
+      // JSON operators cannot be used: they fail on a payload with an escaped NUL.
       const text = `
         with not_ended as (
           select p.id from prompts p

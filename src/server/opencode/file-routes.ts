@@ -5,23 +5,23 @@ import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { invalid } from '../platform/errors.ts'
 import type { Files, Snapshot } from '../workspaces/files.ts'
-import { holdsWords, linesOfPatch, matchesIn } from './file-search.ts'
+import { containsWords, linesOfPatch, matchesIn } from './file-search.ts'
 
 export interface FileDeps {
   readonly files: Pick<Files, 'snapshot' | 'list' | 'file' | 'contentOf'>
-  /** What has changed in a session since it began. */
+  /** Returns the changes of a session's files since its start. */
   readonly changesOf: (sessionId: string, caller: Caller) => Promise<readonly FileChange[]>
 }
 
-/** A file that is shown whole, and all files that one search reads, in bytes. */
+/** Limits in bytes: of a file that is returned whole, of a searched file, and of all files of one search. */
 const largestShown = 10 * 1024 * 1024
 const largestSearched = 1024 * 1024
 const searchedBytes = 16 * 1024 * 1024
-const mostMatches = 100
+const maxMatches = 100
 
 /**
- * The stored files of a session, as opencode's clients read files. They name the session as `workspace`; without it there are no
- * files.
+ * Serves the stored files of a session in opencode's format. Clients name the session as `workspace`; without it the
+ * responses are empty.
  */
 export function serveOpencodeFiles(app: FastifyInstance, { files, changesOf }: FileDeps): void {
   const snapshotOf = (id: string, caller: Caller) => files.snapshot(id, undefined, caller)
@@ -57,13 +57,13 @@ export function serveOpencodeFiles(app: FastifyInstance, { files, changesOf }: F
   })
 
   bind(app, opencodeRoutes.findFiles, async ({ query }, caller) => {
-    const { workspace, query: words = '', type, dirs, limit = mostMatches } = query
+    const { workspace, query: words = '', type, dirs, limit = maxMatches } = query
     if (workspace === undefined) return []
     const isWanted = (isFolder: boolean) =>
       type === undefined ? !isFolder || dirs !== 'false' : isFolder === (type === 'directory')
     const { manifest } = await snapshotOf(workspace, caller)
     return [...manifest.values()]
-      .filter(({ path, kind }) => isWanted(kind === 'folder') && holdsWords(path, words))
+      .filter(({ path, kind }) => isWanted(kind === 'folder') && containsWords(path, words))
       .map(({ path, kind }) => (kind === 'folder' ? `${path}/` : path))
       .sort()
       .slice(0, limit)
@@ -78,8 +78,8 @@ export function serveOpencodeFiles(app: FastifyInstance, { files, changesOf }: F
     for (const entry of entries) {
       if (entry.kind !== 'file' || entry.size > Math.min(largestSearched, left)) continue
       left -= entry.size
-      matches.push(...matchesIn(entry.path, await wholeOf(snapshot, entry), pattern, mostMatches - matches.length))
-      if (matches.length >= mostMatches) break
+      matches.push(...matchesIn(entry.path, await wholeOf(snapshot, entry), pattern, maxMatches - matches.length))
+      if (matches.length >= maxMatches) break
     }
     return matches
   })

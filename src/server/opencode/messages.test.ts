@@ -39,7 +39,7 @@ const rolesOf = (messages: ReturnType<typeof read>) =>
 
 test('a session without events has no messages', () => assert.deepEqual(read(), []))
 
-test('a prompt and its answer become two messages that name each other', () => {
+test('a prompt and its answer become two linked messages', () => {
   const [asked, answer] = read(asks('msg_a', 'hi'), runs('msg_a'), says('hello'), ends)
   assert.equal(asked?.info['id'], 'msg_a')
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('a prompt and its answer become two messages that name each other', () => {
   )
 })
 
-test('an answer stands right after its prompt, also when others were queued meanwhile', () => {
+test('an answer directly follows its prompt, also when others were queued meanwhile', () => {
   const messages = read(
     asks('a', '1'),
     runs('a'),
@@ -70,7 +70,7 @@ test('an answer stands right after its prompt, also when others were queued mean
   assert.deepEqual(rolesOf(messages), ['user a', 'assistant a', 'user b', 'assistant b', 'user c'])
 })
 
-test('a tool call is one part that goes from running to its result', () => {
+test('a tool call is one part that changes from running to its result', () => {
   const partOf = (...events: NewEvent[]) => read(asks('a', 'x'), runs('a'), ...events)[1]?.parts[0]
   assert.deepEqual((partOf(uses('t')) as { state: unknown }).state, {
     status: 'running',
@@ -83,7 +83,7 @@ test('a tool call is one part that goes from running to its result', () => {
   assert.deepEqual([broken.state['status'], broken.state['error']], ['error', 'no such file'])
 })
 
-test('the tokens of all model calls of a run are added up', () => {
+test('the tokens of all model calls of a run are added', () => {
   const call = (input: number): NewEvent => ({
     type: 'span.model_request_end',
     model_usage: { input_tokens: input, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 },
@@ -92,7 +92,7 @@ test('the tokens of all model calls of a run are added up', () => {
   assert.deepEqual(answer?.info['tokens'], { input: 11, output: 4, reasoning: 0, cache: { read: 6, write: 8 } })
 })
 
-test('a run that failed says why; one that tries again is not over', () => {
+test('a failed run has its error; a retrying one has not ended', () => {
   const error = (type: string): NewEvent => ({
     type: 'session.error',
     error: { type: 'api_error', message: 'no', retry_status: { type } },
@@ -102,7 +102,7 @@ test('a run that failed says why; one that tries again is not over', () => {
   assert.equal(failed?.parts.length, 1)
 })
 
-test('a run that was stopped, or ended by the deletion of the session, was aborted', () => {
+test('a run that was stopped, or ended by the deletion of the session, is aborted', () => {
   const stopped = { ...ends, stop_details: { type: 'interrupted' } }
   for (const end of [stopped, { type: 'session.deleted' }]) {
     const [, answer] = read(asks('a', 'x'), runs('a'), end)
@@ -110,7 +110,7 @@ test('a run that was stopped, or ended by the deletion of the session, was abort
   }
 })
 
-test('a run that goes on after a crash is still one message', () => {
+test('a run that is resumed after a crash is still one message', () => {
   const messages = read(
     asks('a', 'x'),
     runs('a'),
@@ -128,7 +128,7 @@ const pauses: NewEvent = {
   stop_details: { type: 'budget_reached', message: 'no money' },
 }
 
-test('a run that a budget stopped says so; when it goes on it is still the same message, without that error', () => {
+test('a run that a budget stopped has an error; when it resumes it is the same message without that error', () => {
   const [, paused] = read(asks('a', 'x'), runs('a'), says('half'), pauses)
   const data = { message: 'no money', statusCode: 402, isRetryable: true }
   assert.deepEqual(paused?.info['error'], { name: 'APIError', data })
@@ -143,7 +143,7 @@ test('a run that a budget stopped says so; when it goes on it is still the same 
   assert.deepEqual(answer?.info['time'], { created: 2_000, completed: 8_000 })
 })
 
-test('a run that is given up while a budget holds it was aborted', () => {
+test('a run that is cancelled while a budget stops it is aborted', () => {
   const givenUp = { ...ends, stop_details: { type: 'interrupted' }, prompt_id: 'a' }
   const [, answer] = read(asks('a', 'x'), runs('a'), pauses, { type: 'user.interrupt' }, givenUp)
   assert.deepEqual(answer?.info['error'], { name: 'MessageAbortedError', data: { message: 'aborted' } })
@@ -158,7 +158,7 @@ test('thinking is shown as reasoning', () => {
   )
 })
 
-test('a compaction on request is a message with its summary, and one in the middle of a run a part of its answer', () => {
+test('a requested compaction is a message with its summary, and one in the middle of a run is a part of its answer', () => {
   const compacted = (reason: string): NewEvent => ({
     type: 'agent.thread_context_compacted',
     summary: 'so far',

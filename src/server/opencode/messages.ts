@@ -2,38 +2,38 @@ import type { SessionEvent, TextBlock } from '../../contract/events.ts'
 import { budgetReached, endsRun } from '../../contract/events.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 
-/** A part of a message in opencode's shape. */
+/** A part of a message in opencode's format. */
 export type Part = Record<string, unknown>
 
-/** What an event changed. */
+/** The changes caused by an event. */
 export interface Touched {
-  /** Of the message that is new or different; undefined when only parts changed. */
+  /** The new or changed message; undefined when only parts changed. */
   readonly info?: Readonly<Record<string, unknown>>
-  /** Those that are new or different. */
+  /** The new or changed parts. */
   readonly parts: readonly Part[]
 }
 
 const untouched: Touched = { parts: [] }
 
-/** An assistant message while its run is read. */
+/** An assistant message while its run is being read. */
 interface Answer {
   readonly info: Record<string, unknown>
   readonly parts: Part[]
   readonly tokens: { input: number; output: number; reasoning: number; cache: { read: number; write: number } }
 }
 
-/** A session's log as messages with parts, in the order of the conversation. Pure. Dialects: section 2.1. */
+/** Returns a session's log as messages with parts, in conversation order. Pure. Source: Dialects, section 2.1. */
 export function opencodeMessages(sessionId: string, log: readonly SessionEvent[]): OpencodeMessage[] {
   const reading = new MessageReading(sessionId)
   for (const event of log) reading.take(event)
   return reading.messages
 }
 
-/** Reads a log event by event; `messages` grows as `opencodeMessages` would give it. */
+/** Reads a log event by event; `messages` grows to the result of `opencodeMessages`. */
 export class MessageReading {
   readonly messages: { info: Record<string, unknown>; parts: Part[] }[] = []
   readonly #sessionId: string
-  /** By prompt. */
+  /** By prompt id. */
   readonly #answers = new Map<unknown, Answer>()
   #answer: Answer | undefined
 
@@ -41,12 +41,12 @@ export class MessageReading {
     this.#sessionId = sessionId
   }
 
-  /** Id of the message that the run in work is writing; undefined while none is. */
+  /** Id of the message that the active run is writing; undefined without an active run. */
   get answerId(): string | undefined {
     return this.#answer && String(this.#answer.info['id'])
   }
 
-  /** Forgets the parts that no later event changes: for readers that want the changes only. */
+  /** Drops the parts that no later event changes, for readers that only need the changes. */
   dropSettled(): void {
     for (const { parts } of this.messages) {
       if (parts.length > 0) parts.splice(0, parts.length, ...parts.filter(isOpen))
@@ -55,13 +55,13 @@ export class MessageReading {
 
   take(event: SessionEvent): Touched {
     if (event.type === 'user.message' || event.type === 'user.compact') {
-      // A prompt that waits comes before the runs that follow it, and its answer right after it.
+      // A waiting prompt precedes the runs that follow it, and its answer directly follows it.
       const message = userMessage(this.#sessionId, event)
       this.messages.push(message)
       return message
     }
-    if (event.type !== 'session.status_running') return this.#goOn(event)
-    // A run that goes on after a question to a person.
+    if (event.type !== 'session.status_running') return this.#continue(event)
+    // The run continues after an approval.
     if (this.#answer && [undefined, this.#answer.info['parentID']].includes(event['prompt_id'] as string))
       return untouched
     this.#answer = this.#begin(event)
@@ -72,32 +72,32 @@ export class MessageReading {
     const promptId = event['prompt_id']
     const paused = this.#answers.get(promptId)
     if (paused) return reopened(paused)
-    const asked = this.messages.findIndex(({ info }) => info['id'] === promptId)
-    const answer = newAnswer(this.#sessionId, event, this.messages[asked]?.info)
-    this.messages.splice(asked < 0 ? this.messages.length : asked + 1, 0, answer)
+    const prompt = this.messages.findIndex(({ info }) => info['id'] === promptId)
+    const answer = newAnswer(this.#sessionId, event, this.messages[prompt]?.info)
+    this.messages.splice(prompt < 0 ? this.messages.length : prompt + 1, 0, answer)
     this.#answers.set(promptId, answer)
     return answer
   }
 
-  #goOn(event: SessionEvent): Touched {
+  #continue(event: SessionEvent): Touched {
     const isEnd = endsRun(event)
-    // The end of a prompt that was given up while a budget held it comes when no answer is in work.
+    // The end of a prompt that was cancelled while a budget stopped it arrives without an active answer.
     const answer = this.#answer ?? (isEnd ? this.#answers.get(event['prompt_id']) : undefined)
     if (isEnd) this.#answer = undefined
     return answer ? extend(answer, event) : untouched
   }
 }
 
-/** A tool call without a result. */
+/** True for a tool call without a result. */
 const isOpen = ({ type, state }: Part): boolean =>
   type === 'tool' && (state as { readonly status: string }).status === 'running'
 
 const millis = ({ processed_at }: SessionEvent): number => Date.parse(processed_at)
 
-/** `msg_` with the time-ordered rest of another id, so that messages sort like the log. */
+/** Returns `msg_` with the time-ordered rest of another id, so that messages sort like the log. */
 const messageId = (id: string): string => `msg_${id.slice(id.indexOf('_') + 1)}`
 
-/** Id of the part that shows an event. */
+/** Returns the id of the part for an event. */
 export const partIdOf = (eventId: string): string => `prt_${eventId.slice(eventId.indexOf('_') + 1)}`
 
 function userMessage(sessionId: string, event: SessionEvent) {
@@ -118,9 +118,9 @@ function userMessage(sessionId: string, event: SessionEvent) {
   }
 }
 
-function newAnswer(sessionId: string, event: SessionEvent, asked: Record<string, unknown> | undefined): Answer {
+function newAnswer(sessionId: string, event: SessionEvent, prompt: Record<string, unknown> | undefined): Answer {
   const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
-  const model = asked?.['model'] as { modelID?: string } | undefined
+  const model = prompt?.['model'] as { modelID?: string } | undefined
   const info = {
     id: messageId(event.id),
     sessionID: sessionId,
@@ -138,7 +138,7 @@ function newAnswer(sessionId: string, event: SessionEvent, asked: Record<string,
   return { info, parts: [], tokens }
 }
 
-/** What a budget had stopped goes on: the answer is not over after all. */
+/** Reopens the answer of a run that a budget had stopped. */
 function reopened(answer: Answer): Answer {
   const { created } = answer.info['time'] as { created: number }
   answer.info['time'] = { created }
@@ -208,7 +208,7 @@ function settleRun({ info }: Answer, event: SessionEvent): Touched {
         : { name: 'UnknownError', data: { message } }
   } else if (budgetReached(event)) {
     const { message } = (event['stop_details'] ?? {}) as { message?: string }
-    const data = { message: message ?? 'a budget is used up', statusCode: 402, isRetryable: true }
+    const data = { message: message ?? 'budget exceeded', statusCode: 402, isRetryable: true }
     info['error'] = { name: 'APIError', data }
   } else if (event.type === 'session.deleted' || details?.type === 'interrupted') {
     info['error'] = { name: 'MessageAbortedError', data: { message: 'aborted' } }
@@ -227,7 +227,7 @@ function addTokens({ tokens }: Answer, usage: unknown): void {
   tokens.cache.write += counts['cache_creation_input_tokens'] ?? 0
 }
 
-/** The text of content blocks; thinking blocks carry theirs in `thinking`. */
+/** Returns the text of content blocks; thinking blocks have it in `thinking`. */
 function textOf(content: unknown): string {
   if (!Array.isArray(content)) return ''
   return content.map(({ text, thinking }: { text?: string; thinking?: string }) => text ?? thinking ?? '').join('')

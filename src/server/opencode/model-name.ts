@@ -8,22 +8,22 @@ interface Deps {
   readonly runtimes: { find(name: string): Promise<Pick<Runtime, 'namesProviders'> | undefined> }
 }
 
-/** The name of a prompt's model. `runtimeOf` tells what the session runs on; it is asked where that makes a difference. */
+/** Returns the name of a prompt's model. Calls `runtimeOf` for the session's runtime only where it matters. */
 export type ModelName = (
   model: NonNullable<PromptRequest['model']>,
   runtimeOf: () => Promise<string | undefined>,
 ) => Promise<string>
 
 /**
- * Turns a provider and a model into one name: with the provider where the gateway, or the session's runtime, knows such
- * names, else without. Dialects: section 2.1.
+ * Combines a provider and a model into one name: with the provider when the gateway has such a model or the session's
+ * runtime uses providers, else without. Source: Dialects, section 2.1.
  */
 export function createModelName({ gateway, runtimes }: Deps): ModelName {
   return async ({ providerID, modelID }, runtimeOf) => {
     if (!providerID) return modelID
     const full = `${providerID}/${modelID}`
     if (gateway.find(full)) return full
-    // Clients are shown all our models under it, whatever a session runs on.
+    // Clients see all our models under this provider, regardless of the session's runtime.
     if (providerID === opencodeProvider) return modelID
     const runtime = await runtimeOf()
     return runtime !== undefined && (await runtimes.find(runtime))?.namesProviders ? full : modelID

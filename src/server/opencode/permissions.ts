@@ -3,19 +3,19 @@ import type { OpencodePermission } from '../../contract/opencode.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 import { partIdOf } from './messages.ts'
 
-/** A tool call that asks. */
-export interface Question {
-  /** Of the approval, which is that of the event. */
+/** A tool call that requires approval. */
+export interface ApprovalRequest {
+  /** Id of the approval and of its event. */
   readonly id: string
   readonly sessionId: string
   readonly name: string
   readonly input: unknown
-  /** Where the call stands in the conversation, when that is known. */
+  /** Position of the call in the conversation, if known. */
   readonly tool?: { readonly messageID: string; readonly callID: string } | undefined
 }
 
-/** A question to a person as opencode's clients read it. `always` is empty: an answer holds for one call. */
-export function permissionOf({ id, sessionId, name, input, tool }: Question): OpencodePermission {
+/** Returns an approval in opencode's format. `always` is empty because a decision applies to one call only. */
+export function permissionOf({ id, sessionId, name, input, tool }: ApprovalRequest): OpencodePermission {
   const metadata = isObject(input) ? input : {}
   const about = metadata['command'] ?? metadata['file_path'] ?? metadata['pattern']
   return {
@@ -32,12 +32,12 @@ export function permissionOf({ id, sessionId, name, input, tool }: Question): Op
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What an answer in opencode's words says of a call. */
+/** Maps a reply of opencode to a decision. */
 export const verdictOf = (reply: 'once' | 'always' | 'reject'): 'allow' | 'deny' =>
   reply === 'reject' ? 'deny' : 'allow'
 
-/** Open questions with their place in the conversation, which `messagesOf` reads once for each session. */
-export async function openQuestions(
+/** Returns pending approvals with their position in the conversation; calls `messagesOf` once per session. */
+export async function pendingPermissions(
   pending: readonly Approval[],
   messagesOf: (sessionId: string) => Promise<readonly OpencodeMessage[]>,
 ): Promise<OpencodePermission[]> {

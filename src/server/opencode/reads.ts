@@ -9,14 +9,14 @@ interface Work {
   readonly approvals: Pick<Approvals, 'list'>
 }
 
-/** Ids of the caller's sessions that run, that are about to, or whose run waits for a person. */
+/** Returns the ids of the caller's sessions that run, are about to run, or wait for approval. */
 export async function workingSessions({ sessions, approvals }: Work, caller: Caller): Promise<string[]> {
   const asking = await everyPage(page => approvals.list({ sessionId: undefined, state: 'pending' }, caller, page))
   const ids = asking.map(({ session_id }) => session_id)
   for (const status of ['running', 'pending'] as const) {
     const filter = { agentId: undefined, status, withDeleted: false }
     const rows = await everyPage(page => sessions.list(filter, caller, page))
-    // The stream has told its clients that a session idles once a budget has stopped it.
+    // A session that a budget has stopped was reported as idle on the stream.
     ids.push(...rows.filter(({ paused }) => !paused).map(({ id }) => id))
   }
   return [...new Set(ids)]

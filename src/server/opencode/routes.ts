@@ -17,7 +17,7 @@ import type { Approvals } from '../sessions/waits/approvals.ts'
 import { type BusDeps, writeBus } from './bus.ts'
 import { agentsOf, folders, project, providerOf, settingsOf } from './catalogue.ts'
 import type { BusEvent } from './events.ts'
-import { openQuestions, verdictOf } from './permissions.ts'
+import { pendingPermissions, verdictOf } from './permissions.ts'
 import { workingSessions } from './reads.ts'
 
 export interface OpencodeDeps {
@@ -29,14 +29,17 @@ export interface OpencodeDeps {
   readonly gateway: Pick<Gateway, 'models'>
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots
-  /** The public record of a session. */
+  /** Returns the public record of a session. */
   readonly toRecord: (row: Awaited<ReturnType<Sessions['find']>>) => OpencodeSession
   readonly shutdown: AbortSignal
 }
 
 const maxAgents = 200
 
-/** What opencode's clients call besides `/session`: one stream of all sessions, answers to questions, and what they read first. */
+/**
+ * Serves the routes of opencode clients outside of `/session`: the stream of all sessions, approvals, and start-up
+ * reads.
+ */
 export function serveOpencode(app: FastifyInstance, deps: OpencodeDeps): void {
   serveStream(app, deps, opencodeRoutes.events, event => event)
   serveStream(app, deps, opencodeRoutes.globalEvents, payload => ({ directory: opencodePlace.directory, payload }))
@@ -78,7 +81,7 @@ function servePermissions(app: FastifyInstance, { approvals, sessions, bus }: Op
   bind(app, opencodeRoutes.permissions, async (_, caller) => {
     const filter = { sessionId: undefined, state: 'pending' as const }
     const pending = await approvals.list(filter, caller, { after: undefined, limit: 200 })
-    return openQuestions(pending, id => messagesOf(bus.events, id))
+    return pendingPermissions(pending, id => messagesOf(bus.events, id))
   })
   bind(app, opencodeRoutes.reply, async ({ params, body: { reply, message } }, caller) => {
     await approvals.decide({ id: params.request_id, result: verdictOf(reply), message }, caller)
@@ -134,7 +137,7 @@ function serveCatalogue(app: FastifyInstance, { gateway, runtimes, agents }: Ope
   bind(app, opencodeRoutes.project, async () => project)
 }
 
-/** What clients ask for and this server has nothing of. */
+/** Routes that clients call for features that this server does not have; they return empty results. */
 function serveNothing(app: FastifyInstance): void {
   for (const route of [opencodeRoutes.commands, opencodeRoutes.findSymbols]) bind(app, route, async () => [])
   bind(app, opencodeRoutes.vcs, async () => ({ branch: '' }))

@@ -2,65 +2,68 @@ import type { Notifications } from '../db/notifications.ts'
 import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import { eventsChannel } from '../sessions/log/log-page.ts'
-import type { Changed, FeedStore } from './feed-store.ts'
+import type { ChangedSession, FeedStore } from './feed-store.ts'
 
-/** What happened to a session: events `first` to `last` were added to its log, none when `last` is 0. */
-export interface News {
+/** A change of a session: events `first` to `last` were added to its log, or none when `last` is 0. */
+export interface SessionChange {
   readonly sessionId: string
   readonly ownerId: string
-  /** The session was made. */
+  /** True when the session was created. */
   readonly isNew: boolean
   readonly first: number
   readonly last: number
 }
 
-/** Two news of one session that follow on each other, as one. */
-const together = (before: News | undefined, news: News): News => (before ? { ...before, last: news.last } : news)
+/** Merges two consecutive changes of one session. */
+const merged = (before: SessionChange | undefined, change: SessionChange): SessionChange =>
+  before ? { ...before, last: change.last } : change
 
-type Listener = (news: News) => void
+type Listener = (change: SessionChange) => void
 
 interface Deps {
   readonly store: FeedStore
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
   readonly log: Log
-  /** How often the tables are looked at; 5,000 unless given. */
+  /** Poll interval in milliseconds; default 5,000. */
   readonly pollMs?: number
 }
 
 const defaultPollMs = 5_000
-/** A change is written some time before it is committed. */
+/** Maximum time between the timestamp of a change and its commit. */
 const marginMs = 10_000
-const maxKnown = 10_000
+const maxTrackedSessions = 10_000
 
 /**
- * News of all sessions, whichever process writes them: by NOTIFY, and by a look at the tables every 5 s for hints that
- * were lost. Each addition is told once, in the order of its session.
+ * Delivers the changes of all sessions, from all processes: by NOTIFY, and by a poll every 5 s for lost notifications.
+ * Each change is delivered once, in the order of its session.
  */
 export class SessionFeed {
   readonly #store: FeedStore
   readonly #log: Log
   readonly #listeners = new Set<Listener>()
-  /** The last number told, by session; those heard of last are kept. */
-  readonly #known = new Map<string, number>()
+  /** Last delivered event number by session, for the most recently changed sessions. */
+  readonly #delivered = new Map<string, number>()
   readonly #stopPolling: () => Promise<void>
-  #lookedAtMs = 0
-  /** What was heard since a reconnect, until the tables have told what was not: the order of a session would be lost. */
-  #held: Map<string, News> | undefined
+  #queriedAtMs = 0
+  /**
+   * Notifications since a reconnect, buffered until a query has returned the missed changes, to preserve session order.
+   */
+  #buffered: Map<string, SessionChange> | undefined
 
   constructor({ store, notifications, log, pollMs = defaultPollMs }: Deps) {
     this.#store = store
     this.#log = log
-    notifications.on(eventsChannel, hint => this.#hear(hint))
+    notifications.on(eventsChannel, hint => this.#onHint(hint))
     notifications.onReconnect(() => {
-      this.#held = new Map(this.#held)
+      this.#buffered = new Map(this.#buffered)
       void this.#catchUp()
     })
     this.#stopPolling = every(pollMs, () => this.#catchUp())
   }
 
-  /** Calls `listener` with what happens from now on, until the returned function is called. Rejects with `unavailable`. */
+  /** Calls `listener` with changes from now on, until the returned function is called. Rejects with `unavailable`. */
   async listen(listener: Listener): Promise<() => void> {
-    if (this.#listeners.size === 0) await this.#learn()
+    if (this.#listeners.size === 0) await this.#skipExisting()
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -69,66 +72,66 @@ export class SessionFeed {
     return this.#stopPolling()
   }
 
-  /** What happened before somebody listens is no news. */
-  async #learn(): Promise<void> {
-    this.#lookedAtMs = performance.now()
-    // Hints that were lost while nobody listened would be told with the next one.
-    this.#known.clear()
+  /** Marks existing changes as delivered, because they precede the first listener. */
+  async #skipExisting(): Promise<void> {
+    this.#queriedAtMs = performance.now()
+    // Otherwise changes whose notifications were lost earlier would be delivered with the next one.
+    this.#delivered.clear()
     for (const { id, last } of await this.#store.changed(marginMs)) {
-      if (last > (this.#known.get(id) ?? -1)) this.#remember(id, last)
+      if (last > (this.#delivered.get(id) ?? -1)) this.#setDelivered(id, last)
     }
   }
 
-  /** `hint`: a session, its last and its first number that are new, its owner. */
-  #hear(hint: string): void {
+  /** `hint` is a session id, its last and its first new event number, and its owner. */
+  #onHint(hint: string): void {
     const [, sessionId, last, first, ownerId = ''] = /^(\S+) (\d+) (\d+) (.*)$/s.exec(hint) ?? []
     if (sessionId === undefined) return
-    const news = { sessionId, ownerId, isNew: last === '0', first: Number(first), last: Number(last) }
-    if (this.#held) this.#held.set(sessionId, together(this.#held.get(sessionId), news))
-    else this.#tell(news)
+    const change = { sessionId, ownerId, isNew: last === '0', first: Number(first), last: Number(last) }
+    if (this.#buffered) this.#buffered.set(sessionId, merged(this.#buffered.get(sessionId), change))
+    else this.#emit(change)
   }
 
-  #tell(news: News): void {
-    const { sessionId, last } = news
-    const known = this.#known.get(sessionId)
-    if (known !== undefined && last <= known) return
-    this.#remember(sessionId, last)
-    const told = known === undefined ? news : { ...news, isNew: false, first: known + 1 }
-    for (const listener of this.#listeners) listener(told)
+  #emit(change: SessionChange): void {
+    const { sessionId, last } = change
+    const delivered = this.#delivered.get(sessionId)
+    if (delivered !== undefined && last <= delivered) return
+    this.#setDelivered(sessionId, last)
+    const undelivered = delivered === undefined ? change : { ...change, isNew: false, first: delivered + 1 }
+    for (const listener of this.#listeners) listener(undelivered)
   }
 
-  #remember(sessionId: string, last: number): void {
-    this.#known.delete(sessionId)
-    this.#known.set(sessionId, last)
-    if (this.#known.size <= maxKnown) return
-    const [oldest = ''] = this.#known.keys()
-    this.#known.delete(oldest)
+  #setDelivered(sessionId: string, last: number): void {
+    this.#delivered.delete(sessionId)
+    this.#delivered.set(sessionId, last)
+    if (this.#delivered.size <= maxTrackedSessions) return
+    const [oldest = ''] = this.#delivered.keys()
+    this.#delivered.delete(oldest)
   }
 
   async #catchUp(): Promise<void> {
-    const held = this.#held
-    if (this.#listeners.size === 0) return this.#release(held)
+    const buffered = this.#buffered
+    if (this.#listeners.size === 0) return this.#release(buffered)
     const startedMs = performance.now()
     try {
-      const changed = await this.#store.changed(startedMs - this.#lookedAtMs + marginMs)
-      this.#lookedAtMs = startedMs
-      for (const session of changed) this.#tellMissed(session)
-      this.#release(held)
+      const changed = await this.#store.changed(startedMs - this.#queriedAtMs + marginMs)
+      this.#queriedAtMs = startedMs
+      for (const session of changed) this.#emitMissed(session)
+      this.#release(buffered)
     } catch (cause) {
-      this.#log.debug({ err: cause }, 'could not look for sessions that changed; the next poll will')
+      this.#log.debug({ err: cause }, 'cannot read changed sessions; retrying in the next poll')
     }
   }
 
-  /** `held` is what was held when the tables were looked at: not all of what came with a later reconnect is in them. */
-  #release(held: Map<string, News> | undefined): void {
-    if (held === undefined || held !== this.#held) return
-    this.#held = undefined
-    for (const news of held.values()) this.#tell(news)
+  /** `buffered` is the buffer at the time of the query; notifications after a later reconnect are not covered by it. */
+  #release(buffered: Map<string, SessionChange> | undefined): void {
+    if (buffered === undefined || buffered !== this.#buffered) return
+    this.#buffered = undefined
+    for (const change of buffered.values()) this.#emit(change)
   }
 
-  #tellMissed({ id: sessionId, owner_id: ownerId, last, before, is_new }: Changed): void {
+  #emitMissed({ id: sessionId, owner_id: ownerId, last, before, is_new }: ChangedSession): void {
     const session = { sessionId, ownerId }
-    if (is_new) this.#tell({ ...session, isNew: true, first: 1, last: 0 })
-    if (last > before) this.#tell({ ...session, isNew: false, first: before + 1, last })
+    if (is_new) this.#emit({ ...session, isNew: true, first: 1, last: 0 })
+    if (last > before) this.#emit({ ...session, isNew: false, first: before + 1, last })
   }
 }

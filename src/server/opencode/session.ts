@@ -2,7 +2,7 @@ import { apiVersion } from '../../contract/api.ts'
 import { opencodePlace } from '../../contract/opencode.ts'
 import type { OpencodeSession, Session } from '../../contract/sessions.ts'
 
-/** The record of a session with what opencode's clients read besides. */
+/** Returns the record of a session with the additional fields that opencode's clients read. */
 export const opencodeSession = (session: Session): OpencodeSession => ({
   ...session,
   ...opencodePlace,

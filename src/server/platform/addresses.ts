@@ -19,7 +19,7 @@ const closed4 = [
   '240.0.0.0/4',
 ]
 
-/** IPv6 networks that are not the public internet, or that hold an IPv4 address inside (mapped, NAT64, 6to4, Teredo). */
+/** IPv6 networks that are not the public internet, or that embed an IPv4 address (mapped, NAT64, 6to4, Teredo). */
 const closed6 = [
   '::/96',
   '::ffff:0:0/96',
@@ -38,7 +38,7 @@ const closed6 = [
   'ff00::/8',
 ]
 
-// One list a family: Node matches IPv4 addresses against mapped IPv6 networks, which would close all of IPv4.
+// One list per family: Node matches IPv4 addresses against mapped IPv6 networks, which would block all of IPv4.
 const lists = { 4: listOf(closed4, 'ipv4'), 6: listOf(closed6, 'ipv6') }
 
 function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
@@ -50,7 +50,7 @@ function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): BlockList
   return list
 }
 
-/** True for an address outside the public internet, and for text that is no address at all. */
+/** True for addresses outside of the public internet, and for text that is not an address. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return lists[4].check(address, 'ipv4')
@@ -69,12 +69,12 @@ const privateNames = new Set([
 ])
 const privateSuffixes = ['.localhost', '.local', '.internal', '.localdomain', '.home.arpa']
 
-/** True for names that only ever mean this machine, its network or a cloud's metadata service. */
+/** True for names that always mean this machine, its network or a cloud metadata service. */
 export function isPrivateName(name: string): boolean {
   const plain = name.toLowerCase().replace(/\.+$/, '')
   return privateNames.has(plain) || privateSuffixes.some(suffix => plain.endsWith(suffix))
 }
 
-/** True when only this machine can reach a server that listens on `host`. */
+/** True if a server that listens on `host` is only reachable from this machine. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))

@@ -3,28 +3,30 @@ interface Waiting {
   readonly start: () => void
 }
 
-/** Bounds how many bytes its users hold at once. Users start in the order in which they came, so that a large one starts too. */
+/** Limits the memory of concurrent work. Work starts in FIFO order, so that large work is not starved. */
 export class ByteGate {
   readonly #limitBytes: number
-  #heldBytes = 0
+  #usedBytes = 0
   readonly #waiting: Waiting[] = []
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes
   }
 
-  get heldBytes(): number {
-    return this.#heldBytes
+  get usedBytes(): number {
+    return this.#usedBytes
   }
 
-  /** Runs `work` as soon as `bytes` fit; more than the limit counts as the limit. Rejects with the reason of the signal. */
-  async hold<T>(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` once `bytes` are free; more than the limit counts as the limit. Rejects with the reason of the signal.
+   */
+  async run<T>(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const counted = Math.min(bytes, this.#limitBytes)
     await this.#acquire(counted, signal)
     try {
       return await work()
     } finally {
-      this.#heldBytes -= counted
+      this.#usedBytes -= counted
       this.#startNext()
     }
   }
@@ -51,11 +53,11 @@ export class ByteGate {
   #startNext(): void {
     for (
       let next = this.#waiting[0];
-      next && this.#heldBytes + next.bytes <= this.#limitBytes;
+      next && this.#usedBytes + next.bytes <= this.#limitBytes;
       next = this.#waiting[0]
     ) {
       this.#waiting.shift()
-      this.#heldBytes += next.bytes
+      this.#usedBytes += next.bytes
       next.start()
     }
   }

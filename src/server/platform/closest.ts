@@ -1,4 +1,4 @@
-/** The candidate that `word` most likely meant, or undefined when none is near. */
+/** Returns the candidate closest to `word`; undefined if none is similar. */
 export function closestTo(word: string, candidates: readonly string[]): string | undefined {
   const near = candidates
     .map(candidate => ({ candidate, distance: distanceOf(word.toLowerCase(), candidate.toLowerCase()) }))
@@ -6,7 +6,7 @@ export function closestTo(word: string, candidates: readonly string[]): string |
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `from` into `to`. */
+/** Returns the edit distance: insertions, deletions, replacements and swaps of neighbours. */
 function distanceOf(from: string, to: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)

@@ -1,16 +1,16 @@
-/** What a cell may hold; null is an empty cell. */
+/** Value of a cell; null is an empty cell. */
 export type Cell = string | number | boolean | null
 
-/** What spreadsheets take for the beginning of a formula, also behind blanks. Source: OWASP, CSV injection. */
+/** Start of text that spreadsheets run as a formula, even after white space. Source: OWASP, CSV injection. */
 const formulaStart = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/
-/** A number says nothing but itself. */
+/** Numbers are safe although they may start with a minus. */
 const plainNumber = /^-?\d+(\.\d+)?$/
-/** Some spreadsheets part cells at semicolons and tabs too. */
+/** Some spreadsheets also split cells at semicolons and tabs. */
 const needsQuotes = /[",;\t\r\n]|^\s|\s$/
 
 /**
- * One line with its end (RFC 4180). Text that a spreadsheet would run gets an apostrophe in front, which spreadsheets do
- * not show. Empty text is `""`, so that it differs from null. Security: S47.
+ * Returns one line with its line ending (RFC 4180). Text that a spreadsheet would run is prefixed with an apostrophe,
+ * which spreadsheets hide. Empty text is `""`, to distinguish it from null. Security: S47.
  */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(spelled).join(',')}\r\n`
 

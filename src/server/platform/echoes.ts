@@ -1,10 +1,10 @@
 const mark = '[secret]'
-/** A part of a secret that is this long is taken for an echo of it; shorter ones are found in any text. */
+/** Parts of a secret with this length count as an echo of it; shorter ones occur in any text. */
 const pieceLength = 6
 
 /**
- * `text` without any part of `secrets`: plain, in base64 or hex, or percent-encoded, in capitals or not. For text that a
- * stranger wrote and a person reads: it rather leaves out too much.
+ * Returns `text` without any part of `secrets`: plain, in base64, hex or percent-encoding, in any case. For external
+ * text that a person reads: removes too much rather than too little.
  */
 export function withoutEchoes(text: string, secrets: readonly string[]): string {
   const pieces = new Set(secrets.filter(secret => secret !== '').flatMap(piecesOf))
@@ -23,37 +23,39 @@ export function withoutEchoes(text: string, secrets: readonly string[]): string 
 export type WholeEchoes = ReturnType<typeof wholeEchoes>
 
 /**
- * Takes secrets out of ordinary text: only where all of one stands, since pieces of six characters are found in any long
- * text. Costs a search for each way to write them.
+ * Returns functions that remove complete secrets from ordinary text, because parts of six characters occur in any long
+ * text. Costs one search per encoding of each secret.
  */
 export function wholeEchoes(secrets: readonly string[]) {
   const writings = wholeWritings(secrets)
-  const shortest = Math.min(...writings.map(({ length }) => length))
+  const minLength = Math.min(...writings.map(({ length }) => length))
   const withoutCutEnd = (text: string): string => {
     const end = text.length - pieceLength + 1
     const at = writings.reduce((first, writing) => Math.min(first, beginOf(writing, text, end)), end)
     return at < end ? text.slice(0, at) + mark : text
   }
   return {
-    /** The very same text where no secret is in it. */
+    /** Returns the text without secrets; the same string if it has none. */
     without(text: string): string {
-      if (text.length < shortest) return text
+      if (text.length < minLength) return text
       return writings.reduce((rest, writing) => (rest.includes(writing) ? rest.replaceAll(writing, mark) : rest), text)
     },
 
-    /** Where a writing begins that the end of `text` cuts off; the length of `text` when none does. */
+    /**
+     * Returns the start of an encoded secret that `text` truncates at its end; the length of `text` if there is none.
+     */
     begunAt: (text: string): number =>
       writings.reduce((first, writing) => Math.min(first, beginOf(writing, text)), text.length),
 
-    /** The text without the writing that its end cuts off, if at least six characters of that are there. */
+    /** Returns the text without a truncated encoded secret of at least six characters at its end. */
     withoutCutEnd,
 
-    /** True when a secret is in the text, or begins there and is cut off by its end. */
+    /** True if the text contains a secret, or ends with a truncated one. */
     isIn: (text: string): boolean => writings.some(writing => text.includes(writing)) || withoutCutEnd(text) !== text,
   }
 }
 
-/** Every way in which secrets may stand in text as a whole. Where one holds another the longer one comes first. */
+/** Returns all encodings of the secrets, longest first, because one may contain another. */
 export function wholeWritings(secrets: readonly string[]): readonly string[] {
   const writings = secrets
     .filter(secret => secret !== '')
@@ -62,7 +64,7 @@ export function wholeWritings(secrets: readonly string[]): readonly string[] {
   return [...new Set([...writings, ...escaped])].toSorted((a, b) => b.length - a.length)
 }
 
-/** Percent-encoded as strictly as an encoder may: all but letters and digits, and every byte. */
+/** Percent-encoding in its strictest forms: everything except letters and digits, and every byte. */
 function percentForms(secret: string): string[] {
   const strict = encodeURIComponent(secret).replaceAll(/[-_.!~*'()]/g, percentOf)
   const every = [...Buffer.from(secret)].map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
@@ -73,7 +75,7 @@ const percentOf = (character: string): string => `%${character.charCodeAt(0).toS
 
 const inLowerHex = (form: string): string => form.replaceAll(/%[0-9A-F]{2}/g, digits => digits.toLowerCase())
 
-/** As writers of JSON escape a text in different ways, and as base64 stands in a URL. */
+/** Forms in which JSON serialisers escape a text, and base64 in a URL. */
 function escapedForms(writing: string): string[] {
   const inUrl = encodeURIComponent(writing)
   const inHtml = (isUpper: boolean) =>
@@ -91,7 +93,7 @@ function escapedForms(writing: string): string[] {
   ]
 }
 
-/** Before `end`; the length of `text` when none begins there. */
+/** Returns the start before `end`; the length of `text` if there is none. */
 function beginOf(writing: string, text: string, end = text.length): number {
   const first = writing[0] ?? ''
   let at = text.indexOf(first, Math.max(0, text.length - writing.length + 1))
@@ -106,7 +108,9 @@ const piecesOf = (secret: string): string[] =>
     return Array.from({ length: count }, (_, at) => lowered(form.slice(at, at + pieceLength)))
   })
 
-/** A secret as others may repeat it: plain, percent-encoded, in hex, and the digits of it that any base64 text has. */
+/**
+ * Encodings of a secret: plain, percent-encoded, hex, and the base64 characters that are independent of its position.
+ */
 function writingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const inBase64 = [0, 1, 2].map(offset => innerBase64(bytes, offset))
@@ -121,7 +125,9 @@ function writingsOf(secret: string): string[] {
   ]
 }
 
-/** The digits that `bytes` have in any base64 text in which they stand at `offset` of a group of three. */
+/**
+ * Returns the base64 characters of `bytes` at `offset` of a group of three that do not depend on the surrounding bytes.
+ */
 function innerBase64(bytes: Buffer, offset: number): string {
   const digits = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')
@@ -130,5 +136,5 @@ function innerBase64(bytes: Buffer, offset: number): string {
   return digits.slice(Math.ceil((offset * 8) / 6), isWhole ? undefined : -1)
 }
 
-/** Of ASCII only, so that no character changes its place. */
+/** ASCII only, so that positions do not change. */
 const lowered = (text: string): string => text.replaceAll(/[A-Z]/g, letter => letter.toLowerCase())

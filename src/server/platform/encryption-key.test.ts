@@ -20,7 +20,7 @@ function folderWith(text: string, mode = 0o600): string {
   return dataDir
 }
 
-test('S16: a key is made once, for this user alone, and found again', () => {
+test('S16: a key is created once, private to this user, and loaded later', () => {
   const dataDir = join(root, 'new', 'folder')
   assert.equal(loadEncryptionKeys({ given: [], dataDir }), undefined)
   makeEncryptionKey(dataDir)
@@ -35,13 +35,13 @@ test('S16: a key is made once, for this user alone, and found again', () => {
   assert.deepEqual(readdirSync(dataDir), ['encryption.key'])
 })
 
-test('looking for a key makes none', () => {
+test('loading keys does not create one', () => {
   const dataDir = join(root, 'never')
   loadEncryptionKeys({ given: [], dataDir })
   assert.throws(() => statSync(dataDir), { code: 'ENOENT' })
 })
 
-test('S13: configured keys win over the file, in their order', () => {
+test('S13: configured keys override the file and keep their order', () => {
   const given = [keyOf(7), keyOf(8)]
   const expected = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)]
   assert.deepEqual(loadEncryptionKeys({ given, dataDir: folderWith('damaged', 0o644) }), expected)
@@ -62,27 +62,27 @@ const damaged = [
   ['a good key and a cut one', `${keyOf(1)}\n${keyOf(2).slice(0, 20)}`],
 ] as const
 for (const [name, text] of damaged) {
-  test(`S16: a key file with ${name} is refused, not replaced: what it sealed would be lost`, () => {
+  test(`S16: a key file with ${name} is rejected and not replaced, since encrypted values would be lost`, () => {
     const dataDir = folderWith(text)
-    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /does not hold encryption keys of 32 bytes/)
+    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /does not contain encryption keys of 32 bytes/)
     assert.equal(readFileSync(encryptionKeyFile(dataDir), 'utf8'), text)
   })
 }
 
 for (const mode of [0o644, 0o640, 0o620, 0o604, 0o660, 0o777, 0o601]) {
-  test(`S16: a key file of mode ${mode.toString(8)} is refused, and the way out is named`, () => {
+  test(`S16: a key file of mode ${mode.toString(8)} is rejected with the next step`, () => {
     const dataDir = folderWith(keyOf(1), mode)
-    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /mode \d+.*Run chmod 600 .*encryption\.key/)
+    assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /mode \d+.*run chmod 600 .*encryption\.key/)
   })
 }
 
-test('a key file that is a folder is refused with the reason', () => {
+test('a key file that is a folder is rejected with the reason', () => {
   const dataDir = mkdtempSync(join(root, 'data-'))
   mkdirSync(encryptionKeyFile(dataDir))
-  assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /the encryption key cannot be read: EISDIR/)
+  assert.throws(() => loadEncryptionKeys({ given: [], dataDir }), /cannot read the encryption key: EISDIR/)
 })
 
-test('of processes that make a key at the same time all find the same one', async () => {
+test('concurrent processes that create a key all load the same one', async () => {
   const dataDir = join(root, 'shared')
   const code = `import { makeEncryptionKey, loadEncryptionKeys } from ${JSON.stringify(join(import.meta.dirname, 'encryption-key.ts'))}
     makeEncryptionKey(${JSON.stringify(dataDir)})

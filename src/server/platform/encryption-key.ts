@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { AppError } from './errors.ts'
 
 interface Place {
-  /** Base64 of 32 bytes each, checked by the configuration; empty: the keys of the data folder's file. */
+  /** Base64 of 32 bytes each, validated by the configuration; empty for the key file of the data folder. */
   readonly given: readonly string[]
   readonly dataDir: string
 }
@@ -14,12 +14,13 @@ const keyBytes = 32
 /** True for 32 bytes in base64, as `openssl rand -base64 32` writes them. */
 export const isEncryptionKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text)
 
-/** The file that holds the encryption keys when the configuration gives none: one a line, the first seals. */
+/** Returns the path of the key file, for when no keys are configured: one key per line, the first encrypts. */
 export const encryptionKeyFile = (dataDir: string): string => join(dataDir, 'encryption.key')
 
 /**
- * The secrets that all sealing starts from, the one that seals first; undefined when none was given and none was made
- * yet. `unavailable` for a file that cannot be used: its mode is loose, or it holds anything but keys. Security: S16.
+ * Returns the encryption keys, the encrypting one first; undefined if none is configured and the file does not exist.
+ * Throws `unavailable` for an unusable file: other users may access it, or it contains other text than keys. Security:
+ * S16.
  */
 export function loadEncryptionKeys({ given, dataDir }: Place): readonly Buffer[] | undefined {
   if (given.length > 0) return given.map(fromBase64)
@@ -28,30 +29,30 @@ export function loadEncryptionKeys({ given, dataDir }: Place): readonly Buffer[]
   if (text === undefined) return undefined
   const mode = statSync(path).mode & 0o777
   if (mode & 0o077) {
-    throw refused(
-      `${path} can be read or written by other users (mode ${mode.toString(8)}): they may know the encryption key. ` +
-        `Run chmod 600 ${path}`,
+    throw unusable(
+      `${path} can be read or written by other users (mode ${mode.toString(8)}): the encryption key may be compromised; ` +
+        `run chmod 600 ${path}`,
     )
   }
   const lines = text.split('\n').map(line => line.trim())
   const keys = lines.filter(line => line !== '')
   if (keys.length === 0 || !keys.every(isEncryptionKey)) {
-    throw refused(
-      `${path} does not hold encryption keys of ${keyBytes} bytes in base64, one a line: restore it from a backup. ` +
-        'What was sealed with its key opens with no other one, so none is made in its place',
+    throw unusable(
+      `${path} does not contain encryption keys of ${keyBytes} bytes in base64, one per line; restore it from a backup: ` +
+        'values encrypted with its key cannot be decrypted with a new one',
     )
   }
   return keys.map(fromBase64)
 }
 
-/** Makes the file with one new key, for this user alone. Of several processes that do it at a time one wins. */
+/** Creates the file with one new key, private to this user. One of several concurrent processes wins. */
 export function makeEncryptionKey(dataDir: string): void {
   const path = encryptionKeyFile(dataDir)
   mkdirSync(dataDir, { recursive: true })
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     writeDurably(draft, `${randomBytes(keyBytes).toString('base64')}\n`)
-    // A link never replaces a file, and shows it only as a whole.
+    // A link never replaces an existing file, and creates it atomically.
     linkSync(draft, path)
     syncFolder(dirname(path))
   } catch (error) {
@@ -63,18 +64,18 @@ export function makeEncryptionKey(dataDir: string): void {
 
 const fromBase64 = (text: string): Buffer => Buffer.from(text, 'base64')
 
-const refused = (message: string, cause?: unknown): AppError => new AppError('unavailable', message, { cause })
+const unusable = (message: string, cause?: unknown): AppError => new AppError('unavailable', message, { cause })
 
 function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw refused(`the encryption key cannot be read: ${(error as Error).message}`, error)
+    throw unusable(`cannot read the encryption key: ${(error as Error).message}`, error)
   }
 }
 
-/** On the disk before anything is sealed with it: a power cut must not leave sealed values without their key. */
+/** Writes durably before the key is used: a power failure must not leave encrypted values without their key. */
 function writeDurably(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600)
   try {

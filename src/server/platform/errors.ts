@@ -1,15 +1,15 @@
 import type { ErrorCode } from '../../contract/errors.ts'
 
 interface Details {
-  /** What really happened, for the log only. */
+  /** Underlying error, for the log only. */
   readonly cause?: unknown
-  /** Response headers that belong to the refusal, such as `retry-after`. */
+  /** Response headers of the error, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What a program reads besides the message: all in the nested shape, `code` in OpenAI's. */
+  /** Machine-readable fields besides the message: all of them in the nested shape, `code` in OpenAI's shape. */
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** A refusal that the caller may read. `message` is public, `cause` is for the log. */
+/** Error for the caller. `message` is public, `cause` is for the log. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly headers: Readonly<Record<string, string>>
@@ -23,14 +23,14 @@ export class AppError extends Error {
     this.fields = fields
   }
 
-  /** The same refusal with more response headers. */
+  /** Returns the same error with additional response headers. */
   with(more: Readonly<Record<string, string>>): AppError {
     const { code, message, cause, fields } = this
     return new AppError(code, message, { cause, fields, headers: { ...this.headers, ...more } })
   }
 }
 
-/** The database cannot work now. Whatever was asked of it is not at fault, and may succeed later. */
+/** The database is temporarily unavailable; the request may succeed later. */
 export class DatabaseUnavailable extends AppError {
   constructor(message: string, cause: unknown, headers: Readonly<Record<string, string>> = { 'retry-after': '1' }) {
     super('unavailable', message, { cause, headers })
@@ -42,7 +42,7 @@ export class DatabaseUnavailable extends AppError {
   }
 }
 
-/** `<kind> <id> not found`. Gaps: section 1, rule 5. */
+/** Returns `not_found` with the message `<kind> <id> not found`. Gaps: section 1, rule 5. */
 export const notFound = (
   kind:
     | 'agent'
@@ -69,8 +69,8 @@ export const notFound = (
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 
-/** The caller sent something wrong; `message` names the field. */
+/** Returns `invalid_request`; `message` must name the field. */
 export const invalid = (message: string): AppError => new AppError('invalid_request', message)
 
-/** Refusal of a cursor that the list did not return. */
+/** Returns `invalid_request` for a cursor that the list did not return. */
 export const invalidCursor = (): AppError => invalid('invalid cursor')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gathered } from './gather.ts'
 
-/** Look-ups that answer when told to; `asked` lists the names of each query. */
+/** Lookups that resolve on demand; `asked` lists the names of each query. */
 function slowStore() {
   const asked: (readonly string[])[] = []
   let answer = Promise.withResolvers<void>()
@@ -20,7 +20,7 @@ function slowStore() {
 
 const settled = () => new Promise(setImmediate)
 
-test('a name that comes alone is asked for at once, and those that come meanwhile share the next query', async () => {
+test('the first name is loaded at once, and names that arrive meanwhile share the next query', async () => {
   const { asked, load, next } = slowStore()
   const find = gathered(load)
   const found = [find('a'), find('b'), find('none')]
@@ -34,14 +34,14 @@ test('a name that comes alone is asked for at once, and those that come meanwhil
   assert.deepEqual(asked.at(-1), ['c'])
 })
 
-test('a query has a bound, and the rest goes with the one after it', async () => {
+test('a query has at most maxNames names, and the rest uses the next query', async () => {
   const asked: number[] = []
   const find = gathered(
     async (names: readonly number[]) => {
       asked.push(names.length)
       return names.map(name => name + 1)
     },
-    { mostNames: 10 },
+    { maxNames: 10 },
   )
   const found = await Promise.all(Array.from({ length: 25 }, (_, at) => find(at)))
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('a query has a bound, and the rest goes with the one after it', async () =>
   assert.deepEqual(asked, [1, 10, 10, 4])
 })
 
-test('a query that fails fails those that it was for, and no other', async () => {
+test('a failed query rejects only its own names', async () => {
   let failures = 1
   const find = gathered(async (names: readonly string[]) => {
     if (failures-- > 0) throw new Error('away')

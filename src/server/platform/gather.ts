@@ -6,25 +6,25 @@ interface Waiting<Name, Found> {
   readonly reject: (error: unknown) => void
 }
 
-/** Asks for many names at once; one answer each, in the order of the names. */
+/** Loads many names at once; one result per name, in the order of the names. */
 type LoadMany<Name, Found> = (names: readonly Name[]) => Promise<readonly Found[]>
 
 /**
- * Makes look-ups of one name out of look-ups of many. One query is on its way at a time: a name that comes alone is asked
- * for at once, those that come meanwhile share the next query. So a flood of names costs a few queries, not one each.
- * `restMs` is the least time between the ends of two queries, so that more names share one.
+ * Batches lookups of single names. One query runs at a time: the first name is loaded at once, names that arrive
+ * meanwhile share the next query. `pauseMs` is a pause after each query, so that more names share one.
  */
 export function gathered<Name, Found>(
   load: LoadMany<Name, Found>,
-  { mostNames = 500, restMs = 0 } = {},
+  { maxNames = 500, pauseMs = 0 } = {},
 ): (name: Name) => Promise<Found> {
   let waiting: Waiting<Name, Found>[] = []
-  let isAsking = false
+  let isLoading = false
 
-  const ask = async (batch: readonly Waiting<Name, Found>[]): Promise<void> => {
+  const loadBatch = async (batch: readonly Waiting<Name, Found>[]): Promise<void> => {
     try {
       const found = await load(batch.map(({ name }) => name))
-      if (found.length !== batch.length) throw new Error(`${found.length} answers for ${batch.length} names`)
+      if (found.length !== batch.length)
+        throw new Error(`lookup returned ${found.length} results for ${batch.length} names (bug)`)
       found.forEach((value, at) => {
         batch[at]?.resolve(value)
       })
@@ -33,20 +33,20 @@ export function gathered<Name, Found>(
     }
   }
 
-  const askAll = async (): Promise<void> => {
-    isAsking = true
+  const loadAll = async (): Promise<void> => {
+    isLoading = true
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, mostNames)
-      waiting = waiting.slice(mostNames)
-      await ask(batch)
-      if (restMs > 0) await pause(restMs)
+      const batch = waiting.slice(0, maxNames)
+      waiting = waiting.slice(maxNames)
+      await loadBatch(batch)
+      if (pauseMs > 0) await pause(pauseMs)
     }
-    isAsking = false
+    isLoading = false
   }
 
   return name =>
     new Promise((resolve, reject) => {
       waiting.push({ name, resolve, reject })
-      if (!isAsking) void askAll()
+      if (!isLoading) void loadAll()
     })
 }

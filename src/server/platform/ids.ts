@@ -30,7 +30,9 @@ const hexOfNibble = Array.from({ length: 16 }, (_, nibble) => nibble.toString(16
 let lastMs = 0
 let lastMsHex = ''
 
-/** Twelve digits. Many ids are made in one millisecond, and its digits cost more than all the rest of an id. */
+/**
+ * Returns twelve hex digits. Cached, because many ids share a millisecond and its digits are the most expensive part.
+ */
 function hexOfMs(milliseconds: number): string {
   if (milliseconds !== lastMs) {
     lastMs = milliseconds
@@ -43,7 +45,9 @@ const randomBytes = 8
 const supply = Buffer.alloc(512 * randomBytes)
 let supplyAt = supply.length
 
-/** Sixteen digits, the first of which holds the variant of the UUID. Drawn for many ids at once: a draw is dear. */
+/**
+ * Returns sixteen hex digits, the first with the UUID variant. Random bytes are drawn for many ids at once for speed.
+ */
 function randomHex(): string {
   if (supplyAt === supply.length) {
     randomFillSync(supply)
@@ -58,8 +62,8 @@ function randomHex(): string {
 }
 
 /**
- * `prefix_` and a UUIDv7 in hex, ordered by time to a quarter of a microsecond within one process.
- * Source: RFC 9562, section 6.2, method 3 (the clock's fraction takes the place of the first random bits).
+ * Returns `prefix_` and a UUIDv7 in hex, ordered by time with a resolution of a quarter of a microsecond within one
+ * process. Source: RFC 9562, section 6.2, method 3 (the fraction of the clock replaces the first random bits).
  */
 export function newId(prefix: IdPrefix): string {
   const now = performance.timeOrigin + performance.now()

@@ -4,9 +4,10 @@ const folder = '/proc/self/fd'
 const closeOnExec = 0o2000000
 
 /**
- * Closes the descriptors above standard error that whoever started this process left open, and returns their numbers. Our own are
- * all marked close-on-exec; what lacks the mark came from outside, and every program that we start would get it too. Node
- * marks only those up to 15 and the run that follows without a gap. Elsewhere than on Linux, libuv passes no other descriptors on.
+ * Closes inherited descriptors above standard error and returns their numbers. Our own descriptors are all
+ * close-on-exec; those without the flag were inherited, and child programs would inherit them too. Node sets the flag
+ * only up to descriptor 15 and on those that follow without a gap. On other systems than Linux, libuv passes no other
+ * descriptors to children.
  */
 export function closeInheritedDescriptors(): number[] {
   if (process.platform !== 'linux') return []
@@ -19,7 +20,7 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0
   } catch {
-    // The descriptor of the listing itself, which is closed by now.
+    // The descriptor of the directory listing, which is closed now.
     return false
   }
 }

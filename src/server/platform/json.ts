@@ -1,61 +1,64 @@
-/** A JSON object of which nothing is known. */
+/** A JSON object of unknown shape. */
 export type Json = Readonly<Record<string, unknown>>
 
 const nothing: Json = {}
 
-/** True for a JSON object: no array, no null. */
+/** True for a JSON object, not for arrays and null. */
 export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The object itself; an empty one in place of anything else. */
+/** Returns an object unchanged; an empty object for other values. */
 export const recordOf = (value: unknown): Json => (isRecord(value) ? value : nothing)
 
-/** The array itself; an empty one in place of anything else. */
+/** Returns an array unchanged; an empty array for other values. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** The objects of an array; none for anything else. */
+/** Returns the objects of an array; an empty array for other values. */
 export const recordsOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : [])
 
-/** `list` with every entry as `change` returns it; the list itself when all of them stay as they are. */
+/** Returns `list` mapped with `change`; the same array if no entry changes. */
 export function mapped<T>(list: readonly T[], change: (entry: T, index: number) => T): readonly T[] {
   const changed = list.map(change)
   return changed.some((entry, index) => entry !== list[index]) ? changed : list
 }
 
-/** `record` with every entry of the list at `field` as `change` returns it; itself when all stay, or without a list. */
+/**
+ * Returns `record` with the list at `field` mapped with `change`; the same object if no entry changes or without a
+ * list.
+ */
 export function withEntries(record: Json, field: string, change: (entry: unknown, index: number) => unknown): Json {
   const list = listOf(record[field])
   const changed = mapped(list, change)
   return changed === list ? record : { ...record, [field]: changed }
 }
 
-/** The text itself; an empty one in place of anything else. */
+/** Returns a string unchanged; an empty string for other values. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The text itself; undefined in place of anything else. */
+/** Returns a string unchanged; undefined for other values. */
 export const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** The text itself, unless it is empty or none. */
+/** Returns a non-empty string unchanged; undefined for other values. */
 export const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** A whole number from 0 on, such as a count of tokens; undefined for anything else. */
+/** Returns an integer of 0 or more, such as a token count, unchanged; undefined for other values. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 
-/** `record` without the fields that are undefined, in the same order. */
+/** Returns `record` without undefined fields, in the same order. */
 export const compact = (record: Json): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
 
-/** The value of a JSON text, or `otherwise` when it is none. */
+/** Returns the value of a JSON text; `otherwise` for invalid JSON. */
 export function jsonOr(text: string, otherwise: unknown): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Strangers' text: the caller decides what it means.
+    // External text: the caller decides how to handle it.
     return otherwise
   }
 }
 
-/** True for a field that says nothing: many clients send null as often as they leave it out. */
+/** True for undefined and null, because many clients send null for omitted fields. */
 export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null

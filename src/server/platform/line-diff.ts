@@ -1,30 +1,30 @@
-/** A run of lines that one text has, or both have. */
+/** A line of one or both texts. */
 export interface DiffLine {
   readonly op: 'same' | 'removed' | 'added'
   readonly text: string
 }
 
-/** Work is bounded: beyond so many pairs of lines the changed middle is shown as replaced as a whole. */
+/** Bounds the work: above this number of line pairs the changed middle is shown as replaced as a whole. */
 const maxPairs = 1_000_000
 
-/** How `after` is made from `before`, line by line, with `context` unchanged lines around each change. */
+/** Returns the line diff from `before` to `after`, with `context` unchanged lines around each change. */
 export const lineDiff = (before: string, after: string, context = 3): DiffLine[] =>
   nearChanges(everyLine(before.split('\n'), after.split('\n')), context)
 
-/** The same with all lines. */
+/** Returns the line diff with all lines. */
 export function everyLine(old: readonly string[], now: readonly string[]): DiffLine[] {
-  const most = Math.min(old.length, now.length)
+  const maxShared = Math.min(old.length, now.length)
   let head = 0
-  while (head < most && old[head] === now[head]) head++
+  while (head < maxShared && old[head] === now[head]) head++
   let tail = 0
-  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
+  while (tail < maxShared - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
   const changed = middle(old.slice(head, old.length - tail), now.slice(head, now.length - tail))
   return [...as('same', old.slice(0, head)), ...changed, ...as('same', old.slice(old.length - tail))]
 }
 
 const as = (op: DiffLine['op'], texts: readonly string[]): DiffLine[] => texts.map(text => ({ op, text }))
 
-/** By the longest common subsequence. */
+/** Diffs by the longest common subsequence. */
 function middle(old: readonly string[], now: readonly string[]): DiffLine[] {
   if (old.length * now.length > maxPairs) return [...as('removed', old), ...as('added', now)]
   const width = now.length + 1
@@ -39,7 +39,7 @@ function middle(old: readonly string[], now: readonly string[]): DiffLine[] {
   return walked(old, now, lengthAt)
 }
 
-/** From the start, a line that both have first, else the side that leaves the longer way. */
+/** Walks the table from the start: takes common lines first, else the side with the longer remaining subsequence. */
 function walked(
   old: readonly string[],
   now: readonly string[],
@@ -58,7 +58,7 @@ function walked(
   return lines
 }
 
-/** Leaves out unchanged lines that are far from any change. */
+/** Removes unchanged lines that are not near a change. */
 function nearChanges(lines: readonly DiffLine[], context: number): DiffLine[] {
   const isNear = new Uint8Array(lines.length)
   for (const [at, { op }] of lines.entries())

@@ -3,19 +3,19 @@ import { readableLine } from './readable-line.ts'
 
 export type Log = Logger
 
-/** Takes whole lines of JSON, each with its line end. */
+/** Destination of complete JSON lines, each with its line ending. */
 export interface LogStream {
   write(lines: string): void
 }
 
 interface StreamOptions {
-  /** True: a person reads the log, so its lines are text. */
+  /** True: writes readable text, for a person at a terminal. */
   readonly isTerminal?: boolean
-  /** True when other processes write to the same standard error. */
+  /** True if other processes write to the same standard error. */
   readonly isShared?: boolean
 }
 
-/** Standard error, written before `write` returns: as JSON, or as text for a person at a terminal. */
+/** Returns a synchronous stream to standard error: JSON, or text for a person at a terminal. */
 export function logStream({ isTerminal = false, isShared = false }: StreamOptions = {}): LogStream {
   const stderr = pino.destination({ dest: 2, sync: true })
   const writeInPieces = (lines: string) => {
@@ -26,10 +26,10 @@ export function logStream({ isTerminal = false, isShared = false }: StreamOption
   return { write: lines => stream.write(lines.trimEnd().split('\n').map(readableLine).join('')) }
 }
 
-/** What a pipe takes in one piece on Linux (PIPE_BUF): longer writes of several processes can mix in the middle of a line. */
+/** Atomic write size of a pipe on Linux (PIPE_BUF): longer writes of several processes can interleave within a line. */
 const pieceBytes = 4_096
 
-/** The same lines in pieces that a pipe takes whole. A line that is longer than such a piece is one by itself. */
+/** Splits lines into pieces that a pipe writes atomically. A longer line is a separate piece. */
 export function piecesOf(lines: string): string[] {
   const pieces: string[] = []
   let room = 0
@@ -46,14 +46,14 @@ export function piecesOf(lines: string): string[] {
   return pieces
 }
 
-/** Names of fields that may hold a secret, at the top and one level down. */
+/** Names of fields that may contain a secret, at the top level and one level below. */
 const secretFields = ['authorization', 'cookie', 'key', 'api_key', 'token', 'password', 'secret', 'x-api-key']
 
 const redact = { paths: secretFields.flatMap(name => [`["${name}"]`, `*["${name}"]`]), censor: '[secret]' }
 
-/** What every line of a process says of it. */
+/** Fields of every log line that identify the process. */
 export interface LogOrigin {
-  /** Its number among the processes of `WORKERS`; absent when it is the only one. */
+  /** Number among the processes of `WORKERS`; absent for a single process. */
   readonly worker?: number
 }
 
@@ -63,15 +63,15 @@ const line: LoggerOptions = {
   serializers: { err: serializedError },
 }
 
-/** Database errors carry the client that they came from, with all of its state. */
+/** Removes `client` from database errors, which contains the whole state of the connection. */
 function serializedError(error: Error): object {
   const { client: _, ...shown } = pino.stdSerializers.errWithCause(error) as pino.SerializedError & { client?: unknown }
   return shown
 }
 
-/** The process's logger: one line an entry, secrets removed by field name. */
+/** Returns the logger of the process: one line per entry, secrets redacted by field name. */
 export const createLog = (level: string, stream: LogStream = logStream(), origin?: LogOrigin): Log =>
   pino({ ...line, base: baseOf(origin), level, redact }, stream)
 
-/** Null, not an empty object: Node's process id and host stay out of the lines. */
+/** Null omits the pid and host that pino adds by default. */
 const baseOf = (origin: LogOrigin = {}) => (origin.worker === undefined ? null : { ...origin })

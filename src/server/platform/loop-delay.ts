@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 
-/** How late the event loop is. */
+/** Delay of the event loop. */
 export interface LoopDelay {
-  /** Mean over the last second, in milliseconds; 0 before there was a whole one, and while the loop has time to sleep. */
+  /** Mean over the last second in milliseconds; 0 during the first second, and while the loop is idle enough. */
   readonly meanMs: number
   stop(): void
 }
@@ -10,20 +10,20 @@ export interface LoopDelay {
 interface Tick {
   readonly atMs: number
   readonly lateMs: number
-  /** Time that the loop has worked since the start. */
+  /** Active time of the loop since the start. */
   readonly activeMs: number
 }
 
-/** Each tick wakes an idle process: 50 a second cost 1 % of a core. */
+/** Each tick wakes an idle process: 50 per second would cost 1 % of a core. */
 const periodMs = 50
 const windowMs = 1_000
-/** A loop that sleeps more than this leaves is late because the machine is busy: to refuse calls would not help. */
+/** Below this active share the loop is late because the machine is busy, and rejecting calls would not help. */
 const busyShare = 0.8
 
 /**
- * Watches the event loop until it is stopped. One long pause, such as a collection of garbage, hardly moves the mean. A
- * timer of our own: the histogram of `perf_hooks` forgets its last tick with each reset, so that under load, with one
- * tick between two resets, it sees nothing.
+ * Measures the event loop delay until stopped. A single long pause, such as a garbage collection, hardly affects the
+ * mean. Uses its own timer: the histogram of `perf_hooks` drops its last tick on each reset, so that under load, with
+ * one tick between two resets, it measures nothing.
  */
 export function watchLoopDelay(): LoopDelay {
   const startedMs = performance.now()
@@ -40,7 +40,7 @@ export function watchLoopDelay(): LoopDelay {
       sumMs -= next.lateMs
       ticks.shift()
     }
-    // The first of the ticks stands for the beginning of the window: what it was late by belongs to the time before.
+    // The first tick marks the start of the window; its delay belongs to the time before.
     const [first] = ticks
     const isBusy = first !== undefined && activeMs - first.activeMs >= busyShare * (atMs - first.atMs)
     meanMs = isBusy && atMs - startedMs >= windowMs ? sumMs / (ticks.length - 1) : 0

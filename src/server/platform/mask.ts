@@ -1,10 +1,12 @@
-/** Stands for what is hidden. No header can carry it, so a masked value is never taken for the secret itself. */
+/**
+ * Placeholder of hidden text. It is not a valid header character, so a masked value can never be used as the secret.
+ */
 export const hidden = '…'
 
 const maxShown = 4
-/** Of a shorter secret nothing is shown: four characters would be more than a quarter of it. */
+/** Shorter secrets are hidden completely: four characters would be more than a quarter of them. */
 const minLength = 4 * maxShown
 
-/** What may be shown of a secret: its last four characters, of a short one none. Security: S14. */
+/** Returns a masked secret with its last four characters; completely hidden if short. Security: S14. */
 export const masked = (secret: string): string =>
   secret.length < minLength ? hidden : `${hidden}${secret.slice(-maxShown)}`

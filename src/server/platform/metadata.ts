@@ -1,10 +1,10 @@
 import { maxMetadataKeys } from '../../contract/metadata.ts'
 import { invalid } from './errors.ts'
 
-/** Names and values of a client's own. */
+/** Metadata of clients. */
 export type MetadataMap = Readonly<Record<string, string>>
 
-/** What is left after a patch: a value replaces, null removes, what is absent stays. Refuses more than there is room for. */
+/** Returns metadata after a patch: a value replaces, null removes, absent keys stay. Throws for too many keys. */
 export function patched(current: MetadataMap, patch: Readonly<Record<string, string | null>> | null | undefined) {
   const merged = Object.entries({ ...current, ...patch }).filter(
     (entry): entry is [string, string] => entry[1] !== null,
@@ -13,7 +13,7 @@ export function patched(current: MetadataMap, patch: Readonly<Record<string, str
   return Object.fromEntries(merged)
 }
 
-/** The texts of an object; anything that is none is left out. */
+/** Returns the string members of an object. */
 export function metadataIn(value: unknown): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {}
   return Object.fromEntries(

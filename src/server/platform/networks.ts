@@ -6,8 +6,8 @@ const families = { 4: 'ipv4', 6: 'ipv6' } as const
 export const isNetwork = (text: string): boolean => parse(text) !== undefined
 
 /**
- * Tells whether an address belongs to one of the networks. Text that is no address belongs to none.
- * Two lists: Node matches IPv4 addresses against mapped IPv6 networks too.
+ * Returns a function that is true for addresses in one of the networks, and false for text that is not an address.
+ * One list per family, because Node matches IPv4 addresses against mapped IPv6 networks.
  */
 export function networks(texts: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
@@ -22,7 +22,7 @@ export function networks(texts: readonly string[]): (address: string) => boolean
   }
 }
 
-/** Undefined for text that is no address, and for one with a zone. */
+/** Undefined for text that is not an address, and for addresses with a zone. */
 function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   const version = isIP(address)
   return (version === 4 || version === 6) && !address.includes('%') ? families[version] : undefined

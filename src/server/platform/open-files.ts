@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 
-/** How near this process is to its limit of open files, which counts connections and pipes as well. */
+/** Use of the open files limit of this process, which also counts connections and pipes. */
 export interface OpenFiles {
-  /** Why no work should begin; undefined while there is room. Measured at most four times a second. */
+  /** Reason why no work should start; undefined while descriptors are free. Measured at most four times per second. */
   readonly shortage: string | undefined
-  /** Connections of clients that leave room for what they ask for; undefined where the limit is not known. */
+  /** Maximum client connections that leave descriptors for their requests; undefined if the limit is unknown. */
   readonly maxConnections: number | undefined
 }
 
@@ -15,10 +15,10 @@ interface Count {
 
 const cachedMs = 250
 
-/** Room for what runs: a command takes up to 20 descriptors while it is being started. */
+/** Reserve for running work: a command uses up to 20 descriptors while it starts. */
 const reserveOf = (limit: number): number => Math.min(256, Math.max(32, Math.floor(limit / 20)))
 
-/** Node has raised the soft limit to the hard one before our first line runs. `count` is replaced in tests. */
+/** Watches open files. Node raises the soft limit to the hard limit at start. Tests replace `count`. */
 export function watchOpenFiles(count: () => Count | undefined = countOpenFiles): OpenFiles {
   const limit = count()?.limit
   let countedAt = Number.NEGATIVE_INFINITY
@@ -40,12 +40,12 @@ function shortageOf(count: () => Count | undefined): string | undefined {
     if (!found || found.used < found.limit - reserveOf(found.limit)) return undefined
     return `${found.used} of ${found.limit} file descriptors are in use; raise the limit of open files (ulimit -n)`
   } catch {
-    // Even to count them takes one.
+    // Counting also needs a descriptor.
     return 'no file descriptor is free; raise the limit of open files (ulimit -n)'
   }
 }
 
-/** Undefined where the system does not tell, or sets no limit. Throws when no descriptor is free. */
+/** Undefined if the system does not report it or has no limit. Throws if no descriptor is free. */
 function countOpenFiles(): Count | undefined {
   if (process.platform !== 'linux') return undefined
   const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])

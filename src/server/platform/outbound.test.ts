@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { Pool } from 'undici'
 import { isPrivateAddress } from './addresses.ts'
-import { createOutbound, type Lookup, OutboundRefused, parseAllow } from './outbound.ts'
+import { createOutbound, type Lookup, OutboundBlocked, parseAllow } from './outbound.ts'
 
 const closedUrls = [
   // loopback, in every spelling that some program takes for it
@@ -159,20 +159,20 @@ const openUrls = [
 
 const { judge } = createOutbound({ allow: [] })
 
-test('S20: no spelling of an address outside the public internet is let through', () => {
+test('S20: every spelling of a non-public address is blocked', () => {
   assert.ok(closedUrls.length >= 120, `${closedUrls.length} spellings`)
   const letThrough = closedUrls.filter(url => judge(url) === undefined)
   assert.deepEqual(letThrough, [])
 })
 
-test('S20: public addresses and names are let through', () => {
+test('S20: public addresses and names are allowed', () => {
   assert.deepEqual(
     openUrls.map(url => [url, judge(url)]).filter(([, reason]) => reason !== undefined),
     [],
   )
 })
 
-test('S21: an entry of outbound.allow opens exactly one host and port', () => {
+test('S21: an entry of outbound.allow allows exactly one host and port', () => {
   const outbound = createOutbound({ allow: ['127.0.0.1:8080', '[::1]:9000', 'gpu.local:443'] })
   const open = [
     'http://127.0.0.1:8080/x',
@@ -193,7 +193,7 @@ test('S21: an entry of outbound.allow opens exactly one host and port', () => {
   assert.match(outbound.judge('http://10.0.0.5:1234') ?? '', /add "10\.0\.0\.5:1234" to outbound\.allow/)
 })
 
-test('entries of outbound.allow are read in one spelling; others are reported', () => {
+test('entries of outbound.allow are normalised; invalid ones are reported', () => {
   const wrong: number[] = []
   const given = [
     '127.0.0.1:080',
@@ -214,7 +214,7 @@ test('entries of outbound.allow are read in one spelling; others are reported', 
   assert.deepEqual(wrong, [3, 4, 5, 6, 7, 8, 9])
 })
 
-test('text that is no address is never public', () => {
+test('text that is not an address is never public', () => {
   for (const text of ['', 'example.com', '1.2.3', '1.2.3.4.5', '::1%lo', 'fe80::1%eth0'])
     assert.equal(isPrivateAddress(text), true, text)
 })
@@ -239,7 +239,7 @@ async function get(url: string, { allow = [], lookup }: { allow?: string[]; look
   }
 }
 
-/** A resolver that answers each look-up with the next list of addresses. */
+/** Resolver that returns the next list of addresses for each lookup. */
 const answering = (...answers: string[][]): Lookup & { calls: number } => {
   const lookup = Object.assign(
     (_name: string, _options: object, done: (error: null, addresses: LookupAddress[]) => void) => {
@@ -254,33 +254,33 @@ const answering = (...answers: string[][]): Lookup & { calls: number } => {
   return lookup
 }
 
-test('S20: a literal private address is refused although it is never looked up', async () => {
-  await assert.rejects(get(`http://127.0.0.1:${port}`), OutboundRefused)
-  await assert.rejects(get(`http://[::1]:${port}`), OutboundRefused)
+test('S20: a literal private address is blocked although it is not resolved', async () => {
+  await assert.rejects(get(`http://127.0.0.1:${port}`), OutboundBlocked)
+  await assert.rejects(get(`http://[::1]:${port}`), OutboundBlocked)
   assert.equal(await get(`http://127.0.0.1:${port}`, { allow: [`127.0.0.1:${port}`] }), 'reached')
 })
 
-test('S22: a name that resolves to a private address is refused inside the connection’s own look-up', async () => {
+test('S22: a name that resolves to a private address is blocked in the lookup of the connection', async () => {
   const lookup = answering(['127.0.0.1'])
-  await assert.rejects(get(`http://innocent.example:${port}`, { lookup }), OutboundRefused)
+  await assert.rejects(get(`http://innocent.example:${port}`, { lookup }), OutboundBlocked)
   await assert.rejects(
     get(`http://innocent.example:${port}`, { lookup: answering(['::1', '10.0.0.1']) }),
-    OutboundRefused,
+    OutboundBlocked,
   )
 })
 
-test('S22: a name that changes its answer never reaches a forbidden address, and is resolved once a connection', async () => {
+test('S22: a name that changes its address never reaches a blocked one, and is resolved once per connection', async () => {
   const lookup = answering(['192.0.2.7', '127.0.0.1'], ['127.0.0.1'])
-  for (let at = 0; at < 3; at++) await assert.rejects(get(`http://rebind.example:${port}`, { lookup }), OutboundRefused)
+  for (let at = 0; at < 3; at++) await assert.rejects(get(`http://rebind.example:${port}`, { lookup }), OutboundBlocked)
   assert.equal(lookup.calls, 3)
 })
 
-test('an allowed name may resolve to a private address, on its port alone', async () => {
+test('an allowed name may resolve to a private address, only on its port', async () => {
   assert.equal(await get(`http://localhost:${port}`, { allow: [`localhost:${port}`] }), 'reached')
-  await assert.rejects(get(`http://localhost:${port}`, { allow: ['localhost:1'] }), OutboundRefused)
+  await assert.rejects(get(`http://localhost:${port}`, { allow: ['localhost:1'] }), OutboundBlocked)
 })
 
-test('a failed look-up fails the connection', async () => {
+test('a failed lookup fails the connection', async () => {
   const lookup: Lookup = (_name, _options, done) =>
     done(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), [])
   await assert.rejects(get('http://nowhere.example', { lookup }), /no such name/)

@@ -4,13 +4,13 @@ import type { buildConnector as Connector } from 'undici'
 import { isPrivateAddress, isPrivateName } from './addresses.ts'
 import { buildConnector } from './undici.ts'
 
-/** A connection that was not made because the address is not allowed. `message` names the line that would allow it. */
-export class OutboundRefused extends Error {
+/** Error of a blocked connection. `message` contains the entry that would allow it. */
+export class OutboundBlocked extends Error {
   readonly code = 'OUTBOUND_REFUSED'
 
   constructor(target: string) {
     super(`${target} is not a public address; to allow it, add "${target}" to outbound.allow`)
-    this.name = 'OutboundRefused'
+    this.name = 'OutboundBlocked'
   }
 }
 
@@ -22,21 +22,23 @@ export type Lookup = (name: string, options: LookupOptions & { all: true }, done
 interface Options {
   /** `host:port`, exact and in lower case. */
   readonly allow: readonly string[]
-  /** The system's resolver unless given. */
+  /** The resolver of the system by default. */
   readonly lookup?: Lookup
 }
 
-/** The guard through which every connection to the outside goes. Security S20 to S23. */
+/** Guard of all outbound connections. Security: S20 to S23. */
 export interface Outbound {
-  /** A connector for undici. The address that was judged is the one that is connected to. */
+  /** Returns a connector for undici. It connects to exactly the address that was checked. */
   connect(timeoutMs: number): Connector.connector
-  /** Why `url` may not be called, as far as its text tells; undefined when it may. Names are judged when they resolve. */
+  /**
+   * Returns why the text of `url` is blocked; undefined if it is not. Host names are checked when they are resolved.
+   */
   judge(url: string): string | undefined
-  /** True when `outbound.allow` lists the host and port of an address that `judge` takes. */
+  /** True if `outbound.allow` lists the host and port of an address that `judge` accepts. */
   lists(url: string): boolean
 }
 
-/** Creates the guard. Only `allow` opens private addresses, each for one port. */
+/** Creates the guard. Private addresses are blocked unless `allow` lists them with the port. */
 export function createOutbound({ allow, lookup = systemLookup }: Options): Outbound {
   const allowed = new Set(allow)
   return {
@@ -49,10 +51,10 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
       return (options, done) => {
         const target = targetOf(options)
         if (allowed.has(target)) return open(options, done)
-        // A literal address is connected to without any look-up, so the guard in the look-up never sees it.
+        // Literal addresses are not resolved, so the guarded lookup would not check them.
         const isClosed =
           isIP(options.hostname) === 0 ? isPrivateName(options.hostname) : isPrivateAddress(options.hostname)
-        if (isClosed) return queueMicrotask(() => done(new OutboundRefused(target), null))
+        if (isClosed) return queueMicrotask(() => done(new OutboundBlocked(target), null))
         guarded(options, done)
       }
     },
@@ -64,17 +66,17 @@ export function createOutbound({ allow, lookup = systemLookup }: Options): Outbo
   }
 }
 
-/** Why keys and prompts may not go to `url`, as far as its text tells; undefined when they may. Security: S20, S21, S24. */
-export function refusalFor(url: string, { judge, lists }: Pick<Outbound, 'judge' | 'lists'>): string | undefined {
-  const refusal = judge(url)
-  if (refusal !== undefined) return refusal
-  // They must not travel in clear, unless the operator has listed the host.
+/** Returns why keys and prompts must not be sent to `url`; undefined if they may. Security: S20, S21, S24. */
+export function blockedReasonFor(url: string, { judge, lists }: Pick<Outbound, 'judge' | 'lists'>): string | undefined {
+  const reason = judge(url)
+  if (reason !== undefined) return reason
+  // Plaintext is only allowed to listed hosts.
   if (/^https:/i.test(url) || lists(url)) return undefined
   const { hostname, port } = new URL(url)
   return `the address must start with https://, unless "${hostname}:${port || '80'}" is in outbound.allow`
 }
 
-/** Passes on only public addresses; with none left the connection fails. */
+/** Returns a lookup that only returns public addresses, and fails if there are none. */
 function guardedLookup(lookup: Lookup) {
   return (
     name: string,
@@ -85,7 +87,7 @@ function guardedLookup(lookup: Lookup) {
       if (error) return done(error, [])
       const open = addresses.filter(({ address }) => !isPrivateAddress(address))
       const [first] = open
-      if (!first) return done(new OutboundRefused(name), [])
+      if (!first) return done(new OutboundBlocked(name), [])
       if (options.all) done(null, open)
       else done(null, first.address, first.family)
     })
@@ -93,19 +95,19 @@ function guardedLookup(lookup: Lookup) {
 }
 
 function judge(url: string, allowed: ReadonlySet<string>): string | undefined {
-  // Other parsers read a backslash, white space or a control character differently: no two may disagree on the host.
-  // So do empty hosts.
-  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url)) return 'the address holds characters that programs read differently'
+  // URL parsers disagree about backslashes, white space, control characters and empty hosts, and so about the host.
+  if (/\\|[^\x21-\x7e]|:\/\/\//.test(url))
+    return 'the address contains characters that URL parsers interpret differently'
   const parsed = URL.parse(url)
-  if (parsed === null) return 'not an address'
+  if (parsed === null) return 'the address is not a URL'
   const { protocol, hostname, port, username, password } = parsed
   if (protocol !== 'https:' && protocol !== 'http:') return 'the address must start with https:// or http://'
-  if (username !== '' || password !== '') return 'the address must not hold a user name or password'
+  if (username !== '' || password !== '') return 'the address must not have a user name or password'
   const host = bare(hostname)
   const target = targetOf({ hostname: host, port, protocol })
   if (allowed.has(target)) return undefined
   const isClosed = isIP(host) === 0 ? isPrivateName(host) : isPrivateAddress(host)
-  return isClosed ? new OutboundRefused(target).message : undefined
+  return isClosed ? new OutboundBlocked(target).message : undefined
 }
 
 /** `host:port` as `outbound.allow` spells it; IPv6 in brackets. */
@@ -116,7 +118,7 @@ function targetOf({ hostname, port, protocol }: { hostname: string; port: string
 
 const bare = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname)
 
-/** The entries of `outbound.allow` in their one spelling; what is no `host:port` goes to `report` with its index. */
+/** Returns the normalised entries of `outbound.allow`. Reports entries that are not `host:port` with their index. */
 export function parseAllow(entries: readonly string[], report: (index: number, text: string) => void): string[] {
   return entries.flatMap((entry, index) => {
     const port = /:(\d{1,5})$/.exec(entry)?.[1]

@@ -1,9 +1,9 @@
-/** Longest text of one field on a terminal. */
+/** Maximum length of a field on a terminal. */
 const maxField = 300
 
 /**
- * A line of the log for people: time, level, message, then `name=value` for each field. Takes a line of JSON. Errors show
- * their messages and those of their causes; stacks stay in the JSON form.
+ * Converts a JSON log line to readable text: time, level, message, then `name=value` per field. Errors are shown with
+ * their messages and those of their causes, without stacks.
  */
 export function readableLine(json: string): string {
   const { level, time, msg, ...fields } = JSON.parse(json) as Entry
@@ -14,7 +14,7 @@ export function readableLine(json: string): string {
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** What a terminal would obey; colours are the caller's. */
+/** Control characters that a terminal would interpret. */
 const controls = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 function fieldText(value: unknown): string {

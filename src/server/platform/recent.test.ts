@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Recent } from './recent.ts'
 
-test('what was not used for longest goes first', () => {
+test('the least recently used entry is evicted first', () => {
   const recent = new Recent<number>(2)
   recent.set('a', 1)
   recent.set('b', 2)

@@ -1,14 +1,14 @@
-/** What was used last, by a name: at most so many entries. */
+/** LRU cache with at most `capacity` entries. */
 export class Recent<T> {
-  readonly #most: number
+  readonly #capacity: number
   /** Least recently used first. */
   readonly #entries = new Map<string, T>()
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(capacity: number) {
+    this.#capacity = capacity
   }
 
-  /** It counts as used from now on. */
+  /** Returns an entry and marks it as recently used. */
   get(name: string): T | undefined {
     const entry = this.#entries.get(name)
     if (entry !== undefined) this.set(name, entry)
@@ -19,6 +19,6 @@ export class Recent<T> {
     this.#entries.delete(name)
     this.#entries.set(name, entry)
     const [oldest] = this.#entries.keys()
-    if (this.#entries.size > this.#most && oldest !== undefined) this.#entries.delete(oldest)
+    if (this.#entries.size > this.#capacity && oldest !== undefined) this.#entries.delete(oldest)
   }
 }

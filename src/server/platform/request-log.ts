@@ -1,33 +1,33 @@
 import { type Level, pino } from 'pino'
 import type { LogOrigin, LogStream } from './log.ts'
 
-/** One answered request. Never its query, which may hold a key. */
+/** Log line of a request. Never contains the query, which may contain a key. */
 export interface RequestLine {
   readonly request_id: string
   readonly method: string
   readonly path: string
   readonly status: number
-  /** From the request's head to the end of the answer, in milliseconds. */
+  /** From the request headers to the end of the response, in milliseconds. */
   readonly ms: number
-  /** The client's; absent where the connection has none any more. */
+  /** Client address; absent once the connection is closed. */
   readonly address?: string
-  /** Id of the virtual key, else the principal; absent where authentication failed or was not needed. */
+  /** Id of the virtual key, else the principal; absent if authentication failed or was not required. */
   readonly caller?: string
 }
 
 export interface RequestLogSettings {
-  /** The level of the lines; `off` writes none. */
+  /** Log level of the lines; `off` disables them. */
   readonly level: Level | 'off'
-  /** The share of the requests that are written, from 0 to 1. Answers with status 5xx are always written. */
+  /** Share of requests to log, from 0 to 1. Responses with status 5xx are always logged. */
   readonly sample: number
 }
 
-/** Writes one line for each request. */
+/** Log of requests, one line each. */
 export interface RequestLog {
-  /** False: `write` does nothing, so that the line need not be made. */
+  /** False if `write` does nothing, so that callers can skip building the line. */
   readonly isOn: boolean
   write(line: RequestLine): void
-  /** Writes what is buffered. */
+  /** Writes buffered lines. */
   flush(): void
 }
 
@@ -35,16 +35,16 @@ const flushMs = 100
 const flushLength = 16_384
 
 interface Options extends RequestLogSettings {
-  /** The level of the process's log. */
+  /** Level of the process log. */
   readonly logLevel: string
   readonly stream: LogStream
   readonly origin?: LogOrigin
 }
 
 /**
- * The request log. Lines are buffered for at most 100 ms and written with one call, since a system call for each request
- * would cost more than the line. They use the stream of the log, so that no line is split by another, and have its form.
- * They are put together here: of the CPU time of a small model call the logger took 5 %, and this takes 1 %.
+ * Creates the request log. Lines are buffered for at most 100 ms and written with one system call, which costs more
+ * than a line. They use the stream of the log, so that lines do not interleave, and its format. They are built without
+ * the logger: it took 5 % of the CPU time of a small model call, this takes 1 %.
  */
 export function createRequestLog({ level, sample, logLevel, stream, origin = {} }: Options): RequestLog {
   let buffered = ''
@@ -55,8 +55,8 @@ export function createRequestLog({ level, sample, logLevel, stream, origin = {} 
     if (buffered !== '') stream.write(buffered)
     buffered = ''
   }
-  const least = pino.levels.values[logLevel] ?? Number.POSITIVE_INFINITY
-  const isEnabled = (of: Level) => (pino.levels.values[of] ?? 0) >= least
+  const minLevel = pino.levels.values[logLevel] ?? Number.POSITIVE_INFINITY
+  const isEnabled = (of: Level) => (pino.levels.values[of] ?? 0) >= minLevel
   if (level === 'off' || !isEnabled(level)) return silentRequestLog
   const worker = origin.worker === undefined ? '' : `"worker":${origin.worker},`
   const writesProbes = isEnabled('debug')
@@ -69,7 +69,7 @@ export function createRequestLog({ level, sample, logLevel, stream, origin = {} 
   return {
     isOn: true,
     write(line) {
-      // Probes come every few seconds and say little.
+      // Health probes are frequent and not informative.
       if (line.status < 500 && line.path.startsWith('/health')) {
         if (writesProbes) add('debug', line)
       } else if (line.status >= 500 || sample >= 1 || Math.random() < sample) add(level, line)
@@ -79,7 +79,7 @@ export function createRequestLog({ level, sample, logLevel, stream, origin = {} 
 }
 
 function fieldsOf({ request_id, method, path, status, ms, address, caller }: RequestLine): string {
-  // Ids and methods are our own words; a path is the client's, and a key may be named by its owner.
+  // Ids and methods need no escaping; paths and principals come from clients.
   const given = `"request_id":"${request_id}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${ms}`
   const from = address === undefined ? '' : `,"address":${JSON.stringify(address)}`
   return given + from + (caller === undefined ? '' : `,"caller":${JSON.stringify(caller)}`)
@@ -88,7 +88,7 @@ function fieldsOf({ request_id, method, path, status, ms, address, caller }: Req
 let lastSecond = Number.NaN
 let lastPrefix = ''
 
-/** `2026-11-25T10:00:00.000Z`. Many lines are written in one second, and its digits are most of the work. */
+/** Returns `2026-11-25T10:00:00.000Z`. Caches the second, because formatting it is most of the work. */
 function isoTime(atMs: number): string {
   const second = Math.floor(atMs / 1_000)
   if (second !== lastSecond) {

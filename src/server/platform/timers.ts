@@ -1,6 +1,6 @@
-import type { Leaving } from './leaving.ts'
+import type { CancelSignal } from './cancel-signal.ts'
 
-/** Runs `work` every `periodMs`, never twice at once, until the returned function is called; that waits for the last. */
+/** Runs `work` every `periodMs` without overlap. The returned function stops it and waits for a running `work`. */
 export function every(periodMs: number, work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   const timer = setInterval(() => {
@@ -15,8 +15,8 @@ export function every(periodMs: number, work: () => Promise<void>): () => Promis
   }
 }
 
-/** Waits `ms`, or less when `signal` aborts; never rejects. */
-export function pause(ms: number, signal?: Leaving): Promise<void> {
+/** Resolves after `ms`, or as soon as `signal` aborts. Never rejects. */
+export function pause(ms: number, signal?: CancelSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted) return resolve()
     const done = () => {

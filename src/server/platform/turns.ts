@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = []
 
 /**
- * Resolves when the caller may compute for about 5 ms. Of all callers in the process one gets a turn in each pass of the
- * event loop, so any number of long computations together delay a request by one turn only.
+ * Resolves once the caller may compute for about 5 ms. One caller per process gets a turn in each event loop iteration,
+ * so any number of long computations delay a request by only one turn.
  */
 function turn(): Promise<void> {
   return new Promise(resolve => {
@@ -12,12 +12,12 @@ function turn(): Promise<void> {
 
 function next(): void {
   waiting.shift()?.()
-  // A later pass: what sockets and timers have brought comes between.
+  // In a later iteration, so that I/O and timers run in between.
   if (waiting.length > 0) setImmediate(next)
 }
 
 /**
- * Runs `work` in turns; it yields at least every 5 ms or so. Rejects with what it throws, or with the reason of the signal.
+ * Runs `work` in turns; it must yield about every 5 ms. Rejects with its error, or with the reason of the signal.
  */
 export async function inTurns<T>(work: Generator<undefined, T>, signal: AbortSignal): Promise<T> {
   for (;;) {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 
-/** What is signed: the id and the time go into the signature along with the bytes of the body. */
+/** Signed content: id, time and body. */
 export interface Signed {
   readonly id: string
   /** Seconds since 1970. */
@@ -11,10 +11,10 @@ export interface Signed {
 const prefix = 'whsec_'
 const secretBytes = 32
 
-/** A new secret, as receivers keep it. */
+/** Returns a new signing secret. */
 export const newSecret = (): string => `${prefix}${randomBytes(secretBytes).toString('base64')}`
 
-/** The three headers of a delivery, with a signature for each secret. Source: Standard Webhooks, version 1.0.0. */
+/** Returns the three headers of a delivery, with one signature per secret. Source: Standard Webhooks, version 1.0.0. */
 export function signatureHeaders({ id, timestamp, body }: Signed, secrets: readonly string[]): Record<string, string> {
   const signatures = secrets.map(secret => {
     const key = Buffer.from(secret.slice(prefix.length), 'base64')
@@ -23,7 +23,7 @@ export function signatureHeaders({ id, timestamp, body }: Signed, secrets: reado
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
 }
 
-/** True for a secret that receivers' libraries accept. Source: Standard Webhooks, section Signature scheme. */
+/** True for a secret that the libraries of receivers accept. Source: Standard Webhooks, section Signature scheme. */
 export function isWebhookSecret(text: string): boolean {
   const encoded = text.slice(prefix.length)
   const { length } = Buffer.from(encoded, 'base64')

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Does the work of a start in as little room for young objects as there is now. Nearly all that a start makes stays: the
- * engine would answer with ever more room, and an idle server would keep some 5 MB of it. Afterwards load may have it.
+ * Runs `work` of the start without growth of V8's young generation. Nearly all objects of the start survive, so V8
+ * would grow it, and an idle server would keep about 5 MB more. Afterwards it may grow under load.
  */
-export async function inLittleRoom<T>(work: () => Promise<T>): Promise<T> {
+export async function withSmallYoungGeneration<T>(work: () => Promise<T>): Promise<T> {
   setFlagsFromString('--semi-space-growth-factor=1')
   try {
     return await work()

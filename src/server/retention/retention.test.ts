@@ -61,7 +61,7 @@ async function leftOf(id: string) {
   return rows[0]
 }
 
-test('V8: the log and the prompts of a deleted session go after the grace, its row stays, and the ledger keeps its amounts', async () => {
+test('V8: events and prompts of a deleted session are deleted after the grace period; its row and its ledger entries stay', async () => {
   const [old, young] = [await deletedSession(5, 2_500), await deletedSession(1)]
   await pool.query(
     `insert into usage (id, request_id, principal, session_id, alias, deployment, provider, upstream_model, lane, outcome,
@@ -86,14 +86,14 @@ test('V8: the log and the prompts of a deleted session go after the grace, its r
   ])
 })
 
-test('V8: a clean-up that was cut off in the middle goes on', async () => {
+test('V8: an interrupted cleanup continues', async () => {
   const id = await deletedSession(5, 10)
   await pool.query('update sessions set purged_at = clock_timestamp() where id = $1', [id])
   await retentionWith({ deletedSessionsMs: 2 * hourMs }).retention.sweep()
   assert.deepEqual(await leftOf(id), { events: 0, prompts: 0, rows: 1 })
 })
 
-test('V8: one replica cleans up at a time, and a row that somebody holds is left for the next time', async () => {
+test('V8: one replica cleans up at a time, and locked rows are left for the next sweep', async () => {
   const id = await deletedSession(5)
   const { retention } = retentionWith({ deletedSessionsMs: 2 * hourMs })
   await retentionStore(pool).alone(async () => {
@@ -111,7 +111,7 @@ test('V8: one replica cleans up at a time, and a row that somebody holds is left
   assert.equal((await leftOf(id))?.['events'], 0)
 })
 
-test('V8: sessions in which nothing happens are deleted, those with a prompt in line are not', async () => {
+test('V8: idle sessions are deleted, except those with a waiting prompt', async () => {
   const [idle, busy, young] = [await storedSession(pool), await storedSession(pool), await storedSession(pool)]
   await storedPrompt(pool, busy, { position: 1 })
   await pool.query(`update sessions set updated_at = updated_at - interval '5 hours' where id = any ($1)`, [
@@ -122,7 +122,7 @@ test('V8: sessions in which nothing happens are deleted, those with a prompt in 
   assert.ok(found?.includes(idle) && !found.includes(busy) && !found.includes(young))
 })
 
-test('V8: the audit log is emptied by its own clean-up alone, and only as far as it is too old', async () => {
+test('V8: only the cleanup deletes audit entries, and only those past their retention', async () => {
   const entry = (id: string, hours: number) =>
     pool.query(
       `insert into audit_log (id, created_at, principal, role, action, object_id)
@@ -136,7 +136,7 @@ test('V8: the audit log is emptied by its own clean-up alone, and only as far as
   await assert.rejects(pool.query('delete from audit_log'), /append-only/)
 })
 
-test('V8: old deliveries, answers to repeated requests and tickets go', async () => {
+test('V8: old deliveries, idempotency keys and tickets are deleted', async () => {
   await pool.query(
     `insert into webhook_deliveries (agent_id, delivery_id, id, owner_id, kind, status, headers, payload_bytes, received_at)
      select 'a', n, n, 'ada', 'webhook', 'accepted', '{}', 0, clock_timestamp() - n::int * interval '1 hour'
@@ -163,7 +163,7 @@ test('V8: old deliveries, answers to repeated requests and tickets go', async ()
   assert.deepEqual(await idsOf('select principal as id from stream_tickets'), [])
 })
 
-test('V8: pieces of files go a day after the last session that needs them', async () => {
+test('V8: file chunks are deleted one day after the last session released them', async () => {
   const [old, other] = [await deletedSession(5), await storedSession(pool)]
   const rows = blobStore(pool)
   const pieces = ['aa', 'bb'].map(name => ({
@@ -189,7 +189,7 @@ test('V8: pieces of files go a day after the last session that needs them', asyn
   assert.deepEqual(await left(), hashes.slice(1))
 })
 
-test('V8: the documentation says of every table what bounds it', async () => {
+test('V8: the documentation states the retention of every table', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8')
   const { rows } = await pool.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public' order by 1`,

@@ -16,15 +16,17 @@ interface Deps {
   readonly log: Pick<Log, 'warn' | 'info'>
 }
 
-const longestPeriodMs = 60_000
-const shortestPeriodMs = 1_000
-/** Between two batches, so that whatever else the database does comes first. */
-const breathMs = 20
-/** A step that is being stored may count on pieces that no session needs yet. */
-const looseMs = 24 * 60 * 60 * 1_000
+const maxPeriodMs = 60_000
+const minPeriodMs = 1_000
+/** Pause between two batches, so that the cleanup does not slow down other work of the database. */
+const batchPauseMs = 20
+/**
+ * How long unreferenced chunks stay: a checkpoint that is being stored may use chunks that no session references yet.
+ */
+const unreferencedMs = 24 * 60 * 60 * 1_000
 const idempotencyMs = 24 * 60 * 60 * 1_000
 
-/** Deletes what the configuration does not keep any longer: one replica at a time, in small batches. */
+/** Deletes rows, files and objects past their configured retention: one replica at a time, in small batches. */
 export function createRetention({ settings, store, sessions, removeFiles, removeObject, log }: Deps) {
   const stopping = new AbortController()
   let stopSweeping = async (): Promise<void> => undefined
@@ -38,12 +40,12 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
     ['stream_tickets', 0],
     ['responses', 0],
     ['response_cache', 0],
-    ['workspace_blobs', looseMs],
+    ['workspace_blobs', unreferencedMs],
   ]
 
-  /** Repeats a batch until one finds nothing more. */
+  /** Repeats a batch until it returns false. */
   async function batches(batch: () => Promise<boolean>): Promise<void> {
-    while (!stopping.signal.aborted && (await batch())) await pause(breathMs, stopping.signal)
+    while (!stopping.signal.aborted && (await batch())) await pause(batchPauseMs, stopping.signal)
   }
 
   async function purgeNext(cleaning: Cleaning, olderMs: number): Promise<boolean> {
@@ -61,14 +63,14 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
     return true
   }
 
-  /** What has been idle for too long is deleted as a caller would, with the same grace. */
+  /** Deletes idle sessions as a caller's DELETE does, with the same grace period. */
   async function deleteIdle(cleaning: Cleaning, olderMs: number): Promise<boolean> {
     const ids = await cleaning.idleSessions(olderMs)
     for (const id of ids) if (!stopping.signal.aborted) await sessions.remove(id, masterCaller)
     return ids.length > 0
   }
 
-  /** A store that is away is asked again at the next sweep. */
+  /** When the object store is unreachable, this throws, and the next sweep retries. */
   async function deleteObjects(cleaning: Cleaning, remove: (key: string) => Promise<void>): Promise<boolean> {
     const keys = await cleaning.unneededObjects()
     for (const key of keys) await remove(key)
@@ -76,7 +78,7 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
     return keys.length > 0
   }
 
-  async function sweepAlone(cleaning: Cleaning): Promise<void> {
+  async function sweepTables(cleaning: Cleaning): Promise<void> {
     const { sessionsMs, deletedSessionsMs } = settings
     for (const [table, ms] of aged) if (ms !== undefined) await batches(() => cleaning.deleteOlder(table, ms))
     if (sessionsMs !== undefined) await batches(() => deleteIdle(cleaning, sessionsMs))
@@ -86,18 +88,18 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
 
   async function sweep(): Promise<void> {
     try {
-      await store.alone(sweepAlone)
+      await store.alone(sweepTables)
     } catch (cause) {
       if (!stopping.signal.aborted)
-        log.warn({ err: cause }, 'could not delete what is past its time; the next sweep will')
+        log.warn({ err: cause }, 'could not delete expired data; retrying at the next sweep')
     }
   }
 
   return {
     sweep,
     start(): void {
-      const shortest = Math.min(...Object.values(settings).filter(ms => ms !== undefined), longestPeriodMs)
-      stopSweeping = every(Math.max(shortest, shortestPeriodMs), sweep)
+      const minRetentionMs = Math.min(...Object.values(settings).filter(ms => ms !== undefined), maxPeriodMs)
+      stopSweeping = every(Math.max(minRetentionMs, minPeriodMs), sweep)
     },
     stop(): Promise<void> {
       stopping.abort()

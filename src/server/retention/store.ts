@@ -1,22 +1,22 @@
 import type { Pool, PoolClient } from 'pg'
 
-/** A deleted session whose grace is over. */
+/** A deleted session whose grace period has ended. */
 export interface PurgedSession {
   readonly id: string
   readonly agent_id: string
-  /** False: its runtime was never brought to let go of it. */
+  /** False: its runtime did not release it. */
   readonly is_disposed: boolean
 }
 
-/** Rows that one statement deletes: few enough that nobody notices. */
+/** Maximum rows per statement, so that a delete does not block other work. */
 const batchRows = 1_000
 
 const age = (parameter: string) => `clock_timestamp() - ${parameter}::float8 * interval '1 millisecond'`
 
-/** Advisory lock of the replica that cleans up. */
-const cleanerLock = 7252
+/** Advisory lock of the replica that runs the cleanup. */
+const cleanupLock = 7252
 
-/** Deletes up to a batch of the rows that fit, oldest first; those that somebody is at are left for the next time. */
+/** Deletes one batch of matching rows, oldest first. Locked rows are skipped until the next sweep. */
 const oldest = (table: string, id: string, time: string, besides = 'true') => `
   delete from ${table} where ${id} = any (array(
     select ${id} from ${table} where ${time} < ${age('$1')} and ${besides}
@@ -25,7 +25,7 @@ const oldest = (table: string, id: string, time: string, besides = 'true') => `
 const refsOf = (blob: string) =>
   `select from workspace_refs r where r.owner_id = ${blob}.owner_id and r.hash = ${blob}.hash`
 
-/** What is deleted by its age alone. */
+/** Statements that delete rows by age. */
 const byAge = {
   deliveries: oldest(
     'webhook_deliveries',
@@ -41,7 +41,7 @@ const byAge = {
   call_bodies: oldest('call_bodies', 'request_id', 'created_at'),
   ledger: oldest('usage', 'id', 'created_at'),
   audit: oldest('audit_log', 'id', 'created_at'),
-  // A piece that another session needs after all is not loose any more. One row a piece that was looked at.
+  // Chunks that a session references again are kept. Returns one row per examined chunk.
   workspace_blobs: `
     with loose as (
       select owner_id, hash from workspace_blobs where loose_since < ${age('$1')}
@@ -62,7 +62,7 @@ const byAge = {
 
 export type AgedTable = keyof typeof byAge
 
-/** What goes with a session, besides its events. The ledger and the audit log keep its id. */
+/** Deletes everything of a session except its events. The ledger and the audit log keep its id. */
 const ofSession = [
   'delete from prompts where session_id = $1',
   'delete from approvals where session_id = $1',
@@ -75,7 +75,7 @@ const ofSession = [
   `delete from budgets where scope = 'session' and scope_id = $1`,
 ]
 
-/** One replica at its clean-up: what another would do meanwhile is left to it. */
+/** Statements of the one replica that holds the cleanup lock. */
 export type Cleaning = ReturnType<typeof cleaningOn>
 
 function cleaningOn(client: PoolClient) {
@@ -83,10 +83,10 @@ function cleaningOn(client: PoolClient) {
     (await client.query(text, [...values])).rowCount ?? 0
 
   return {
-    /** Deletes a batch of what is older; true when there may be more. */
+    /** Deletes one batch of older rows; true when more may be left. */
     async deleteOlder(table: AgedTable, olderMs: number): Promise<boolean> {
       if (table !== 'audit') return (await changed(byAge[table], [olderMs])) === batchRows
-      // The audit log lets nobody else delete.
+      // A trigger of the audit log allows deletes only with this setting.
       await client.query(`select set_config('switchyard.retention', 'on', false)`)
       try {
         return (await changed(byAge.audit, [olderMs])) === batchRows
@@ -95,7 +95,7 @@ function cleaningOn(client: PoolClient) {
       }
     },
 
-    /** Living sessions in which nothing has happened for so long, and nothing waits. */
+    /** Returns up to 100 sessions without a change for `olderMs` and without a waiting or running prompt. */
     async idleSessions(olderMs: number): Promise<string[]> {
       const text = `
         select id from sessions s
@@ -106,7 +106,7 @@ function cleaningOn(client: PoolClient) {
       return rows.map(({ id }) => id)
     },
 
-    /** A session that was deleted so long ago; from now on nobody reads what is left of it. */
+    /** Marks the next session that was deleted `olderMs` ago as purged, so that its rest can no longer be read. */
     async purgeNext(olderMs: number): Promise<PurgedSession | undefined> {
       const text = `
         update sessions set purged_at = coalesce(purged_at, clock_timestamp()) where id = (
@@ -116,7 +116,7 @@ function cleaningOn(client: PoolClient) {
       return (await client.query<PurgedSession>(text, [olderMs])).rows[0]
     },
 
-    /** Deletes a batch of the session's events; true when there may be more. */
+    /** Deletes one batch of the session's events; true when more may be left. */
     async deleteEvents(sessionId: string): Promise<boolean> {
       const text = `
         delete from session_events where session_id = $1 and seq = any (array(
@@ -124,7 +124,7 @@ function cleaningOn(client: PoolClient) {
       return (await changed(text, [sessionId])) === batchRows
     },
 
-    /** Objects of the object store that are to be deleted, up to a hundred. */
+    /** Returns up to 100 keys of objects to delete from the object store. */
     async unneededObjects(): Promise<string[]> {
       const text = `
         select object_key as key from workspace_objects where delete_after < clock_timestamp() order by delete_after limit 100`
@@ -135,22 +135,22 @@ function cleaningOn(client: PoolClient) {
       await client.query('delete from workspace_objects where object_key = any ($1)', [keys])
     },
 
-    /** Gives up a batch of the pieces of the session's files, which are deleted a day later; true when there may be more. */
+    /** Releases one batch of the session's file chunks, which are deleted a day later; true when more may be left. */
     async releaseFiles(sessionId: string): Promise<boolean> {
       const text = `
-        with gone as (
+        with released as (
           delete from workspace_refs where session_id = $1 and hash = any (array(
             select hash from workspace_refs where session_id = $1 order by hash limit ${batchRows} for update skip locked))
           returning owner_id, hash
         ), loose as (
-          update workspace_blobs b set loose_since = clock_timestamp() from gone
-          where b.owner_id = gone.owner_id and b.hash = gone.hash and b.loose_since is null
+          update workspace_blobs b set loose_since = clock_timestamp() from released
+          where b.owner_id = released.owner_id and b.hash = released.hash and b.loose_since is null
         )
-        select from gone`
+        select from released`
       return (await changed(text, [sessionId])) === batchRows
     },
 
-    /** Deletes all else that was the session's; its row stays. */
+    /** Deletes everything else of the session; its row stays. */
     async empty({ id, agent_id }: PurgedSession): Promise<void> {
       for (const text of ofSession) await client.query(text, [id])
       await client.query('delete from webhook_conversations where agent_id = $2 and session_id = $1', [id, agent_id])
@@ -159,28 +159,28 @@ function cleaningOn(client: PoolClient) {
   }
 }
 
-/** Every table that grows, for the clean-up. Statements are bounded, and wait for nobody. */
+/** Cleanup of every table that grows. Statements are bounded and skip locked rows. */
 export type RetentionStore = ReturnType<typeof retentionStore>
 
 export function retentionStore(pool: Pool) {
   return {
-    /** Does `work` while no other replica cleans up; undefined when one does. */
+    /** Runs `work` under the cleanup lock; returns undefined when another replica has the lock. */
     async alone<T>(work: (cleaning: Cleaning) => Promise<T>): Promise<T | undefined> {
       const client = await pool.connect()
       let isClean = false
       try {
         const text = 'select pg_try_advisory_lock($1) as taken'
-        const { rows } = await client.query<{ taken: boolean }>(text, [cleanerLock])
+        const { rows } = await client.query<{ taken: boolean }>(text, [cleanupLock])
         if (!rows[0]?.taken) {
           isClean = true
           return undefined
         }
         const result = await work(cleaningOn(client))
-        await client.query('select pg_advisory_unlock($1)', [cleanerLock])
+        await client.query('select pg_advisory_unlock($1)', [cleanupLock])
         isClean = true
         return result
       } finally {
-        // The lock of a connection whose state is in doubt goes with it.
+        // Close a connection in an unknown state, so that its lock is released.
         client.release(!isClean)
       }
     },

@@ -1,17 +1,17 @@
-/** The name that leaves the choice of the model to the runtime. */
+/** Model name with which the runtime chooses the model. */
 export const anyModel = 'default'
 
 const anyNames: ReadonlySet<string> = new Set(['', anyModel, 'auto'])
 
-/** True when the name asks for one model; false when it leaves the choice to the runtime. */
+/** Reports whether the name selects a model; false when the runtime chooses. */
 export const isModelNamed = (model: string): boolean => !anyNames.has(model.toLowerCase())
 
 const shown = 10
 
-/** Why a prompt with a model that the runtime does not have is refused. `ids` are those that it has. */
+/** Returns the error text for a model that the runtime does not offer. `ids` are the models that it offers. */
 export function unknownModel(model: string, ids: readonly string[]): string {
-  if (ids.length === 0) return `model ${JSON.stringify(model)} is not known to the runtime, which lists no models`
+  if (ids.length === 0) return `model ${JSON.stringify(model)} is unknown to the runtime: it lists no models`
   const more = ids.length > shown ? ` and ${ids.length - shown} more` : ''
-  const known = `${ids.slice(0, shown).join(', ')}${more}`
-  return `model ${JSON.stringify(model)} is not known to the runtime; it has ${known}; name one of them, or "${anyModel}"`
+  const offered = `${ids.slice(0, shown).join(', ')}${more}`
+  return `model ${JSON.stringify(model)} is unknown to the runtime; use one of ${offered}, or "${anyModel}"`
 }

@@ -1,10 +1,10 @@
-/** Texts as one, each a paragraph; those that say nothing are left out. */
+/** Joins texts as paragraphs, without blank ones. */
 export const paragraphs = (...texts: readonly string[]): string => texts.filter(text => text.trim() !== '').join('\n\n')
 
-/** What a model should know of its user's place; empty when nobody has said. */
-export const placeOf = ({ timezone }: { readonly timezone: string | null }): string =>
+/** Tells the model the user's time zone; empty when it is not set. */
+export const timezoneNote = ({ timezone }: { readonly timezone: string | null }): string =>
   timezone === null ? '' : `The user's time zone is ${timezone}.`
 
-/** In front of a prompt that is sent again, since its turn was cut off. */
-export const goOnWords =
+/** Precedes a prompt that is sent again because its turn was interrupted. */
+export const resumeInstruction =
   'Your last turn was cut off. Look at what is done already, do not repeat it, and finish what was asked. It was:'

@@ -1,7 +1,7 @@
-/** More than this wait outside: a fast sender must not fill the memory while the log is slow. */
-const maxWaiting = 256
+/** Senders block above this number of items, so that a fast sender does not fill the memory while the log is slow. */
+const maxBuffered = 256
 
-/** Items of several senders for one reader, in the order in which they came. */
+/** Queue of items from several senders for one reader, in order of arrival. */
 export type Queue<T> = ReturnType<typeof createQueue<T>>
 
 export function createQueue<T>() {
@@ -10,22 +10,22 @@ export function createQueue<T>() {
   let onRoom: (() => void)[] = []
   let isClosed = false
 
-  const letIn = (): void => {
+  const releaseSenders = (): void => {
     const waiting = onRoom
     onRoom = []
     for (const resolve of waiting) resolve()
   }
 
   return {
-    /** Resolves once there is room for more. */
+    /** Adds an item; resolves once the queue accepts the next one. */
     put(item: T): Promise<void> {
       if (isClosed) return Promise.resolve()
       items.push(item)
       onArrival?.()
-      return items.length < maxWaiting ? Promise.resolve() : new Promise(resolve => onRoom.push(resolve))
+      return items.length < maxBuffered ? Promise.resolve() : new Promise(resolve => onRoom.push(resolve))
     },
 
-    /** The next item; undefined when none came before `waiting` was over. Its signal aborts when one comes. */
+    /** Returns the next item; undefined when `waiting` resolves first. The signal of `waiting` aborts on arrival. */
     async next(waiting: (arrived: AbortSignal) => Promise<void>): Promise<T | undefined> {
       if (items.length === 0) {
         const arrived = new AbortController()
@@ -34,14 +34,14 @@ export function createQueue<T>() {
         onArrival = undefined
       }
       const item = items.shift()
-      if (items.length < maxWaiting) letIn()
+      if (items.length < maxBuffered) releaseSenders()
       return item
     },
 
-    /** What nobody has read. From now on items are dropped. */
+    /** Returns the unread items. Items added afterwards are dropped. */
     close(): T[] {
       isClosed = true
-      letIn()
+      releaseSenders()
       return items.splice(0)
     },
   }

@@ -7,7 +7,7 @@ export interface Repository {
   readonly ref: string | undefined
 }
 
-/** Reads it from a session's `environment`, also in the words that older clients use. Gaps: section 5. */
+/** Reads the repository from a session's `environment`, including the field names of older clients. Gaps: section 5. */
 export function repositoryIn(environment: Json): Repository | undefined {
   const source = recordOf(environment['source'])
   const url = nonEmptyText(environment['repository']) ?? nonEmptyText(source['repository'])

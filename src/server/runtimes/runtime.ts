@@ -2,7 +2,7 @@ import type { NewEvent, SessionEvent, TextBlock } from '../../contract/events.ts
 import type { PromptKind } from '../../contract/prompts.ts'
 import type { Caller } from '../http/caller.ts'
 
-/** What a runtime can do. The API shows these flags, and refuses by the flag's name what one cannot. */
+/** What a runtime supports. The API returns these flags; an error for an unsupported feature names its flag. */
 export interface Capabilities {
   readonly streaming: boolean
   readonly interrupt: boolean
@@ -12,13 +12,13 @@ export interface Capabilities {
   readonly resume: boolean
   readonly cost: boolean
   readonly model_per_prompt: boolean
-  /** Its conversation is what the log tells: it can be compacted, and its history begins where the last compaction cut. */
+  /** Reads its conversation from the log: it can be compacted, and its history then starts at the last compaction. */
   readonly compaction: boolean
-  /** Its answer can be JSON that fits a schema of the caller. */
+  /** Can answer with JSON that matches a schema of the caller. */
   readonly typed_results: boolean
 }
 
-/** The flags of a runtime that can do nothing yet: name what it can. */
+/** All flags false: spread it and set those that a runtime supports. */
 export const noCapabilities: Capabilities = {
   streaming: false,
   interrupt: false,
@@ -32,16 +32,16 @@ export const noCapabilities: Capabilities = {
   typed_results: false,
 }
 
-/** What a provider calls the things of a session; the first three stand in the session's record. */
+/** The provider's ids for a session; the first three are fields of the session's record. */
 export interface ProviderRefs {
   readonly runtime_agent_ref_id: string | null
   readonly provider_session_id: string | null
   readonly provider_run_id: string | null
-  /** What else the runtime must find again after a crash, in a shape of its own; a few KB. */
+  /** What else the runtime needs after a crash, in its own format; a few KB. */
   readonly runtime_state: Readonly<Record<string, unknown>>
 }
 
-/** What a runtime may know of the session that it runs. */
+/** The session that a runtime runs. */
 export interface RunSession {
   readonly id: string
   readonly owner_id: string
@@ -54,7 +54,7 @@ export interface RunSession {
   readonly environment: Readonly<Record<string, unknown>>
   readonly timezone: string | null
   readonly title: string
-  /** As they were when the run was taken up; see `RunContext.remember`. */
+  /** As of the time when this process acquired the run; see `RunContext.saveRefs`. */
   readonly refs: ProviderRefs
 }
 
@@ -62,174 +62,184 @@ export interface RunPrompt {
   readonly id: string
   readonly parts: readonly TextBlock[]
   readonly model: string
-  /** `compact`: no message, but the request to compact the conversation; `parts` is empty then. */
+  /** `compact` requests a compaction of the conversation; `parts` is then empty. */
   readonly kind: PromptKind
   /** Replaces the agent's system prompt for this prompt alone. */
   readonly system: string | null
-  /** Who queued the prompt; model calls are booked on them. */
+  /** Who queued the prompt; its model calls are charged to them. */
   readonly principal: string
   /** The virtual key that they used; null for the master key. */
   readonly key_id: string | null
-  /** The JSON Schema that the answer has to fit; null: that of the agent, if it has one. */
+  /** JSON Schema that the answer must match; null uses that of the agent, if it has one. */
   readonly output_schema: Readonly<Record<string, unknown>> | null
 }
 
-/** Whom model calls are checked against and booked on. */
+/** Principal and key whose budgets and limits apply to model calls. */
 export type Payer = Pick<Caller, 'principal' | 'key'>
 
-/** What a person said to a tool call that asks. */
+/** A person's decision about a tool call. */
 export interface Decision {
   readonly result: 'allow' | 'deny'
   /** Why it was denied, for the model. */
   readonly message: string | undefined
 }
 
-/** How a runtime reads logs. One session has one reading. */
-export interface Reading<State> {
+/** Builds a runtime's state from a log, event by event. Each session uses one reducer. */
+export interface LogReducer<State> {
   readonly begin: () => State
   readonly add: (state: State, event: SessionEvent) => void
-  /** One that changes by itself. */
+  /** Returns an independent copy. */
   readonly copy: (state: State) => State
-  /** About what it takes, as JSON. */
+  /** Returns the approximate size as JSON, in bytes. */
   readonly bytesOf: (state: State) => number
 }
 
 export interface Folded<State> {
   readonly state: State
-  /** Number of the last event in it; 0 for an empty log. */
+  /** Sequence number of the last event included; 0 for an empty log. */
   readonly last: number
 }
 
-/** What the engine lends to a run. */
+/** What the engine provides to a run. */
 export interface RunContext {
-  /** Model calls are booked under it. */
+  /** Model calls are logged with it. */
   readonly runId: string
-  /** Aborts on interrupt, deletion, loss of the session and shutdown; end as soon as you can, without a last event. */
+  /**
+   * Aborts on interrupt, deletion, loss of the session's lease and shutdown. The run must then return as soon as
+   * possible, without a last event.
+   */
   readonly signal: AbortSignal
-  /** True once the run was stopped for good, by an interrupt or its time limit: nobody goes on with it. */
+  /** True once an interrupt or the time limit has stopped the run for good: no other process resumes it. */
   readonly isStopped: () => boolean
-  /** True once the process wants to hand the session over: end between two steps, without a last event. */
+  /** True once the process hands its sessions over: the run must return between two steps, without a last event. */
   readonly isDraining: () => boolean
   /** The session's log so far, in order. */
   readonly history: () => AsyncIterable<SessionEvent>
   /**
-   * What the log so far says to a reading, from what the last compaction has kept on. Between two runs only the events since are read.
+   * Reduces the log to a state, starting at the last compaction. The state is cached: a later run reads only newer
+   * events.
    */
-  readonly fold: <State>(reading: Reading<State>) => Promise<Folded<State>>
-  /** All prompts of this run, in order: the first one, and those that asked to join the turn meanwhile. */
+  readonly fold: <State>(reducer: LogReducer<State>) => Promise<Folded<State>>
+  /** All prompts of this run, in order: the first one, and those that joined the turn since. */
   readonly prompts: () => Promise<readonly RunPrompt[]>
   /** Who pays for model calls of a prompt; undefined when the key that queued it was revoked or has expired. */
   readonly payer: (prompt: RunPrompt) => Promise<Payer | undefined>
-  /** Shows text of an `agent.message` that is still being written. `eventId` is that of the event to come. */
+  /** Publishes text of an `agent.message` that is still being written. `eventId` is the id that the event will have. */
   readonly preview: (eventId: string, text: string) => void
   /**
-   * Stores what the provider calls things, under the fence of the run, before it resolves. Do so before the call that
-   * makes the thing, where the id can be chosen by us; else right behind it. Rejects when the session is not ours any more.
+   * Stores provider ids under the fence of the run, and resolves once they are durable. Call it before the request that
+   * creates the object when we choose the id, otherwise right after it. Rejects when another process owns the session.
    */
-  readonly remember: (refs: Partial<ProviderRefs>) => Promise<void>
+  readonly saveRefs: (refs: Partial<ProviderRefs>) => Promise<void>
   /**
-   * Waits for what a person says to a tool call, named by the id of its `agent.tool_use`. Ask by yielding that event with
-   * `evaluated_permission: 'ask'` and then `requiresAction`. Undefined when the run has to end, or to be handed over, before;
-   * the next owner asks again, and gets what was said meanwhile.
+   * Waits for a person's decision about the tool call of an `agent.tool_use` event. Ask by yielding that event with
+   * `evaluated_permission: 'ask'` and then `requiresAction`. Returns undefined when the run must end or be handed over
+   * first; the next owner calls it again and gets a decision made in between.
    */
   readonly decision: (eventId: string) => Promise<Decision | undefined>
   /**
-   * Puts the prompt aside for so long: end the run without a last event then, as when it is handed over. Whoever goes on with it
-   * finds in the log what it waited for. Absent where nobody could.
+   * Postpones the prompt by `ms`; the run must then return without a last event, as for a handover. The process that
+   * resumes it finds in the log why it waited. Absent where a run cannot be resumed.
    */
-  readonly putAside?: (ms: number) => Promise<void>
+  readonly postpone?: (ms: number) => Promise<void>
   /**
-   * Uses an allowed tool call up, before it runs: true once. False means that an owner before us had begun to run it. Not
-   * for runtimes that hand the decision on: whoever runs the tool sees to that.
+   * Claims an allowed tool call before it runs: returns true once. False means that an earlier owner had started it.
+   * Runtimes that pass the decision to a provider do not call it: there the provider runs the tool.
    */
-  readonly spend: (eventId: string) => Promise<boolean>
+  readonly claimToolCall: (eventId: string) => Promise<boolean>
 }
 
-/** Events, and what the provider calls things since: stored in one transaction. */
-export interface RememberingBatch {
+/** Events and changed provider ids, stored in one transaction. */
+export interface BatchWithRefs {
   readonly events: readonly NewEvent[]
   readonly refs: Partial<ProviderRefs>
 }
 
 /**
- * Events that belong together: the engine stores a batch in one transaction before it asks for the next, so a runtime may
- * act on what it has yielded. The last batch of a run ends in `session.status_idle` or a final `session.error`. With
- * the stop reason `budget_reached` the run is not over: it is taken up again once there is room. With `requires_action` it
- * goes on at once: ask for `RunContext.decision`, and say `session.status_running` when work goes on.
+ * Events that belong together. The engine stores a batch in one transaction before it requests the next, so a runtime
+ * may rely on everything that it has yielded. The last batch of a run ends with `session.status_idle` or a final
+ * `session.error`. With the stop reason `budget_reached` the run is not over: it is resumed once the budget has room.
+ * With `requires_action` it continues: await `RunContext.decision`, and yield `session.status_running` when work
+ * resumes.
  */
-export type Batch = readonly NewEvent[] | RememberingBatch
+export type Batch = readonly NewEvent[] | BatchWithRefs
 
 /** The parts of a batch. */
 export const partsOf = (batch: Batch): BatchParts => ('events' in batch ? batch : { events: batch, refs: undefined })
 
 export interface BatchParts {
   readonly events: readonly NewEvent[]
-  /** Undefined: nothing to remember. */
+  /** Undefined when no id has changed. */
   readonly refs: Partial<ProviderRefs> | undefined
 }
 
-/** Something that runs agents. Failure is an event, not an exception. */
+/** Runs agents. A failure is an event, not an exception. */
 export interface Runtime {
   readonly id: string
   readonly capabilities: Capabilities
-  /** A run of it may end where it waits for people: the next one finds in the log and with the provider what it needs. */
+  /** A run may end while it waits for a person: the next run resumes from the log and the provider's state. */
   readonly parks?: true
-  /** Its tools work in the session's folder on this machine. Absent: elsewhere. */
+  /** Set when its tools work in the session's folder on this machine. */
   readonly workspace?: RuntimeWorkspace
-  /** Whose logs it can go on from, when a session is forked. Absent: it keeps the conversation itself, and is told of another one as text. */
+  /**
+   * Whose logs it can continue from when a session is forked. Absent when it stores the conversation itself: it then
+   * gets the earlier conversation as text.
+   */
   readonly reads?: 'own log' | 'any log'
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
-  /** Its models are not those of the gateway: a prompt that names none leaves the choice to it. */
+  /** Its models are not those of the gateway; it chooses one for a prompt that names none. */
   readonly hasOwnModels?: true
-  /** Begins the prompt, or goes on with it after a crash: the log tells which. */
+  /** Starts the prompt, or resumes it after a crash, depending on the log. */
   run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch>
-  /** Frees what the runtime keeps for a session that was deleted. Succeeds when there is nothing. */
+  /** Deletes what the runtime stores for a deleted session. Succeeds when there is nothing to delete. */
   dispose(session: DisposedSession): Promise<void>
 }
 
-/** How the files of a session change. */
+/** Which tools may change the files of a session. */
 export interface RuntimeWorkspace {
   /** True for a tool that changes no file. */
   readonly isRead: (tool: string) => boolean
-  /** False for a program that may also write while no call of a tool is open. */
+  /** False for a program that may also write while no tool call is running. */
   readonly onlyByCalls: boolean
 }
 
-/** Of a program that does its own work in the folder of a session. */
+/** For a program that works in the folder of a session by itself. */
 export const programWorkspace: RuntimeWorkspace = { isRead: () => false, onlyByCalls: false }
 
-/** A session that was deleted, and what the provider may still keep of it. */
+/** A deleted session, with the ids of what the provider may still store. */
 export interface DisposedSession {
   readonly id: string
   readonly refs: ProviderRefs
 }
 
-/** What an agent and a session ask of their runtime besides prompts. */
-export interface Wishes {
+/** Settings of an agent and a session that the runtime has to support. */
+export interface RequestedSettings {
   /** The agent's `tools`, as sent. */
   readonly tools: unknown
   readonly config: Readonly<Record<string, unknown>>
-  /** Of the session; undefined: there is none yet. */
+  /** Of the session; undefined before there is one. */
   readonly environment?: Readonly<Record<string, unknown>>
 }
 
-/** Something that a runtime cannot carry. */
+/** A setting that a runtime does not support. */
 export interface Finding {
-  /** `environment.ref`, `tools[1]`. */
+  /** Path of the field, such as `environment.ref` or `tools[1]`. */
   readonly field: string
-  /** Why it is refused, as a sentence goes on after the name of the field. Undefined: it is stored, and has no effect. */
+  /**
+   * Why the value is rejected, worded to follow the field name. Undefined when the value is stored but has no effect.
+   */
   readonly problem?: string
 }
 
-/** The runtimes of this server: those that are built in, and harnesses by their alias. */
+/** The runtimes of this server: built-in ones by id, harnesses by alias. */
 export interface RuntimeRegistry {
-  /** By built-in id or alias, with the credential that is stored now; undefined when there is none of that name. */
+  /** Finds a runtime by built-in id or alias, with its current credential; undefined for an unknown name. */
   find(name: string): Promise<Runtime | undefined>
-  /** Why no session may begin on it: not known, or without a credential. Undefined when one may. */
-  refusal(name: string): Promise<string | undefined>
-  /** What the runtime of that name cannot carry; nothing for an unknown one. */
-  findings(name: string, wishes: Wishes): Promise<readonly Finding[]>
+  /** Returns why no session can start on it, such as a missing credential; undefined when it is available. */
+  unavailableReason(name: string): Promise<string | undefined>
+  /** Lists the settings that the runtime does not support; empty for an unknown name. */
+  findings(name: string, requested: RequestedSettings): Promise<readonly Finding[]>
   /** All of them, built-in ones first. */
   list(): Promise<readonly RuntimeInfo[]>
 }
@@ -241,33 +251,33 @@ export interface RuntimeInfo {
   readonly capabilities: Capabilities
 }
 
-/** Where a foreign runtime answers, and what opens it. */
+/** Address and credential of an external runtime, or the program to start. */
 export interface RuntimeEndpoint {
   /** Built-in id or alias. */
   readonly id: string
-  /** Without a slash at its end; empty for a program that the service starts. */
+  /** Without a trailing slash; empty for a program that the service starts. */
   readonly apiBase: string
   readonly apiKey: string | undefined
-  /** The program to start and its arguments. Of the configuration file only. Security: S30. */
+  /** The program to start and its arguments; only from the configuration file. Security: S30. */
   readonly command?: readonly string[]
-  /** Variables for the program. */
+  /** Environment variables of the program. */
   readonly env?: Readonly<Record<string, string>>
   /** `none` for a program that the operator trusts as much as the server itself. */
   readonly isolation?: 'sandbox' | 'none'
 }
 
-/** Names of the protocols that foreign runtimes speak. Gaps: section 10. */
+/** Protocols of external runtimes. Gaps: section 10. */
 export type ApiSpec = 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
 
-/** A protocol of foreign runtimes. */
+/** Implementation of a protocol of external runtimes. */
 export interface RuntimeKind {
   readonly spec: ApiSpec
   readonly capabilities: Capabilities
-  /** The runtime behind an endpoint. Costs nothing: no connection is made before it runs. */
+  /** Returns the runtime of an endpoint. Opens no connection before a run. */
   connect(endpoint: RuntimeEndpoint): Runtime
-  /** Makes the cheapest call that proves address and credential. Rejects with `RuntimeFailure`. */
+  /** Makes the cheapest call that verifies address and credential. Rejects with `RuntimeFailure`. */
   check(endpoint: RuntimeEndpoint, signal: AbortSignal): Promise<void>
-  /** Models that it offers; empty when it does not say. Rejects with `RuntimeFailure`. */
+  /** Lists the models that it offers; empty when it cannot list them. Rejects with `RuntimeFailure`. */
   models(endpoint: RuntimeEndpoint, signal: AbortSignal): Promise<readonly RuntimeModel[]>
 }
 
@@ -276,13 +286,13 @@ export interface RuntimeModel {
   readonly display_name: string
 }
 
-/** What went wrong at a foreign runtime, in words for the caller: no credential, no markup, at most 500 characters. */
+/** Error of an external runtime. The message is shown to callers: no credential, no markup, at most 500 characters. */
 export class RuntimeFailure extends Error {
   /** One of the Managed Agents error types. */
   readonly type: string
-  /** HTTP status of the refusal; undefined when none came. */
+  /** HTTP status of the error response; undefined without a response. */
   readonly status: number | undefined
-  /** The provider's own word for it, such as `agent_busy`. */
+  /** The provider's error code, such as `agent_busy`. */
   readonly code: string | undefined
   readonly retryAfterMs: number | undefined
 
@@ -305,32 +315,32 @@ export class RuntimeFailure extends Error {
   }
 }
 
-/** True for a refusal with that HTTP status. */
-export const isRefusal = (error: unknown, status: number): error is RuntimeFailure =>
+/** Reports whether the runtime responded with that HTTP status. */
+export const isFailureWithStatus = (error: unknown, status: number): error is RuntimeFailure =>
   error instanceof RuntimeFailure && error.status === status
 
-/** A run that failed for good. `type` is one of the Managed Agents error types. Dialects: section 1.6. */
+/** Last event of a run that failed for good. `type` is one of the Managed Agents error types. Dialects: section 1.6. */
 export const failed = (type: string, message: string): NewEvent => ({
   type: 'session.error',
   error: { type, message, retry_status: { type: 'terminal' } },
 })
 
-/** A run that is over, or that cannot go on before something changes. */
+/** Event of a run that is over, or that cannot continue before something changes. */
 export const idle = (stopReason: { readonly type: string }, details: object | null = null): NewEvent => ({
   type: 'session.status_idle',
   stop_reason: stopReason,
   stop_details: details,
 })
 
-/** Asks a person about tool calls, named by the ids of their `agent.tool_use` events. */
+/** Asks a person to decide about tool calls, given by the ids of their `agent.tool_use` events. */
 export const requiresAction = (eventIds: readonly string[]): NewEvent => ({
   type: 'session.status_idle',
   stop_reason: { type: 'requires_action', event_ids: eventIds },
   stop_details: null,
 })
 
-/** A run that was stopped on request. */
+/** Last event of a run that was stopped on request. */
 export const stopped: NewEvent = idle(
   { type: 'end_turn' },
-  { type: 'interrupted', message: 'stopped on request; what was running was cut off' },
+  { type: 'interrupted', message: 'stopped on request; running work was interrupted' },
 )

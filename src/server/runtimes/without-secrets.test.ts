@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { managedAgentsStage } from '../../../test/support/managed-agents-stage.ts'
 import { promptOf, runRig, sessionWith } from '../../../test/support/run-rig.ts'
 import { wholeEchoes } from '../platform/echoes.ts'
-import { createKeptRuntimes } from './registry/kept-runtimes.ts'
+import { createRuntimeCache } from './registry/runtime-cache.ts'
 import { type Batch, idle, type RunContext, RuntimeFailure } from './runtime.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
@@ -11,7 +11,7 @@ const key = 'sk-canary-"0123456789"-wxyz'
 const secrets = { endpoint: { apiKey: key }, models: () => wholeEchoes([]) }
 const base64 = Buffer.from(`opencode:${key}`).toString('base64')
 
-/** A runtime that yields these batches, and shows these pieces before. */
+/** A runtime that publishes these preview pieces and then yields these batches. */
 const saying = (batches: readonly Batch[], pieces: readonly string[] = []) =>
   async function* (_session: unknown, _prompt: unknown, { preview }: RunContext) {
     for (const piece of pieces) preview('evt_1', piece)
@@ -20,7 +20,7 @@ const saying = (batches: readonly Batch[], pieces: readonly string[] = []) =>
 
 const refsOf = (refs: object) => ({ runtime_state: { ...refs } })
 
-test('S10: a key that a runtime repeats in what it says, or in what its tools say, is in no event', async () => {
+test('S10: events do not contain a key that a runtime or its tools repeat', async () => {
   const said = [
     { type: 'agent.message', content: [{ type: 'text', text: `Your key is ${key}, is it not?` }] },
     { type: 'agent.tool_use', name: 'bash', input: { command: ['curl', '-H', `x: ${key}`], [key]: 1 } },
@@ -50,7 +50,7 @@ test('S10: a key that a runtime repeats in what it says, or in what its tools sa
   assert.deepEqual(rig.refs.runtime_state, { kept: key })
 })
 
-test('what does not hold the key is handed on as it is, parts of the key too', async () => {
+test('content without the whole key is unchanged, also where it has a part of the key', async () => {
   const batches: readonly Batch[] = [
     [{ type: 'agent.message', content: [{ type: 'text', text: `A key begins with ${key.slice(0, -1)}` }], n: null }],
     { events: [idle({ type: 'end_turn' })], refs: {} },
@@ -66,7 +66,7 @@ test('what does not hold the key is handed on as it is, parts of the key too', a
 })
 
 for (const size of [1, 2, 7, 1_000]) {
-  test(`previews in pieces of ${size} do not show the key, and all else but what may be its beginning`, async () => {
+  test(`previews in pieces of ${size} hide the key and show all other text, except an end that may start the key`, async () => {
     const text = `The key sk-can is not ${key}, nor ${key}. sk-c`
     const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
       text.slice(at * size, (at + 1) * size),
@@ -79,7 +79,7 @@ for (const size of [1, 2, 7, 1_000]) {
   })
 }
 
-test('S10: it holds for every runtime behind an address: the log of a run there has no key', async t => {
+test('S10: the log of a run on a remote runtime does not contain its key', async t => {
   const { fake, kind, rig } = await managedAgentsStage(t, {
     apiKey: 'sk-canary-0123',
     script: () => [
@@ -87,14 +87,14 @@ test('S10: it holds for every runtime behind an address: the log of a run there 
       { say: 'It is sk-canary-0123.', pieces: ['It is sk-', 'canary-', '0123.'] },
     ],
   })
-  const runtime = createKeptRuntimes(secrets).get(kind, { id: 'cma', apiBase: fake.url, apiKey: fake.apiKey })
+  const runtime = createRuntimeCache(secrets).get(kind, { id: 'cma', apiBase: fake.url, apiKey: fake.apiKey })
   await rig.run(runtime, promptOf('Which key?'))
   assert.doesNotMatch(JSON.stringify([rig.log, rig.previews]), /canary/)
   assert.match(JSON.stringify(rig.log), /KEY=\[secret\].*It is \[secret\]\./)
   assert.equal(rig.previews.map(({ text }) => text).join(''), 'It is [secret].')
 })
 
-test('M8: previews show all of the text once its event is stored, also an end that might begin a credential', async () => {
+test('M8: previews show the whole text once its event is stored, also an end that might start a credential', async () => {
   const rig = runRig()
   const event = { id: 'evt_1', type: 'agent.message', content: [{ type: 'text', text: 'It is sk-c' }] }
   const run = withoutSecrets(saying([[event, idle({ type: 'end_turn' })]], ['It is ', 'sk-c']), secrets)
@@ -102,7 +102,7 @@ test('M8: previews show all of the text once its event is stored, also an end th
   assert.equal(rig.previews.map(({ text }) => text).join(''), 'It is sk-c')
 })
 
-test('M8: credentials of models are in no event of a program that calls them', async () => {
+test('M8: events of a program do not contain the credentials of the models that it calls', async () => {
   const rig = runRig()
   const models = () => wholeEchoes(['sk-model-canary-0001'])
   const text = Buffer.from('Bearer sk-model-canary-0001').toString('base64')
@@ -121,7 +121,7 @@ const variables = {
 }
 const programSecrets = { endpoint: { apiKey: undefined, env: variables }, models: () => wholeEchoes([]) }
 
-test('M8: values of the variables of a program are in no event of it; plain settings and short ones stay', async () => {
+test('M8: events of a program do not contain the values of its variables, except plain settings and short values', async () => {
   const rig = runRig()
   const text = Object.entries(variables).map(pair => pair.join('='))
   const event = { type: 'agent.tool_result', content: [{ type: 'text', text: text.join('\n') }] }
@@ -130,7 +130,7 @@ test('M8: values of the variables of a program are in no event of it; plain sett
   assert.deepEqual(rig.log.at(-1)?.['content'], [{ type: 'text', text: shown }])
 })
 
-test('M8: nor are they in the words of a failure, also where those end in the middle of one', async () => {
+test('M8: failure messages do not contain the values of variables, also where the message ends in the middle of one', async () => {
   const failing = async (message: string) => {
     const details = { status: 500, code: 'x' }
     const run = withoutSecrets(async function* () {

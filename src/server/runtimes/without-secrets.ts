@@ -1,84 +1,86 @@
 import type { WholeEchoes } from '../platform/echoes.ts'
 import { isRecord } from '../platform/json.ts'
-import { echoesOfEndpoint, failureWithout } from './endpoint-secrets.ts'
+import { echoesOfEndpoint, failureWithoutSecrets } from './endpoint-secrets.ts'
 import type { Batch, RunContext, Runtime, RuntimeEndpoint } from './runtime.ts'
 
 type Run = Runtime['run']
-type Erase = Pick<WholeEchoes, 'without' | 'begunAt'>
+type SecretFilter = Pick<WholeEchoes, 'without' | 'begunAt'>
 
 interface Secrets {
   readonly endpoint: Pick<RuntimeEndpoint, 'apiKey' | 'env'>
-  /** Those of the models, which programs of sessions call through this service. */
-  readonly models: () => Erase
+  /** Credentials of the models that programs of sessions call through this service. */
+  readonly models: () => SecretFilter
 }
 
-/** Runs whose events, previews and failures hold no credential, should the runtime or a model repeat one in what it says. */
+/**
+ * Wraps `run` so that events, previews and failures contain no credential, even if the runtime or a model repeats one.
+ */
 export function withoutSecrets(run: Run, { endpoint, models }: Secrets): Run {
   const ofRuntime = echoesOfEndpoint(endpoint)
   return async function* (session, prompt, context) {
-    const erasing = createErasing(together(ofRuntime, models()), context)
+    const redactor = createRedactor(combined(ofRuntime, models()), context)
     try {
-      for await (const batch of run(session, prompt, erasing.context)) yield erasing.batch(batch)
+      for await (const batch of run(session, prompt, redactor.context)) yield redactor.batch(batch)
     } catch (error) {
-      throw failureWithout(ofRuntime, error)
+      throw failureWithoutSecrets(ofRuntime, error)
     }
   }
 }
 
-/** Takes credentials out of the previews and the batches of one run. */
-export function createErasing(echoes: Erase, context: RunContext) {
-  const waiting = new Map<string, string>()
+/** Removes credentials from the previews and batches of one run. */
+export function createRedactor(echoes: SecretFilter, context: RunContext) {
+  const buffered = new Map<string, string>()
   return {
-    /** Its previews may come in pieces: what may be the first part of a credential is buffered until the next piece. */
+    /** Previews arrive in pieces: an end that may be the start of a credential is buffered until the next piece. */
     context: {
       ...context,
       preview(eventId: string, piece: string) {
-        const text = echoes.without((waiting.get(eventId) ?? '') + piece)
+        const text = echoes.without((buffered.get(eventId) ?? '') + piece)
         const end = echoes.begunAt(text)
-        waiting.set(eventId, text.slice(end))
+        buffered.set(eventId, text.slice(end))
         if (end > 0) context.preview(eventId, text.slice(0, end))
       },
     },
 
-    /** The batch as it is to be stored. What is left of the previews of its events goes out first. */
+    /** Returns the batch to store. Publishes the buffered rest of its previews first. */
     batch<B extends Batch>(batch: B): B {
       for (const { id } of eventsOf(batch)) {
-        const rest = typeof id === 'string' ? waiting.get(id) : undefined
+        const rest = typeof id === 'string' ? buffered.get(id) : undefined
         if (rest === undefined || typeof id !== 'string') continue
-        waiting.delete(id)
+        buffered.delete(id)
         if (rest !== '') context.preview(id, rest)
       }
-      return batchWithout(echoes, batch)
+      return redactedBatch(echoes, batch)
     },
   }
 }
 
-const together = (one: Erase, other: Erase): Erase => ({
+const combined = (one: SecretFilter, other: SecretFilter): SecretFilter => ({
   without: text => other.without(one.without(text)),
   begunAt: text => Math.min(one.begunAt(text), other.begunAt(text)),
 })
 
 const eventsOf = (batch: Batch) => ('events' in batch ? batch.events : batch)
 
-/** What the provider calls things stays as it is: it is asked for by these names. */
-function batchWithout<B extends Batch>({ without }: Erase, batch: B): B
-function batchWithout({ without }: Erase, batch: Batch): Batch {
-  if (!('events' in batch)) return erased(batch, without)
-  const events = erased(batch.events, without)
+/** Provider ids stay unchanged: later requests need them. */
+function redactedBatch<B extends Batch>({ without }: SecretFilter, batch: B): B
+function redactedBatch({ without }: SecretFilter, batch: Batch): Batch {
+  if (!('events' in batch)) return redacted(batch, without)
+  const events = redacted(batch.events, without)
   return events === batch.events ? batch : { ...batch, events }
 }
 
-/** `value` with all of its strings erased; the very same value where nothing is to be erased. */
-function erased<T>(value: T, without: (text: string) => string): T
-function erased(value: unknown, without: (text: string) => string): unknown {
+/** Redacts all strings in `value`; returns the same object when there is nothing to redact. */
+function redacted<T>(value: T, without: (text: string) => string): T
+function redacted(value: unknown, without: (text: string) => string): unknown {
   if (typeof value === 'string') return without(value)
   if (Array.isArray(value)) {
-    const items = value.map(item => erased(item, without))
+    const items = value.map(item => redacted(item, without))
     return items.every((item, at) => item === value[at]) ? value : items
   }
   if (!isRecord(value)) return value
   const fields = Object.entries(value)
-  const clean = fields.map(([name, field]) => [without(name), erased(field, without)] as const)
+  const clean = fields.map(([name, field]) => [without(name), redacted(field, without)] as const)
   const isSame = clean.every(([name, field], at) => name === fields[at]?.[0] && field === fields[at]?.[1])
   return isSame ? value : Object.fromEntries(clean)
 }

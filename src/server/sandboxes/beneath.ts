@@ -4,30 +4,32 @@ import { join } from 'node:path'
 import { invalid } from '../platform/errors.ts'
 import { workspaceRoot } from './sandbox.ts'
 
-/** An open folder. `path` names it without passing through any link, for as long as it is open. */
+/** An open folder. While it is open, `path` reaches it without following links. */
 export interface Folder {
   readonly handle: FileHandle
   readonly path: string
 }
 
-/** A place in the tree: an entry of an open folder that is no link, or the root itself when `name` is absent. */
+/** An entry of an open folder that is not a link, or the root itself when `name` is absent. */
 export interface Place {
   readonly folder: Folder
   readonly name: string | undefined
 }
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-const mostLinks = 40
+const maxLinks = 40
 
-/** Opens a folder that is no link. On Linux its path goes through the open descriptor, which no swap can redirect. */
+/**
+ * Opens a folder that is not a link. On Linux its path uses the open descriptor, so replacing the folder has no effect.
+ */
 export async function openFolder(path: string): Promise<Folder> {
   const handle = await open(path, folderFlags)
   return { handle, path: process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path }
 }
 
 /**
- * Walks from `root` along `names` with every folder on the way held open, calls `use` with the end, then closes all.
- * A link counts as what it names inside; one that leads out is refused. `makeFolder` makes what is missing on the way.
+ * Resolves `names` below `root` with every folder on the way kept open, passes the result to `use`, and closes all
+ * folders. Follows links inside the root and rejects links that lead out. `makeFolder` creates missing folders.
  */
 export async function beneath<T>(root: string, names: readonly string[], walk: Walk<T>): Promise<T> {
   const stack = [await openFolder(root)]
@@ -54,7 +56,7 @@ async function follow(stack: Folder[], names: string[], makeFolder: Walk<unknown
     const target = await linkTarget(join(folder.path, name))
     if (target !== undefined) {
       links += 1
-      if (links > mostLinks) throw invalid('the path passes through too many links')
+      if (links > maxLinks) throw invalid(`path passes through more than ${maxLinks} links`)
       await redirect(stack, names, target)
     } else if (names.length === 0) {
       return { folder, name }
@@ -67,7 +69,7 @@ async function follow(stack: Folder[], names: string[], makeFolder: Walk<unknown
 
 function top(stack: readonly Folder[]): Folder {
   const folder = stack.at(-1)
-  if (!folder) throw new Error('the walk has left its root')
+  if (!folder) throw new Error('path resolution left its root (bug)')
   return folder
 }
 
@@ -76,9 +78,9 @@ async function leave(stack: Folder[]): Promise<void> {
   await stack.pop()?.handle.close()
 }
 
-const leadsOut = () => invalid('the path follows a link out of the workspace')
+const leadsOut = () => invalid('path follows a link out of the workspace')
 
-/** Where the link at `path` points; undefined for what is no link or not there. */
+/** Returns the target of the link at `path`; undefined when it is not a link or does not exist. */
 async function linkTarget(path: string): Promise<string | undefined> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -87,7 +89,7 @@ async function linkTarget(path: string): Promise<string | undefined> {
   return found?.isSymbolicLink() ? await readlink(path) : undefined
 }
 
-/** Goes on with the names of a link's target: from the root when it is absolute, as seen from inside the sandbox. */
+/** Continues with the names of a link's target; an absolute target is relative to the root inside the sandbox. */
 async function redirect(stack: Folder[], names: string[], target: string): Promise<void> {
   let steps = target
   if (target.startsWith('/')) {
@@ -103,7 +105,7 @@ async function enter(path: string, makeFolder: Walk<unknown>['makeFolder']): Pro
     return await openFolder(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Neither this nor the next call follows a link that was put there after the look.
+    // Neither this nor the next call follows a link that was created after the check.
     if (code === 'ELOOP') throw leadsOut()
     if (code !== 'ENOENT' || !makeFolder) throw error
     await makeFolder(path)
@@ -111,7 +113,7 @@ async function enter(path: string, makeFolder: Walk<unknown>['makeFolder']): Pro
   }
 }
 
-/** Makes a folder at `path`; one that another call has just made will do. */
+/** Creates a folder at `path`. Succeeds when another call has just created it. */
 export async function makeFolderAt(path: string, owner: { uid: number; gid: number } | undefined): Promise<void> {
   try {
     await mkdir(path, 0o755)

@@ -1,27 +1,29 @@
 import { homeRoot, type ProgramFolders, type SandboxLimits, socketRoot, workspaceRoot } from './sandbox.ts'
 
-/** The user inside. When the server is root it is also the user outside: root inside could change kernel settings. */
+/**
+ * User id inside the sandbox. When the server is root also outside, because root inside could change kernel settings.
+ */
 export const sandboxUser = 65_533
 
-/** A folder of the system that is seen inside, read only. */
+/** A system folder that is mounted read-only. */
 export interface SystemFolder {
   readonly path: string
-  /** The target, when it is a symbolic link. */
+  /** The target when it is a symbolic link. */
   readonly link: string | undefined
 }
 
 export interface Recipe {
-  /** The workspace folder outside. */
+  /** The workspace folder on the host. */
   readonly folder: string
   readonly command: string
-  /** How the commands get rid of the server's rights: by becoming another user, or by a user namespace. */
+  /** How commands drop the rights of the server: by changing the user, or with a user namespace. */
   readonly identity: 'other-user' | 'user-namespace'
   readonly filter: Buffer | undefined
   readonly system: readonly SystemFolder[]
-  /** True when a control group bounds memory and processes, so that the limits of a single process and user are not needed. */
+  /** True when a control group limits memory and processes, so that ulimits are not needed. */
   readonly isBounded: boolean
   readonly limits: SandboxLimits
-  /** Absent for a command; a program has more folders, variables of its own, and a separate standard error. */
+  /** Absent for a command. A program has more folders, its own variables and a separate standard error. */
   readonly program?: ProgramParts | undefined
 }
 
@@ -31,7 +33,7 @@ export interface ProgramParts {
   readonly readable: readonly string[]
 }
 
-/** What bubblewrap reads from descriptors 3 and up, in the order that `bubblewrapArguments` counts on. */
+/** Returns the contents that bubblewrap reads from descriptors 3 and up, in the order of `bubblewrapArguments`. */
 export const bubblewrapFiles = ({ filter }: Pick<Recipe, 'filter'>): (string | Buffer)[] => [
   `root:x:0:0::/:/bin/false\nagent:x:${sandboxUser}:${sandboxUser}::${workspaceRoot}:/bin/bash\n`,
   `root:x:0:\nagent:x:${sandboxUser}:\n`,
@@ -52,14 +54,14 @@ const environment = {
   TMPDIR: '/tmp',
 }
 
-/** The arguments of bubblewrap for one command. Nothing is shared but what is named here: Security, S35. */
+/** Returns the arguments of bubblewrap for one command. Everything not listed is unshared. Source: Security, S35. */
 export function bubblewrapArguments(recipe: Recipe): string[] {
   const { filter, folder, identity, limits, program } = recipe
   const files = bubblewrapFiles(recipe).length
   return [
     ...(identity === 'user-namespace' ? ['--unshare-user', ...numbers('--uid', '--gid')] : []),
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
-    // As process 1 the shell takes all others with it when it ends, before bubblewrap returns.
+    // The shell is process 1: when it exits, the kernel kills all others before bubblewrap returns.
     ...['--die-with-parent', '--new-session', '--as-pid-1', '--clearenv', '--hostname', 'sandbox'],
     ...Object.entries({ ...environment, ...(program && { HOME: homeRoot, ...program.env }) }).flatMap(
       ([name, value]) => ['--setenv', name, value],
@@ -70,7 +72,7 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...['passwd', 'group', 'hosts'].flatMap((name, index) => [
       ...['--perms', '0444', '--ro-bind-data', String(firstDescriptor + index), `/etc/${name}`],
     ]),
-    // bubblewrap leaves /proc/sys writable for whoever the kernel lets.
+    // bubblewrap leaves /proc/sys writable where the kernel permits it.
     ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...scratch('/dev/shm', limits),
     ...['--remount-ro', '/dev'],
@@ -80,7 +82,8 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...['--cap-drop', 'ALL'],
     ...(filter ? ['--seccomp', String(firstDescriptor + files - 1)] : []),
     ...(identity === 'other-user' ? rightsToBecomeOther : []),
-    // With a socket as its input bash would read what a program has put into its HOME.
+    // bash runs with --norc: with a socket as standard input it would read the startup file in HOME, which programs can
+    // write.
     ...['--', 'bash', '--norc', '-c', firstProcess(recipe), 'bash', recipe.command],
   ]
 }
@@ -96,11 +99,11 @@ const programMounts = ({ folders, readable }: ProgramParts, system: readonly Sys
   return mounts.flatMap(mount => [...foldersAbove(mount.at(-1) ?? '').flatMap(openToAll), ...mount])
 }
 
-/** `/a` and `/a/b` for `/a/b/c`. */
+/** Returns `/a` and `/a/b` for `/a/b/c`. */
 const foldersAbove = (path: string): string[] =>
   path.split('/').flatMap((_, at, names) => (at > 1 ? [names.slice(0, at).join('/')] : []))
 
-/** By itself bubblewrap makes the folders above a mount for its own user alone. */
+/** By default bubblewrap creates the folders above a mount for its own user only. */
 const openToAll = (path: string) => ['--perms', '0755', '--dir', path]
 
 const numbers = (...options: string[]) => options.flatMap(option => [option, String(sandboxUser)])
@@ -116,26 +119,26 @@ const becomeOther = [
 ].join(' ')
 
 /**
- * What process 1 does: it only waits for the command. It keeps bubblewrap's own user, because bubblewrap may not send
- * the signal of `--die-with-parent` to another one; the command cannot reach it. The units of `ulimit` are KiB.
+ * Returns the script of process 1, which only waits for the command. It keeps the user of bubblewrap, since bubblewrap
+ * may not send the signal of `--die-with-parent` to another user; the command cannot reach it. `ulimit` counts in KiB.
  */
 function firstProcess(recipe: Recipe): string {
   const { identity, limits, isBounded, program } = recipe
   const gate = firstDescriptor + bubblewrapFiles(recipe).length
   const bounds = ['-c 0', `-f ${limits.fileBytes / 1024}`]
-  // The number of processes counts for the user, and so for all sandboxes together: only where nothing better is there.
+  // The process limit applies to the user and so to all sandboxes together: it is only a fallback.
   if (!isBounded) bounds.push(`-u ${limits.processes}`, `-d ${limits.memoryBytes / 1024}`)
   const errors = program ? 4 : 3
   return [
-    // One that is lower already stays.
+    // Raising a limit that is already lower fails and is ignored.
     ...bounds.map(bound => `ulimit ${bound} 2>/dev/null`),
-    // bubblewrap ties process 1 to its own life only now. A server that was killed before that does not answer, and
-    // then nothing may start, since nobody would ever stop it.
+    // Only now does process 1 end with bubblewrap. A server that was killed earlier does not answer, and then the
+    // command must not start, because it would never be stopped.
     `echo ready >&${gate}; read -r answer <&${gate} || exit 125; exec ${gate}>&-`,
-    // Closes whatever else bubblewrap got. The server closes what it inherits before it starts a program; this holds for what
-    // a library opens later, and takes 0.06 ms of a command's 20.
+    // Closes all other descriptors that bubblewrap inherited, such as those opened by a library. Takes 0.06 of 20 ms
+    // per command.
     'cd /proc/self/fd && for fd in *; do ((fd < 3)) || exec {fd}>&-; done; cd /',
-    // When memory is short, the kernel ends a tool rather than the server or its database.
+    // When memory is short the kernel must kill a tool, not the server or its database.
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
     'exec 3>&1 4>&2 >/dev/null 2>&1',
     `${identity === 'other-user' ? becomeOther : ''} bash --norc -c '${asCommandUser}' bash "$1" >&3 2>&${errors} 3>&- 4>&-`,

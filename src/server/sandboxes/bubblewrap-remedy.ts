@@ -8,7 +8,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The next step for a reason why bubblewrap does not work. */
+/** Returns the next step for an error of bubblewrap. */
 export const bubblewrapRemedy = (reason: string): string =>
   remedies.find(([pattern]) => pattern.test(reason))?.[1] ??
-  'run "bwrap --unshare-all --ro-bind / / true" and correct what it reports'
+  'run "bwrap --unshare-all --ro-bind / / true" and fix the reported error'

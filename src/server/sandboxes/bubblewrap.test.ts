@@ -28,11 +28,11 @@ const canary = 'canary-7f3a9c'
 process.env['SWITCHYARD_TEST_CANARY'] = canary
 after(async () => {
   delete process.env['SWITCHYARD_TEST_CANARY']
-  // As the next start of a server does: removes the empty groups of those that were killed.
+  // Like the next start of a server: removes the empty groups of killed servers.
   await findCgroups(limits)
 })
 
-// Fails with the reason where bubblewrap is missing or not permitted: these guarantees cannot be shown without it.
+// Fails with the reason where bubblewrap is missing or not permitted: without it these tests prove nothing.
 const driver = await bubblewrapDriver(limits)
 const folder = await temporaryFolder()
 if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
@@ -40,10 +40,10 @@ if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
 const run = (command: string, request: Partial<BoundRequest> = {}) =>
   driver.exec(folder, { command, timeoutMs: 20_000, signal: new AbortController().signal, ...request })
 
-/** A long sleep that can be told from all others on this machine. */
+/** Returns a long sleep that is unique on this machine. */
 const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
 
-test('output, order of both streams and exit code come back', async () => {
+test('output, order of both streams and exit code are returned', async () => {
   const { outcome, exitCode, output, truncated } = await run('echo one; echo two >&2; echo three; exit 7')
   assert.deepEqual(
     { outcome, exitCode, output, truncated },
@@ -56,14 +56,14 @@ test('output, order of both streams and exit code come back', async () => {
   )
 })
 
-test('nothing of the environment of the server is inside', async () => {
+test('the environment of the server is not visible inside', async () => {
   const { output } = await run('env; cat /proc/*/environ | tr "\\0" "\\n"; set; grep -r canary /etc /tmp /dev/shm .')
   assert.match(output, /^HOME=\/workspace$/m)
   assert.doesNotMatch(output, new RegExp(canary))
   assert.doesNotMatch(output, /SWITCHYARD|NODE_/)
 })
 
-test('files and processes of the host are not visible, and only the workspace and scratch folders can be written', async () => {
+test('files and processes of the host are not visible, and only the workspace and scratch folders are writable', async () => {
   const outside = join(await temporaryFolder(), 'file')
   await writeFile(outside, 'visible')
   const { output: root } = await run('ls -A /')
@@ -94,7 +94,7 @@ test('files and processes of the host are not visible, and only the workspace an
   assert(Number((await run('ls /proc | grep -c "^[0-9]"')).output) < 8)
 })
 
-test('a command has no rights: not root, no capabilities, none to gain, no deep system calls', async () => {
+test('a command has no privileges: not root, no capabilities, no way to gain any, no privileged system calls', async () => {
   const { output } = await run(
     'id -u; grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status; unshare -Ur true; mount -t tmpfs x /tmp',
   )
@@ -119,7 +119,7 @@ test('no process inside is root outside', async () => {
   await running
 })
 
-test('H2: sockets of other families than UNIX, IPv4 and IPv6 are refused', async () => {
+test('H2: only UNIX, IPv4, IPv6 and netlink sockets are allowed', async () => {
   const { output } = await run(trySockets)
   assert.deepEqual(
     [...new Set(output.trim().split('\n'))],
@@ -127,7 +127,7 @@ test('H2: sockets of other families than UNIX, IPv4 and IPv6 are refused', async
   )
 })
 
-test('there is no network: neither the server’s own loopback nor any other address', async () => {
+test('there is no network: neither the loopback of the server nor any other address', async () => {
   let connections = 0
   const server = createServer(socket => {
     connections++
@@ -145,31 +145,31 @@ test('there is no network: neither the server’s own loopback nor any other add
   assert.equal(connections, 0)
 })
 
-test('an endless loop is stopped at its time-out', async () => {
+test('an endless loop is stopped at its timeout', async () => {
   const { outcome, exitCode } = await run('while :; do :; done', { timeoutMs: 300 })
   assert.deepEqual([outcome, exitCode], ['timed_out', null])
 })
 
-test('at the time-out a command may still say something', async () => {
+test('a command may still write output at its timeout', async () => {
   const { output } = await run('trap "echo tidy; exit 0" TERM; echo ready; sleep 60 & wait', { timeoutMs: 500 })
   assert.equal(output, 'ready\ntidy\n')
 })
 
-test('a command that ignores the polite signal is ended all the same', async () => {
+test('a command that ignores SIGTERM is killed', async () => {
   const marker = longSleep()
   const { outcome } = await run(`trap "" TERM INT HUP; ${marker}; ${marker}`, { timeoutMs: 300 })
   assert.equal(outcome, 'timed_out')
   assert.equal(await isRunning(marker), false)
 })
 
-test('a child in the background is gone when the call returns', async () => {
+test('a background process has ended when the call returns', async () => {
   const marker = longSleep()
   const { output } = await run(`(${marker} &); setsid nohup ${marker} >/dev/null 2>&1 & echo back`)
   assert.equal(output, 'back\n')
   assert.equal(await isRunning(marker), false)
 })
 
-test('a cancellation ends everything at once', async () => {
+test('a cancellation kills all processes at once', async () => {
   const marker = longSleep()
   const stop = new AbortController()
   const running = run(`trap "" TERM; setsid ${marker} & ${marker}`, { signal: stop.signal })
@@ -180,7 +180,7 @@ test('a cancellation ends everything at once', async () => {
   assert.equal((await run('echo never', { signal: stop.signal })).output, '')
 })
 
-test('endless output is kept up to its limit, counted, and stopped', async () => {
+test('endless output is retained up to its limit, counted, and stopped', async () => {
   const { outcome, output, outputBytes, truncated } = await run('yes')
   assert.equal(outcome, 'output_limit')
   assert(output.length < limits.outputBytes + 200)
@@ -188,13 +188,13 @@ test('endless output is kept up to its limit, counted, and stopped', async () =>
   assert(truncated)
 })
 
-test('long output that ends is counted, and its end is kept', async () => {
+test('long output is counted, and its end is retained', async () => {
   const { exitCode, output, outputBytes } = await run('yes | head -c 5000000; echo; echo the end')
   assert.deepEqual([exitCode, outputBytes], [0, 5_000_009])
   assert(output.endsWith('\nthe end\n'))
 })
 
-test('a fork bomb stays within its number of processes and is gone after the time-out', async () => {
+test('a fork bomb stays within the process limit and has ended after the timeout', async () => {
   const marker = longSleep()
   let most = 0
   const starting = run(`for i in $(seq 200); do ${marker} & done`, { timeoutMs: 1500 })
@@ -210,14 +210,14 @@ test('a fork bomb stays within its number of processes and is gone after the tim
   assert.equal((await run('echo fine')).output, 'fine\n')
 })
 
-test('memory is bounded, also that of the folders in memory', async () => {
+test('memory is limited, including that of in-memory folders', async () => {
   assert.notEqual((await run('head -c 600M /dev/zero | tail > /dev/null')).exitCode, 0)
   const { output } = await run('df -B1 --output=size /tmp /dev/shm | tail -n +2')
   for (const size of output.trim().split('\n')) assert.equal(Number(size), limits.scratchBytes)
 })
 
-test('L7: four busy processes share the processors that a command may use', async () => {
-  // Where the controller is missing the detail says so, and there is nothing to measure.
+test('L7: four busy processes share the CPU quota of a command', async () => {
+  // Without the controller the detail reports that, and there is nothing to measure.
   if (!/control groups \(version \d\)/.test(driver.detail)) return
   const narrow = await bubblewrapDriver({ ...limits, cpus: 0.25 })
   const { output } = await narrow.exec(folder, {
@@ -246,12 +246,12 @@ test('parallel commands of one workspace see the same files and not each other',
   assert.equal((await run('cat parallel-* | sort -n | tr -d "\\n"')).output, '01234567')
 })
 
-test('a command that a signal ended has 128 plus its number as exit code, and no text of ours', async () => {
+test('a command killed by a signal exits with 128 plus the signal number and no added output', async () => {
   const { exitCode, output } = await run('kill -KILL $$')
   assert.deepEqual([exitCode, output], [137, ''])
 })
 
-/** Starts a server of its own that runs one long command, and kills it once `isTime` holds. */
+/** Starts a separate server that runs one long command, and kills it once `isTime` is true. */
 async function killServer(marker: string, isTime: () => Promise<boolean>): Promise<void> {
   const program = `
     import { bubblewrapDriver } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url).href)}
@@ -266,23 +266,23 @@ async function killServer(marker: string, isTime: () => Promise<boolean>): Promi
   await once(server, 'exit')
 }
 
-test('when the server is killed, its running command ends with it', async () => {
+test('a running command ends when the server is killed', async () => {
   const marker = longSleep()
   await killServer(marker, async () => existsSync(join(folder, 'started')))
   await eventually(async () => !(await isRunning(marker)))
 })
 
-test('when the server is killed while a command is being started, nothing is left of it either', async () => {
+test('a starting command ends when the server is killed', async () => {
   for (let attempt = 0; attempt < 6; attempt++) {
     const marker = longSleep()
-    // The command is an argument of bubblewrap: it is seen long before it runs.
+    // The command is an argument of bubblewrap, so it is visible long before it runs.
     await killServer(marker, () => isRunning(marker))
     await eventually(async () => !(await isRunning(marker)))
   }
 })
 
-test('a folder that is gone is an error of the server, described in its log only', async () => {
+test('a missing folder is an internal error, described only in the server log', async () => {
   const missing = join(tmpdir(), 'switchyard-no-such-folder')
   const request = { command: 'true', timeoutMs: 1000, signal: new AbortController().signal }
-  await assert.rejects(driver.exec(missing, request), { code: 'internal', message: 'the sandbox could not be started' })
+  await assert.rejects(driver.exec(missing, request), { code: 'internal', message: 'cannot start the sandbox' })
 })

@@ -32,7 +32,7 @@ interface Settings {
   readonly system: readonly SystemFolder[]
 }
 
-/** Joins the control groups and becomes bubblewrap: so no moment is outside of the limits. */
+/** Joins the control groups, then executes bubblewrap, so that the limits apply from the start. */
 const joinAndBecome = [
   'count=$1; shift',
   'while [ "$count" -gt 0 ]; do echo $$ > "$1" || exit 125; shift; count=$((count - 1)); done',
@@ -41,9 +41,9 @@ const joinAndBecome = [
 
 const searchPath = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 
-/** The driver that isolates with Linux namespaces. Rejects with the reason when a trial run does not work here. */
+/** Returns the driver that isolates with Linux namespaces. Rejects with the reason when a trial run fails. */
 export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDriver> {
-  if (process.platform !== 'linux') throw new Error('bubblewrap exists on Linux only')
+  if (process.platform !== 'linux') throw new Error('bubblewrap runs on Linux only')
   const identity = process.getuid?.() === 0 ? 'other-user' : 'user-namespace'
   const cgroups = await findCgroups(limits)
   const system = await systemFolders()
@@ -61,16 +61,16 @@ export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDr
     ].join('; '),
     owner,
     async exec(folder, request) {
-      const { complaint, ...result } = await run(settings, folder, request)
-      // The shell has its standard error elsewhere: what is here comes from bubblewrap before it started the command.
-      if (result.outcome === 'exited' && complaint) throw notStarted(complaint)
+      const { errorOutput, ...result } = await run(settings, folder, request)
+      // The standard error of the shell is elsewhere: this output comes from bubblewrap before it started the command.
+      if (result.outcome === 'exited' && errorOutput) throw notStarted(errorOutput)
       return result
     },
     start: (folders, request) => startInside(settings, folders, request),
   }
 }
 
-/** /usr, and /bin, /lib and the like: links into it on most systems, folders of their own on others. */
+/** Returns /usr, and /bin, /lib and others: links into /usr on most systems, separate folders on some. */
 async function systemFolders(): Promise<SystemFolder[]> {
   const folders: SystemFolder[] = []
   for (const path of ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64']) {
@@ -80,8 +80,8 @@ async function systemFolders(): Promise<SystemFolder[]> {
   return folders
 }
 
-const notStarted = (complaint: string) =>
-  new AppError('internal', 'the sandbox could not be started', { cause: new Error(complaint.trim()) })
+const notStarted = (errorOutput: string) =>
+  new AppError('internal', 'cannot start the sandbox', { cause: new Error(errorOutput.trim()) })
 
 async function tryOut(settings: Settings, owner: number | undefined): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-trial-'))
@@ -92,9 +92,9 @@ async function tryOut(settings: Settings, owner: number | undefined): Promise<vo
       timeoutMs: 10_000,
       signal: new AbortController().signal,
     }
-    const { exitCode, output, complaint, outcome } = await run(settings, folder, request)
+    const { exitCode, output, errorOutput, outcome } = await run(settings, folder, request)
     if (exitCode === 0 && output === 'ready\n') return
-    throw new Error(`bubblewrap does not work here: ${complaint.trim() || output.trim() || outcome}`)
+    throw new Error(`bubblewrap trial run failed: ${errorOutput.trim() || output.trim() || outcome}`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -137,33 +137,33 @@ function launchOf(
     env: searchPath,
     folder: task.folder,
     files: bubblewrapFiles(settings),
-    waits: true,
-    ask,
-    end,
+    awaitsReady: true,
+    terminate,
+    kill,
   }
 }
 
 /**
- * Process 1 of the sandbox, the one child of bubblewrap. It is looked up when needed: asking bubblewrap for it would make
- * it fail when the server is killed before it can answer, with a process left that waits for ever.
+ * Returns process 1 of the sandbox, the only child of bubblewrap. It is looked up on demand: if bubblewrap reported it,
+ * and the server were killed before answering, bubblewrap would fail and leave a process that waits forever.
  */
 function processOne({ pid }: ChildProcess): number | undefined {
   try {
     return Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10) || undefined
   } catch {
-    // It has ended, or this kernel does not tell.
+    // It has exited, or this kernel has no such file.
     return undefined
   }
 }
 
-/** Asks the session of the command; process 1 is part of it, and the kernel spares that. */
-function ask(child: ChildProcess): boolean {
+/** Sends SIGTERM to the session of the command. Process 1 is part of it, but the kernel does not deliver it there. */
+function terminate(child: ChildProcess): boolean {
   const first = processOne(child)
   return first !== undefined && send(-first, 'SIGTERM')
 }
 
-/** Ends by way of process 1: the kernel then ends all others, and only then does bubblewrap return. */
-function end(child: ChildProcess): void {
+/** Kills process 1: the kernel then kills all others, and only then does bubblewrap return. */
+function kill(child: ChildProcess): void {
   const first = processOne(child)
   if (first === undefined || !send(first, 'SIGKILL')) child.kill('SIGKILL')
 }

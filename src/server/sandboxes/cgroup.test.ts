@@ -10,7 +10,7 @@ const plain = '22 1 254:0 / / rw,relatime - ext4 /dev/vda rw'
 
 const table: [guarantee: string, membership: string, mounts: string[], places: unknown][] = [
   [
-    'a service gets groups beside its own',
+    'a service gets groups next to its own',
     '0::/system.slice/x.service\n',
     [plain, unified('/sys/fs/cgroup')],
     v2('/sys/fs/cgroup/system.slice'),
@@ -23,13 +23,13 @@ const table: [guarantee: string, membership: string, mounts: string[], places: u
     [{ version: 1, memory: '/sys/fs/cgroup/memory/a/b', pids: '/sys/fs/cgroup/pids', cpu: undefined }],
   ],
   [
-    'a mount of a part of the tree is taken into account',
+    'a mount of a part of the tree is resolved',
     '5:pids:/docker/x\n4:memory:/docker/x\n',
     [legacy('memory', '/docker/x'), legacy('pids', '/docker/x')],
     [{ version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids', cpu: undefined }],
   ],
   [
-    'both versions are tried where both are mounted',
+    'both versions are candidates when both are mounted',
     '5:pids:/\n4:memory:/\n0::/\n',
     [unified('/sys/fs/cgroup/unified'), legacy('memory'), legacy('pids')],
     [
@@ -38,7 +38,7 @@ const table: [guarantee: string, membership: string, mounts: string[], places: u
     ],
   ],
   [
-    'L7: processors are bounded where the controller is there; without it the other limits stay',
+    'L7: processors are limited when the controller exists; otherwise the other limits remain',
     '5:pids:/\n4:memory:/\n3:cpu,cpuacct:/\n',
     [legacy('memory'), legacy('pids'), legacy('cpu,cpuacct')],
     [
@@ -51,8 +51,8 @@ const table: [guarantee: string, membership: string, mounts: string[], places: u
       { version: 1, memory: '/sys/fs/cgroup/memory', pids: '/sys/fs/cgroup/pids', cpu: undefined },
     ],
   ],
-  ['one controller alone is no place', '4:memory:/\n', [legacy('memory')], []],
-  ['a system without groups has no place', '', [plain], []],
+  ['a single controller is not sufficient', '4:memory:/\n', [legacy('memory')], []],
+  ['a system without control groups yields no candidate', '', [plain], []],
 ]
 
 for (const [guarantee, membership, mounts, places] of table) {

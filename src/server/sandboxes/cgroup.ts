@@ -4,24 +4,27 @@ import { dirname, join, resolve } from 'node:path'
 import { pause } from '../platform/timers.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
-/** Where groups can be made: one folder for version 2, one for each controller of version 1. `cpu`: it bounds processors too. */
+/**
+ * Folders in which groups can be created: one for version 2, one per controller for version 1. `cpu`: processors are
+ * limited.
+ */
 export type CgroupPlaces =
   | { readonly version: 2; readonly folder: string; readonly cpu: boolean }
   | { readonly version: 1; readonly memory: string; readonly pids: string; readonly cpu: string | undefined }
 
-/** A group for one command. */
+/** A control group for one command. */
 export interface Cgroup {
-  /** Files to which a process writes its number to join. */
+  /** Files to which a process writes its id to join. */
   readonly joinFiles: readonly string[]
-  /** Removes the group, once it is empty. */
+  /** Removes the group once it is empty. */
   remove(): Promise<void>
 }
 
 const prefix = 'switchyard-'
 
 /**
- * Where this process could make groups, best first, from /proc/self/cgroup and /proc/self/mountinfo. Version 2 refuses
- * processes and controllers in one group: the place is beside our own group, or our own one when it is the root.
+ * Returns where this process may create groups, best first, from /proc/self/cgroup and /proc/self/mountinfo. Version 2
+ * does not allow processes and controllers in one group, so groups are created next to our own one, or below the root.
  */
 export function cgroupPlaces(membership: string, mountinfo: string): CgroupPlaces[] {
   const mounts = mountinfo.split('\n').flatMap(line => {
@@ -53,7 +56,7 @@ export function cgroupPlaces(membership: string, mountinfo: string): CgroupPlace
   return places
 }
 
-/** Makes one group with the limits. Rejects where this process may not, or a controller is missing. */
+/** Creates a group with the limits. Rejects without permission or when a controller is missing. */
 export async function makeCgroup(places: CgroupPlaces, limits: SandboxLimits): Promise<Cgroup> {
   const name = `${prefix}${process.pid}-${randomUUID()}`
   const folders = foldersOf(places).map(folder => join(folder, name))
@@ -67,19 +70,19 @@ export async function makeCgroup(places: CgroupPlaces, limits: SandboxLimits): P
     await remove()
     throw error
   }
-  // Swap is bounded too where the kernel counts it; where it does not, the file is missing.
+  // Also limits swap where the kernel counts it; otherwise the file does not exist.
   const swap = places.version === 2 ? ['memory.swap.max', 0] : ['memory.memsw.limit_in_bytes', limits.memoryBytes]
   await setValue(join(folders[0] ?? '', String(swap[0])), Number(swap[1])).catch(() => undefined)
   return { joinFiles: folders.map(folder => join(folder, 'cgroup.procs')), remove }
 }
 
-/** Fails where the kernel has not made the file: nothing may look like a limit that is none. */
+/** Fails when the kernel did not create the file, so that a missing limit is noticed. */
 const setValue = (file: string, value: number | string) => writeFile(file, String(value), { flag: 'r+' })
 
 const foldersOf = (places: CgroupPlaces): string[] =>
   places.version === 2 ? [places.folder] : [places.memory, places.pids, ...(places.cpu ? [places.cpu] : [])]
 
-/** The kernel counts what a group has used anew in each of these. */
+/** Length of the period in which the kernel measures the quota. */
 const periodUs = 100_000
 
 const settings = (places: CgroupPlaces, limits: SandboxLimits): [file: string, value: number | string][] =>
@@ -96,7 +99,7 @@ const settings = (places: CgroupPlaces, limits: SandboxLimits): [file: string, v
         [`${places.pids}/*/pids.max`, limits.processes],
       ]
 
-/** A quota, and half of the usual weight: when all processors are busy, the service comes before the commands. */
+/** Sets a quota, and half of the default weight: when all processors are busy, the service takes precedence. */
 function cpuSettings(places: CgroupPlaces, { cpus }: SandboxLimits): [file: string, value: number | string][] {
   const quotaUs = Math.round(cpus * periodUs)
   if (places.version === 2) {
@@ -114,7 +117,7 @@ function cpuSettings(places: CgroupPlaces, { cpus }: SandboxLimits): [file: stri
   ]
 }
 
-/** The kernel may need a moment until a group whose processes have ended counts as empty. */
+/** Retries, since the kernel may take a moment until a group without processes counts as empty. */
 async function removeGroup(folder: string): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt++) {
     try {
@@ -126,7 +129,10 @@ async function removeGroup(folder: string): Promise<void> {
   }
 }
 
-/** The first place where groups can be made, after removing what killed servers left; undefined when there is none. */
+/**
+ * Returns the first place where groups can be created, after cleaning up after killed servers; undefined when there is
+ * none.
+ */
 export async function findCgroups(limits: SandboxLimits): Promise<CgroupPlaces | undefined> {
   const read = (file: string) => readFile(file, 'utf8').catch(() => '')
   for (const places of cgroupPlaces(await read('/proc/self/cgroup'), await read('/proc/self/mountinfo'))) {
@@ -135,7 +141,7 @@ export async function findCgroups(limits: SandboxLimits): Promise<CgroupPlaces |
       await (await makeCgroup(places, limits)).remove()
       return places
     } catch {
-      // Not permitted, or a controller is missing: the next place, or the limits of single processes.
+      // No permission, or a controller is missing: try the next place, else only limits per process apply.
     }
   }
   return undefined
@@ -150,7 +156,7 @@ async function sweep(places: CgroupPlaces): Promise<void> {
   }
 }
 
-/** Ends what a killed server left. A process that another container owns reads as 0; its group stays. */
+/** Kills what a killed server left. Processes of another container read as 0; such a group is skipped. */
 async function clear(folder: string): Promise<void> {
   const left = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')
   const pids = left.split('\n').map(Number)

@@ -7,12 +7,12 @@ import { markDisk } from './disk-room.ts'
 
 const MiB = 1024 * 1024
 
-test('a command that was stopped in the middle of a write leaves room for the next one', async () => {
+test('a command that was stopped in the middle of a write leaves space for the next one', async () => {
   const volume = smallVolume(200)
   assert.ok(volume, 'this user may not mount a file system')
   try {
     const { clear } = await markDisk(volume.folder, { freeDiskBytes: 1024 * MiB, freeDiskFiles: 0 })
-    // What the cut write gave back has lifted the disk above its floor of 100 MiB.
+    // The interrupted write freed enough to be above the floor of 100 MiB.
     for (let file = 0; file < 12; file++) writeFileSync(join(volume.folder, `f${file}`), Buffer.alloc(8 * MiB))
     assert.equal(await clear(), 3)
     const { bavail, bsize } = statfsSync(volume.folder)

@@ -1,34 +1,36 @@
 import type { ChildProcess } from 'node:child_process'
 import { type Duplex, Readable, Writable } from 'node:stream'
 import { startChild } from '../platform/child-process.ts'
+import { type BoundedOutput, boundedOutput } from './bounded-output.ts'
 import { watchDisk } from './disk-room.ts'
-import { type KeptOutput, keptOutput } from './kept-output.ts'
 import type { ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
 
-/** A program, and how to end all that it starts. */
+/** A program and the way to end all its processes. */
 export interface Launch {
   readonly file: string
   readonly args: readonly string[]
-  /** The whole environment of the program. */
+  /** The complete environment of the program. */
   readonly env: Readonly<Record<string, string>>
   /** Folder on the disk whose free space is watched. */
   readonly folder: string
   readonly input?: string
-  /** True leaves its standard input to the caller. */
+  /** When true, the caller writes to its standard input. */
   readonly isInputOpen?: boolean
-  /** What the program can read from descriptors 3, 4 and so on. */
+  /** Contents that the program can read from descriptors 3, 4 and so on. */
   readonly files?: readonly (string | Buffer)[]
-  /** True when the program says at the descriptor after those of `files` that it is ready, and goes on when answered. */
-  readonly waits?: boolean
-  /** Asks all of it to end; false when there is nobody to ask. */
-  readonly ask: (child: ChildProcess) => boolean
-  /** Ends all of it. */
-  readonly end: (child: ChildProcess) => void
+  /**
+   * When true, the program signals readiness on the descriptor after those of `files` and continues after an answer.
+   */
+  readonly awaitsReady?: boolean
+  /** Requests termination of all processes. Returns false when there is no process to signal. */
+  readonly terminate: (child: ChildProcess) => boolean
+  /** Kills all processes. */
+  readonly kill: (child: ChildProcess) => void
 }
 
 export interface LimitedRun extends ExecResult {
-  /** The start of what the program itself wrote to standard error. */
-  readonly complaint: string
+  /** The start of the program's standard error. */
+  readonly errorOutput: string
 }
 
 interface Bounds {
@@ -37,44 +39,44 @@ interface Bounds {
   readonly limits: SandboxLimits
 }
 
-const complaintBytes = 4096
+const errorOutputBytes = 4096
 
-/** Runs a program to its end, or to the first bound that it hits. Rejects only when it cannot be started. */
+/** Runs a program until it ends or exceeds a limit. Rejects only when it cannot be started. */
 export async function runLimited(launch: Launch, bounds: Bounds): Promise<LimitedRun> {
-  const output = keptOutput(bounds.limits.outputBytes)
-  const complaint = keptOutput(complaintBytes)
-  if (bounds.signal.aborted) return ended('cancelled', null, { output, complaint })
+  const output = boundedOutput(bounds.limits.outputBytes)
+  const errorOutput = boundedOutput(errorOutputBytes)
+  if (bounds.signal.aborted) return ended('cancelled', null, { output, errorOutput })
 
-  const child = startFed(launch)
+  const child = startWithInput(launch)
   const closed = closing(child)
   const bound = bind(child, launch, bounds)
   child.stdout?.on('data', (chunk: Buffer) => {
     output.add(chunk)
     if (output.bytes > bounds.limits.totalOutputBytes) bound.stop('output_limit')
   })
-  child.stderr?.on('data', (chunk: Buffer) => complaint.add(chunk))
+  child.stderr?.on('data', (chunk: Buffer) => errorOutput.add(chunk))
   try {
     const exitCode = await closed
-    return ended(bound.outcome(), exitCode, { output, complaint })
+    return ended(bound.outcome(), exitCode, { output, errorOutput })
   } finally {
     await bound.release()
   }
 }
 
-/** Watches clock, signal and disk; the first that objects decides the outcome. */
+/** Watches timeout, signal and disk; the first to trigger decides the outcome. */
 function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }: Bounds) {
-  const end = () => launch.end(child)
+  const kill = () => launch.kill(child)
   let outcome: ExecOutcome = 'exited'
   let grace: NodeJS.Timeout | undefined
   const stop = (why: ExecOutcome) => {
     if (outcome !== 'exited') return
     outcome = why
-    if (why === 'timed_out' && launch.ask(child)) grace = setTimeout(end, limits.graceMs)
-    else end()
+    if (why === 'timed_out' && launch.terminate(child)) grace = setTimeout(kill, limits.graceMs)
+    else kill()
   }
   const cancel = () => {
-    // A cancelled call does not wait for a grace period that a time-out began.
-    if (grace) end()
+    // A cancelled call does not wait for the grace period of a timeout.
+    if (grace) kill()
     stop('cancelled')
   }
   signal.addEventListener('abort', cancel, { once: true })
@@ -92,8 +94,8 @@ function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }
   }
 }
 
-/** Starts a program and feeds it what it reads first. */
-export function startFed({ file, args, env, input, isInputOpen, files = [], waits }: Launch): ChildProcess {
+/** Starts a program and writes its initial inputs. */
+export function startWithInput({ file, args, env, input, isInputOpen, files = [], awaitsReady }: Launch): ChildProcess {
   const child = startChild(file, args, {
     env,
     cwd: '/',
@@ -102,29 +104,29 @@ export function startFed({ file, args, env, input, isInputOpen, files = [], wait
       'pipe',
       'pipe',
       ...files.map(() => 'pipe' as const),
-      ...(waits ? (['pipe'] as const) : []),
+      ...(awaitsReady ? (['pipe'] as const) : []),
     ],
   })
-  if (input !== undefined) give(child.stdin, input)
-  for (const [index, content] of files.entries()) give(child.stdio[3 + index], content)
-  if (waits) answer(child.stdio.at(-1))
+  if (input !== undefined) writeTo(child.stdin, input)
+  for (const [index, content] of files.entries()) writeTo(child.stdio[3 + index], content)
+  if (awaitsReady) confirmReady(child.stdio.at(-1))
   return child
 }
 
 type Pipe = Readable | Writable | Duplex | null | undefined
 
-function give(pipe: Pipe, content: string | Buffer): void {
+function writeTo(pipe: Pipe, content: string | Buffer): void {
   if (!(pipe instanceof Writable)) return
   if (pipe instanceof Readable) pipe.resume()
   pipe.end(content)
 }
 
-function answer(pipe: Pipe): void {
+function confirmReady(pipe: Pipe): void {
   if (!(pipe instanceof Readable && pipe instanceof Writable)) return
   pipe.once('data', () => pipe.end('go\n'))
 }
 
-/** The exit code, once the program has ended and nobody holds its output any more. */
+/** Returns the exit code once the program has exited and its output is closed. */
 function closing(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
@@ -133,15 +135,15 @@ function closing(child: ChildProcess): Promise<number | null> {
 }
 
 interface Streams {
-  readonly output: KeptOutput
-  readonly complaint: KeptOutput
+  readonly output: BoundedOutput
+  readonly errorOutput: BoundedOutput
 }
 
-const ended = (outcome: ExecOutcome, exitCode: number | null, { output, complaint }: Streams): LimitedRun => ({
+const ended = (outcome: ExecOutcome, exitCode: number | null, { output, errorOutput }: Streams): LimitedRun => ({
   outcome,
   exitCode: outcome === 'exited' ? exitCode : null,
   output: output.text(),
   outputBytes: output.bytes,
   truncated: output.truncated,
-  complaint: complaint.text(),
+  errorOutput: errorOutput.text(),
 })

@@ -23,13 +23,13 @@ async function newPlace(isolation: Isolation): Promise<ProgramPlace & { dispose(
 
 const start = ({ start }: ProgramPlace, command: string, env = {}) => start({ command, env, readable: [] })
 
-/** A long sleep that can be told from all others on this machine. */
+/** Returns a long sleep that is unique on this machine. */
 const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
 
 for (const isolation of ['sandbox', 'none'] as const) {
   const when = { skip: isolation === 'sandbox' && skip }
 
-  test(`${isolation}: a program reads its input, and its output and errors come back apart`, when, async () => {
+  test(`${isolation}: a program reads its input, and its output and errors are returned separately`, when, async () => {
     const program = await start(await newPlace(isolation), 'read line; echo "got $line"; echo oops >&2; exit 3')
     program.stdin.write('hello\n')
     assert.equal(await text(program.stdout), 'got hello\n')
@@ -38,7 +38,7 @@ for (const isolation of ['sandbox', 'none'] as const) {
   })
 
   test(
-    `${isolation}: a program works in the workspace, with a HOME of its own that stays for the next one`,
+    `${isolation}: a program runs in the workspace, with a separate HOME that persists for the next one`,
     when,
     async () => {
       const place = await newPlace(isolation)
@@ -57,7 +57,7 @@ for (const isolation of ['sandbox', 'none'] as const) {
     },
   )
 
-  test(`${isolation}: a stop ends a program that ignores the polite signal, with all its children`, when, async () => {
+  test(`${isolation}: a stop kills a program that ignores SIGTERM, with all its children`, when, async () => {
     const marker = longSleep()
     const program = await start(await newPlace(isolation), `trap "" TERM; ${marker} & ${marker}; ${marker}`)
     await eventually(() => isRunning(marker))
@@ -65,14 +65,14 @@ for (const isolation of ['sandbox', 'none'] as const) {
     assert.equal(await isRunning(marker), false)
   })
 
-  test(`${isolation}: when a program ends, its children in the background end too`, when, async () => {
+  test(`${isolation}: background processes of a program end with it`, when, async () => {
     const marker = longSleep()
     const program = await start(await newPlace(isolation), `${marker} >/dev/null 2>&1 & echo done`)
     await program.exited
     await eventually(async () => !(await isRunning(marker)))
   })
 
-  test(`${isolation}: disposing of the sandbox ends its program`, when, async () => {
+  test(`${isolation}: disposing of the sandbox kills its program`, when, async () => {
     const marker = longSleep()
     const place = await newPlace(isolation)
     const program = await start(place, `${marker}; true`)
@@ -82,7 +82,7 @@ for (const isolation of ['sandbox', 'none'] as const) {
     await program.exited
   })
 
-  test(`${isolation}: when the server is killed, its program ends with it`, when, async () => {
+  test(`${isolation}: a program ends when the server is killed`, when, async () => {
     const folder = await temporaryFolder()
     const marker = longSleep()
     const source = `
@@ -102,19 +102,19 @@ for (const isolation of ['sandbox', 'none'] as const) {
   })
 }
 
-test('an isolated program sees what was lent to it, read only, and nothing else of the host', { skip }, async () => {
-  const lent = join(await temporaryFolder(), 'lent')
-  await mkdir(lent)
-  await writeFile(join(lent, 'file'), 'lent')
+test('an isolated program sees only the granted host files, read-only', { skip }, async () => {
+  const granted = join(await temporaryFolder(), 'lent')
+  await mkdir(granted)
+  await writeFile(join(granted, 'file'), 'lent')
   const other = join(await temporaryFolder(), 'other')
   await writeFile(other, 'other')
   const place = await newPlace('sandbox')
-  const command = `cat ${lent}/file; touch ${lent}/x 2>/dev/null || echo refused; ls ${other} 2>/dev/null || echo hidden; id -u`
-  const program = await place.start({ command, env: {}, readable: [lent] })
+  const command = `cat ${granted}/file; touch ${granted}/x 2>/dev/null || echo refused; ls ${other} 2>/dev/null || echo hidden; id -u`
+  const program = await place.start({ command, env: {}, readable: [granted] })
   assert.equal(await text(program.stdout), 'lentrefused\nhidden\n65533\n')
 })
 
-test('a socket in the folder of sockets leads from an isolated program to the server', {
+test('an isolated program reaches the server over a socket in the socket folder', {
   skip: skip || lack('socat'),
 }, async () => {
   const place = await newPlace('sandbox')
@@ -124,12 +124,12 @@ test('a socket in the folder of sockets leads from an isolated program to the se
   after(() => server.close())
   const program = await start(
     place,
-    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | socat -t5 - UNIX-CONNECT:${place.seen.sockets}/in.sock`,
+    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | socat -t5 - UNIX-CONNECT:${place.foldersInside.sockets}/in.sock`,
   )
   assert.match(await text(program.stdout), /answered$/)
 })
 
-test('what a removed session’s program kept is removed with it', { skip }, async () => {
+test('the home of a removed session’s program is removed with it', { skip }, async () => {
   const sandbox = await sandboxes.open('ses_gone')
   const place = await sandbox.programPlace('sandbox')
   const program = await start(place, 'echo secret > $HOME/kept')
@@ -139,7 +139,7 @@ test('what a removed session’s program kept is removed with it', { skip }, asy
   for (const folder of Object.values(place.folders)) assert.equal(existsSync(folder), false)
 })
 
-test('without isolation on this machine an isolated program is refused, and says why', async () => {
+test('an isolated program is rejected with the reason on a machine without isolation', async () => {
   const virtual = await sandboxesForTests('virtual')
   const sandbox = await virtual.open('ses_1')
   await assert.rejects(sandbox.programPlace('sandbox'), { code: 'unavailable', message: /bubblewrap/ })

@@ -2,53 +2,53 @@ import type { ChildProcess } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { startChild } from '../platform/child-process.ts'
 import { pause } from '../platform/timers.ts'
+import { boundedOutput } from './bounded-output.ts'
 import { watchDisk } from './disk-room.ts'
-import { keptOutput } from './kept-output.ts'
-import { type Launch, startFed } from './limited-process.ts'
+import { type Launch, startWithInput } from './limited-process.ts'
 import type { BoundProgram, ProgramExit, ProgramFolders, SandboxLimits, SandboxProgram } from './sandbox.ts'
 
-const keptErrorBytes = 64 * 1024
+const retainedErrorBytes = 64 * 1024
 const exitOfMissingProgram = 127
 
 interface Bounds {
   readonly limits: SandboxLimits
-  /** Ends the program at once. */
+  /** Kills the program when it aborts. */
   readonly signal: AbortSignal
-  /** Called once nothing of the program is left. */
+  /** Called when no process of the program is left. */
   readonly ended: () => Promise<void>
 }
 
-/** Starts a program that goes on until it ends, is stopped, its signal aborts or it fills the disk. */
+/** Starts a program that runs until it exits, is stopped, its signal aborts, or it fills the disk. */
 export function startProgram(launch: Launch, bounds: Bounds): SandboxProgram {
-  return supervised(startFed(launch), launch, bounds)
+  return supervised(startWithInput(launch), launch, bounds)
 }
 
 function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended }: Bounds): SandboxProgram {
   const { stdin, stdout, stderr } = child
   if (!(stdin instanceof Writable && stdout instanceof Readable && stderr instanceof Readable))
-    throw new Error('the program has no pipes')
-  const errors = keptOutput(keptErrorBytes)
+    throw new Error('program has no pipes (bug)')
+  const errors = boundedOutput(retainedErrorBytes)
   stderr.on('data', (chunk: Buffer) => errors.add(chunk))
 
-  const end = () => launch.end(child)
-  signal.addEventListener('abort', end, { once: true })
+  const kill = () => launch.kill(child)
+  signal.addEventListener('abort', kill, { once: true })
   const stopWatching = watchDisk(launch.folder, limits, () => {
-    errors.add(Buffer.from('the disk is full; the program was ended\n'))
-    end()
+    errors.add(Buffer.from('disk is full; the program was killed\n'))
+    kill()
   })
   const exited = exitOf(child, message => errors.add(Buffer.from(message))).then(async exit => {
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', kill)
     await stopWatching()
     await ended()
     return exit
   })
-  if (signal.aborted) end()
+  if (signal.aborted) kill()
 
   let stopping: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     stdin.end()
-    const grace = launch.ask(child) ? setTimeout(end, limits.graceMs) : undefined
-    if (!grace) end()
+    const grace = launch.terminate(child) ? setTimeout(kill, limits.graceMs) : undefined
+    if (!grace) kill()
     await exited
     clearTimeout(grace)
   }
@@ -64,20 +64,22 @@ function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended
   }
 }
 
-/** The end of the process. Its output may still hold what nobody has read. */
-function exitOf(child: ChildProcess, complain: (message: string) => void): Promise<ProgramExit> {
+/** Resolves at the exit of the process. Its output may still have unread data. */
+function exitOf(child: ChildProcess, addError: (message: string) => void): Promise<ProgramExit> {
   return new Promise(resolve => {
     child.once('error', ({ message }) => {
-      // A signal that could not be sent is told here too, and ends nothing.
+      // Also emitted for a signal that could not be sent; the process then still runs.
       if (child.pid !== undefined) return
-      complain(`${message}\n`)
+      addError(`${message}\n`)
       resolve({ code: exitOfMissingProgram })
     })
     child.once('exit', code => resolve({ code }))
   })
 }
 
-/** Ends the group of the program as soon as the server's end of descriptor 3 is gone, however the server ended. */
+/**
+ * Kills the process group of the program as soon as the server's end of descriptor 3 closes, however the server exits.
+ */
 const guarded = [
   '{ trap "" TERM; read -r _ <&3; kill -KILL 0; } </dev/null >/dev/null 2>&1 &',
   'exec 3<&-',
@@ -89,7 +91,9 @@ interface Trusted extends Omit<Bounds, 'ended'> {
   readonly folders: ProgramFolders
 }
 
-/** Starts a program with the rights of the server, in a process group of its own that ends with it and with the server. */
+/**
+ * Starts a program with the rights of the server, in a process group that ends with the program and with the server.
+ */
 export function startTrusted({ command, env }: BoundProgram, { folders, ...bounds }: Trusted): SandboxProgram {
   const child = startChild('/bin/sh', ['-c', guarded, 'sh', folders.workspace, command], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: folders.home, LANG: 'C.UTF-8', TERM: 'dumb', ...env },
@@ -98,23 +102,30 @@ export function startTrusted({ command, env }: BoundProgram, { folders, ...bound
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   })
   const group = (name: NodeJS.Signals) => () => signalGroup(child, name)
-  const launch = { file: '', args: [], env, folder: folders.workspace, ask: group('SIGTERM'), end: group('SIGKILL') }
-  // Whatever it has started and left behind is still in its group.
+  const launch = {
+    file: '',
+    args: [],
+    env,
+    folder: folders.workspace,
+    terminate: group('SIGTERM'),
+    kill: group('SIGKILL'),
+  }
+  // Processes that the program has left behind are still in its group.
   return supervised(child, launch, { ...bounds, ended: () => endGroup(child) })
 }
 
-const mostLooks = 100
+const maxChecks = 100
 
-/** Ends what is left of a group and waits for that, a second at most: a zombie that nobody reaps stays in its group. */
+/** Kills the rest of a group and waits for that up to 1 s: a zombie that is never reaped stays in its group. */
 async function endGroup(child: ChildProcess): Promise<void> {
-  for (let look = 0; look < mostLooks && signalGroup(child, 'SIGKILL'); look++) await pause(10)
+  for (let check = 0; check < maxChecks && signalGroup(child, 'SIGKILL'); check++) await pause(10)
 }
 
 function signalGroup({ pid }: ChildProcess, name: NodeJS.Signals): boolean {
   try {
     return pid !== undefined && process.kill(-pid, name)
   } catch {
-    // Nobody of the group is left.
+    // The group has no processes left.
     return false
   }
 }

@@ -1,96 +1,99 @@
 import { availableParallelism } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 
-/** The folder of a session as everything inside a sandbox sees it. */
+/** Path of a session's workspace inside a sandbox. */
 export const workspaceRoot = '/workspace'
-/** HOME of a session's program, as it sees it. */
+/** HOME of a session's program inside a sandbox. */
 export const homeRoot = '/home/agent'
-/** The folder of the sockets between a session's program and the server, as the program sees it. */
+/** Path of the folder of the sockets between a session's program and the server, inside a sandbox. */
 export const socketRoot = '/run/switchyard'
 
 export type SandboxDriverName = 'bubblewrap' | 'virtual'
 
-/** Why a command is no longer running. */
+/** Why a command has ended. */
 export type ExecOutcome = 'exited' | 'timed_out' | 'cancelled' | 'output_limit' | 'disk_limit'
 
 export interface ExecRequest {
   /** A shell command; it starts in the workspace. */
   readonly command: string
-  /** 120,000 when absent, 600,000 at most. */
+  /** Default 120,000, maximum 600,000. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface ExecResult {
   readonly outcome: ExecOutcome
-  /** 128 + n for a command that signal n ended; null unless `outcome` is `exited`. */
+  /** 128 + n for a command that was killed by signal n; null unless `outcome` is `exited`. */
   readonly exitCode: number | null
-  /** Standard output and error in one text. When it was longer than 1 MiB: its first and its last half MiB. */
+  /** Standard output and error combined. Output over 1 MiB is cut to its first and last half MiB. */
   readonly output: string
-  /** Bytes that the command wrote, kept or not. */
+  /** Bytes that the command wrote, including those cut from `output`. */
   readonly outputBytes: number
   readonly truncated: boolean
-  /** Files that a command had written and that were deleted since it had filled the disk; absent for none. */
+  /** Number of files of the command that were deleted because it had filled the disk; absent if none. */
   readonly deletedFiles?: number
 }
 
-/** Of a file that is read or written as a whole. */
-export const largestFileBytes = 10 * 1024 * 1024
+/** Maximum size of a file that is read or written as a whole. */
+export const maxFileBytes = 10 * 1024 * 1024
 
 export interface FileList {
   /** Paths of files and links, relative to the listed folder, sorted. */
   readonly paths: readonly string[]
-  /** False when the folder holds more than was looked at. */
+  /** False when the folder has more entries than the limits allow. */
   readonly complete: boolean
 }
 
 export interface ListOptions {
   readonly skip: ReadonlySet<string>
-  /** The list ends with its reason when it aborts. */
+  /** Rejects with its reason when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
  * The files of one workspace. Paths are relative to it or begin with `/workspace`. No call follows a link out of the
- * workspace, also while a command swaps links. Errors: `invalid_request` with a text for the model.
+ * workspace, even while a command replaces links. Errors: `invalid_request` with a message for the model.
  */
 export interface WorkspaceFiles {
-  /** The bytes of a regular file of at most 10 MiB. */
+  /** Returns the bytes of a regular file of at most 10 MiB. */
   read(path: string): Promise<Buffer>
-  /** Replaces or makes the file and its folders, 10 MiB at most; a reader sees the old content or the new one, never a part. */
+  /** Creates or atomically replaces a file of at most 10 MiB, with its folders. */
   write(path: string, content: string | Buffer): Promise<'created' | 'replaced'>
-  /** Reads, changes and writes one file; updates of one workspace run one after the other. */
+  /** Reads, changes and writes one file. Updates of one workspace are serialized. */
   update(path: string, change: (content: Buffer) => Promise<Buffer>): Promise<void>
-  /** All files below a folder but those in folders named in `skip`: at most 50,000, and 6,000,000 characters of paths. */
+  /**
+   * Lists all files below a folder except in folders named in `skip`, up to 50,000 files and 6,000,000 path characters.
+   */
   list(path: string, options: ListOptions): Promise<FileList>
 }
 
-/** The place where one session's tools work. */
+/** Runs the tools of one session. */
 export interface Sandbox {
   readonly driver: SandboxDriverName
   readonly files: WorkspaceFiles
-  /** Runs one command in a fresh shell. When it returns, no process of the command is left. */
+  /** Runs one command in a fresh shell. When it resolves, no process of the command is left. */
   exec(request: ExecRequest): Promise<ExecResult>
   /**
-   * Where a program can be started, with a HOME that stays as long as the workspace, and an empty folder for sockets: one
-   * program at a time. Errors: `unavailable` when the driver isolates no programs and one that is isolated is asked for.
+   * Returns where a program can be started, with a HOME that persists as long as the workspace, and an empty folder for
+   * sockets. One program at a time. Errors: `unavailable` when the driver cannot isolate programs and `sandbox` is
+   * requested.
    */
   programPlace(isolation: Isolation): Promise<ProgramPlace>
-  /** Stops all commands and programs at once and waits for their end; the files stay. Later commands are `cancelled`. */
+  /** Kills all commands and programs and waits for their end; the files stay. Later commands are `cancelled`. */
   dispose(): Promise<void>
 }
 
-/** `none`: with the rights of the server, for programs that the operator trusts as much. */
+/** `none` runs with the rights of the server, for programs that the operator trusts. */
 export type Isolation = 'sandbox' | 'none'
 
-/** Where a program of a session runs. */
+/** Where a session's program runs. */
 export interface ProgramPlace {
   readonly isolation: Isolation
   /** The folders as the program sees them. */
-  readonly seen: ProgramFolders
-  /** The same folders outside. */
+  readonly foldersInside: ProgramFolders
+  /** The same folders on the host. */
   readonly folders: ProgramFolders
-  /** Files of its home; paths are relative to that. */
+  /** Files of its home; paths are relative to the home. */
   readonly homeFiles: WorkspaceFiles
   start(request: ProgramRequest): Promise<SandboxProgram>
 }
@@ -102,28 +105,28 @@ export interface ProgramFolders {
 }
 
 export interface ProgramRequest {
-  /** A shell command that becomes the program; it starts in the workspace. */
+  /** A shell command that starts the program in the workspace. */
   readonly command: string
-  /** On top of ours. */
+  /** Added to the default variables. */
   readonly env: Readonly<Record<string, string>>
-  /** Files and folders of the host that it may read, at the same paths. */
+  /** Files and folders of the host that the program may read, at the same paths. */
   readonly readable: readonly string[]
 }
 
-/** A program that runs until it ends, is stopped, or its sandbox is disposed of. Its children end with it. */
+/** A program that runs until it exits, is stopped, or its sandbox is disposed of. Its children end with it. */
 export interface SandboxProgram {
   readonly stdin: Writable
   readonly stdout: Readable
-  /** What it wrote to standard error: the first and the last 32 KiB. */
+  /** Returns its standard error: the first and the last 32 KiB. */
   errors(): string
-  /** Resolves when nothing of it is left; never rejects. */
+  /** Resolves when none of its processes is left; never rejects. */
   readonly exited: Promise<ProgramExit>
-  /** Closes its input, asks it to end, ends it after two seconds, and waits. Repeating it is harmless. */
+  /** Closes its input, requests its end, kills it after 2 s, and waits. Idempotent. */
   stop(): Promise<void>
 }
 
 export interface ProgramExit {
-  /** Null when a signal ended it. */
+  /** Null when a signal killed it. */
   readonly code: number | null
 }
 
@@ -133,15 +136,15 @@ export interface BoundRequest {
   readonly signal: AbortSignal
 }
 
-/** How commands are run: one value for the whole server. */
+/** Runs commands; the whole server uses one driver. */
 export interface SandboxDriver {
   readonly name: SandboxDriverName
-  /** What it isolates and how it limits, for people. */
+  /** Description of its isolation and limits, for people. */
   readonly detail: string
-  /** The user that owns the workspace folders, when it is not the server's own. */
+  /** User that owns the workspace folders, when it is not the user of the server. */
   readonly owner: number | undefined
   exec(folder: string, request: BoundRequest): Promise<ExecResult>
-  /** Absent where programs cannot be isolated. */
+  /** Absent when the driver cannot isolate programs. */
   readonly start?: (folders: ProgramFolders, request: BoundProgram) => Promise<SandboxProgram>
 }
 
@@ -149,31 +152,31 @@ export interface BoundProgram extends ProgramRequest {
   readonly signal: AbortSignal
 }
 
-/** What one command may use. */
+/** Limits of one command. */
 export interface SandboxLimits {
   readonly memoryBytes: number
   readonly processes: number
-  /** Processors that a command may keep busy, all its processes together; 0.5 is half of one. */
+  /** Processors that all processes of a command may use together; 0.5 is half of one. */
   readonly cpus: number
   /** Size of one file. */
   readonly fileBytes: number
-  /** Size of each folder in memory: /tmp and /dev/shm. */
+  /** Size of each in-memory folder: /tmp and /dev/shm. */
   readonly scratchBytes: number
-  /** Output that is kept. */
+  /** Output that is retained. */
   readonly outputBytes: number
   /** Output after which the command is stopped. */
   readonly totalOutputBytes: number
-  /** A command that leaves less than this free on the disk of the workspace is stopped. */
+  /** A command is stopped when free space on the disk of the workspace falls below this. */
   readonly freeDiskBytes: number
-  /** A command that leaves less files than this to make on that disk is stopped. */
+  /** A command is stopped when the number of files that can be created on that disk falls below this. */
   readonly freeDiskFiles: number
-  /** Time between the polite signal and the end of everything, after a time-out. */
+  /** Time between SIGTERM and SIGKILL after a timeout. */
   readonly graceMs: number
 }
 
 const MiB = 1024 * 1024
 
-/** Our choice: Decision 0003; memory, output and time are those of Reliability, F32. */
+/** Our choice (Decision 0003); memory, output and time follow Reliability, F32. */
 export const sandboxLimits: SandboxLimits = {
   memoryBytes: 2048 * MiB,
   processes: 512,

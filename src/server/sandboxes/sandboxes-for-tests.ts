@@ -6,17 +6,17 @@ import { pause } from '../platform/timers.ts'
 import type { SandboxDriverName } from './sandbox.ts'
 import { createSandboxes, type Sandboxes } from './sandboxes.ts'
 
-/** A logger that says nothing. */
+/** A logger that discards everything. */
 export const quiet = { info() {}, warn() {}, error() {} }
 
-/** A new folder, deleted after the last test of the file. */
+/** Creates a folder that is deleted after the last test of the file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   after(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not work. */
+/** Returns sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not work. */
 export async function sandboxesForTests(prefer: SandboxDriverName): Promise<Sandboxes & { workspacesDir: string }> {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer })
@@ -27,16 +27,16 @@ export async function sandboxesForTests(prefer: SandboxDriverName): Promise<Sand
   return { ...sandboxes, workspacesDir }
 }
 
-/** Waits until `isTrue` holds; fails after 10 s. */
+/** Waits until `isTrue` resolves to true; fails after 10 s. */
 export async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 500; attempt++) {
     if (await isTrue()) return
     await pause(20)
   }
-  throw new Error('this did not become true within 10 s')
+  throw new Error('condition did not become true within 10 s')
 }
 
-/** How many processes of this machine have `marker` in their command line, this process apart. */
+/** Returns the number of other processes with `marker` in their command line. */
 export async function countRunning(marker: string): Promise<number> {
   let count = 0
   for (const pid of await readdir('/proc')) {
@@ -47,5 +47,5 @@ export async function countRunning(marker: string): Promise<number> {
   return count
 }
 
-/** True while a process of this machine has `marker` in its command line. */
+/** True while another process has `marker` in its command line. */
 export const isRunning = async (marker: string): Promise<boolean> => (await countRunning(marker)) > 0

@@ -10,7 +10,7 @@ import { eventually, quiet, sandboxesForTests, temporaryFolder } from './sandbox
 const needsBubblewrap = { skip: lack('bubblewrap') }
 
 for (const driver of ['bubblewrap', 'virtual'] as const) {
-  test(`${driver}: a workspace outlives its sandbox, closed to other users, until it is removed`, {
+  test(`${driver}: a workspace persists after its sandbox, private to its user, until it is removed`, {
     skip: driver === 'bubblewrap' && lack(driver),
   }, async () => {
     const sandboxes = await sandboxesForTests(driver)
@@ -30,7 +30,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert(!existsSync(folder))
   })
 
-  test(`${driver}: what a file tool writes, a command can change, and the other way round`, {
+  test(`${driver}: file tools and commands can change each other’s files`, {
     skip: driver === 'bubblewrap' && lack(driver),
   }, async () => {
     const sandbox = await (await sandboxesForTests(driver)).open('ses_1')
@@ -46,7 +46,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     )
   })
 
-  test(`${driver}: removing a session ends its commands at once`, {
+  test(`${driver}: removing a session kills its commands at once`, {
     skip: driver === 'bubblewrap' && lack(driver),
   }, async () => {
     const sandboxes = await sandboxesForTests(driver)
@@ -60,7 +60,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 }
 
-test('a workspace is removed also when a command made it hard to remove', needsBubblewrap, async () => {
+test('a workspace is removed even when a command made that difficult', needsBubblewrap, async () => {
   const sandboxes = await sandboxesForTests('bubblewrap')
   const sandbox = await sandboxes.open('ses_1')
   const deep = 'for i in $(seq 60); do mkdir -p $(printf "d%.0s" $(seq 100)) && cd d* || exit 1; done; cd /workspace'
@@ -70,7 +70,7 @@ test('a workspace is removed also when a command made it hard to remove', needsB
   assert(!existsSync(join(sandboxes.workspacesDir, 'ses_1')))
 })
 
-test('a workspace that another driver made works on', needsBubblewrap, async () => {
+test('a workspace of another driver remains usable', needsBubblewrap, async () => {
   const workspacesDir = await temporaryFolder()
   const before = await createSandboxes({ workspacesDir, log: quiet, prefer: 'virtual' })
   await (await before.open('ses_1')).files.write('a/b', 'one\n')
@@ -81,7 +81,7 @@ test('a workspace that another driver made works on', needsBubblewrap, async () 
   await after.stopAll()
 })
 
-test('a session id that is a path is refused', async () => {
+test('a session id that is a path is rejected', async () => {
   const sandboxes = await sandboxesForTests('virtual')
   await mkdir(join(sandboxes.workspacesDir, 'keep'))
   for (const id of ['', '.', '..', '../x', 'a/b', '/etc', 'a\0', '-rf', 'x'.repeat(200)]) {
@@ -91,7 +91,7 @@ test('a session id that is a path is refused', async () => {
   assert(existsSync(join(sandboxes.workspacesDir, 'keep')))
 })
 
-test('an opening that failed can be tried again', async () => {
+test('a failed open can be retried', async () => {
   const workspacesDir = join(await temporaryFolder(), 'file')
   await writeFile(workspacesDir, '')
   const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer: 'virtual' })
@@ -100,14 +100,14 @@ test('an opening that failed can be tried again', async () => {
   await chmod(workspacesDir, 0o600)
 })
 
-test('commands that the kernel could not take are refused with a reason', needsBubblewrap, async () => {
+test('commands that the kernel cannot accept are rejected with a reason', needsBubblewrap, async () => {
   const sandbox = await (await sandboxesForTests('bubblewrap')).open('ses_1')
   await assert.rejects(sandbox.exec({ command: 'echo \0' }), { code: 'invalid_request' })
   await assert.rejects(sandbox.exec({ command: `: ${'x'.repeat(200_000)}` }), { code: 'invalid_request' })
   assert.equal((await sandbox.exec({ command: `: ${'x'.repeat(99_000)}` })).exitCode, 0)
 })
 
-test('the best driver of this machine is chosen, and says what it does', needsBubblewrap, async () => {
+test('the best driver of this machine is selected and described', needsBubblewrap, async () => {
   const sandboxes = await createSandboxes({ workspacesDir: await temporaryFolder(), log: quiet })
   assert.equal(sandboxes.driver, 'bubblewrap')
   assert.match(sandboxes.detail, /no network/)

@@ -27,30 +27,30 @@ import { virtualDriver } from './virtual.ts'
 import { workspaceFiles } from './workspace-files.ts'
 
 export interface SandboxSettings {
-  /** Holds one folder for each session. */
+  /** Contains one folder per session. */
   readonly workspacesDir: string
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** A driver that is named is used or the start fails; absent, the best one that works here. */
+  /** The driver to use, or the start fails; absent selects the best driver that works here. */
   readonly prefer?: SandboxDriverName | undefined
-  /** Processors that a command may keep busy; absent, half of the machine's. */
+  /** Processors that a command may use; default: half of the machine. */
   readonly cpus?: number | undefined
 }
 
 export interface Sandboxes {
   readonly driver: SandboxDriverName
-  /** What the driver isolates and how it limits, and why it is not a better one; for people. */
+  /** Description of the driver's isolation and limits, and why no better driver is used; for people. */
   readonly detail: string
-  /** The sandbox of a session: the same one until it is disposed of. Makes the workspace when it is missing. */
+  /** Returns the sandbox of a session, the same one until it is disposed of. Creates a missing workspace. */
   open(sessionId: string): Promise<Sandbox>
-  /** Makes the workspace of a session where it is missing, as the driver needs it. */
+  /** Creates the workspace folder of a session with the owner that the driver needs. */
   makeFolder(sessionId: string): Promise<void>
-  /** Stops everything inside and deletes the workspace, with the mark of its last checkpoint; nothing happens when there is none. */
+  /** Kills all processes and deletes the workspace with its checkpoint marker. Does nothing when it does not exist. */
   remove(sessionId: string): Promise<void>
-  /** Stops everything in all sandboxes; the workspaces stay. */
+  /** Kills all processes in all sandboxes; the workspaces stay. */
   stopAll(): Promise<void>
 }
 
-/** Finds out once what works on this machine. Errors: `unavailable` when `prefer` names a driver that does not. */
+/** Detects the driver for this machine. Errors: `unavailable` when `prefer` names a driver that does not work. */
 export async function createSandboxes({ workspacesDir, log, prefer, cpus }: SandboxSettings): Promise<Sandboxes> {
   const { driver, detail, problem } = await choose(prefer, { ...sandboxLimits, ...(cpus !== undefined && { cpus }) })
   if (problem)
@@ -74,7 +74,7 @@ export async function createSandboxes({ workspacesDir, log, prefer, cpus }: Sand
       if (!sandbox) {
         sandbox = openSandbox(driver, folder, () => opened.delete(sessionId))
         opened.set(sessionId, sandbox)
-        // A failed attempt must not be remembered: the disk may have room again later.
+        // A failed attempt must not be cached: the disk may have free space later.
         sandbox.catch(() => opened.delete(sessionId))
       }
       return await sandbox
@@ -84,7 +84,7 @@ export async function createSandboxes({ workspacesDir, log, prefer, cpus }: Sand
       const folder = folderOf(root, sessionId)
       await stop(sessionId)
       const { workspace, home, sockets } = foldersOf(folder)
-      for (const each of [markOf(folder), sockets, home, workspace]) await deleteTree(each)
+      for (const each of [markerOf(folder), sockets, home, workspace]) await deleteTree(each)
     },
     async stopAll() {
       await Promise.all([...opened.keys()].map(stop))
@@ -95,7 +95,7 @@ export async function createSandboxes({ workspacesDir, log, prefer, cpus }: Sand
 interface Choice {
   readonly driver: SandboxDriver
   readonly detail: string
-  /** Why it is not a better one. */
+  /** Why no better driver is used. */
   readonly problem?: string
 }
 
@@ -113,14 +113,14 @@ async function choose(prefer: SandboxDriverName | undefined, limits: SandboxLimi
 }
 
 function folderOf(root: string, sessionId: string): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(sessionId)) throw invalid('session_id is not an id')
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(sessionId)) throw invalid('invalid session_id')
   return join(root, sessionId)
 }
 
-/** Where a workspace's last checkpoint is named. */
-const markOf = (workspace: string): string => `${workspace}.checkpoint`
+/** Returns the file that names the last checkpoint of a workspace. */
+const markerOf = (workspace: string): string => `${workspace}.checkpoint`
 
-/** No session's id holds a dot, so these are nobody's workspace. */
+/** Session ids contain no dot, so these paths cannot collide with a workspace. */
 const foldersOf = (workspace: string): ProgramFolders => ({
   workspace,
   home: `${workspace}.home`,
@@ -167,7 +167,7 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
   }
 }
 
-/** A command that has filled the disk leaves nothing of that behind: others write to the same disk. */
+/** Runs a command. When it fills the disk, deletes the files that it wrote, because others write to the same disk. */
 async function execWithin(driver: SandboxDriver, folder: string, request: BoundRequest): Promise<ExecResult> {
   const mark = await markDisk(folder, sandboxLimits)
   const result = await driver.exec(folder, request)
@@ -175,13 +175,13 @@ async function execWithin(driver: SandboxDriver, folder: string, request: BoundR
   return { ...result, deletedFiles: await mark.clear() }
 }
 
-/** The kernel takes at most 128 KiB as one argument. */
-const longestCommandBytes = 100_000
+/** The kernel accepts at most 128 KiB per argument. */
+const maxCommandBytes = 100_000
 
 function checkCommand(command: string): void {
-  if (command.includes('\0')) throw invalid('command: must not hold a NUL character')
-  if (Buffer.byteLength(command) > longestCommandBytes) {
-    throw invalid(`command: longer than ${longestCommandBytes} bytes; write a script file and run that`)
+  if (command.includes('\0')) throw invalid('command: must not contain a NUL character')
+  if (Buffer.byteLength(command) > maxCommandBytes) {
+    throw invalid(`command: exceeds ${maxCommandBytes} bytes; write a script file and run that`)
   }
 }
 
@@ -193,16 +193,19 @@ interface Placing {
 async function makePlace(driver: SandboxDriver, folder: string, { isolation, signal }: Placing): Promise<ProgramPlace> {
   const { start, owner } = driver
   if (!start && isolation === 'sandbox')
-    throw new AppError('unavailable', `programs run in a sandbox of bubblewrap only, and here it is: ${driver.detail}`)
+    throw new AppError(
+      'unavailable',
+      `isolated programs need the bubblewrap sandbox, but this server uses: ${driver.detail}`,
+    )
   const folders = foldersOf(folder)
-  // What an earlier program has left there.
+  // Remove the sockets of an earlier program.
   await deleteTree(folders.sockets)
   await makeWorkspace(folders.sockets, owner)
   await makeWorkspace(folders.home, owner)
   const inside = { workspace: workspaceRoot, home: homeRoot, sockets: socketRoot }
   return {
     isolation,
-    seen: isolation === 'sandbox' ? inside : folders,
+    foldersInside: isolation === 'sandbox' ? inside : folders,
     folders,
     homeFiles: workspaceFiles(folders.home),
     start: async request =>
@@ -216,14 +219,14 @@ async function makeWorkspace(folder: string, owner: number | undefined): Promise
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)
   if (owner === undefined || (await lstat(folder)).uid === owner) return
-  // A workspace that an earlier start of the server made with another driver. Its root goes last, as the mark.
+  // Migrates a workspace that another driver created. Its root is changed last and marks completion.
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     await lchown(join(entry.parentPath, entry.name), owner, owner)
   }
   await chown(folder, owner, owner)
 }
 
-/** Also what a tool has made hard to delete: folders without rights, and trees deeper than a path can name. */
+/** Also deletes what a tool made hard to delete: folders without permissions, and trees deeper than a path can name. */
 async function deleteTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true })

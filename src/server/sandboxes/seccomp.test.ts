@@ -9,7 +9,7 @@ interface Call {
   readonly thirdArgument?: number
 }
 
-/** Runs a filter as the kernel does, for the few instructions that ours has. */
+/** Interprets a filter like the kernel, for the few instructions that ours uses. */
 function verdict(filter: Buffer, { architecture, number, firstArgument = 0, thirdArgument = 0 }: Call): number {
   const data = new Map([
     [0, number],
@@ -62,7 +62,7 @@ const processors = [
 ] as const
 
 for (const { name, architecture, read, ptrace, mount, clone, unshare, sockets } of processors) {
-  test(`${name}: tools work, and calls that reach deep into the kernel do not`, () => {
+  test(`${name}: the calls of tools are allowed, and privileged calls are denied`, () => {
     const filter = seccompFilter(name)
     assert(filter)
     const table: [number: number, firstArgument: number, answer: number][] = [
@@ -83,7 +83,7 @@ for (const { name, architecture, read, ptrace, mount, clone, unshare, sockets } 
     assert.equal(verdict(filter, { architecture: 0x40000003, number: read }), unknown)
   })
 
-  test(`H2: ${name}: sockets are of the families UNIX, IPv4 and IPv6, or list interfaces`, () => {
+  test(`H2: ${name}: only UNIX, IPv4, IPv6 and interface-listing sockets are allowed`, () => {
     const filter = seccompFilter(name)
     assert(filter)
     for (const number of sockets) {
@@ -99,4 +99,4 @@ for (const { name, architecture, read, ptrace, mount, clone, unshare, sockets } 
   })
 }
 
-test('a processor whose calls are not known has no filter', () => assert.equal(seccompFilter('s390x'), undefined))
+test('an unknown processor has no filter', () => assert.equal(seccompFilter('s390x'), undefined))

@@ -8,7 +8,7 @@ interface SystemCalls {
   readonly denied: readonly number[]
 }
 
-/** Same numbers everywhere: io_uring (425-427), the mount calls of 5.2 and later, pidfd_getfd, quotactl_fd. */
+/** Same numbers on all processors: io_uring (425-427), the mount calls of 5.2 and later, pidfd_getfd, quotactl_fd. */
 const recent = [425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443]
 
 // In both lists: ptrace, process_vm_*, mount, umount2, pivot_root, chroot, setns, keys, bpf, perf_event_open,
@@ -41,12 +41,14 @@ const systemCalls: Partial<Record<NodeJS.Architecture, SystemCalls>> = {
 const clone3 = 435
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e020000
-/** AF_UNIX, AF_INET and AF_INET6. A network namespace holds only some of the others: AF_VSOCK leads to the host of a machine. */
+/**
+ * AF_UNIX, AF_INET and AF_INET6. A network namespace does not contain all others: AF_VSOCK reaches the host of a VM.
+ */
 const families = [1, 2, 10]
 const netlink = 16
-/** Programs list their interfaces by it (`os.networkInterfaces` of Node, `getifaddrs`); a namespace holds it. */
+/** Programs list their interfaces with it (`os.networkInterfaces` in Node, `getifaddrs`); a namespace contains it. */
 const netlinkRoute = 0
-/** From here on a number on x64 means the x32 calls, which would slip past the list. */
+/** On x64, numbers from here on are x32 calls, which would bypass the list. */
 const x32 = 0x40000000
 
 const load = 0x20
@@ -67,12 +69,12 @@ const thirdArgumentOffset = 32
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number]
 
-const refuse = (number: number, error: number): Instruction[] => [
+const deny = (number: number, error: number): Instruction[] => [
   [jumpIfEqual, 0, 1, number],
   [answer, 0, 0, error],
 ]
 
-const refuseNamespaces = (number: number): Instruction[] => [
+const denyNamespaces = (number: number): Instruction[] => [
   [jumpIfEqual, 0, 4, number],
   [load, 0, 0, firstArgumentOffset],
   [jumpIfBits, 0, 1, newNamespaces],
@@ -80,7 +82,7 @@ const refuseNamespaces = (number: number): Instruction[] => [
   [answer, 0, 0, allow],
 ]
 
-/** The kernel reads both arguments as 32 bits, so their upper halves do not count. */
+/** The kernel reads both arguments as 32 bits, so the upper halves are ignored. */
 const onlyFamilies = (number: number): Instruction[] => [
   [jumpIfEqual, 0, families.length + 6, number],
   [load, 0, 0, firstArgumentOffset],
@@ -93,8 +95,9 @@ const onlyFamilies = (number: number): Instruction[] => [
 ]
 
 /**
- * A compiled filter that refuses system calls which reach deep into the kernel and which no tool needs, and
- * sockets of other families than a sandbox's network has; undefined for a processor that is not known. Shape: an array of `struct sock_filter`, as bubblewrap's `--seccomp` reads it.
+ * Returns a compiled filter that denies privileged system calls which no tool needs, and sockets of families outside of
+ * a sandbox's network; undefined for an unknown processor. Format: an array of `struct sock_filter`, for bubblewrap's
+ * `--seccomp`.
  */
 export function seccompFilter(processor: NodeJS.Architecture): Buffer | undefined {
   const calls = systemCalls[processor]
@@ -106,13 +109,13 @@ export function seccompFilter(processor: NodeJS.Architecture): Buffer | undefine
     [load, 0, 0, numberOffset],
     [jumpIfAtLeast, 0, 1, x32],
     [answer, 0, 0, errorENOSYS],
-    // Its flags are in memory that a filter cannot see. Without it the C library falls back to clone.
-    ...refuse(clone3, errorENOSYS),
-    ...calls.denied.flatMap(number => refuse(number, errorEPERM)),
+    // The flags of clone3 are in memory, which a filter cannot read. Without it the C library falls back to clone.
+    ...deny(clone3, errorENOSYS),
+    ...calls.denied.flatMap(number => deny(number, errorEPERM)),
     ...onlyFamilies(calls.socket),
     ...onlyFamilies(calls.socketpair),
-    ...refuseNamespaces(calls.clone),
-    ...refuseNamespaces(calls.unshare),
+    ...denyNamespaces(calls.clone),
+    ...denyNamespaces(calls.unshare),
     [answer, 0, 0, allow],
   ]
   const bytes = Buffer.alloc(program.length * 8)

@@ -2,7 +2,8 @@ import { text } from 'node:stream/consumers'
 import { Bash, InMemoryFs, MountableFs, ReadWriteFs } from 'just-bash'
 import { workspaceRoot } from './sandbox.ts'
 
-// A program of its own, started by the virtual driver: the workspace folder as argument, the command on standard input.
+// Separate program, started by the virtual driver with the workspace folder as argument and the command on standard
+// input.
 const [folder = ''] = process.argv.slice(2)
 const files = new MountableFs({ base: new InMemoryFs() })
 files.mount(workspaceRoot, new ReadWriteFs({ root: folder }))

@@ -14,13 +14,13 @@ await mkdir(folder)
 const run = (command: string, timeoutMs = 20_000, signal = new AbortController().signal) =>
   driver.exec(folder, { command, timeoutMs, signal })
 
-test('output and exit code come back, and files stay from call to call', async () => {
+test('output and exit code are returned, and files persist between calls', async () => {
   assert.equal((await run('mkdir -p a && echo one > a/b')).exitCode, 0)
   const { outcome, exitCode, output } = await run('pwd; cat a/b; echo two >&2; exit 7')
   assert.deepEqual([outcome, exitCode, output], ['exited', 7, '/workspace\none\ntwo\n'])
 })
 
-test('nothing outside of the workspace can be read or written, also not through links', async () => {
+test('paths outside of the workspace can be neither read nor written, also not through links', async () => {
   await writeFile(join(base, 'secret'), 'visible')
   await mkdir(join(base, 'ses2'))
   await symlink('../secret', join(folder, 'link'))
@@ -45,7 +45,7 @@ test('nothing outside of the workspace can be read or written, also not through 
   assert.deepEqual(await readdir(join(base, 'ses2')), [])
 })
 
-test('nothing of the environment of the server is inside, and there is no network', async () => {
+test('the environment of the server is not visible inside, and there is no network', async () => {
   process.env['SWITCHYARD_TEST_CANARY'] = 'canary-51d2'
   const { output } = await run('env; set; cat /proc/self/environ; curl http://127.0.0.1/')
   delete process.env['SWITCHYARD_TEST_CANARY']
@@ -53,7 +53,7 @@ test('nothing of the environment of the server is inside, and there is no networ
   assert.match(output, /curl: command not found/)
 })
 
-test('a regular expression that never ends is stopped at its time-out, and the server stays awake', async () => {
+test('an endless regular expression is stopped at its timeout and does not block the server', async () => {
   let ticks = 0
   const ticking = setInterval(() => ticks++, 20)
   const { outcome } = await run(`[[ ${'a'.repeat(40)}! =~ ^(a+)+$ ]]; sleep 30`, 800)
@@ -62,14 +62,14 @@ test('a regular expression that never ends is stopped at its time-out, and the s
   assert(ticks > 10)
 })
 
-test('an endless loop and endless output end', async () => {
+test('an endless loop and endless output are stopped', async () => {
   assert.match((await run('while true; do :; done', 2_000)).outcome, /exited|timed_out/)
   const { outcome, output } = await run('while true; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done', 2_000)
   assert.match(outcome, /exited|timed_out/)
   assert(output.length < sandboxLimits.outputBytes + 200)
 })
 
-test('a cancellation ends a command at once', async () => {
+test('a cancellation kills a command at once', async () => {
   const stop = new AbortController()
   const running = run('sleep 30', 20_000, stop.signal)
   setImmediate(() => stop.abort())

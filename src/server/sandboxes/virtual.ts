@@ -6,7 +6,7 @@ import type { BoundRequest, ExecResult, SandboxDriver, SandboxLimits } from './s
 
 const shell = fileURLToPath(new URL('./virtual-shell.ts', import.meta.url))
 
-/** The folder that holds just-bash and what it needs. */
+/** Returns the folder with just-bash and its dependencies. */
 function packages(): string {
   const entry = fileURLToPath(import.meta.resolve('just-bash'))
   return entry.slice(0, entry.lastIndexOf(`${sep}just-bash${sep}`))
@@ -16,15 +16,15 @@ const exitOfCrash = 134
 const mebibyte = 1024 * 1024
 
 /**
- * The driver that works everywhere: a simulated shell with its own small commands. It claims no isolation beyond its
- * view of files. It runs in a process of its own, with an empty environment, so that a time-out, a cancellation and a
- * lack of memory end it for certain, and Node's permission model keeps it to the workspace a second time.
+ * Returns the driver that works everywhere: a simulated shell with a few built-in commands, which isolates files only.
+ * It runs in a separate process with an empty environment, so that timeout, cancellation and memory limit always take
+ * effect. Node's permission model confines it to the workspace a second time.
  */
 export function virtualDriver(limits: SandboxLimits): SandboxDriver {
   const readable = [packages(), dirname(shell)]
   return {
     name: 'virtual',
-    detail: 'a simulated shell over the workspace folder; no isolation beyond its view of files',
+    detail: 'a simulated shell over the workspace folder; isolates files only',
     owner: undefined,
     async exec(folder, { command, ...request }: BoundRequest) {
       const args = [
@@ -36,19 +36,19 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
         shell,
         folder,
       ]
-      const end = (child: ChildProcess) => {
+      const kill = (child: ChildProcess) => {
         child.kill('SIGKILL')
       }
-      const launch = { file: process.execPath, args, env: {}, folder, input: command, ask: () => false, end }
-      return withComplaint(await runLimited(launch, { ...request, limits }))
+      const launch = { file: process.execPath, args, env: {}, folder, input: command, terminate: () => false, kill }
+      return withCrashReason(await runLimited(launch, { ...request, limits }))
     },
   }
 }
 
-/** Nothing but a crash of the process makes it complain; the model is told, in one line. */
-function withComplaint({ complaint, ...result }: LimitedRun): ExecResult {
-  if (result.outcome !== 'exited' || (result.exitCode !== null && !complaint)) return result
-  const reason = /heap out of memory/i.test(complaint) ? 'it ran out of memory' : 'it crashed'
+/** Standard error is only used when the process crashes; the model gets one line about it. */
+function withCrashReason({ errorOutput, ...result }: LimitedRun): ExecResult {
+  if (result.outcome !== 'exited' || (result.exitCode !== null && !errorOutput)) return result
+  const reason = /heap out of memory/i.test(errorOutput) ? 'out of memory' : 'crash'
   return {
     ...result,
     exitCode: result.exitCode ?? exitOfCrash,

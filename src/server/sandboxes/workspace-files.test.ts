@@ -4,13 +4,13 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } f
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { lack } from '../../../test/support/lack.ts'
-import { largestFileBytes } from './sandbox.ts'
+import { maxFileBytes } from './sandbox.ts'
 import { sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 import { workspaceFiles } from './workspace-files.ts'
 
 const none = new Set<string>()
 
-/** A workspace, and beside it a folder that must never be reached. */
+/** Creates a workspace and a folder next to it that must never be reached. */
 async function setUp() {
   const base = await temporaryFolder()
   const root = join(base, 'ses')
@@ -27,14 +27,14 @@ async function setUp() {
 
 const refused = { code: 'invalid_request' }
 
-test('a file that is written can be read, also through its path inside the sandbox', async () => {
+test('a written file can be read, also by its path inside the sandbox', async () => {
   const { files } = await setUp()
   assert.equal(await files.write('a/b/c.txt', 'one'), 'created')
   assert.equal(await files.write('/workspace/a/b/c.txt', 'two'), 'replaced')
   assert.equal(String(await files.read('a/b/c.txt')), 'two')
 })
 
-test('links that lead out are refused for reading, writing, changing and listing', async () => {
+test('links that lead out are rejected for reading, writing, changing and listing', async () => {
   const { root, outside, untouched, files } = await setUp()
   await mkdir(join(root, 'deep'))
   const links = [
@@ -67,7 +67,7 @@ test('links that lead out are refused for reading, writing, changing and listing
   await untouched()
 })
 
-test('links that stay inside count as what they name', async () => {
+test('links inside the workspace are followed', async () => {
   const { root, files } = await setUp()
   await files.write('real/file', 'one')
   await symlink('/workspace/real', join(root, 'absolute'))
@@ -84,7 +84,7 @@ test('no write leaves the workspace while a command swaps a folder for a link', 
   const sandboxes = await sandboxesForTests('bubblewrap')
   const sandbox = await sandboxes.open('ses_race')
   const outside = await temporaryFolder()
-  // Anyone may write there, so that only the walk protects it.
+  // The folder is world-writable, so only the path resolution protects it.
   await chmod(outside, 0o777)
   const stop = new AbortController()
   const swap = `mkdir -p real; while :; do rm -rf d; ln -s ${outside} d; rm -f d; mkdir d; done`
@@ -102,7 +102,7 @@ test('no write leaves the workspace while a command swaps a folder for a link', 
   assert.deepEqual(await readdir(outside), [])
 })
 
-test('pipes, devices, folders and large files are refused at once', async () => {
+test('pipes, devices, folders and large files are rejected at once', async () => {
   const { root, files } = await setUp()
   execFileSync('mkfifo', [join(root, 'pipe')])
   await mkdir(join(root, 'folder'))
@@ -116,7 +116,7 @@ test('pipes, devices, folders and large files are refused at once', async () => 
   await assert.rejects(files.write('plain/below', 'x'), refused)
 })
 
-test('writing keeps the rights of a file and leaves no draft behind', async () => {
+test('writing preserves the permissions of a file and leaves no temporary file', async () => {
   const { root, files } = await setUp()
   await files.write('run.sh', 'one')
   await chmod(join(root, 'run.sh'), 0o755)
@@ -126,31 +126,31 @@ test('writing keeps the rights of a file and leaves no draft behind', async () =
   assert.deepEqual(await readdir(root), ['run.sh'])
 })
 
-test('parallel updates of one file are all kept', async () => {
+test('parallel updates of one file are all applied', async () => {
   const { files } = await setUp()
   await files.write('count', '')
   await Promise.all(Array.from({ length: 50 }, () => files.update('count', async old => Buffer.from(`${old}x`))))
   assert.equal(String(await files.read('count')), 'x'.repeat(50))
 })
 
-test('a list is sorted, skips what it is told to skip and does not enter links', async () => {
+test('a list is sorted, skips the given folders and does not follow links', async () => {
   const { root, outside, files } = await setUp()
   for (const path of ['b', 'a/c', 'skip/d', 'a/skip/e']) await files.write(path, '')
   await symlink(outside, join(root, 'link'))
   assert.deepEqual(await files.list('.', { skip: new Set(['skip']) }), { paths: ['a/c', 'b', 'link'], complete: true })
 })
 
-test('a tree that is too deep is listed in part and says so', async () => {
+test('a tree that is too deep is listed partly and marked incomplete', async () => {
   const { files } = await setUp()
   await files.write(`${'d/'.repeat(60)}end`, '')
   await files.write('near', '')
   assert.deepEqual(await files.list('.', { skip: none }), { paths: ['near'], complete: false })
 })
 
-test('H7: a content of more than 10 MiB is refused before anything is written', async () => {
+test('H7: content over 10 MiB is rejected before it is written', async () => {
   const { files } = await setUp()
-  const large = Buffer.alloc(largestFileBytes + 1, 'x')
+  const large = Buffer.alloc(maxFileBytes + 1, 'x')
   for (const content of [large, large.toString()])
-    await assert.rejects(files.write('large', content), { code: 'invalid_request', message: /more than 10 MiB/ })
-  await assert.rejects(files.read('large'), /no such file/)
+    await assert.rejects(files.write('large', content), { code: 'invalid_request', message: /exceeds 10 MiB/ })
+  await assert.rejects(files.read('large'), /file or folder does not exist/)
 })

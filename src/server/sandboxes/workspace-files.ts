@@ -4,21 +4,21 @@ import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/p
 import { join } from 'node:path'
 import { AppError, invalid } from '../platform/errors.ts'
 import { beneath, type Folder, makeFolderAt, openFolder, type Place } from './beneath.ts'
-import { type FileList, type ListOptions, largestFileBytes, type WorkspaceFiles } from './sandbox.ts'
+import { type FileList, type ListOptions, maxFileBytes, type WorkspaceFiles } from './sandbox.ts'
 import { workspaceNames } from './workspace-path.ts'
 
-const mostEntries = 50_000
-const mostPathCharacters = 6_000_000
-const deepestFolder = 40
+const maxEntries = 50_000
+const maxPathCharacters = 6_000_000
+const maxDepth = 40
 
-/** The files of the workspace in `root`, an absolute path of the host. What is made belongs to the root's owner. */
+/** Returns the files of the workspace in `root`, an absolute host path. New files belong to the owner of `root`. */
 export function workspaceFiles(root: string): WorkspaceFiles {
   let lastUpdate: Promise<unknown> = Promise.resolve()
   const read = (path: string) =>
     explained(path, () => beneath(root, workspaceNames(path), { use: place => readPlace(place) }))
   const write = (path: string, content: string | Buffer) =>
     explained(path, async () => {
-      if (Buffer.byteLength(content) > largestFileBytes) throw invalid('more than 10 MiB; write it in parts with bash')
+      if (Buffer.byteLength(content) > maxFileBytes) throw invalid('exceeds 10 MiB; write it in parts with bash')
       const owner = await foreignOwner(root)
       return await beneath(root, workspaceNames(path), {
         use: place => replaceAt(place, content, owner),
@@ -40,27 +40,27 @@ export function workspaceFiles(root: string): WorkspaceFiles {
   }
 }
 
-/** The owner of the workspace, when files that we make would have another. */
+/** Returns the owner of the workspace if files that we create would have another owner. */
 async function foreignOwner(root: string): Promise<{ uid: number; gid: number } | undefined> {
   const { uid, gid } = await lstat(root)
   return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
 }
 
 async function readPlace({ folder, name }: Place): Promise<Buffer> {
-  if (name === undefined) throw invalid('it is a folder')
-  // Without NONBLOCK, opening a pipe would wait for a writer for ever.
+  if (name === undefined) throw invalid('is a folder')
+  // Without NONBLOCK, opening a pipe would wait forever for a writer.
   const handle = await open(join(folder.path, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const found = await handle.stat()
-    if (found.isDirectory()) throw invalid('it is a folder')
-    if (!found.isFile()) throw invalid('it is not a regular file')
+    if (found.isDirectory()) throw invalid('is a folder')
+    if (!found.isFile()) throw invalid('not a regular file')
     return await readBounded(handle)
   } finally {
     await handle.close()
   }
 }
 
-/** Reads by hand: a file may grow while it is read. */
+/** Reads in chunks, because the file may grow meanwhile. */
 async function readBounded(handle: FileHandle): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -68,24 +68,24 @@ async function readBounded(handle: FileHandle): Promise<Buffer> {
     const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(256 * 1024) })
     if (bytesRead === 0) return Buffer.concat(chunks)
     bytes += bytesRead
-    if (bytes > largestFileBytes) throw invalid('the file is larger than 10 MiB; look at parts of it with bash')
+    if (bytes > maxFileBytes) throw invalid('exceeds 10 MiB; read parts of it with bash')
     chunks.push(buffer.subarray(0, bytesRead))
   }
 }
 
 type Owner = { readonly uid: number; readonly gid: number } | undefined
 
-/** A whole new file takes the place of the old one. A link that appears there meanwhile is replaced, not followed. */
+/** Writes a complete new file and renames it over the old one. Replaces, not follows, a link created meanwhile. */
 async function replaceAt(
   { folder, name }: Place,
   content: string | Buffer,
   owner: Owner,
 ): Promise<'created' | 'replaced'> {
-  if (name === undefined) throw invalid('it is a folder')
+  if (name === undefined) throw invalid('is a folder')
   const target = join(folder.path, name)
   const old = await lstat(target).catch(() => undefined)
-  if (old?.isDirectory()) throw invalid('it is a folder')
-  if (old && !old.isFile()) throw invalid('it is not a regular file')
+  if (old?.isDirectory()) throw invalid('is a folder')
+  if (old && !old.isFile()) throw invalid('not a regular file')
   const draft = join(folder.path, `.draft-${randomBytes(8).toString('hex')}`)
   const handle = await open(
     draft,
@@ -116,8 +116,8 @@ async function listPlace({ folder, name }: Place, options: ListOptions): Promise
   const walk: ListWalk = {
     ...options,
     paths: [],
-    left: mostEntries,
-    charactersLeft: mostPathCharacters,
+    left: maxEntries,
+    charactersLeft: maxPathCharacters,
     complete: true,
   }
   if (name === undefined) {
@@ -141,7 +141,7 @@ interface ListWalk extends ListOptions {
 }
 
 async function listFolder(folder: Folder, prefix: string, walk: ListWalk): Promise<void> {
-  // One entry at a time: a folder may hold millions.
+  // Reads one entry at a time, since a folder may have millions.
   for await (const entry of await opendir(folder.path)) {
     walk.signal?.throwIfAborted()
     if (walk.left === 0 || walk.charactersLeft < 0) {
@@ -158,8 +158,8 @@ async function listFolder(folder: Folder, prefix: string, walk: ListWalk): Promi
 
 async function listChild(parent: Folder, prefix: string, walk: ListWalk): Promise<void> {
   const name = prefix.slice(0, -1).split('/').at(-1) ?? ''
-  const tooDeep = prefix.split('/').length > deepestFolder
-  // One that vanished, or may not be read, is left out.
+  const tooDeep = prefix.split('/').length > maxDepth
+  // A folder that has vanished or cannot be read is skipped.
   const child = tooDeep ? undefined : await openFolder(join(parent.path, name)).catch(() => undefined)
   if (!child) {
     walk.complete = false
@@ -173,19 +173,19 @@ async function listChild(parent: Folder, prefix: string, walk: ListWalk): Promis
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: 'no such file or folder',
+  ENOENT: 'file or folder does not exist',
   ENOTDIR: 'a part of the path is not a folder',
-  EISDIR: 'it is a folder',
+  EISDIR: 'is a folder',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  ELOOP: 'it is a link that cannot be followed',
+  ELOOP: 'link cannot be followed',
   ENAMETOOLONG: 'a name in the path is too long',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  ENXIO: 'it is not a regular file',
+  ENOSPC: 'disk is full',
+  EDQUOT: 'disk quota exceeded',
+  ENXIO: 'not a regular file',
 }
 
-/** Turns the file system's refusals into texts for the model that name only the path that it gave. */
+/** Turns file system errors into messages for the model that contain only the path that it gave. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -85,7 +85,7 @@ for (const [path, names] of inside) {
 }
 
 for (const path of outside) {
-  test(`${JSON.stringify(path.slice(0, 60))} is refused`, () => {
+  test(`${JSON.stringify(path.slice(0, 60))} is rejected`, () => {
     assert.throws(() => workspaceNames(path, '/data'), AppError)
   })
 }

@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { offsetAt } from '../http/time-range.ts'
 import { invalid } from '../platform/errors.ts'
 
-/** When a schedule is due: a cron pattern of five fields, read by the clocks of a zone. */
+/** When a schedule is due: a cron pattern of five fields in the local time of a zone. */
 export interface Timing {
   readonly cron: string
   /** A name of the IANA database. */
@@ -21,8 +21,8 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 /**
- * The pattern with one space between its fields. Throws `invalid_request` that names the field, also for a pattern that
- * no day fulfils.
+ * Returns the pattern with one space between its fields. Throws `invalid_request` that names the field, also for a
+ * pattern that never matches.
  */
 export function checkCron(cron: string): string {
   const given = cron.trim().split(/\s+/)
@@ -32,11 +32,11 @@ export function checkCron(cron: string): string {
   for (const [at, text] of given.entries()) {
     const [name, range] = fields[at] ?? ['', '']
     const alone = fields.map((_, other) => (other === at ? text : '*')).join(' ')
-    if (!isPattern(alone)) throw invalid(`cron has the ${name} ${JSON.stringify(text)}; it must be ${range}`)
+    if (!isPattern(alone)) throw invalid(`cron: ${name} must be ${range}, not ${JSON.stringify(text)}`)
   }
   const pattern = given.join(' ')
-  if (!isPattern(pattern)) throw invalid(`cron ${JSON.stringify(pattern)} is not a cron pattern`)
-  if (wallAfter(pattern, Date.now()) === undefined) throw invalid(`cron ${JSON.stringify(pattern)} never fires`)
+  if (!isPattern(pattern)) throw invalid(`cron ${JSON.stringify(pattern)} is not a valid cron pattern`)
+  if (localAfter(pattern, Date.now()) === undefined) throw invalid(`cron ${JSON.stringify(pattern)} never fires`)
   return pattern
 }
 
@@ -51,76 +51,78 @@ function isPattern(text: string): boolean {
 const parsed = (pattern: string): Cron => new Cron(pattern, { timezone: 'UTC', paused: true, mode: '5-part' })
 
 /**
- * The first time after `after` at which the schedule is due; undefined when there is none. Times that the clocks skip
- * are due at the next valid minute, times that they show twice are due once. A pattern for every hour keeps its rhythm
- * instead: it is about elapsed time. Reliability: section 1, row Time.
+ * Returns the first time after `after` at which the schedule is due; undefined when it never is. At clock changes,
+ * skipped local times are due at the next valid minute, and repeated local times are due once. A pattern for every hour
+ * follows elapsed time instead. Reliability: section 1, row Time.
  */
 export function nextRun({ cron, timezone }: Timing, after: Date): Date | undefined {
   const zone = zoneOf(timezone)
-  const next = isEveryHour(cron) ? nextByRhythm(cron, zone, after.getTime()) : nextByWall(cron, zone, after.getTime())
+  const next = isEveryHour(cron)
+    ? nextByElapsedTime(cron, zone, after.getTime())
+    : nextByLocalTime(cron, zone, after.getTime())
   return next === undefined ? undefined : new Date(next)
 }
 
-/** Times of a wall clock are written as if they were UTC. */
+/** Local times are represented as if they were UTC. */
 interface Zone {
-  /** Milliseconds by which the clocks are ahead of UTC. */
+  /** Milliseconds by which local time is ahead of UTC. */
   offset(time: number): number
-  /** What the clocks show. */
-  wall(time: number): number
+  /** Local time. */
+  local(time: number): number
 }
 
 function zoneOf(timezone: string): Zone {
   const offset = (time: number) => offsetAt(time, timezone)
-  return { offset, wall: time => time + offset(time) }
+  return { offset, local: time => time + offset(time) }
 }
 
-/** croner finds the days and minutes of the pattern; what the clocks make of them is decided here. */
-const wallAfter = (cron: string, wall: number): number | undefined => parsed(cron).nextRun(new Date(wall))?.getTime()
+/** Next match in local time. croner evaluates the pattern in UTC; clock changes are handled in this file. */
+const localAfter = (cron: string, local: number): number | undefined => parsed(cron).nextRun(new Date(local))?.getTime()
 
-function nextByWall(cron: string, zone: Zone, after: number): number | undefined {
-  const wall = wallAfter(cron, furthestWall(zone, after))
-  return wall === undefined ? undefined : firstShown(zone, wall).time
+function nextByLocalTime(cron: string, zone: Zone, after: number): number | undefined {
+  const local = localAfter(cron, latestLocal(zone, after))
+  return local === undefined ? undefined : firstOccurrence(zone, local).time
 }
 
-function nextByRhythm(cron: string, zone: Zone, after: number): number | undefined {
-  const wall = wallAfter(cron, zone.wall(after))
-  if (wall === undefined) return undefined
-  const time = wall - zone.offset(after)
+function nextByElapsedTime(cron: string, zone: Zone, after: number): number | undefined {
+  const local = localAfter(cron, zone.local(after))
+  if (local === undefined) return undefined
+  const time = local - zone.offset(after)
   if (time - after > dayMs) {
-    const { time: first, isShown } = firstShown(zone, wall)
-    return isShown ? first : firstFrom(cron, zone, first)
+    const { time: first, exists } = firstOccurrence(zone, local)
+    return exists ? first : firstFrom(cron, zone, first)
   }
   if (zone.offset(time) === zone.offset(after)) return time
   return firstFrom(cron, zone, changeBetween(zone, after, time))
 }
 
-/** The first match from a change of the clocks on. */
+/** Returns the first match at or after a clock change. */
 function firstFrom(cron: string, zone: Zone, change: number): number | undefined {
-  const wall = wallAfter(cron, zone.wall(change) - 1)
-  return wall === undefined ? undefined : wall - zone.offset(change)
+  const local = localAfter(cron, zone.local(change) - 1)
+  return local === undefined ? undefined : local - zone.offset(change)
 }
 
-/** The latest time that the clocks have shown up to `time`: more than they show while they go through an hour again. */
-function furthestWall(zone: Zone, time: number): number {
+/** Returns the latest local time reached up to `time`, which exceeds the current local time while an hour repeats. */
+function latestLocal(zone: Zone, time: number): number {
   const before = zone.offset(time - dayMs)
-  if (before <= zone.offset(time)) return zone.wall(time)
+  if (before <= zone.offset(time)) return zone.local(time)
   const change = changeBetween(zone, time - dayMs, time)
-  return Math.max(zone.wall(time), change + before - 1)
+  return Math.max(zone.local(time), change + before - 1)
 }
 
-/** No zone is further from UTC than this, with a day that was left out on top. */
-const reachMs = 36 * hourMs
+/** Maximum distance of a zone from UTC, plus a skipped day. */
+const maxOffsetMs = 36 * hourMs
 
-/** When the clocks first show `wall`, or have just skipped it. */
-function firstShown(zone: Zone, wall: number): { readonly time: number; readonly isShown: boolean } {
-  const [from, to] = [wall - reachMs, wall + reachMs]
-  const candidates = [wall - zone.offset(from), wall - zone.offset(to)]
-  const shown = candidates.filter(time => zone.wall(time) === wall)
-  if (shown.length > 0) return { time: Math.min(...shown), isShown: true }
-  return { time: changeBetween(zone, from, to), isShown: false }
+/** Returns when local time `local` occurs first, or the end of the gap that skips it. */
+function firstOccurrence(zone: Zone, local: number): { readonly time: number; readonly exists: boolean } {
+  const [from, to] = [local - maxOffsetMs, local + maxOffsetMs]
+  const candidates = [local - zone.offset(from), local - zone.offset(to)]
+  const occurrences = candidates.filter(time => zone.local(time) === local)
+  if (occurrences.length > 0) return { time: Math.min(...occurrences), exists: true }
+  return { time: changeBetween(zone, from, to), exists: false }
 }
 
-/** The one change of the clocks between two times that differ in their offset. */
+/** Returns the clock change between two times with different offsets. */
 function changeBetween(zone: Zone, from: number, to: number): number {
   const before = zone.offset(from)
   let [low, high] = [Math.floor(from / 1_000), Math.ceil(to / 1_000)]
@@ -132,7 +134,7 @@ function changeBetween(zone: Zone, from: number, to: number): number {
   return high * 1_000
 }
 
-/** True when the pattern is due in each hour of its days. */
+/** True when the pattern matches every hour of its days. */
 function isEveryHour(cron: string): boolean {
   const hours = cron.split(' ')[1] ?? ''
   const from = Date.UTC(2000, 0, 1) - 1

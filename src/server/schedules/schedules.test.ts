@@ -5,20 +5,20 @@ import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
 
 const { pool, call, newAgent, ticker, showing, made, historyOf, nextRunOf, count } = await startSchedulesApp()
 
-test('PATCH pauses and resumes: nothing is due meanwhile, and nothing is made up for', async () => {
+test('PATCH pauses and resumes, and ticks of the pause do not run later', async () => {
   showing('08:10:00')
   const schedule = await made({ missed: 'all', overlap: 'queue' })
   const url = `PATCH /api/schedules/${schedule.id}`
   assert.equal((await call('ana', url, { status: 'paused' })).body['next_run_at'], null)
   showing('10:30:00')
-  await ticker.look()
+  await ticker.poll()
   const resumed = await call<Schedule>('ana', url, { status: 'active' })
   assert.equal(resumed.body.next_run_at, '2026-05-05T11:00:00.000Z')
-  await ticker.look()
+  await ticker.poll()
   assert.deepEqual(await historyOf(schedule), [])
 })
 
-test('PATCH of the pattern or the zone sets the next run; of other fields it stays', async () => {
+test('PATCH of the pattern or the zone changes the next run, and PATCH of other fields does not', async () => {
   showing('08:10:00')
   const schedule = await made()
   const url = `PATCH /api/schedules/${schedule.id}`
@@ -29,7 +29,7 @@ test('PATCH of the pattern or the zone sets the next run; of other fields it sta
   assert.deepEqual([renamed.body.name, renamed.body.next_run_at], ['Renamed', '2026-05-06T03:45:00.000Z'])
 })
 
-test('whoever changes a schedule pays for its next runs', async () => {
+test('the caller that changes a schedule pays for its next runs', async () => {
   showing('08:10:00')
   const schedule = await made({}, 'master')
   const payer = async () => (await pool.query('select principal, key_id from schedules')).rows
@@ -38,7 +38,7 @@ test('whoever changes a schedule pays for its next runs', async () => {
   assert.deepEqual(await payer(), [{ principal: 'ana', key_id: 'key_ana' }])
 })
 
-test('POST /trigger runs now, also while it is paused or at work, and changes nothing of the next tick', async () => {
+test('POST /trigger runs a schedule now, also a paused or running one, and does not change the next tick', async () => {
   showing('08:10:00')
   const schedule = await made({ status: 'paused' })
   const answers = await Promise.all(
@@ -57,7 +57,7 @@ test('the history is paged without gaps or repeats', async () => {
   const schedule = await made({ overlap: 'allow' })
   for (let hour = 1; hour <= 5; hour++) {
     showing(`0${hour}:00:00`)
-    await ticker.look()
+    await ticker.poll()
   }
   const seen: string[] = []
   for (let query = '?limit=2'; query !== ''; ) {
@@ -71,24 +71,24 @@ test('the history is paged without gaps or repeats', async () => {
   assert.deepEqual(seen, ['05', '04', '03', '02', '01'])
 })
 
-const refused: readonly (readonly [write: object, message: RegExp])[] = [
+const rejected: readonly (readonly [write: object, message: RegExp])[] = [
   [{ cron: '0 0 30 2 *' }, /^cron .* never fires/],
-  [{ cron: '61 * * * *' }, /^cron has the minute "61"/],
+  [{ cron: '61 * * * *' }, /^cron: minute must be .*, not "61"/],
   [{ cron: 7 }, /^cron must be string/],
-  [{ timezone: 'Mars/Olympus' }, /^timezone must be a name/],
-  [{ timezone: '+02:00' }, /^timezone must be a name/],
-  [{ timezone: '' }, /^timezone must be a name/],
+  [{ timezone: 'Mars/Olympus' }, /^timezone must be an IANA time zone/],
+  [{ timezone: '+02:00' }, /^timezone must be an IANA time zone/],
+  [{ timezone: '' }, /^timezone must be an IANA time zone/],
   [{ prompt: '  ' }, /^prompt must/],
   [{ name: '' }, /^name must/],
   [{ overlap: 'maybe' }, /^overlap must/],
   [{ missed: 'some' }, /^missed must/],
-  [{ missed: 'all' }, /^missed "all" needs overlap/],
+  [{ missed: 'all' }, /^missed "all" requires overlap/],
   [{ missed_limit: 101 }, /^missed_limit must/],
   [{ session: 'ses_1' }, /^session must/],
   [{ status: 'gone' }, /^status must/],
 ]
-for (const [write, message] of refused) {
-  test(`POST and PATCH refuse ${JSON.stringify(write)} with 400 and name the field`, async () => {
+for (const [write, message] of rejected) {
+  test(`POST and PATCH reject ${JSON.stringify(write)} with 400 and name the field`, async () => {
     showing('08:10:00')
     const schedule = await made()
     const body = { name: 'n', agent_id: schedule.agent_id, cron: '* * * * *', prompt: 'p', ...write }
@@ -118,7 +118,7 @@ test("S10: a schedule of another owner is 404, and so is one for another owner's
   assert.equal(moved.status, 404)
 })
 
-test('S55: each change is one row in the audit log, without the prompt', async () => {
+test('S55: each change is one audit row without the prompt', async () => {
   showing('08:10:00')
   const schedule = await made({ prompt: 'canary-prompt' })
   await call('ana', `PATCH /api/schedules/${schedule.id}`, { status: 'paused' })

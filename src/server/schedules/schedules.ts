@@ -21,7 +21,7 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find'>
   readonly sessions: Pick<Sessions, 'check' | 'startWithin'>
   readonly audit: Audit
-  /** The time by which ticks are due; the database's unless given. */
+  /** Clock for due ticks; the database's clock by default. */
   readonly now?: (on: PoolClient) => Promise<Date>
 }
 
@@ -46,7 +46,7 @@ const defaults = {
   status: 'active',
 } as const
 
-/** The rules of schedules: who may write which, and what is refused. The ticker runs them. */
+/** Rules of schedules: who may write which, and which writes are rejected. The ticker runs them. */
 export type Schedules = ReturnType<typeof createSchedules>
 
 export function createSchedules(deps: Deps) {
@@ -59,15 +59,17 @@ export function createSchedules(deps: Deps) {
     return row
   }
 
-  /** The values with what follows from them; refuses what could not run. */
+  /** Completes and checks the values. Throws for a schedule that could not run. */
   async function checked(values: ScheduleValues, caller: Caller, before?: ScheduleRow): Promise<ScheduleValues> {
     const cron = checkCron(values.cron)
     const timezone = checkTimezone(values.timezone)
     if (values.missed === 'all' && values.overlap === 'skip')
-      throw invalid('missed "all" needs overlap "queue" or "allow": with "skip" only the first of them would run')
+      throw invalid(
+        'missed "all" requires overlap "queue" or "allow": with "skip" only the first missed tick would run',
+      )
     const agent = await agents.find(values.agent_id, caller.ownerScope)
     if (!agent) throw notFound('agent', values.agent_id)
-    // A paused agent is no reason to refuse a new name, or a pause.
+    // Checked only on activation: a schedule of a paused agent can still be renamed or paused.
     if (values.status === 'active' && !(before?.status === 'active' && before.agent_id === agent.id))
       await sessions.check(sessionBody(values), caller)
     const whole = { ...values, cron, timezone, owner_id: agent.owner_id ?? '' }
@@ -89,7 +91,10 @@ export function createSchedules(deps: Deps) {
     })
   }
 
-  /** Stores what was checked against `before`; undefined when somebody else has written in between. */
+  /**
+   * Stores values that were checked against `before`; returns undefined when another request has changed the schedule
+   * since.
+   */
   async function replace(before: ScheduleRow, values: ScheduleValues, { caller, actor }: By) {
     return transaction(pool, async client => {
       const current = await store.lock(client, before.id, caller.ownerScope)
@@ -140,15 +145,15 @@ export function createSchedules(deps: Deps) {
       })
     },
 
-    /** Runs now, in the name of the caller; `conflict` when the agent takes no sessions. */
+    /** Runs the schedule now, on behalf of the caller. Throws `conflict` when the agent does not accept sessions. */
     async trigger(id: string, { caller, idempotency }: By): Promise<ScheduleRun> {
-      let tell = () => {}
+      let publish = () => {}
       const run = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
           const schedule = await store.lock(client, id, caller.ownerScope)
           if (!schedule) throw notFound('schedule', id)
           const run = { id: newId('srun'), schedule_id: id, cause: 'manual' as const }
-          // Two in one millisecond are two runs.
+          // Two triggers in the same millisecond are two runs.
           for (
             let at = (await now(client)).getTime();
             !(await store.claimRun(client, { ...run, due_at: new Date(at) }));
@@ -157,16 +162,16 @@ export function createSchedules(deps: Deps) {
           const started = await sessions.startWithin(client, {
             body: sessionBody(schedule),
             caller,
-            goOn: goOnIn(schedule),
+            existingId: sessionToContinue(schedule),
           })
-          tell = started.tell
+          publish = started.publish
           const { sessionId: session_id, promptId: prompt_id } = started
           await store.settleRun(client, run.id, { state: 'started', session_id, prompt_id })
           if (schedule.session === 'same') await store.setSession(client, id, session_id)
           return store.run(client, run.id)
         }),
       )
-      tell()
+      publish()
       return run
     },
 
@@ -184,10 +189,10 @@ interface Change {
   readonly after?: ScheduleRow
 }
 
-/** Where a run stands in the history of its schedule. */
+/** Position of a run in the history of its schedule, for cursors. */
 export const placeOfRun = ({ due_at }: ScheduleRun): string => String(Date.parse(due_at))
 
-/** The session that a run begins with. */
+/** Body of the session that a run starts. */
 export const sessionBody = ({ id, agent_id, name, prompt, timezone }: ScheduleValues) => ({
   agent_id,
   title: name,
@@ -196,30 +201,30 @@ export const sessionBody = ({ id, agent_id, name, prompt, timezone }: ScheduleVa
   environment: { source: 'schedule', schedule_id: id },
 })
 
-/** The session that the next run goes on with, if it is still there. */
-export const goOnIn = ({ session, session_id }: ScheduleValues): string | undefined =>
+/** Returns the session that the next run continues, if it still exists. */
+export const sessionToContinue = ({ session, session_id }: ScheduleValues): string | undefined =>
   session === 'same' ? (session_id ?? undefined) : undefined
 
-/** Whoever changes what runs pays for it: otherwise an edit would spend the money of another key. */
+/** The key of the last change pays for the runs; otherwise an edit could spend the budget of another key. */
 const payerOf = (caller: Caller) => ({ principal: caller.principal, key_id: runAsOf(caller) })
 
 const work = ['agent_id', 'cron', 'timezone', 'prompt', 'session', 'overlap', 'missed', 'missed_limit'] as const
 
-/** A new name, a pause and its end change nothing of what a schedule runs. */
+/** True unless a field changes what the schedule runs or when; name and status do not. */
 const isSameWork = (one: ScheduleValues, other: ScheduleValues): boolean =>
   work.every(name => one[name] === other[name])
 
 const isSameTiming = (one: ScheduleValues, other: ScheduleValues): boolean =>
   one.cron === other.cron && one.timezone === other.timezone && one.status === other.status
 
-/** Another agent does not go on with the session of the one before. */
+/** A new agent does not continue the session of the previous one. */
 const movedSession = (before: ScheduleRow, { agent_id, session }: ScheduleUpdate) =>
   (agent_id !== undefined && agent_id !== before.agent_id) || session === 'new' ? { session_id: null } : {}
 
-/** What the audit log keeps: the prompt by digest and size. */
+/** Returns the fields for the audit log: the prompt as digest and size. */
 const publicFields = (row: ScheduleRow) => {
   const { id: _id, prompt, next_run_at: _next, session_id: _session, ...fields } = toSchedule(row)
-  const { created_at: _created, updated_at: _updated, ...kept } = fields
+  const { created_at: _created, updated_at: _updated, ...rest } = fields
   const sha256 = createHash('sha256').update(prompt).digest('hex')
-  return { ...kept, prompt: { sha256, bytes: Buffer.byteLength(prompt) } }
+  return { ...rest, prompt: { sha256, bytes: Buffer.byteLength(prompt) } }
 }

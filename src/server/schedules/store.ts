@@ -1,22 +1,22 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
 
-/** A schedule as its row has it. */
+/** Row of a schedule. */
 export interface ScheduleRow extends Omit<Schedule, 'next_run_at' | 'run_as_key_id' | 'created_at' | 'updated_at'> {
-  /** Who last changed what runs or when. */
+  /** Principal that last changed what runs or when. */
   readonly principal: string
-  /** Their key, under which it runs; null: the key of the agent decides. */
+  /** Key of that principal, under which the schedule runs; null: the key of the agent is used. */
   readonly key_id: string | null
-  /** Null while it is paused, and when it will never be due again. */
+  /** Null while the schedule is paused or when it is never due again. */
   readonly next_due_at: Date | null
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-/** What is stored of a schedule; the database dates it. */
+/** Values of a schedule to store; the database sets the times. */
 export type ScheduleValues = Omit<ScheduleRow, 'created_at' | 'updated_at'>
 
-/** What becomes of a tick. */
+/** A run to create for a tick. */
 export interface NewRun {
   readonly id: string
   readonly schedule_id: string
@@ -24,7 +24,7 @@ export interface NewRun {
   readonly cause: ScheduleRun['cause']
 }
 
-/** How a run stands, as far as the schedule knows. */
+/** State of a run as stored; the prompt has the rest. */
 export interface RunState {
   readonly state: 'queued' | 'started' | 'skipped' | 'failed'
   readonly reason?: string
@@ -83,7 +83,7 @@ const closeText = `
   update schedule_runs r set is_open = false from prompts p
   where r.schedule_id = $1 and r.is_open and p.id = r.prompt_id and p.state not in ('waiting', 'running')`
 
-/** A run that waits for the one before, on a schedule where nothing else is open. */
+/** A schedule with a queued run and without a run in flight. */
 const queuedText = `
   select ${columns} from schedules s
   where status = 'active'
@@ -93,7 +93,7 @@ const queuedText = `
       where r.schedule_id = s.id and r.is_open and p.state in ('waiting', 'running'))
   order by id limit 1 for update of s skip locked`
 
-/** What a ticker asks once a second: one prepared statement, so that an idle service costs next to nothing. */
+/** Polled once a second: one prepared statement, so that an idle service causes little load. */
 const openWorkText = `
   select
     exists (select from schedules where next_due_at <= coalesce($1, clock_timestamp())) as is_due,
@@ -101,30 +101,30 @@ const openWorkText = `
       select from schedules s join schedule_runs r on r.schedule_id = s.id
       where s.status = 'active' and r.is_open and r.state = 'queued') as is_queued`
 
-/** Tables `schedules` and `schedule_runs`: one row a schedule, one row a tick of it. */
+/** Tables `schedules` and `schedule_runs`: one row per schedule and one row per tick. */
 export type ScheduleStore = ReturnType<typeof scheduleStore>
 
 export function scheduleStore(pool: Pool) {
   return {
-    /** The database's clock, which all replicas share. */
+    /** Returns the time of the database, which all replicas share. */
     async now(on: Queryable = pool): Promise<Date> {
       const { rows } = await on.query<{ now: Date }>('select clock_timestamp() as now')
       return rows[0]?.now ?? new Date()
     },
 
-    /** The schedule; undefined when `owner` has none with that id. Owner undefined: anybody's. */
+    /** Returns the schedule; undefined when `owner` has none with that id. Owner undefined: of any owner. */
     async find(id: string, owner: string | undefined): Promise<ScheduleRow | undefined> {
       const text = `select ${columns} from schedules where id = $1 and ($2::text is null or owner_id = $2)`
       return (await pool.query<ScheduleRow>(text, [id, owner])).rows[0]
     },
 
-    /** As `find`, and holds others back until the transaction ends. */
+    /** Like `find`, and locks the row until the transaction ends. */
     async lock(on: PoolClient, id: string, owner: string | undefined): Promise<ScheduleRow | undefined> {
       const text = `select ${columns} from schedules where id = $1 and ($2::text is null or owner_id = $2) for update`
       return (await on.query<ScheduleRow>(text, [id, owner])).rows[0]
     },
 
-    /** Newest first. */
+    /** Returns schedules, newest first. */
     async list({ owner, agentId, after, limit }: ListOf): Promise<ScheduleRow[]> {
       const text = `
         select ${columns} from schedules
@@ -145,22 +145,25 @@ export function scheduleStore(pool: Pool) {
       await on.query('delete from schedules where id = $1', [id])
     },
 
-    /** What there may be to do at `now`, by the database's clock unless given; other replicas may be doing it. */
+    /**
+     * Reports whether schedules are due or queued at `now` (default: the database's clock). Other replicas may handle
+     * them.
+     */
     async openWork(now: Date | undefined): Promise<{ readonly is_due: boolean; readonly is_queued: boolean }> {
       const query = { name: 'schedule_work', text: openWorkText, values: [now] }
       const { rows } = await pool.query<{ is_due: boolean; is_queued: boolean }>(query)
       return rows[0] ?? { is_due: false, is_queued: false }
     },
 
-    /** A schedule that is due, locked; one that another replica is at is passed over. */
-    async takeDue(on: PoolClient, now: Date): Promise<ScheduleRow | undefined> {
+    /** Returns and locks a due schedule; skips schedules that another replica has locked. */
+    async lockDue(on: PoolClient, now: Date): Promise<ScheduleRow | undefined> {
       const text = `
         select ${columns} from schedules where next_due_at <= $1 order by next_due_at limit 1 for update skip locked`
       return (await on.query<ScheduleRow>(text, [now])).rows[0]
     },
 
-    /** A schedule whose first queued run can start, locked. */
-    async takeQueued(on: PoolClient): Promise<ScheduleRow | undefined> {
+    /** Returns and locks a schedule whose first queued run can start. */
+    async lockQueued(on: PoolClient): Promise<ScheduleRow | undefined> {
       return (await on.query<ScheduleRow>(queuedText)).rows[0]
     },
 
@@ -172,7 +175,7 @@ export function scheduleStore(pool: Pool) {
       await on.query('update schedules set session_id = $2 where id = $1', [id, sessionId])
     },
 
-    /** False when this tick was claimed before. It is settled in the same transaction. */
+    /** Returns false when this tick was claimed before. The caller settles it in the same transaction. */
     async claimRun(on: PoolClient, { id, schedule_id, due_at, cause }: NewRun): Promise<boolean> {
       const text = `
         insert into schedule_runs (schedule_id, due_at, id, cause, state, is_open) values ($1, $2, $3, $4, 'failed', false)
@@ -188,7 +191,7 @@ export function scheduleStore(pool: Pool) {
       await on.query(text, [id, state, reason, session_id, prompt_id])
     },
 
-    /** How many runs of the schedule are at work, and how many wait for those. */
+    /** Returns the number of runs of the schedule that are in flight, and that are queued. */
     async openRuns(on: PoolClient, scheduleId: string): Promise<{ readonly running: number; readonly queued: number }> {
       await on.query(closeText, [scheduleId])
       const text = `
@@ -198,7 +201,7 @@ export function scheduleStore(pool: Pool) {
       return rows[0] ?? { running: 0, queued: 0 }
     },
 
-    /** The id of the run that has waited longest. */
+    /** Returns the id of the oldest queued run. */
     async firstQueued(on: PoolClient, scheduleId: string): Promise<string | undefined> {
       const text = `
         select id from schedule_runs where schedule_id = $1 and is_open and state = 'queued' order by due_at limit 1`
@@ -210,7 +213,7 @@ export function scheduleStore(pool: Pool) {
       return toRun(stored((await on.query<RunRow>(text, [id])).rows))
     },
 
-    /** Newest first. `before`: milliseconds since 1970. */
+    /** Returns runs, newest first. `before`: milliseconds since 1970. */
     async runs(scheduleId: string, before: string | undefined, limit: number): Promise<ScheduleRun[]> {
       const text = `
         select ${runColumns} from schedule_runs r left join prompts p on p.id = r.prompt_id
@@ -220,8 +223,8 @@ export function scheduleStore(pool: Pool) {
       return (await pool.query<RunRow>(text, [scheduleId, before, limit])).rows.map(toRun)
     },
 
-    /** Lets go of the oldest rows of a schedule that are past their time. */
-    async forgetOldRuns(on: PoolClient, scheduleId: string, now: Date): Promise<void> {
+    /** Deletes up to 100 runs older than 90 days, oldest first. */
+    async deleteOldRuns(on: PoolClient, scheduleId: string, now: Date): Promise<void> {
       const text = `
         delete from schedule_runs where schedule_id = $1 and due_at in (
           select due_at from schedule_runs
@@ -229,7 +232,7 @@ export function scheduleStore(pool: Pool) {
       await on.query(text, [scheduleId, now])
     },
 
-    /** Does `work`; what it wrote goes when it throws, and the transaction can go on. */
+    /** Runs `work` in a savepoint: when it throws, its writes roll back and the transaction can continue. */
     async attempt<T>(on: PoolClient, work: () => Promise<T>): Promise<T> {
       await on.query('savepoint attempt')
       try {
@@ -245,7 +248,7 @@ export function scheduleStore(pool: Pool) {
 }
 
 function stored<T>([row]: T[]): T {
-  if (!row) throw new Error('a row is not there right after it was written')
+  if (!row) throw new Error('statement returned no row')
   return row
 }
 
@@ -256,7 +259,7 @@ const toRun = ({ due_at, created_at, ended_at, ...run }: RunRow): ScheduleRun =>
   ended_at: ended_at?.toISOString() ?? null,
 })
 
-/** The public record of a schedule. */
+/** Returns the public record of a schedule. */
 export const toSchedule = (row: ScheduleRow): Schedule => ({
   id: row.id,
   name: row.name,

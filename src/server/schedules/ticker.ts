@@ -9,7 +9,7 @@ import type { Log } from '../platform/log.ts'
 import { every } from '../platform/timers.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type DueTicks, dueTicks } from './due-ticks.ts'
-import { goOnIn, sessionBody } from './schedules.ts'
+import { sessionBody, sessionToContinue } from './schedules.ts'
 import type { RunState, ScheduleRow, ScheduleStore } from './store.ts'
 
 interface Deps {
@@ -19,34 +19,34 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'within'>
   readonly runAs: RunAs
   readonly log: Log
-  /** The time by which ticks are due; the database's unless given. */
+  /** Clock for due ticks; the database's clock by default. */
   readonly now?: (on: Pool | PoolClient) => Promise<Date>
 }
 
 const periodMs = 1_000
 const maxQueued = 100
 
-/** Runs schedules when they are due. */
+/** Runs due schedules. */
 export interface Ticker {
-  /** Does all that is due now, with what other replicas do meanwhile. */
-  look(): Promise<void>
-  /** Looks every second. */
+  /** Runs everything that is due now; other replicas may share the work. */
+  poll(): Promise<void>
+  /** Polls every second. */
   start(): void
-  /** Waits for the look at work. */
+  /** Waits for the running poll. */
   stop(): Promise<void>
 }
 
 /**
- * Asks the database once a second which schedules are due. No job queue announces ticks: the row of the schedule says
- * when it is due and is locked while its tick is worked off, the primary key of `schedule_runs` lets each tick happen
- * once, and what was due while nobody looked is found in the same way.
+ * Polls the database once a second for due schedules, without a job queue. The row of a schedule has its due time and
+ * is locked while its ticks are handled; the primary key of `schedule_runs` ensures that each tick runs once. Ticks
+ * that were due while no server ran are found the same way.
  */
 export function createTicker(deps: Deps): Ticker {
   const { log, pool, store, now } = deps
   const stopping = new AbortController()
   let stopTimer: (() => Promise<void>) | undefined
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const { is_due, is_queued } = await store.openWork(await now?.(pool))
     for (const step of [...(is_due ? [tick] : []), ...(is_queued ? [startQueued] : [])]) {
       let isDone = false
@@ -55,10 +55,10 @@ export function createTicker(deps: Deps): Ticker {
   }
 
   return {
-    look,
+    poll,
     start() {
       stopTimer = every(periodMs, () =>
-        look().catch((cause: unknown) => log.warn({ err: cause }, 'could not look for schedules; the next look will')),
+        poll().catch((cause: unknown) => log.warn({ err: cause }, 'cannot read schedules; retrying in the next poll')),
       )
     },
     async stop() {
@@ -68,39 +68,46 @@ export function createTicker(deps: Deps): Ticker {
   }
 }
 
-/** Does the work in one transaction, and tells what was begun in it once that has committed. */
-async function telling<T>(pool: Pool, work: (client: PoolClient, tellings: (() => void)[]) => Promise<T>): Promise<T> {
-  const tellings: (() => void)[] = []
-  const result = await transaction(pool, client => work(client, tellings))
-  for (const tell of tellings) tell()
+/** Runs `work` in one transaction; after the commit, calls the functions that it has added to `afterCommit`. */
+async function publishing<T>(
+  pool: Pool,
+  work: (client: PoolClient, afterCommit: (() => void)[]) => Promise<T>,
+): Promise<T> {
+  const afterCommit: (() => void)[] = []
+  const result = await transaction(pool, client => work(client, afterCommit))
+  for (const publish of afterCommit) publish()
   return result
 }
 
-/** Works off one schedule that is due. False when there is none. */
+/** Handles one due schedule. Returns false when there is none. */
 async function tick({ pool, store, log, ...deps }: Deps): Promise<boolean> {
-  return telling(pool, async (client, tellings) => {
+  return publishing(pool, async (client, afterCommit) => {
     const now = await (deps.now ?? store.now)(client)
-    const schedule = await store.takeDue(client, now)
+    const schedule = await store.lockDue(client, now)
     if (!schedule?.next_due_at) return false
-    const { run, leftOut, next } = ticksOf(schedule, { first: schedule.next_due_at, now, log })
-    if (leftOut) {
+    const { run, skipped, next } = ticksOf(schedule, { first: schedule.next_due_at, now, log })
+    if (skipped) {
       const id = newId('srun')
       const isNew = await store.claimRun(client, {
         id,
         schedule_id: schedule.id,
-        due_at: leftOut.dueAt,
+        due_at: skipped.dueAt,
         cause: 'missed',
       })
-      if (isNew) await store.settleRun(client, id, { state: 'skipped', reason: leftOut.reason })
+      if (isNew) await store.settleRun(client, id, { state: 'skipped', reason: skipped.reason })
     }
     for (const { dueAt, cause } of run) {
       const id = newId('srun')
       if (!(await store.claimRun(client, { id, schedule_id: schedule.id, due_at: dueAt, cause }))) continue
       const waits = await stateOfOverlap(store, client, schedule)
-      await store.settleRun(client, id, waits ?? (await begin({ store, log, ...deps }, { client, schedule, tellings })))
+      await store.settleRun(
+        client,
+        id,
+        waits ?? (await startRun({ store, log, ...deps }, { client, schedule, afterCommit })),
+      )
     }
     await store.setNextDue(client, schedule.id, next ?? null)
-    await store.forgetOldRuns(client, schedule.id, now)
+    await store.deleteOldRuns(client, schedule.id, now)
     return true
   })
 }
@@ -111,21 +118,27 @@ interface Due {
   readonly log: Log
 }
 
-/** A schedule whose ticks cannot be told any more, since its zone is gone from the system, must not stop the others. */
+/**
+ * Ticks of a schedule. When they cannot be computed, because the system no longer has its zone, other schedules must go
+ * on.
+ */
 function ticksOf(schedule: ScheduleRow, { first, now, log }: Due): DueTicks {
   try {
     return dueTicks(schedule, first, now)
   } catch (cause) {
-    log.error({ err: cause, schedule_id: schedule.id }, 'the next time of a schedule cannot be told; it rests')
+    log.error(
+      { err: cause, schedule_id: schedule.id },
+      'cannot compute the next run of a schedule; it does not run until it is corrected',
+    )
     return {
       run: [],
-      leftOut: { dueAt: first, reason: 'its next time cannot be told; write it again' },
+      skipped: { dueAt: first, reason: 'cannot compute the next run; correct the cron pattern or time zone' },
       next: undefined,
     }
   }
 }
 
-/** Undefined: it can start. */
+/** Returns the state of a run that must not start now; undefined when it can start. */
 async function stateOfOverlap(
   store: ScheduleStore,
   client: PoolClient,
@@ -134,53 +147,55 @@ async function stateOfOverlap(
   if (overlap === 'allow') return undefined
   const { running, queued } = await store.openRuns(client, id)
   if (running + queued === 0) return undefined
-  if (overlap === 'skip') return { state: 'skipped', reason: 'the run before has not ended' }
-  if (queued >= maxQueued) return { state: 'skipped', reason: `${queued} runs wait already` }
+  if (overlap === 'skip') return { state: 'skipped', reason: 'previous run has not ended' }
+  if (queued >= maxQueued) return { state: 'skipped', reason: `${queued} runs are queued already, the maximum` }
   return { state: 'queued' }
 }
 
-/** Starts the oldest run of a schedule that waited for the one before. False when there is none. */
+/** Starts the oldest queued run of a schedule. Returns false when there is none. */
 async function startQueued({ pool, store, ...deps }: Deps): Promise<boolean> {
-  return telling(pool, async (client, tellings) => {
-    const schedule = await store.takeQueued(client)
+  return publishing(pool, async (client, afterCommit) => {
+    const schedule = await store.lockQueued(client)
     if (!schedule) return false
     await store.openRuns(client, schedule.id)
     const id = await store.firstQueued(client, schedule.id)
     if (id !== undefined)
-      await store.settleRun(client, id, await begin({ store, ...deps }, { client, schedule, tellings }))
+      await store.settleRun(client, id, await startRun({ store, ...deps }, { client, schedule, afterCommit }))
     return true
   })
 }
 
-interface Beginning {
+interface RunStart {
   readonly client: PoolClient
   readonly schedule: ScheduleRow
-  readonly tellings: (() => void)[]
+  readonly afterCommit: (() => void)[]
 }
 
-/** Makes session and prompt in the transaction of the tick. What the schedule's owner can mend is told in the history. */
-async function begin(
+/**
+ * Creates session and prompt in the transaction of the tick. Errors that the owner can fix are recorded in the history.
+ */
+async function startRun(
   { store, sessions, log, ...deps }: Omit<Deps, 'pool' | 'now'>,
-  { client, schedule, tellings }: Beginning,
+  { client, schedule, afterCommit }: RunStart,
 ): Promise<RunState> {
   try {
     return await store.attempt(client, async () => {
       const caller = await callerOf(deps, schedule, client)
-      const start = { body: sessionBody(schedule), caller, goOn: goOnIn(schedule) }
-      const { sessionId: session_id, promptId: prompt_id, tell } = await sessions.startWithin(client, start)
+      const start = { body: sessionBody(schedule), caller, existingId: sessionToContinue(schedule) }
+      const { sessionId: session_id, promptId: prompt_id, publish } = await sessions.startWithin(client, start)
       if (schedule.session === 'same') await store.setSession(client, schedule.id, session_id)
-      tellings.push(tell)
+      afterCommit.push(publish)
       return { state: 'started', session_id, prompt_id }
     })
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error
     if (error instanceof AppError) return { state: 'skipped', reason: error.message }
-    log.error({ err: error, schedule_id: schedule.id }, 'a run of a schedule could not be started')
-    return { state: 'failed', reason: 'it could not be started; the log of the service tells why' }
+    log.error({ err: error, schedule_id: schedule.id }, 'could not start a run of a schedule')
+    return { state: 'failed', reason: 'could not start the run; the server log has the cause' }
   }
 }
 
-/** Under the key that set the schedule up, else under that of its agent, and with no more than the owner's objects. */
+/** Caller of a run: the key that set up the schedule, else the key of its agent, limited to the owner's objects. */
 async function callerOf(
   { agents, runAs }: Pick<Deps, 'agents' | 'runAs'>,
   { principal, key_id, agent_id, owner_id: ownerId }: ScheduleRow,

@@ -1,37 +1,38 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
-import { createRowSealer } from '../db/sealed-rows.ts'
+import { createRowCipher } from '../db/encrypted-rows.ts'
+import { DecryptionError, type Keyring } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
-import { type Keyring, SealError } from '../platform/seal.ts'
 import { type SecretRow, secretStore } from './store.ts'
 
 const secretBytes = 32
 
 /**
- * 32 random bytes that the service makes up once under `name` and keeps, sealed; all servers of a database get the same.
- * They outlive every change of encryption and master key. `unavailable` when they do not open.
+ * Returns the secret `name`: 32 random bytes, generated once and stored encrypted, the same for all servers of a
+ * database. It survives changes of the encryption and master keys. Throws `unavailable` when it cannot be decrypted.
  */
 export async function loadServiceSecret(pool: Pool, keyring: Keyring, name: string): Promise<Buffer> {
   const store = secretStore(pool)
-  const sealer = createRowSealer(keyring, 'service_secrets')
+  const cipher = createRowCipher(keyring, 'service_secrets')
   const insert = async (): Promise<SecretRow | undefined> => {
     const row = { name, version: 1 }
-    await store.insert({ ...row, ...sealer.seal(randomBytes(secretBytes), row) })
-    // Another server may have been first: what is stored counts.
+    await store.insert({ ...row, ...cipher.encrypt(randomBytes(secretBytes), row) })
+    // Another server may have inserted it first: use the stored one.
     return store.find(name)
   }
   const row = (await store.find(name)) ?? (await insert())
-  if (!row) throw new Error(`service secret ${name} vanished`)
+  if (!row) throw new Error(`service secret ${name} was deleted right after its insert`)
   try {
-    return sealer.open(row)
+    return cipher.decrypt(row)
   } catch (error) {
-    if (!(error instanceof SealError)) throw error
-    throw new AppError('unavailable', refusalOf(row, error), { cause: error })
+    if (!(error instanceof DecryptionError)) throw error
+    throw new AppError('unavailable', messageOf(row, error), { cause: error })
   }
 }
 
-const refusalOf = ({ name, key_id }: SecretRow, { reason }: SealError): string =>
+const messageOf = ({ name, key_id }: SecretRow, { reason }: DecryptionError): string =>
   reason === 'unknown_key'
-    ? `the secret ${name} of the database is sealed with encryption key ${key_id}, which is not given here: ` +
-      'give all servers of one database the same SWITCHYARD_ENCRYPTION_KEY'
-    : `the secret ${name} of the database was damaged or changed: restore table service_secrets from a backup`
+    ? `cannot decrypt the stored secret ${name}: encryption key ${key_id} is not given; ` +
+      'set the same SWITCHYARD_ENCRYPTION_KEY on all servers of one database'
+    : `cannot decrypt the stored secret ${name}: it was damaged or modified; ` +
+      'restore table service_secrets from a backup'

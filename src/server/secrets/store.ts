@@ -1,12 +1,12 @@
 import type { Pool } from 'pg'
 import { transaction } from '../db/connect.ts'
+import { type BoundRow, type EncryptedTable, encryptedTables } from '../db/encrypted-rows.ts'
 import { type RunSql, sqlOfClient } from '../db/once.ts'
-import { type BoundRow, type SealedTable, sealedTables } from '../db/sealed-rows.ts'
-import type { Sealed } from '../platform/seal.ts'
+import type { EncryptedValue } from '../platform/encryption.ts'
 
-/** How many values of a table an encryption key seals. */
+/** Number of values in a table that an encryption key encrypts. */
 export interface KeyUse {
-  readonly table: SealedTable
+  readonly table: EncryptedTable
   readonly key_id: string
   readonly rows: number
 }
@@ -19,33 +19,32 @@ export interface SecretRow {
   readonly key_id: string
 }
 
-/** A row with a sealed value, and all that the seal is bound to. */
-export type SealedRow<T extends SealedTable> = BoundRow<T> & { readonly sealed: Buffer; readonly key_id: string }
+/** A row with its encrypted value and the columns that the value is bound to. */
+export type EncryptedRow<T extends EncryptedTable> = BoundRow<T> & { readonly sealed: Buffer; readonly key_id: string }
 
-interface BatchOf<T extends SealedTable> {
-  /** Rows of this key are left alone. */
+interface BatchOf<T extends EncryptedTable> {
+  /** Id of the key to encrypt with; its rows are skipped. */
   readonly currentId: string
-  /** The primary key of the last row of the batch before. */
+  /** Primary key of the last row of the previous batch. */
   readonly after: readonly string[] | undefined
   readonly limit: number
-  /** Seals a value anew; undefined leaves the row as it is. */
-  readonly reseal: (row: SealedRow<T>) => Sealed | undefined
+  /** Re-encrypts a value; undefined leaves the row unchanged. */
+  readonly reencrypt: (row: EncryptedRow<T>) => EncryptedValue | undefined
 }
 
 interface Batch {
-  /** Rows that were found and changed. */
-  readonly resealed: number
-  /** The primary key of the last row; undefined when none is left. */
+  readonly reencrypted: number
+  /** Primary key of the last row; undefined after the last batch. */
   readonly last: readonly string[] | undefined
 }
 
 const useOfTable = (table: string): string => `
   select '${table}' as table, key_id, count(*) as rows from ${table} where sealed is not null group by key_id`
-const useOfAll = `${Object.keys(sealedTables).map(useOfTable).join(' union all ')} order by 1, 2`
+const useOfAll = `${Object.keys(encryptedTables).map(useOfTable).join(' union all ')} order by 1, 2`
 
-/** Rows that somebody is about to change are skipped: their writer seals them. */
-function staleText(table: SealedTable): string {
-  const { id, facts } = sealedTables[table]
+/** Skips locked rows: the transaction that changes them encrypts them with the current key. */
+function staleText(table: EncryptedTable): string {
+  const { id, facts } = encryptedTables[table]
   const place = id.map((_, at) => `($2::text[])[${at + 1}]`)
   return `
     select ${[...id, ...facts].join(', ')}, version, sealed, key_id from ${table}
@@ -53,9 +52,9 @@ function staleText(table: SealedTable): string {
     order by ${id.join(', ')} limit $3 for update skip locked`
 }
 
-/** Compares again what the value was sealed for, so that a change in between wins. */
-function resealText(table: SealedTable): string {
-  const { id } = sealedTables[table]
+/** Compares version and key again, so that a concurrent change wins. */
+function reencryptText(table: EncryptedTable): string {
+  const { id } = encryptedTables[table]
   const columns = [...id, 'version', 'old_key_id', 'sealed', 'key_id']
   const types = [...id.map(() => 'text'), 'bigint', 'text', 'bytea', 'text']
   return `
@@ -65,7 +64,7 @@ function resealText(table: SealedTable): string {
       and t.version = n.version and t.key_id = n.old_key_id`
 }
 
-/** Table `service_secrets`, and the seals of every table. */
+/** Table `service_secrets`, and the encrypted values of every table. */
 export type SecretStore = ReturnType<typeof secretStore>
 
 export function secretStore(pool: Pool) {
@@ -75,7 +74,7 @@ export function secretStore(pool: Pool) {
       return (await pool.query<SecretRow>(text, [name])).rows[0]
     },
 
-    /** Adds it, unless there is one of that name: of several servers that start at a time one wins. */
+    /** Inserts the secret unless the name exists: when several servers start together, the first wins. */
     async insert({ name, version, sealed, key_id }: SecretRow): Promise<void> {
       const text = `
         insert into service_secrets (name, version, sealed, key_id) values ($1, $2, $3, $4)
@@ -83,41 +82,42 @@ export function secretStore(pool: Pool) {
       await pool.query(text, [name, version, sealed, key_id])
     },
 
-    /** Which encryption keys the database needs. */
+    /** Returns the encryption keys that stored values need. */
     async keyUse(): Promise<KeyUse[]> {
       return (await pool.query<KeyUse>(useOfAll)).rows
     },
 
-    /** Deletes what this key seals, in all tables, and does `work` with how much it was in the same transaction. */
-    async forget(keyId: string, work: (sql: RunSql, gone: readonly KeyUse[]) => Promise<void>): Promise<void> {
+    /** Deletes the values of this key in all tables, then calls `work` with their counts in the same transaction. */
+    async forget(keyId: string, work: (sql: RunSql, deleted: readonly KeyUse[]) => Promise<void>): Promise<void> {
       await transaction(pool, async client => {
-        const gone: KeyUse[] = []
-        for (const table of Object.keys(sealedTables) as SealedTable[]) {
+        const deleted: KeyUse[] = []
+        for (const table of Object.keys(encryptedTables) as EncryptedTable[]) {
           const { rowCount } = await client.query(`delete from ${table} where key_id = $1`, [keyId])
-          gone.push({ table, key_id: keyId, rows: rowCount ?? 0 })
+          deleted.push({ table, key_id: keyId, rows: rowCount ?? 0 })
         }
-        await work(sqlOfClient(client), gone)
+        await work(sqlOfClient(client), deleted)
       })
     },
 
-    /** Seals the next rows of a table anew, all or none of them. */
-    async resealBatch<T extends SealedTable>(
+    /** Re-encrypts the next rows of a table in one transaction. */
+    async reencryptBatch<T extends EncryptedTable>(
       table: T,
-      { currentId, after, limit, reseal }: BatchOf<T>,
+      { currentId, after, limit, reencrypt }: BatchOf<T>,
     ): Promise<Batch> {
-      const idOf = (row: Readonly<Record<string, unknown>>) => sealedTables[table].id.map(column => String(row[column]))
+      const idOf = (row: Readonly<Record<string, unknown>>) =>
+        encryptedTables[table].id.map(column => String(row[column]))
       return transaction(pool, async client => {
-        const { rows } = await client.query<SealedRow<T>>(staleText(table), [currentId, after ?? null, limit])
+        const { rows } = await client.query<EncryptedRow<T>>(staleText(table), [currentId, after ?? null, limit])
         const changes = rows.flatMap(row => {
-          const made = reseal(row)
-          return made ? [[...idOf(row), row.version, row.key_id, made.sealed, made.key_id]] : []
+          const encrypted = reencrypt(row)
+          return encrypted ? [[...idOf(row), row.version, row.key_id, encrypted.sealed, encrypted.key_id]] : []
         })
         const last = rows.at(-1)
         const batch = { last: last && idOf(last) }
-        if (changes.length === 0) return { ...batch, resealed: 0 }
+        if (changes.length === 0) return { ...batch, reencrypted: 0 }
         const columns = changes[0]?.map((_, at) => changes.map(change => change[at])) ?? []
-        const { rowCount } = await client.query(resealText(table), columns)
-        return { ...batch, resealed: rowCount ?? 0 }
+        const { rowCount } = await client.query(reencryptText(table), columns)
+        return { ...batch, reencrypted: rowCount ?? 0 }
       })
     },
   }

@@ -4,7 +4,7 @@ import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import type { Approvals } from './waits/approvals.ts'
 
-/** The routes of tool calls that ask. A scoped caller sees those of its owner's sessions. */
+/** Serves the approval routes: list and decide. A scoped caller sees the approvals of its owner's sessions. */
 export function serveApprovals(app: FastifyInstance, { approvals }: { approvals: Approvals }): void {
   bind(app, approvalRoutes.list, async ({ query }, caller) => {
     const filter = { sessionId: query.session_id, state: query.state }

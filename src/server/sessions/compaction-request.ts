@@ -17,18 +17,18 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'open' | 'modelOf'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly queue: Pick<PromptQueue, 'enqueueCompaction'>
-  readonly eventLog: Pick<EventLog, 'tell'>
+  readonly eventLog: Pick<EventLog, 'publish'>
   readonly events: Pick<EventStore, 'list'>
   readonly prompts: Pick<PromptStore, 'find'>
   readonly waitForPrompt: WaitForPrompt
 }
 
-interface Asked {
+interface CompactionOptions {
   readonly caller: Caller
   readonly idempotency: Idempotency | undefined
-  /** Of the summary; undefined: that of the session. */
+  /** Model that writes the summary; undefined selects the session's model. */
   readonly model?: string | undefined
-  /** What becomes of it in a busy session; by default it waits in line. */
+  /** What happens when the session is busy; the default is `enqueue`. */
   readonly mode?: 'enqueue' | 'reject'
 }
 
@@ -38,21 +38,24 @@ export type CompactionRequests = ReturnType<typeof createCompactionRequests>
 export function createCompactionRequests(deps: Deps) {
   const { pool, sessions, runtimes, queue, eventLog, events, prompts, waitForPrompt } = deps
 
-  /** Throws `conflict` where the conversation is not ours to compact. */
-  async function enqueue(id: string, { caller, idempotency, model, mode = 'enqueue' }: Asked): Promise<string> {
+  /** Throws `conflict` when the runtime manages the conversation itself. */
+  async function enqueue(
+    id: string,
+    { caller, idempotency, model, mode = 'enqueue' }: CompactionOptions,
+  ): Promise<string> {
     const { runtime } = await sessions.open(id, caller)
     if (!(await runtimes.find(runtime))?.capabilities.compaction) {
       throw new AppError(
         'conflict',
-        `session ${id} cannot be compacted: its runtime ${runtime} keeps its own context (capability compaction)`,
+        `session ${id} cannot be compacted: its runtime ${runtime} manages its own context (capability compaction)`,
       )
     }
     const target = { id, caller, mode, model: model ?? (await sessions.modelOf(id, caller)) }
-    const told: Appended[] = []
+    const unpublished: Appended[] = []
     const promptId = await transaction(pool, client =>
-      once(sqlOfClient(client), idempotency, () => queue.enqueueCompaction(client, target, told)),
+      once(sqlOfClient(client), idempotency, () => queue.enqueueCompaction(client, target, unpublished)),
     )
-    told.forEach(eventLog.tell)
+    unpublished.forEach(eventLog.publish)
     return promptId
   }
 
@@ -60,14 +63,14 @@ export function createCompactionRequests(deps: Deps) {
     enqueue,
 
     /**
-     * Compacts a session that is not busy, and waits until that is done or the caller leaves. Throws what kept it from being
-     * done.
+     * Compacts an idle session. Resolves when the compaction is done or the caller disconnects. Throws `conflict` when
+     * it is cancelled or fails, and `budget_exceeded` when a budget stops it.
      */
-    async done(id: string, asked: Asked & { readonly signal: AbortSignal }): Promise<void> {
-      const promptId = await enqueue(id, { ...asked, mode: 'reject' })
-      const how = await waitForPrompt(id, promptId, asked.signal)
+    async done(id: string, options: CompactionOptions & { readonly signal: AbortSignal }): Promise<void> {
+      const promptId = await enqueue(id, { ...options, mode: 'reject' })
+      const how = await waitForPrompt(id, promptId, options.signal)
       if (how === 'paused') {
-        const message = `a budget of the session is used up; the compaction ${promptId} waits until there is room`
+        const message = `a budget of the session is used up; compaction ${promptId} runs once the budget has room`
         throw new AppError('budget_exceeded', message, { fields: { prompt_id: promptId, state: 'pending' } })
       }
       const state = how === 'ended' ? (await prompts.find(promptId))?.state : undefined

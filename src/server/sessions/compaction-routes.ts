@@ -9,14 +9,14 @@ import type { Sessions } from './sessions.ts'
 interface Deps {
   readonly compactions: CompactionRequests
   readonly sessions: Pick<Sessions, 'open'>
-  /** Turns opencode's provider and model into one name. */
+  /** Combines the provider and model of opencode into one name. */
   readonly modelName: (
     model: NonNullable<PromptRequest['model']>,
     runtimeOf: () => Promise<string | undefined>,
   ) => Promise<string>
 }
 
-/** Compaction on request: our own route, which queues it, and opencode's, which waits for it. */
+/** Serves both compaction routes: ours queues the compaction, the one of opencode also waits for it. */
 export function serveCompaction(app: FastifyInstance, { compactions, sessions, modelName }: Deps): void {
   bind(app, sessionRoutes.compact, async ({ params }, caller, { idempotency }) => ({
     prompt_id: await compactions.enqueue(params.session_id, { caller, idempotency }),

@@ -9,32 +9,32 @@ import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { invalid } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { EventTransaction } from './event-transaction.ts'
 import { ignoredWarning } from './ignored-warning.ts'
-import type { KnownSessions } from './known-sessions.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
 import type { PromptQueue } from './queue/prompt-queue.ts'
+import type { SessionCache } from './session-cache.ts'
 import { toSession } from './session-row.ts'
 import type { SessionStore } from './session-store.ts'
-import type { Changing } from './told-changes.ts'
 
 export interface CreationDeps {
   readonly store: SessionStore
   readonly eventLog: EventLog
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'within'>
   readonly budgets: Pick<BudgetStore, 'setLimits'>
-  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal' | 'findings'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly queue: PromptQueue
   readonly defaultModel: () => string
 }
 
 interface Shared {
-  readonly changing: Changing
-  readonly known: Pick<KnownSessions, 'keep'>
+  readonly eventTransaction: EventTransaction
+  readonly sessionCache: Pick<SessionCache, 'put'>
 }
 
-/** How sessions begin: by themselves, or in a transaction of somebody else's. */
-export function createCreation(deps: CreationDeps, { changing, known }: Shared) {
+/** Creates sessions, in their own transaction or inside one of the caller. */
+export function createCreation(deps: CreationDeps, { eventTransaction, sessionCache }: Shared) {
   const { store, eventLog, queue } = deps
 
   /** Adds the session with its first messages. */
@@ -48,46 +48,53 @@ export function createCreation(deps: CreationDeps, { changing, known }: Shared) 
       const limits = { max_usd: String(budgetUsd), ...noLimits }
       await deps.budgets.setLimits(client, { scope: 'session', scope_id: id }, limits)
     }
-    const { caller, told } = first
+    const { caller, unpublished } = first
     if (ignored.length > 0) {
-      told.push(await eventLog.appendByCaller(client, id, [ignoredWarning(session.runtime, ignored)]))
+      unpublished.push(await eventLog.appendByCaller(client, id, [ignoredWarning(session.runtime, ignored)]))
     }
-    for (const parts of first.messages) await queue.enqueue(client, { id, caller, prompt: { parts, model } }, told)
+    for (const parts of first.messages)
+      await queue.enqueue(client, { id, caller, prompt: { parts, model } }, unpublished)
   }
 
   return {
-    /** Checks a creation body as `create` does, and stores nothing. What the session would run on. */
+    /**
+     * Validates a creation body like `create` without storing anything. Returns the runtime that the session would use.
+     */
     async check(body: SessionCreate, caller: Caller): Promise<string> {
       return (await planSession(deps, body, caller)).session.runtime
     },
 
     /**
-     * A prompt for the session `goOn`, or for a new one when that is not there, inside a transaction of the caller's, who
-     * calls `tell` after the commit.
+     * Queues a prompt inside the caller's transaction: for session `existingId` if it still exists, else for a new
+     * session. The caller must call `publish` after the commit.
      */
-    async startWithin(client: PoolClient, { body, caller, goOn }: Start): Promise<Started> {
+    async startWithin(client: PoolClient, { body, caller, existingId }: Start): Promise<Started> {
       const agents = deps.agents.within(client)
       const plan = await planSession({ ...deps, agents }, body, caller)
       const { session, model } = plan
-      const told: Appended[] = []
-      const before = goOn === undefined ? undefined : await store.find(goOn, caller.ownerScope, client)
+      const unpublished: Appended[] = []
+      const before = existingId === undefined ? undefined : await store.find(existingId, caller.ownerScope, client)
       const id = before && !before.deleted_at ? before.id : session.id
-      if (id === session.id) await add(client, plan, { caller, told, messages: [] })
-      const promptId = await queue.enqueue(client, { id, caller, prompt: { parts: textOf(body.prompt), model } }, told)
-      return { sessionId: id, promptId, tell: () => told.forEach(eventLog.tell) }
+      if (id === session.id) await add(client, plan, { caller, unpublished, messages: [] })
+      const promptId = await queue.enqueue(
+        client,
+        { id, caller, prompt: { parts: textOf(body.prompt), model } },
+        unpublished,
+      )
+      return { sessionId: id, promptId, publish: () => unpublished.forEach(eventLog.publish) }
     },
 
-    /** A session with its first messages, inside a transaction of the caller's, who calls `tell` after the commit. */
+    /** Creates a session with its first messages inside the caller's transaction; call `publish` after the commit. */
     async createWithin(client: PoolClient, { body, caller, messages, owner, begin }: NewWithin) {
       const agents = deps.agents.within(client)
       const plan = ownedBy(owner, await planSession({ ...deps, agents }, body, caller))
-      const told: Appended[] = []
-      await add(client, plan, { caller, told, messages, begin })
+      const unpublished: Appended[] = []
+      await add(client, plan, { caller, unpublished, messages, begin })
       const { id, runtime } = plan.session
-      return { id, runtime, ignored: plan.ignored, tell: () => told.forEach(eventLog.tell) }
+      return { id, runtime, ignored: plan.ignored, publish: () => unpublished.forEach(eventLog.publish) }
     },
 
-    /** Creates a session, with its first prompt in the same transaction. A repeat gets the record of the first time. */
+    /** Creates a session and queues its first prompt in one transaction. A repeated key returns the stored record. */
     async create(
       body: SessionCreate,
       caller: Caller,
@@ -96,15 +103,15 @@ export function createCreation(deps: CreationDeps, { changing, known }: Shared) 
       const plan = await planSession(deps, body, caller)
       const { id } = plan.session
       const messages = body.prompt === undefined ? [] : [textOf(body.prompt)]
-      const session = await changing((client, told) =>
+      const session = await eventTransaction((client, unpublished) =>
         once(sqlOfClient(client), idempotency, async () => {
-          await add(client, plan, { caller, told, messages })
+          await add(client, plan, { caller, unpublished, messages })
           const row = await store.find(id, undefined, client)
-          if (!row) throw new Error(`session ${id} is not there right after its creation`)
+          if (!row) throw new Error(`session ${id} is missing right after its creation (bug)`)
           return toSession(row)
         }),
       )
-      if (session.id === id) known.keep(id, plan.session)
+      if (session.id === id) sessionCache.put(id, plan.session)
       return { session, ignored: plan.ignored }
     },
   }
@@ -113,23 +120,25 @@ export function createCreation(deps: CreationDeps, { changing, known }: Shared) 
 interface Start {
   readonly body: SessionCreate & { readonly prompt: string }
   readonly caller: Caller
-  /** A session that takes the prompt, while it is there. */
-  readonly goOn?: string | undefined
+  /** Existing session that gets the prompt; a new session is created when it was deleted. */
+  readonly existingId?: string | undefined
 }
 
 interface NewWithin {
   readonly body: SessionCreate
   readonly caller: Caller
   readonly messages: readonly (readonly PromptPart[])[]
-  /** Whose it is; of an agent of somebody else it cannot be. By default the agent's owner, or the caller. */
+  /**
+   * Owner of the session; must be the agent's owner when it has an agent. Default: the agent's owner, else the caller.
+   */
   readonly owner?: string
-  /** Stores what the session begins with, before its first event. */
+  /** Writes what must exist before the session's first event. */
   readonly begin?: (id: string) => Promise<void>
 }
 
 interface First {
   readonly caller: Caller
-  readonly told: Appended[]
+  readonly unpublished: Appended[]
   readonly messages: readonly (readonly PromptPart[])[]
   readonly begin?: NewWithin['begin']
 }
@@ -137,18 +146,18 @@ interface First {
 function ownedBy(owner: string | undefined, plan: SessionPlan): SessionPlan {
   const { session } = plan
   if (owner === undefined || owner === session.owner_id) return plan
-  if (session.agent_id !== '') throw invalid('agent_id must be an agent of the owner of the session')
+  if (session.agent_id !== '') throw invalid('agent_id must be an agent of the session owner')
   return { ...plan, session: { ...session, owner_id: owner } }
 }
 
 const textOf = (text: string): PromptPart[] => [{ type: 'text', text }]
 
-/** A prompt that was queued. */
+/** A queued prompt. */
 export interface Started {
   readonly sessionId: string
   readonly promptId: string
-  /** Tells the readers of this process; others hear by NOTIFY. */
-  readonly tell: () => void
+  /** Notifies the readers in this process; other processes are notified with NOTIFY. */
+  readonly publish: () => void
 }
 
 const noLimits = { soft_usd: null, duration: null, rpm_limit: null, tpm_limit: null, max_parallel: null } as const

@@ -15,7 +15,7 @@ const sessions = sessionStore(pool)
 const store = disposalStore(pool)
 const log = createLog('silent')
 
-/** Disposals over one runtime, which answers as the test says. */
+/** Disposal with one runtime, which answers as the test specifies. */
 function disposalOver(dispose: (session: DisposedSession) => Promise<void>) {
   const runtime = { id: 'builtin', dispose } as unknown as Runtime
   return createDisposal({ store, runtimes: registryOf(runtime), settled: async () => undefined, log })
@@ -29,7 +29,7 @@ async function deleted(): Promise<string> {
   return id
 }
 
-/** As if the time until the next attempt were over. */
+/** Makes the next attempt due. */
 const makeDue = (id: string) =>
   pool.query(`update sessions set dispose_after = clock_timestamp() - interval '1 second' where id = $1`, [id])
 const isDisposed = async (id: string) => {
@@ -40,29 +40,29 @@ const isDisposed = async (id: string) => {
   return rows[0]?.is
 }
 
-test('a deleted session is removed at its runtime once, by the names that the provider gave', async () => {
-  const asked: DisposedSession[] = []
-  const disposal = disposalOver(async session => void asked.push(session))
+test('a deleted session is removed at its runtime once, by the ids of the provider', async () => {
+  const disposed: DisposedSession[] = []
+  const disposal = disposalOver(async session => void disposed.push(session))
   const id = await deleted()
   await Promise.all([disposal.begin(id), disposal.begin(id)])
   await disposal.begin(id)
   assert.deepEqual(
-    asked.map(({ id, refs }) => [id, refs.provider_session_id]),
+    disposed.map(({ id, refs }) => [id, refs.provider_session_id]),
     [[id, 'theirs']],
   )
   assert.equal(await isDisposed(id), true)
 })
 
-test('a session that was not deleted is left alone', async () => {
+test('a session that was not deleted is not removed at its runtime', async () => {
   const id = await storedSession(pool)
   await disposalOver(() => assert.fail('it must not be asked')).begin(id)
   assert.equal(await isDisposed(id), false)
 })
 
-test('a runtime that is away does not fail the deletion, and is asked again after a minute at the earliest', async () => {
-  const isAway = () => Promise.reject(new RuntimeFailure('unknown_error', 'the provider is away'))
+test('an unreachable runtime does not fail the deletion, and the next attempt is at least a minute later', async () => {
+  const isUnreachable = () => Promise.reject(new RuntimeFailure('unknown_error', 'the provider is unreachable'))
   const id = await deleted()
-  await disposalOver(isAway).begin(id)
+  await disposalOver(isUnreachable).begin(id)
   assert.equal(await isDisposed(id), false)
   assert.equal(await store.claim(id), undefined, 'it is not due yet')
   const { rows } = await pool.query<{ seconds: string }>(
@@ -78,33 +78,33 @@ test('a runtime that is away does not fail the deletion, and is asked again afte
   await back.stop()
 })
 
-test('what a killed process began is taken up by another', async () => {
+test('another process finishes the cleanup of a killed process', async () => {
   const id = await deleted()
   assert.equal((await store.claim(id))?.id, id)
   await makeDue(id)
-  const asked: string[] = []
-  const other = disposalOver(async session => void asked.push(session.id))
+  const disposed: string[] = []
+  const other = disposalOver(async session => void disposed.push(session.id))
   other.start()
   await eventually(() => isDisposed(id))
   await other.stop()
-  assert.deepEqual(asked, [id])
+  assert.deepEqual(disposed, [id])
 })
 
-test('after 7 days nobody is asked any more', async () => {
+test('cleanup stops after 7 days', async () => {
   const id = await deleted()
   await pool.query(`update sessions set deleted_at = clock_timestamp() - interval '8 days' where id = $1`, [id])
   assert.equal(await store.claim(id), undefined)
 })
 
-test('a runtime that does not answer holds the caller up for 5 s at most, and the end of the process too', async t => {
+test('a runtime that does not answer delays the caller, and the shutdown of the process, by 5 s at most', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const asked = Promise.withResolvers<void>()
+  const disposed = Promise.withResolvers<void>()
   const disposal = disposalOver(() => {
-    asked.resolve()
+    disposed.resolve()
     return new Promise(() => undefined)
   })
   const begun = disposal.begin(await deleted())
-  await asked.promise
+  await disposed.promise
   t.mock.timers.tick(5_000)
   await begun
   const stopped = disposal.stop()

@@ -1,53 +1,53 @@
 import type { Log } from '../platform/log.ts'
 import { every, pause } from '../platform/timers.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import type { DisposalStore, Remains } from './disposal-store.ts'
+import type { DeletedSession, DisposalStore } from './disposal-store.ts'
 import { refsOf } from './session-row.ts'
 
 interface Deps {
   readonly store: DisposalStore
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
-  /** Resolves once nothing in this process works on the session. */
+  /** Resolves once this process no longer runs the session. */
   readonly settled: (sessionId: string) => Promise<void>
   readonly log: Log
 }
 
-/** How long a caller waits for it. */
-const patienceMs = 5_000
+/** How long `begin` and `stop` wait for cleanup. */
+const maxWaitMs = 5_000
 const sweepMs = 30_000
 
 /**
- * Removes what deleted sessions left at their runtimes: runs, files, records. A runtime that is away does not hold the
- * deletion up: it is asked again later, by any replica, for 7 days.
+ * Removes the runs, files and records of deleted sessions at their runtimes. An unreachable runtime does not delay the
+ * deletion: any replica retries the cleanup for 7 days.
  */
 export function createDisposal({ store, runtimes, settled, log }: Deps) {
-  const atWork = new Set<Promise<void>>()
+  const running = new Set<Promise<void>>()
   let stopSweeping: (() => Promise<void>) | undefined
 
-  async function dispose(remains: Remains): Promise<void> {
-    const { id, runtime } = remains
+  async function dispose(session: DeletedSession): Promise<void> {
+    const { id, runtime } = session
     try {
       await settled(id)
-      // One that is not registered any more cannot be asked.
-      await (await runtimes.find(runtime))?.dispose({ id, refs: refsOf(remains) })
+      // A runtime that was unregistered meanwhile has nothing to remove.
+      await (await runtimes.find(runtime))?.dispose({ id, refs: refsOf(session) })
       await store.done(id)
     } catch (cause) {
       log.warn(
         { err: cause, session_id: id, runtime },
-        'a deleted session could not be removed at its runtime; later again',
+        'cannot remove a deleted session at its runtime; retrying later',
       )
     }
   }
 
   async function disposeNext(id?: string): Promise<boolean> {
-    const remains = await store.claim(id)
-    if (remains) await dispose(remains)
-    return remains !== undefined
+    const session = await store.claim(id)
+    if (session) await dispose(session)
+    return session !== undefined
   }
 
   function tracked(work: Promise<void>): Promise<void> {
-    const tracked = work.finally(() => atWork.delete(tracked))
-    atWork.add(tracked)
+    const tracked = work.finally(() => running.delete(tracked))
+    running.add(tracked)
     return tracked
   }
 
@@ -55,16 +55,19 @@ export function createDisposal({ store, runtimes, settled, log }: Deps) {
     try {
       while (await disposeNext());
     } catch (cause) {
-      log.debug({ err: cause }, 'could not look for deleted sessions; the next look will')
+      log.debug({ err: cause }, 'cannot find deleted sessions; retrying in the next sweep')
     }
   }
 
   return {
-    /** Right after the deletion. Resolves when it is done, or goes on by itself after 5 s. */
+    /**
+     * Starts the cleanup of a session right after its deletion. Resolves when it is done, or after 5 s while it
+     * continues.
+     */
     async begin(id: string): Promise<void> {
       const over = new AbortController()
       const work = tracked(disposeNext(id).then(() => undefined)).finally(() => over.abort())
-      await Promise.race([work, pause(patienceMs, over.signal)])
+      await Promise.race([work, pause(maxWaitMs, over.signal)])
     },
 
     start(): void {
@@ -72,11 +75,11 @@ export function createDisposal({ store, runtimes, settled, log }: Deps) {
       stopSweeping = every(sweepMs, sweep)
     },
 
-    /** Waits for what is at work, 5 s at most. */
+    /** Waits up to 5 s for running cleanups. */
     async stop(): Promise<void> {
       const over = new AbortController()
-      const work = Promise.allSettled([stopSweeping?.(), ...atWork]).then(() => over.abort())
-      await Promise.race([work, pause(patienceMs, over.signal)])
+      const work = Promise.allSettled([stopSweeping?.(), ...running]).then(() => over.abort())
+      await Promise.race([work, pause(maxWaitMs, over.signal)])
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import type { EventStore, ListPage } from './log/event-store.ts'
 import type { LiveEvents } from './log/live-events.ts'
-import { lookUntil } from './log/look-until.ts'
+import { pollUntil } from './log/poll-until.ts'
 import { writeEventStream } from './log/stream.ts'
 import type { TicketStore } from './log/ticket-store.ts'
 import type { Sessions } from './sessions.ts'
@@ -28,46 +28,49 @@ interface Wait {
   readonly id: string
   readonly seconds: number
   readonly caller: Caller
-  /** Aborts when the client goes away. */
-  readonly gone: AbortSignal
+  /** Aborts when the client disconnects. */
+  readonly disconnected: AbortSignal
 }
 
-const nothingYet: ListPage = { data: [], hasMore: false }
+const emptyPage: ListPage = { data: [], hasMore: false }
 
 const defaultLimit = 100
-/** Above any number that a log can reach. */
+/** Above any event number. */
 const pastTheEnd = Number.MAX_SAFE_INTEGER
 
-/** The event routes: list, send, stream. Events stay readable for a while after the session was deleted. */
+/** Serves the event routes: list, send, stream. The events of a deleted session stay readable until they are purged. */
 export function serveEvents(app: FastifyInstance, deps: Deps): void {
   const { sessions, store, live, tickets, keys, slots, shutdown } = deps
 
-  /** The page that `look` finds, after up to `seconds` if it is empty at first. */
-  async function awaited(look: () => Promise<ListPage>, { id, seconds, caller, gone }: Wait): Promise<ListPage> {
+  /** Returns the page of `load`; if it is empty, waits up to `seconds` for events. */
+  async function awaited(
+    load: () => Promise<ListPage>,
+    { id, seconds, caller, disconnected }: Wait,
+  ): Promise<ListPage> {
     const release = slots.take(caller)
     const watched = keys.watch(caller)
     try {
-      const signal = AbortSignal.any([gone, shutdown, watched.signal, AbortSignal.timeout(seconds * 1000)])
+      const signal = AbortSignal.any([disconnected, shutdown, watched.signal, AbortSignal.timeout(seconds * 1000)])
       const some = async () => {
-        const page = await look()
+        const page = await load()
         return page.data.length > 0 ? page : undefined
       }
-      return (await lookUntil({ live, sessionId: id, signal, checkMs: 2_000 }, some)) ?? nothingYet
+      return (await pollUntil({ live, sessionId: id, signal, checkMs: 2_000 }, some)) ?? emptyPage
     } finally {
       watched.close()
       release()
     }
   }
 
-  bind(app, eventRoutes.list, async ({ params, query }, caller, { signal: gone }) => {
+  bind(app, eventRoutes.list, async ({ params, query }, caller, { signal: disconnected }) => {
     const { id, deleted_at } = await sessions.withLog(params.session_id, caller)
     const { order = 'asc', limit = defaultLimit, wait = 0 } = query
-    if (wait > 0 && order === 'desc') throw invalid('wait is for events to come: it goes with order asc')
+    if (wait > 0 && order === 'desc') throw invalid('wait requires order asc')
     const after = Number(query.after ?? query.page ?? (order === 'asc' ? 0 : pastTheEnd))
     const types = typesOf(query.types ?? query['types[]'])
-    const look = () => store.list({ sessionId: id, after, limit, order, types, ...createdRange(query) })
+    const load = () => store.list({ sessionId: id, after, limit, order, types, ...createdRange(query) })
     const mayWait = wait > 0 && deleted_at === null
-    const { data, hasMore } = mayWait ? await awaited(look, { id, seconds: wait, caller, gone }) : await look()
+    const { data, hasMore } = mayWait ? await awaited(load, { id, seconds: wait, caller, disconnected }) : await load()
     const last = data.at(-1)
     return { data: [...data], next_page: hasMore && last ? String(last.seq) : null }
   })
@@ -89,9 +92,9 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
     schema: { ...rest, params, querystring: query },
     async handler(request, reply) {
       const id = (request.params as { session_id: string }).session_id
-      const asked = request.query as StreamQuery
+      const streamQuery = request.query as StreamQuery
       const session = await sessions.withLog(id, request.caller)
-      const after = await positionOf(request, asked, session.id)
+      const after = await positionOf(request, streamQuery, session.id)
       const release = slots.take(request.caller)
       const watched = keys.watch(request.caller)
       reply.hijack()
@@ -99,7 +102,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
         live,
         sessionId: id,
         after,
-        withPreviews: wantsPreviews(asked),
+        withPreviews: wantsPreviews(streamQuery),
         isOver: session.deleted_at !== null,
         shutdown: AbortSignal.any([shutdown, watched.signal]),
       }).finally(() => {
@@ -109,22 +112,22 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
     },
   })
 
-  async function positionOf({ headers }: FastifyRequest, asked: StreamQuery, sessionId: string): Promise<number> {
+  async function positionOf({ headers }: FastifyRequest, streamQuery: StreamQuery, sessionId: string): Promise<number> {
     const lastEventId = headers['last-event-id']
     if (typeof lastEventId === 'string' && lastEventId !== '') {
-      if (!/^\d{1,15}$/.test(lastEventId)) throw invalid('Last-Event-ID must be the number of an event')
+      if (!/^\d{1,15}$/.test(lastEventId)) throw invalid('Last-Event-ID must be an event number')
       return Number(lastEventId)
     }
-    if (asked.after !== undefined) return Number(asked.after)
-    if (asked.from !== 'tail' && !speaksManagedAgents(headers)) return 0
+    if (streamQuery.after !== undefined) return Number(streamQuery.after)
+    if (streamQuery.from !== 'tail' && !usesManagedAgents(headers)) return 0
     const last = await store.lastSeq(sessionId)
     if (last === undefined) throw notFound('session', sessionId)
     return last
   }
 }
 
-/** A program of the Managed Agents dialect opens a stream for each turn and expects what happens from now on. */
-const speaksManagedAgents = (headers: FastifyRequest['headers']): boolean =>
+/** A Managed Agents client opens one stream per turn and expects only new events. */
+const usesManagedAgents = (headers: FastifyRequest['headers']): boolean =>
   String(headers['anthropic-beta'] ?? '').includes('managed-agents-')
 
 interface StreamQuery {
@@ -134,18 +137,18 @@ interface StreamQuery {
   readonly 'event_deltas[]'?: unknown
 }
 
-/** The stream writes its own answer, so its response schema is for the document alone. */
+/** The handler writes the response itself, so the response schema is for the OpenAPI document only. */
 function routeSchemaOfStream() {
   const { response: responses, querystring: query, params, ...rest } = routeSchema(eventRoutes.stream)
   return { responses, query, params, ...rest }
 }
 
-function wantsPreviews(asked: StreamQuery): boolean {
-  const value = asked.event_deltas ?? asked['event_deltas[]']
+function wantsPreviews(streamQuery: StreamQuery): boolean {
+  const value = streamQuery.event_deltas ?? streamQuery['event_deltas[]']
   return value !== undefined && value !== false && value !== 0 && value !== '0' && value !== 'false'
 }
 
-/** `types=a,b`, `types=a&types=b` and `types[]=a` all mean the same. */
+/** Parses `types=a,b`, `types=a&types=b` and `types[]=a`, which are equivalent. */
 function typesOf(value: unknown): string[] | undefined {
   if (value === undefined) return undefined
   const names = (Array.isArray(value) ? value : [value]).flatMap(item => String(item).split(','))

@@ -21,26 +21,24 @@ interface Deps {
 
 type FeedQuery = Input<typeof eventRoutes.feed>['query']
 
-/** One stream over the logs of many sessions. Rulings: 19. */
+/** Serves the event stream over all sessions of the caller. Source: Rulings, 19. */
 export function serveFeed(app: FastifyInstance, { feed, live, keys, slots, shutdown }: Deps): void {
-  /** Where the reader wants to go on, else the end of what is there. */
+  /** Returns the position after which the reader continues; without a cursor the current end. */
   async function placeFor({ headers }: FastifyRequest, { after, from }: FeedQuery): Promise<Place> {
     const lastEventId = headers['last-event-id']
     const isResumed = typeof lastEventId === 'string' && lastEventId !== ''
     const cursor = isResumed ? lastEventId : after
     const field = isResumed ? 'Last-Event-ID' : 'after'
     const place = cursor === undefined ? firstPlace : placeIn(cursor)
-    if (!place) throw invalid(`${field} must be the id of a frame of this stream`)
+    if (!place) throw invalid(`${field} must be an event id of this stream`)
     const end = await feed.end(place)
     if (!end) {
-      throw invalid(
-        `${field} is of another database, of which this one is a copy; open the stream without it, or with from=start`,
-      )
+      throw invalid(`${field} is from before the database was restored; open the stream without it, or with from=start`)
     }
     return cursor === undefined && from === undefined ? end : place
   }
 
-  // The stream writes its own answer, so its response schema is for the document alone.
+  // The handler writes the response itself, so the response schema is for the OpenAPI document only.
   const { response: _forTheDocument, ...schema } = routeSchema(eventRoutes.feed)
   app.route({
     method: 'GET',
@@ -50,9 +48,9 @@ export function serveFeed(app: FastifyInstance, { feed, live, keys, slots, shutd
     ...nesting(eventRoutes.feed),
     async handler(request, reply) {
       const { caller, id } = request
-      const asked = request.query as FeedQuery
-      const after = await placeFor(request, asked)
-      const filter = { owner: caller.ownerScope, agentId: asked.agent_id, metadata: asked.metadata }
+      const feedQuery = request.query as FeedQuery
+      const after = await placeFor(request, feedQuery)
+      const filter = { owner: caller.ownerScope, agentId: feedQuery.agent_id, metadata: feedQuery.metadata }
       const release = slots.take(caller)
       const watched = keys.watch(caller)
       reply.hijack()

@@ -9,19 +9,19 @@ import type { SessionStore } from './session-store.ts'
 
 interface Deps {
   readonly pool: Pool
-  readonly store: Pick<SessionStore, 'lock' | 'find' | 'isAtWork'>
-  readonly eventLog: Pick<EventLog, 'appendByCaller' | 'tell'>
+  readonly store: Pick<SessionStore, 'lock' | 'find' | 'isBusy'>
+  readonly eventLog: Pick<EventLog, 'appendByCaller' | 'publish'>
 }
 
-/** An event that tells of changed files, and what is stored with it once its number is known. */
+/** An event that reports changed files, and the write that is committed with it under its number. */
 interface FilesChange {
   readonly event: NewEvent
   readonly commit: (client: PoolClient, seq: number) => Promise<void>
 }
 
 /**
- * Changes the files of a session while no run is at work: none can begin before the change is stored, and it finds the changed files.
- * False when `work` gives it up. Errors: `conflict` while a run is at work, `not_found`.
+ * Changes the files of a session that has no run. The row lock keeps a run from starting before the change is
+ * committed. Returns false when `work` returns undefined. Errors: `conflict` while a run is active, `not_found`.
  */
 export const createFilesChange =
   ({ pool, store, eventLog }: Deps) =>
@@ -30,30 +30,30 @@ export const createFilesChange =
     caller: Caller,
     work: (session: SessionRow) => Promise<FilesChange | undefined>,
   ): Promise<boolean> => {
-    const told: Appended[] = []
+    const unpublished: Appended[] = []
     const isDone = await transaction(pool, async client => {
       await store.lock(client, id)
       const row = await store.find(id, caller.ownerScope, client)
       if (!row || row.deleted_at) throw notFound('session', id)
-      if (await store.isAtWork(client, id)) throw atWork(id)
+      if (await store.isBusy(client, id)) throw hasActiveRun(id)
       if (row.checkpoint_id === null && row.data_folder !== null) throw notStored(id)
       const change = await work(row)
       if (!change) return false
       const appended = await eventLog.appendByCaller(client, id, [change.event])
-      told.push(appended)
+      unpublished.push(appended)
       await change.commit(client, appended.events.at(-1)?.seq ?? 0)
       return true
     })
-    for (const appended of told) eventLog.tell(appended)
+    for (const appended of unpublished) eventLog.publish(appended)
     return isDone
   }
 
-const atWork = (id: string) =>
+const hasActiveRun = (id: string) =>
   new AppError(
     'conflict',
-    `a run of session ${id} is at work; wait for its end or stop it with POST /session/${id}/abort, then try again`,
+    `session ${id} has an active run; wait until it ends, or stop it with POST /session/${id}/abort, then retry`,
   )
 
-/** Of an older release: a checkpoint without its files would delete them. */
+/** A session of an older release has files but no checkpoint; storing a checkpoint without them would delete them. */
 const notStored = (id: string) =>
-  new AppError('conflict', `no checkpoint holds the files of session ${id} yet; let it run a tool, then try again`)
+  new AppError('conflict', `session ${id} has no checkpoint of its files yet; let it run a tool, then retry`)

@@ -1,13 +1,13 @@
 import { endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
 
-const notRun = [{ type: 'text', text: 'not run here: the session was forked before this call had ended' }]
+const notRun = [{ type: 'text', text: 'not run: the session was forked before this call ended' }]
 
-/** What a part of a log leaves open. Add its events in order. */
+/** Tracks what a copied part of a log leaves open. Add its events in order. */
 export class ForkPoint {
-  /** Of a model request without an end. */
+  /** Number of the model request that has no end yet. */
   #openStart: number | undefined
   readonly #openCalls = new Set<string>()
-  /** Prompts without an end; the run of each, null for one that has not begun. */
+  /** Prompts that have not ended, with their run ids; null for a prompt that has not started. */
   readonly #openPrompts = new Map<string, string | null>()
   #running: { readonly prompt_id: string; readonly run_id: string } | undefined
 
@@ -23,12 +23,12 @@ export class ForkPoint {
     else if (endsRun(event)) this.#end(event)
   }
 
-  /** The last event of the last whole step; undefined when the part ends in one. */
+  /** Number of the last event of the last complete step; undefined when the part ends with a complete step. */
   get stepBefore(): number | undefined {
     return this.#openStart === undefined ? undefined : this.#openStart - 1
   }
 
-  /** What closes the part, so that nobody takes its work up again. */
+  /** Events that close what is open, so that the fork does not resume it. */
   closing(): NewEvent[] {
     const results = [...this.#openCalls].map(id => ({
       type: 'agent.tool_result',
@@ -54,7 +54,7 @@ export class ForkPoint {
   }
 
   #end(event: SessionEvent): void {
-    // A run that a budget has stopped goes on; in a fork it does not.
+    // A budget stop leaves the prompt waiting; in a fork it has ended.
     this.#openPrompts.delete(String(event['prompt_id'] ?? this.#running?.prompt_id))
     this.#running = undefined
     this.#openCalls.clear()

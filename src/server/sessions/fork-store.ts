@@ -1,14 +1,14 @@
 import type { PoolClient } from 'pg'
 
-/** A session that begins with a part of another one's log. */
+/** A session that starts with a copied part of another session's log. */
 interface Copy {
   readonly id: string
   readonly fromId: string
-  /** The last event that is copied. */
+  /** Number of the last event that is copied. */
   readonly seq: number
 }
 
-// The numbers of events stay: what names an event by its number goes on meaning the same.
+// Event numbers are preserved, because checkpoints and cursors refer to them.
 const copyEventsText = `
   with copied as (
     insert into session_events (session_id, seq, id, type, payload, bytes, fence, created_at)
@@ -33,15 +33,15 @@ const copyCheckpointsText = `
   update sessions set checkpoint_id = last.id, checkpoint_seq = last.seq
   from (select id, seq from copied order by seq desc limit 1) last where sessions.id = $1`
 
-/** Copies logs and files of sessions, inside a transaction. */
+/** Copies logs and checkpoints of sessions inside a transaction. */
 export const forkStore = {
-  /** Copies the log until an event, and the checkpoints of that time, into a session that has none of both. */
+  /** Copies the log up to an event, and its checkpoints, into a session that has neither. */
   async copy(on: PoolClient, { id, fromId, seq }: Copy): Promise<void> {
     await on.query(copyEventsText, [id, fromId, seq])
     await on.query(copyCheckpointsText, [id, fromId, seq])
   },
 
-  /** Records where what was copied ends. */
+  /** Records the last event that belongs to the copied part. */
   async close(on: PoolClient, id: string, seq: number): Promise<void> {
     await on.query('update sessions set forked_at_seq = $2 where id = $1', [id, seq])
   },

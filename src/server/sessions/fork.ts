@@ -23,7 +23,7 @@ interface Deps {
   readonly forks: typeof forkStore
   readonly events: Pick<EventStore, 'seqOfEvent' | 'seqOfPrompt' | 'page'>
   readonly history: Pick<HistoryStore, 'after'>
-  readonly eventLog: Pick<EventLog, 'appendByCaller' | 'tell'>
+  readonly eventLog: Pick<EventLog, 'appendByCaller' | 'publish'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
 }
 
@@ -32,28 +32,29 @@ interface By {
   readonly idempotency: Idempotency | undefined
 }
 
-/** Of the log that is copied: one statement does it. */
-const mostEvents = 50_000
-const mostBytes = 64 * 1024 * 1024
+/** Limits of the copied log, which one statement copies. */
+const maxEvents = 50_000
+const maxBytes = 64 * 1024 * 1024
 const page = 500
-const longestTitle = 200
+const maxTitleLength = 200
 
-/** Where a session is forked. */
+/** Point at which a session is forked. */
 interface Cut {
-  /** The last event that is copied. */
+  /** Number of the last event that is copied. */
   readonly seq: number
   readonly point: ForkPoint
 }
 
-/** Makes a session that begins with what another one has said and done until an event, and with its files of then. */
+/** Forks a session: the new one starts with the log of the old one up to an event, and with its files at that point. */
 export type Fork = ReturnType<typeof createFork>
 
 export function createFork(deps: Deps) {
   const { pool, sessions, store, forks, events, history, eventLog, runtimes } = deps
 
-  /** The last event that a request wants; of a message of opencode's, the one before it. */
-  async function wantedSeq({ id, next_seq }: SessionRow, { messageID, event_id }: ForkRequest): Promise<number> {
-    if (messageID !== undefined && event_id !== undefined) throw invalid('messageID and event_id exclude each other')
+  /** Returns the last event that the request includes; for an opencode message, the event before that message. */
+  async function lastCopiedSeq({ id, next_seq }: SessionRow, { messageID, event_id }: ForkRequest): Promise<number> {
+    if (messageID !== undefined && event_id !== undefined)
+      throw invalid('messageID and event_id are mutually exclusive')
     if (event_id !== undefined) {
       const seq = await events.seqOfEvent(id, event_id)
       if (seq === undefined) throw notFound('event', event_id)
@@ -66,7 +67,7 @@ export function createFork(deps: Deps) {
     return seq - 1
   }
 
-  /** Reads the log until then. An event inside of a step means the last whole step before it. */
+  /** Reads the log up to `last`. An event inside a step moves the cut to the last complete step before it. */
   async function cutAt(id: string, last: number): Promise<Cut> {
     const point = new ForkPoint()
     for await (const event of eventsUntil(id, last)) point.add(event)
@@ -74,46 +75,46 @@ export function createFork(deps: Deps) {
   }
 
   async function* eventsUntil(id: string, last: number): AsyncGenerator<SessionEvent> {
-    if (last > mostEvents) throw tooLong()
+    if (last > maxEvents) throw tooLong()
     let bytes = 0
     for (let after = 0; after < last; ) {
       const { events: some, bytes: more } = await history.after(id, after, Math.min(page, last - after))
       bytes += more
-      if (bytes > mostBytes) throw tooLong()
+      if (bytes > maxBytes) throw tooLong()
       yield* some
       after = some.at(-1)?.seq ?? last
     }
   }
 
-  /** Whether the new runtime goes on from the copied log itself, or is told of it as text. */
+  /** Returns whether the new runtime reads the copied log itself, or gets it as a transcript. */
   async function contextOf(from: SessionRow, runtime: string): Promise<'log' | 'transcript'> {
     const reads = (await runtimes.find(runtime))?.reads
     if (reads === 'any log') return 'log'
     if (reads !== 'own log' || runtime !== from.runtime) return 'transcript'
-    const [told] = from.forked_at_seq === null ? [] : await events.page(from.id, from.forked_at_seq - 1, 1)
-    return told?.['context'] === 'transcript' ? 'transcript' : 'log'
+    const [mark] = from.forked_at_seq === null ? [] : await events.page(from.id, from.forked_at_seq - 1, 1)
+    return mark?.['context'] === 'transcript' ? 'transcript' : 'log'
   }
 
   async function begin(client: PoolClient, from: SessionRow, { body, cut, caller }: Begin) {
     const copy = (id: string) => forks.copy(client, { id, fromId: from.id, seq: cut.seq })
-    const made = await sessions.createWithin(client, {
+    const created = await sessions.createWithin(client, {
       body: creationOf(from, body),
       caller,
       messages: [],
       owner: from.owner_id,
       begin: copy,
     })
-    const context = await contextOf(from, made.runtime)
+    const context = await contextOf(from, created.runtime)
     const forked = { type: 'session.forked', forked_from: { session_id: from.id, seq: cut.seq }, context }
-    const appended = await eventLog.appendByCaller(client, made.id, [...cut.point.closing(), forked])
-    await forks.close(client, made.id, lastOf(appended.events))
-    const row = await store.find(made.id, undefined, client)
-    if (!row) throw new Error(`session ${made.id} is not there right after its creation`)
-    const tell = () => {
-      made.tell()
-      eventLog.tell(appended)
+    const appended = await eventLog.appendByCaller(client, created.id, [...cut.point.closing(), forked])
+    await forks.close(client, created.id, lastOf(appended.events))
+    const row = await store.find(created.id, undefined, client)
+    if (!row) throw new Error(`session ${created.id} is missing right after its creation (bug)`)
+    const publish = () => {
+      created.publish()
+      eventLog.publish(appended)
     }
-    return { session: toSession(row), ignored: made.ignored, tell }
+    return { session: toSession(row), ignored: created.ignored, publish }
   }
 
   /** Errors: `not_found`, `invalid_request`, `payload_too_large` for a log of more than 50,000 events or 64 MiB. */
@@ -123,18 +124,18 @@ export function createFork(deps: Deps) {
     { caller, idempotency }: By,
   ): Promise<{ readonly session: Session; readonly ignored: readonly string[] }> => {
     const from = await sessions.open(id, caller)
-    const cut = await cutAt(id, await wantedSeq(from, body))
+    const cut = await cutAt(id, await lastCopiedSeq(from, body))
     let ignored: readonly string[] = []
-    let tell = () => undefined as void
+    let publish = () => undefined as void
     const session = await transaction(pool, client =>
       once(sqlOfClient(client), idempotency, async () => {
         const begun = await begin(client, from, { body, cut, caller })
         ignored = begun.ignored
-        tell = begun.tell
+        publish = begun.publish
         return begun.session
       }),
     )
-    tell()
+    publish()
     return { session, ignored }
   }
 }
@@ -146,18 +147,21 @@ interface Begin {
 }
 
 const tooLong = () =>
-  new AppError('payload_too_large', `the log until there has more than ${mostEvents} events or 64 MiB; fork earlier`)
+  new AppError(
+    'payload_too_large',
+    `log up to that point exceeds ${maxEvents} events or 64 MiB; fork at an earlier event`,
+  )
 
 const lastOf = (stored: readonly SessionEvent[]): number => stored.at(-1)?.seq ?? 0
 
-/** What the new session is made of: as the one before, but for what the request names. */
+/** Returns the creation body of the fork: the fields of the old session, replaced by those of the request. */
 function creationOf(from: SessionRow, { agent_id, version, model, runtime, title }: ForkRequest) {
   const agentId = agent_id ?? (from.agent_id === '' ? undefined : from.agent_id)
   const isSameAgent = agentId === from.agent_id
   const kept = isSameAgent ? (from.agent_version ?? undefined) : undefined
   const wanted = version ?? kept
   return {
-    title: title ?? `${from.title.slice(0, longestTitle - 7)} (fork)`,
+    title: title ?? `${from.title.slice(0, maxTitleLength - 7)} (fork)`,
     ...(agentId !== undefined && { agent_id: agentId }),
     ...(wanted !== undefined && agentId !== undefined && { agent_version: wanted }),
     ...((runtime !== undefined || isSameAgent || agentId === undefined) && { runtime: runtime ?? from.runtime }),

@@ -3,7 +3,7 @@ import type { NewEvent } from '../../contract/events.ts'
 const maxNamed = 20
 const maxNameLength = 64
 
-/** Tells the readers of a session what its runtime cannot carry, once. */
+/** Returns the warning that lists the fields that the session's runtime ignores. */
 export function ignoredWarning(runtime: string, ignored: readonly string[]): NewEvent {
   const named = ignored.slice(0, maxNamed).map(name => [...name].slice(0, maxNameLength).join(''))
   const rest = ignored.length - named.length

@@ -1,2 +1,2 @@
-/** Seconds that a lease lives without renewal, by the database clock. */
+/** Seconds until a lease expires without renewal, measured by the database clock. */
 export const leaseSeconds = 15

@@ -56,7 +56,7 @@ test('a title is never empty, never longer than 80 characters, and has no line b
   )
 })
 
-test('names of the IANA zones are accepted, and nothing else', () => {
+test('only IANA time zone names are accepted', () => {
   for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Asia/Kathmandu', 'Pacific/Apia']) {
     assert.equal(isTimeZone(name), true, name)
   }
@@ -65,7 +65,7 @@ test('names of the IANA zones are accepted, and nothing else', () => {
   }
 })
 
-test('an empty body makes a session of nobody’s agent on the built-in runtime with the default model', async () => {
+test('an empty body creates a session without an agent, on the built-in runtime with the default model', async () => {
   const { session, model } = await plan({})
   assert.equal(model, 'default-model')
   const { id: _, ...rest } = session
@@ -89,13 +89,13 @@ test('the model comes from the body, else the environment, else the agent', asyn
   assert.equal((await plan({ agent_id: 'agent_1' })).model, 'agent-model')
 })
 
-test('a session keeps the version of its agent, and agent may be the alias of a runtime', async () => {
+test('a session records the version of its agent, and agent may be the alias of a runtime', async () => {
   assert.equal((await plan({ agent_id: 'agent_1' })).session.agent_version, 3)
   const { session } = await plan({ agent: 'builtin' })
   assert.deepEqual([session.agent, session.agent_id, session.runtime], ['builtin', '', 'builtin'])
 })
 
-test('D1: harness selects the runtime as runtime does, which wins, and the record names the one in use', async () => {
+test('D1: harness selects the runtime like runtime, runtime wins over harness, and the record names the selected one', async () => {
   const chosen = async (body: Parameters<typeof planSession>[1], of?: object) => {
     const { session } = await plan(body, of)
     assert.equal(session.harness, session.runtime)
@@ -108,9 +108,9 @@ test('D1: harness selects the runtime as runtime does, which wins, and the recor
   const onHx = { ...agent, harness: 'builtin', config: { runtime: 'hx' } }
   assert.equal(await chosen({ agent_id: 'agent_1' }, onHx), 'hx')
   assert.equal(await chosen({ agent_id: 'agent_1', harness: 'builtin' }, onHx), 'builtin')
-  await assert.rejects(plan({ harness: 'nope' }), refused('invalid_request', /^harness "nope" is not known/))
+  await assert.rejects(plan({ harness: 'nope' }), refused('invalid_request', /^harness "nope" is unknown/))
   const beside = plan({ runtime: 'builtin', harness: 'nope' })
-  await assert.rejects(beside, refused('invalid_request', /^harness "nope" is not known/))
+  await assert.rejects(beside, refused('invalid_request', /^harness "nope" is unknown/))
 })
 
 test('timezone wins over tz', async () => {
@@ -118,9 +118,9 @@ test('timezone wins over tz', async () => {
   assert.equal((await plan({ tz: 'Europe/Berlin' })).session.timezone, 'Europe/Berlin')
 })
 
-test('what cannot be used is refused by the name of its field', async () => {
+test('an unusable value is rejected with the name of its field', async () => {
   await assert.rejects(plan({ tz: 'Mars/Olympus' }), refused('invalid_request', /^tz "Mars\/Olympus" is not an IANA/))
-  await assert.rejects(plan({ runtime: 'gone' }), refused('invalid_request', /^runtime "gone" is not known/))
+  await assert.rejects(plan({ runtime: 'gone' }), refused('invalid_request', /^runtime "gone" is unknown/))
   const blank = { environment: { repository: ' ' } }
   await assert.rejects(plan(blank), refused('invalid_request', /^environment\.repository/))
   await assert.rejects(plan({ agent_id: 'agent_2' }), refused('not_found', /^agent agent_2 not found$/))

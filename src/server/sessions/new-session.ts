@@ -12,22 +12,22 @@ import type { NewSession } from './session-row.ts'
 
 interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
-  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'refusal' | 'findings'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly defaultModel: () => string
 }
 
-/** A session to be stored, and the model of its first prompt. */
+/** A session that is ready to be stored, and the model of its first prompt. */
 export interface SessionPlan {
   readonly session: NewSession
   readonly metadata: MetadataMap
   readonly model: string
-  /** US dollars that the session may cost, as its agent has it; undefined: no limit of its own. */
+  /** Budget of the session in US dollars, from its agent; undefined means no session budget. */
   readonly budgetUsd: number | undefined
-  /** Fields of the session and of its agent that its runtime cannot carry: `environment.ref`, `tools[1]`. */
+  /** JSON paths of session and agent fields that the runtime ignores: `environment.ref`, `tools[1]`. */
   readonly ignored: readonly string[]
 }
 
-/** Checks a creation body and fills in what it leaves out. Gaps: section 5. */
+/** Validates a creation body and fills in its defaults. Source: Gaps, section 5. */
 export async function planSession(deps: Deps, body: SessionCreate, caller: Caller): Promise<SessionPlan> {
   const timezone = timezoneOf(body)
   const environment = environmentOf(body)
@@ -55,13 +55,16 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   return { session, metadata: body.metadata ?? {}, model, budgetUsd: budgetOf(agent), ignored }
 }
 
-interface Asking {
+interface RunSettings {
   readonly environment: NonNullable<SessionCreate['environment']>
   readonly agent: Agent | undefined
 }
 
-/** What the runtime cannot carry. Throws `invalid` for a wrong environment; an agent is as it was stored. */
-async function ignoredBy({ runtimes }: Deps, runtime: string, { environment, agent }: Asking): Promise<string[]> {
+/**
+ * Returns the fields that the runtime ignores. Throws `invalid_request` for a bad environment; an agent was checked
+ * before.
+ */
+async function ignoredBy({ runtimes }: Deps, runtime: string, { environment, agent }: RunSettings): Promise<string[]> {
   const { tools, config } = withOverrides(agent ?? { system: '', tools: {}, config: {} }, environment)
   const findings = await runtimes.findings(runtime, { tools, config, environment })
   const wrong = findings.find(({ field, problem }) => problem !== undefined && field.startsWith('environment.'))
@@ -69,28 +72,33 @@ async function ignoredBy({ runtimes }: Deps, runtime: string, { environment, age
   return findings.map(({ field }) => field)
 }
 
-/** The runtime that `runtime` or `harness` names, else `fallback`. Throws `invalid` for one that takes no session. */
+/**
+ * Returns the runtime named by `runtime` or `harness`, else `fallback`. Throws `invalid_request` for an unusable one.
+ */
 async function runtimeOf({ runtimes }: Deps, { runtime, harness }: SessionCreate, fallback: unknown): Promise<string> {
   const chosen = runtime ?? harness ?? fallback
   const field = runtime === undefined && harness !== undefined ? 'harness' : 'runtime'
-  const refusal = typeof chosen === 'string' ? await runtimes.refusal(chosen) : 'is not a name'
+  const refusal = typeof chosen === 'string' ? await runtimes.unavailableReason(chosen) : 'is not a name'
   if (typeof chosen !== 'string' || refusal !== undefined) {
     throw invalid(`${field} ${JSON.stringify(chosen)} ${refusal}`)
   }
-  // `runtime` wins, but a misspelt harness beside it must not pass unnoticed.
+  // `runtime` wins, but a misspelt harness must still be reported.
   if (harness !== undefined && harness !== chosen && !(await runtimes.find(harness))) {
-    throw invalid(`harness ${JSON.stringify(harness)} ${await runtimes.refusal(harness)}`)
+    throw invalid(`harness ${JSON.stringify(harness)} ${await runtimes.unavailableReason(harness)}`)
   }
   return chosen
 }
 
-/** A harness that is named where an agent could be. One that has the name of an agent is preferred to it; `agent_id` always names an agent. */
+/**
+ * Returns the runtime that `agent` names, if it names one. A runtime wins over an agent of the same name; `agent_id`
+ * always names an agent.
+ */
 async function aliasIn({ runtimes }: Deps, { agent_id, agent }: SessionCreate): Promise<string | undefined> {
   if (agent_id !== undefined || agent === undefined) return undefined
   return (await runtimes.find(agent)) ? agent : undefined
 }
 
-/** Agents are checked when they are written; those of older releases may have anything there. */
+// Agents are validated when they are written, but those of older releases may hold any value.
 function budgetOf(agent: Agent | undefined): number | undefined {
   const budget = agent?.config['session_max_budget']
   return typeof budget === 'number' && budget > 0 ? budget : undefined
@@ -98,11 +106,11 @@ function budgetOf(agent: Agent | undefined): number | undefined {
 
 interface WantedAgent {
   readonly id: string
-  /** Undefined: the pinned version, else the current one. */
+  /** Undefined selects the pinned version, else the current one. */
   readonly version: number | undefined
 }
 
-/** The agent in the version that the session runs. Whether it is active, and whose it is, is a matter of today. */
+/** Returns the agent in the version that the session runs. Status and owner are always those of the current version. */
 async function activeAgent({ agents }: Deps, { id, version }: WantedAgent, caller: Caller): Promise<Agent> {
   const agent = await agents.find(id, caller.ownerScope)
   if (!agent) throw notFound('agent', id)
@@ -125,20 +133,20 @@ function timezoneOf({ timezone, tz }: SessionCreate): string | null {
 function environmentOf({ environment = {} }: SessionCreate): NonNullable<SessionCreate['environment']> {
   const { repository } = environment
   if (repository !== undefined && (typeof repository !== 'string' || repository.trim() === '')) {
-    throw invalid('environment.repository must be the address of a repository, not blank')
+    throw invalid('environment.repository must be the URL of a repository, not blank')
   }
   return environment
 }
 
 const maxTitleLength = 80
 
-/** A title from the first prompt: its first 80 characters on one line. */
+/** Returns a title from the first prompt: its first 80 characters on one line. */
 export function titleOf(prompt: string | undefined): string {
   const line = prompt?.replaceAll(/\s+/g, ' ').trim() ?? ''
   return line === '' ? 'New session' : [...line].slice(0, maxTitleLength).join('')
 }
 
-/** True for an IANA time zone name; offsets such as `+02:00` are none. */
+/** True for an IANA time zone name. Offsets such as `+02:00` are rejected. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {

@@ -17,13 +17,13 @@ interface Deps {
 interface By {
   readonly caller: Caller
   readonly idempotency: Idempotency | undefined
-  /** Aborts when the caller leaves; the prompt stays. */
+  /** Aborts when the caller disconnects; the prompt stays queued. */
   readonly signal: AbortSignal
 }
 
 /**
- * Queues a prompt and waits for the assistant's message. Rejects with `budget_exceeded` when a budget stops the session:
- * a prompt that no model has answered to is cancelled, one in the middle of its turn stays and goes on once there is room.
+ * Queues a prompt and waits for the assistant's message. Throws `budget_exceeded` when a budget stops the session: a
+ * prompt without model output is then cancelled; a started turn stays and continues once the budget has room.
  */
 export function createPromptAnswer({ sessions, events, waitForPrompt }: Deps) {
   return async (sessionId: string, prompt: PromptWrite, by: By): Promise<AnsweredMessage> => {
@@ -35,7 +35,7 @@ export function createPromptAnswer({ sessions, events, waitForPrompt }: Deps) {
       if (how !== 'paused') return answer ?? withoutAnswer(hasEnd)
       const why = (await budgetStopOf(events, sessionId)) ?? 'a budget of this session is used up'
       if (hasBegun) {
-        throw outOfBudget(`${why}; prompt ${promptId} goes on once there is room`, {
+        throw outOfBudget(`${why}; prompt ${promptId} continues once the budget has room`, {
           prompt_id: promptId,
           state: 'pending',
         })
@@ -46,7 +46,7 @@ export function createPromptAnswer({ sessions, events, waitForPrompt }: Deps) {
     }
   }
 
-  /** False when the prompt has got going meanwhile. */
+  /** Returns false when the prompt has started meanwhile. */
   async function isCancelled(sessionId: string, promptId: string, caller: Caller): Promise<boolean> {
     try {
       await sessions.withdraw(sessionId, promptId, caller)
@@ -62,8 +62,5 @@ const outOfBudget = (message: string, fields: Readonly<Record<string, string>>) 
   new AppError('budget_exceeded', message, { fields })
 
 function withoutAnswer(hasEnd: boolean): never {
-  throw new AppError(
-    'conflict',
-    hasEnd ? 'the prompt ended without an answer' : 'the prompt was cancelled before it ran',
-  )
+  throw new AppError('conflict', hasEnd ? 'prompt ended without an answer' : 'prompt was cancelled before it ran')
 }

@@ -9,23 +9,23 @@ interface Deps {
   readonly defaultModel: () => string
 }
 
-interface Asked {
+interface ModelSources {
   readonly environment: Readonly<Record<string, unknown>>
   readonly agent: Pick<Agent, 'model'> | undefined
   readonly runtime: string
 }
 
-/** The model of a prompt that names none: the session's own, the agent's, else what its runtime has by default. */
+/** Returns the model of a prompt that names none: the model of the session, else of the agent, else of the runtime. */
 export async function modelWithoutName(
   { runtimes, defaultModel }: Deps,
-  { environment, agent, runtime }: Asked,
+  { environment, agent, runtime }: ModelSources,
 ): Promise<string> {
   const chosen = environmentModel(environment) ?? agent?.model
   if (chosen !== undefined) return chosen
   return (await runtimes.find(runtime))?.hasOwnModels ? anyModel : defaultModel()
 }
 
-/** The same for a session that is there: its agent is that of the version that it runs. */
+/** Like `modelWithoutName`, for an existing session and the agent version that it runs. */
 export async function modelOfSession(
   deps: Deps & { readonly agents: Pick<AgentStore, 'version'> },
   { environment, runtime, agent_id, agent_version }: SessionRow,
@@ -34,6 +34,6 @@ export async function modelOfSession(
   return modelWithoutName(deps, { environment, runtime, agent: version?.agent })
 }
 
-/** The model that a session's environment names, if it does. */
+/** Returns the model in a session's environment; undefined when it names none. */
 export const environmentModel = ({ model }: Readonly<Record<string, unknown>>): string | undefined =>
   typeof model === 'string' && model !== '' ? model : undefined

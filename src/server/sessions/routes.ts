@@ -22,28 +22,28 @@ interface Deps {
   readonly sessions: Sessions
   readonly fork: Fork
   readonly events: EventStore
-  /** Turns a prompt's provider and model into one name; asks what the session runs on where that makes a difference. */
+  /** Combines the provider and model of a prompt into one name; calls `runtimeOf` only where the runtime matters. */
   readonly modelName: (
     model: NonNullable<PromptRequest['model']>,
     runtimeOf: () => Promise<string | undefined>,
   ) => Promise<string>
-  /** Queues a prompt and waits for what is answered to it. */
+  /** Queues a prompt and waits for the answer. */
   readonly answer: ReturnType<typeof createPromptAnswer>
-  /** The folder of a session's files. */
+  /** Returns the folder of a session's files. */
   readonly workspaceOf: (sessionId: string) => string
 }
 
 type PromptInput = Pick<Input<typeof sessionRoutes.promptAsync>, 'params' | 'body'>
 type CreateBody = NonNullable<Input<typeof sessionRoutes.create>['body']>
 
-/** The session routes: `/session` and its managed-agents twins. */
+/** Serves the session routes: `/session` and its Managed Agents equivalents. */
 export function serveSessions(app: FastifyInstance, deps: Deps): void {
   const { sessions, modelName } = deps
   const managed = (row: SessionRow) => toManagedSession(row, deps.workspaceOf(row.id))
   const promptOf = async ({ params, body }: PromptInput, caller: Caller): Promise<PromptWrite> => {
     const { parts, model, system, mode, messageID } = body
-    refuseUnserved(body)
-    // One that is not there has no runtime: the queue refuses the prompt.
+    rejectUnsupported(body)
+    // A missing session has no runtime; the queue rejects its prompt later.
     const runtimeOf = async () => (await sessions.among([params.session_id], caller))[0]?.runtime
     const id = params.session_id
     const named = model ? await modelName(model, runtimeOf) : await sessions.modelOf(id, caller)
@@ -91,7 +91,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return true
   })
   bind(app, sessionRoutes.promptAsync, async ({ params, body }, caller, { idempotency, header }) => {
-    // Only opencode's clients leave it out, and mean the model of the agent. Interface: Prompt request.
+    // Only opencode clients omit it, and mean the agent's model. Source: Interface, Prompt request.
     if (!body.model && header('x-opencode-directory') === undefined) throw invalid('model is required')
     await sessions.prompt(params.session_id, await promptOf({ params, body }, caller), { caller, idempotency })
   })
@@ -132,15 +132,15 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   bind(app, sessionRoutes.managedRemove, ({ params }, caller) => sessions.remove(params.session_id, caller))
 }
 
-/** opencode's clients have another word for it. */
+/** opencode clients send the schema as `format`. */
 const schemaIn = ({ output_schema, format }: PromptRequest) =>
   output_schema ?? (format?.type === 'json_schema' ? format.schema : undefined)
 
-/** Throws `invalid` for what opencode's clients may ask of a prompt, and no runtime of ours can do for one prompt alone. */
-function refuseUnserved({ noReply, tools = {} }: PromptRequest): void {
-  if (noReply) throw invalid('noReply is not possible: each prompt has an answer; leave it out')
+/** Throws `invalid_request` for opencode fields that no runtime supports for a single prompt. */
+function rejectUnsupported({ noReply, tools = {} }: PromptRequest): void {
+  if (noReply) throw invalid('noReply is not supported: every prompt is answered; remove it')
   if (Object.keys(tools).length > 0)
-    throw invalid('tools cannot be chosen for a prompt: they are those of the agent; leave it out')
+    throw invalid('tools cannot be set for one prompt: they belong to the agent; remove it')
 }
 
 const filterOf = ({ agent_id, status, q, metadata }: Input<typeof sessionRoutes.managedList>['query']) => ({
@@ -152,6 +152,6 @@ const filterOf = ({ agent_id, status, q, metadata }: Input<typeof sessionRoutes.
 
 type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> }
 
-/** Null means absent. */
+/** Drops null values: null means absent. */
 const withoutNulls = <T extends object>(given: T): WithoutNulls<T> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as WithoutNulls<T>

@@ -16,50 +16,50 @@ export interface NewSession {
   readonly timezone: string | null
 }
 
-/** What a run needs to know of its session. */
+/** Columns of a session that its run needs. */
 export interface RunRow extends Omit<NewSession, 'agent' | 'harness'> {
   readonly runtime_agent_ref_id: string | null
   readonly provider_session_id: string | null
   readonly provider_run_id: string | null
   readonly runtime_state: ProviderRefs['runtime_state']
-  /** Where its tools were last at work; null when none has run on any replica. */
+  /** Id of the data folder in which its tools ran last; null when no tool has run. */
   readonly data_folder: string | null
-  /** The last checkpoint of its files; null before the first. */
+  /** Last checkpoint of its files; null before the first. */
   readonly checkpoint_id: string | null
-  /** The event that says what was copied from another session; null for one that begins anew. */
+  /** Last event of the part that was copied from another session; null when it is not a fork. */
   readonly forked_at_seq: number | null
   readonly log_bytes: number
   readonly next_seq: number
 }
 
-/** A session with what only the engine sees. */
+/** A session with columns that are internal to the engine. */
 export interface SessionRow extends NewSession, RunRow {
   readonly sandbox_status: SandboxStatus
   readonly deleted_at: Date | null
-  /** Since when its log cannot be read; null while it can. */
+  /** When its log was purged; null while the log is readable. */
   readonly purged_at: Date | null
-  /** The session that it was forked from, and the last event of that which was copied. */
+  /** The session that it was forked from, and the last event that was copied. */
   readonly forked_from_id: string | null
   readonly forked_from_seq: number | null
   readonly created_at: Date
   readonly updated_at: Date
-  readonly held: boolean
+  readonly is_running: boolean
   readonly unfinished: number
-  /** A tool call waits for a person. */
-  readonly asks: boolean
-  /** A budget has stopped the prompt that is first in line. */
+  /** True while a tool call waits for approval. */
+  readonly awaits_approval: boolean
+  /** True while a budget stops the first prompt in the queue. */
   readonly paused: boolean
   readonly last_outcome: SessionFacts['lastOutcome']
   readonly metadata: MetadataMap
 }
 
-/** The columns of a `RunRow`, none of which is a date: they travel as JSON too. */
+/** The columns of a `RunRow`. None is a date, because the row is also read as JSON. */
 export const runColumns = `
   s.id, s.owner_id, s.title, s.agent_id, s.agent_version, s.runtime, s.runtime_agent_ref_id, s.provider_session_id,
   s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.checkpoint_id, s.forked_at_seq,
   s.log_bytes, s.next_seq`
 
-/** What the provider calls the things of a session. */
+/** Returns the ids that the provider uses for the session. */
 export const refsOf = (row: Pick<SessionRow, keyof ProviderRefs>): ProviderRefs => ({
   runtime_agent_ref_id: row.runtime_agent_ref_id,
   provider_session_id: row.provider_session_id,
@@ -67,7 +67,7 @@ export const refsOf = (row: Pick<SessionRow, keyof ProviderRefs>): ProviderRefs 
   runtime_state: row.runtime_state,
 })
 
-/** The public record of a session. */
+/** Returns the public record of a session. */
 export const toSession = (row: SessionRow): Session => ({
   id: row.id,
   title: row.title,
@@ -80,8 +80,8 @@ export const toSession = (row: SessionRow): Session => ({
   provider_session_id: row.provider_session_id,
   provider_run_id: row.provider_run_id,
   status: statusOf({
-    held: row.held,
-    asks: row.asks,
+    isRunning: row.is_running,
+    awaitsApproval: row.awaits_approval,
     waitingPrompts: row.unfinished,
     lastOutcome: row.last_outcome,
   }),
@@ -92,7 +92,7 @@ export const toSession = (row: SessionRow): Session => ({
   time: { created: row.created_at.getTime(), updated: row.updated_at.getTime() },
 })
 
-/** The record with the state of the sandbox. `workspace`: the folder of its files, while there is one. */
+/** Returns the record with the state of the sandbox. `workspace` is the folder of its files. */
 export const toManagedSession = (row: SessionRow, workspace: string | null): ManagedSession => ({
   ...toSession(row),
   sandbox_status: row.sandbox_status,

@@ -3,47 +3,49 @@ import type { SessionStatus } from '../../contract/sessions.ts'
 import { hint } from '../db/hints.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { ProviderRefs } from '../runtimes/runtime.ts'
-import type { Hold, Queryable } from './log/event-store.ts'
+import type { Lease, Queryable } from './log/event-store.ts'
 import { eventsChannel } from './log/log-page.ts'
 import { firstInLine } from './queue/prompt-store.ts'
 import { type NewSession, type RunRow, runColumns, type SessionRow } from './session-row.ts'
 import type { SessionFacts } from './status.ts'
 
-/** Tells the owner of a session to look at its row. The payload is the id of the session. */
+/**
+ * Notification channel on which the lease owner of a session is told to reread its row. The payload is the session id.
+ */
 export const controlChannel = 'session_control'
 
 export interface SessionFilter {
-  /** The only owner to list; undefined lists all. */
+  /** Lists only sessions of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly agentId: string | undefined
   readonly status: SessionStatus | undefined
-  /** A part of the title, or the id. */
+  /** Part of the title, or the id. */
   readonly text?: string | undefined
-  /** All of these must be in its metadata. */
+  /** The session's metadata must contain all of these. */
   readonly metadata?: MetadataMap | undefined
   readonly withDeleted: boolean
-  /** The last id of the page before: ids are time-ordered, and lists run from newest to oldest. */
+  /** Last id of the previous page. Ids are ordered by time, and lists run from newest to oldest. */
   readonly cursor: string | undefined
   readonly limit: number
 }
 
-/** What a reader of the log has to know. */
+/** What a reader of the log needs. */
 export type SessionWithLog = Pick<SessionRow, 'id' | 'deleted_at'>
 
 const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
 
-// No function that is volatile: the database would then work all rows out before it takes a page of them.
+// No volatile functions: with one, PostgreSQL computes all rows before it takes a page of them.
 const facts = `
   select ${runColumns}, s.agent, s.harness, s.sandbox_status, s.deleted_at, s.purged_at, s.forked_from_id, s.forked_from_seq, s.created_at, s.updated_at, s.last_outcome,
          coalesce((select m.metadata from session_metadata m where m.session_id = s.id), '{}') as metadata,
          coalesce(s.lease_until > statement_timestamp(), false)
-           and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as held,
+           and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as is_running,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
-         exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending') as asks,
+         exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending') as awaits_approval,
          coalesce((${firstInLine(isStopped, 's.id')}), false) as paused
   from sessions s`
 
-/** What an index tells of a status, so that the rest is worked out for few sessions. */
+/** Conditions that an index answers, so that the exact status is computed for few sessions only. */
 const candidates: Readonly<Record<SessionStatus, string>> = {
   running: `s.id in (select session_id from prompts where state = 'running')`,
   pending: `s.id in (select session_id from prompts where state in ('waiting', 'running'))`,
@@ -53,7 +55,7 @@ const candidates: Readonly<Record<SessionStatus, string>> = {
 
 const hasMetadata = 's.id in (select session_id from session_metadata where metadata @> $8::jsonb)'
 
-/** Table `sessions`, without its lease and its log, and `session_metadata`. */
+/** Tables `sessions` (without lease and log) and `session_metadata`. */
 export type SessionStore = ReturnType<typeof sessionStore>
 
 export function sessionStore(pool: Pool) {
@@ -73,7 +75,7 @@ export function sessionStore(pool: Pool) {
       hint(on, eventsChannel, `${id} 0 1 ${owner_id}`)
     },
 
-    /** The session, also when it was deleted; undefined when `owner` has none with that id. */
+    /** Returns the session, deleted or not; undefined when `owner` has none with that id. */
     async find(id: string, owner?: string, on: Queryable = pool): Promise<SessionRow | undefined> {
       const { rows } = await on.query<SessionRow>({
         name: 'find_session',
@@ -83,7 +85,7 @@ export function sessionStore(pool: Pool) {
       return rows[0]
     },
 
-    /** The session, as long as its log can be read; undefined when `owner` has none with that id. */
+    /** Returns the session while its log is readable; undefined when `owner` has none with that id. */
     async withLog(id: string, owner?: string): Promise<SessionWithLog | undefined> {
       const text = `
         select id, deleted_at from sessions
@@ -91,20 +93,20 @@ export function sessionStore(pool: Pool) {
       return (await pool.query<SessionWithLog>({ name: 'session_with_log', text, values: [id, owner] })).rows[0]
     },
 
-    /** What a run of the session needs; undefined when the session is gone. */
+    /** Returns what a run needs; undefined when the session does not exist. */
     async ofRun(id: string): Promise<RunRow | undefined> {
       const text = `select ${runColumns} from sessions s where id = $1`
       return (await pool.query<RunRow>({ name: 'session_of_run', text, values: [id] })).rows[0]
     },
 
-    /** Those of the given sessions that `owner` has, without those that were deleted. */
+    /** Returns those of the given sessions that belong to `owner` and are not deleted. */
     async among(ids: readonly string[], owner?: string): Promise<SessionRow[]> {
       const text = `
         ${facts} where s.id = any ($1) and ($2::text is null or s.owner_id = $2) and s.deleted_at is null`
       return (await pool.query<SessionRow>(text, [ids, owner])).rows
     },
 
-    /** Locks the session for the rest of the transaction; undefined when it is not there or was deleted. */
+    /** Locks the session until the end of the transaction. Returns undefined when it does not exist. */
     async lock(on: Queryable, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
       const text = 'select next_position, deleted_at from sessions where id = $1 for update'
       const { rows } = await on.query<{ next_position: number; deleted_at: Date | null }>({
@@ -115,7 +117,7 @@ export function sessionStore(pool: Pool) {
       return rows[0]
     },
 
-    /** Says from when on a process may take the session, as its prompts and their waits are now; `taken` positions are used. */
+    /** Recomputes when a process may acquire the session; `taken` is the number of queue positions that were used. */
     async setDue(on: Queryable, id: string, taken = 0): Promise<void> {
       const text = 'update sessions set next_position = next_position + $2, due_at = session_due(id) where id = $1'
       await on.query({ name: 'set_due', text, values: [id, taken] })
@@ -140,7 +142,7 @@ export function sessionStore(pool: Pool) {
             and ${metadata === undefined ? '$8::text is null' : hasMetadata} and ${status === undefined ? 'true' : candidates[status]})
         select * from s
         where $5::text is null or $5 = case
-          when held and not asks then 'running' when held then 'idle' when unfinished > 0 then 'pending'
+          when is_running and not awaits_approval then 'running' when is_running then 'idle' when unfinished > 0 then 'pending'
           when last_outcome = 'failed' then 'error' else 'idle'
         end
         order by id desc limit $6`
@@ -150,10 +152,10 @@ export function sessionStore(pool: Pool) {
       return rows
     },
 
-    /** How the run ended; null when it only paused. False when a later fence owns the session. */
+    /** Stores how the run ended; null when it paused. Returns false when a later fence owns the session. */
     async setOutcome(
       on: Queryable,
-      { sessionId, fence }: Hold,
+      { sessionId, fence }: Lease,
       outcome: SessionFacts['lastOutcome'],
     ): Promise<boolean> {
       const text = `update sessions set last_outcome = $3 where id = $1 and fence = $2 and deleted_at is null`
@@ -161,10 +163,10 @@ export function sessionStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Stores what the provider calls things; what is not named stays. False when a later fence owns the session. */
-    async remember(
+    /** Stores the given provider ids and keeps the others. Returns false when a later fence owns the session. */
+    async storeRefs(
       on: Queryable | undefined,
-      { sessionId, fence }: Hold,
+      { sessionId, fence }: Lease,
       refs: Partial<ProviderRefs>,
     ): Promise<boolean> {
       const text = `
@@ -180,7 +182,7 @@ export function sessionStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Shows that tools of a session are at work, until the owner gives the session back, and remembers in which data folder. */
+    /** Marks the sandbox as running until the owner releases the session, and records the data folder. */
     async markSandboxRunning(id: string, dataFolder?: string): Promise<void> {
       const text = `
         update sessions set sandbox_status = 'running', data_folder = coalesce($2, data_folder)
@@ -188,13 +190,13 @@ export function sessionStore(pool: Pool) {
       await pool.query(text, [id, dataFolder])
     },
 
-    async setDataFolder(on: Queryable, { sessionId, fence }: Hold, dataFolder: string): Promise<void> {
+    async setDataFolder(on: Queryable, { sessionId, fence }: Lease, dataFolder: string): Promise<void> {
       const text = 'update sessions set data_folder = $3 where id = $1 and fence = $2'
       await on.query(text, [sessionId, fence, dataFolder])
     },
 
-    /** True while a process has the session, or a prompt of it runs or waits in the middle of its run. */
-    async isAtWork(on: PoolClient, id: string): Promise<boolean> {
+    /** True while a process has a lease on the session, or one of its prompts runs. */
+    async isBusy(on: PoolClient, id: string): Promise<boolean> {
       const text = `
         select coalesce(lease_owner is not null and lease_until > clock_timestamp(), false)
           or exists (select from prompts p where p.session_id = s.id and p.state = 'running') as is_at_work
@@ -202,7 +204,7 @@ export function sessionStore(pool: Pool) {
       return (await on.query<{ is_at_work: boolean }>(text, [id])).rows[0]?.is_at_work ?? false
     },
 
-    /** Replaces what clients have noted of a session. */
+    /** Replaces the metadata of the session. */
     async setMetadata(on: PoolClient, id: string, metadata: MetadataMap): Promise<void> {
       const text = `
         insert into session_metadata (session_id, metadata) values ($1, $2)
@@ -214,7 +216,7 @@ export function sessionStore(pool: Pool) {
       await on.query('update sessions set title = $2 where id = $1', [id, title])
     },
 
-    /** Marks the row deleted and fences its owner out. */
+    /** Marks the row as deleted and invalidates the fence of its owner. */
     async markDeleted(on: PoolClient, id: string): Promise<void> {
       const text = `
         update sessions
@@ -223,11 +225,11 @@ export function sessionStore(pool: Pool) {
       await on.query(text, [id])
     },
 
-    /** Tells the owner of the session, in whatever process, to look at its row. */
+    /** Notifies the owner of the session, in any process, to reread its row. */
     notifyOwner: (on: Queryable, id: string): void => hint(on, controlChannel, id),
 
-    /** Those of the given sessions that were deleted, or never existed. */
-    async gone(ids: readonly string[]): Promise<string[]> {
+    /** Returns those of the given sessions that are deleted or never existed. */
+    async deletedAmong(ids: readonly string[]): Promise<string[]> {
       const text = `
         select given.id from unnest($1::text[]) as given (id)
         left join sessions s on s.id = given.id where s.id is null or s.deleted_at is not null`

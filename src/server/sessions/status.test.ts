@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type SessionFacts, statusOf } from './status.ts'
 
-type Row = readonly [SessionFacts['held'], number, SessionFacts['lastOutcome'], string, 'asks'?]
+type Row = readonly [SessionFacts['isRunning'], number, SessionFacts['lastOutcome'], string, 'awaits approval'?]
 
 const table: readonly Row[] = [
   [false, 0, null, 'idle'],
@@ -15,13 +15,16 @@ const table: readonly Row[] = [
   [true, 0, null, 'running'],
   [true, 1, 'failed', 'running'],
   [true, 2, 'cancelled', 'running'],
-  [true, 1, null, 'idle', 'asks'],
-  [false, 1, null, 'idle', 'asks'],
+  [true, 1, null, 'idle', 'awaits approval'],
+  [false, 1, null, 'idle', 'awaits approval'],
 ]
 
-for (const [held, waitingPrompts, lastOutcome, status, asks] of table) {
-  const facts = `${held ? 'held' : 'not held'}${asks ? ', with a question' : ''}, ${waitingPrompts} waiting, last run ${lastOutcome ?? 'none'}`
+for (const [isRunning, waitingPrompts, lastOutcome, status, awaitsApproval] of table) {
+  const facts = `${isRunning ? 'leased' : 'not leased'}${awaitsApproval ? ', with a pending approval' : ''}, ${waitingPrompts} waiting, last run ${lastOutcome ?? 'none'}`
   test(`a session is ${status} when it is ${facts}`, () => {
-    assert.equal(statusOf({ held, asks: asks === 'asks', waitingPrompts, lastOutcome }), status)
+    assert.equal(
+      statusOf({ isRunning, awaitsApproval: awaitsApproval === 'awaits approval', waitingPrompts, lastOutcome }),
+      status,
+    )
   })
 }

@@ -1,9 +1,9 @@
 import type { LiveEvents } from './log/live-events.ts'
-import { lookUntil } from './log/look-until.ts'
+import { pollUntil } from './log/poll-until.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
 import type { PauseStore } from './waits/pause-store.ts'
 
-/** Resolves when the prompt has ended, when it waits for a budget (`paused`), or when the signal aborts. */
+/** Resolves when the prompt has ended, when a budget stops it (`paused`), or when the signal aborts. */
 export type WaitForPrompt = (
   sessionId: string,
   promptId: string,
@@ -18,14 +18,14 @@ interface Deps {
 
 const checkMs = 2_000
 
-/** Waits on the news of the session, and looks at the prompt itself, whose state is the truth. */
+/** Waits for changes of the session and reads the prompt's state from the database after each. */
 export function createWaitForPrompt({ prompts, pauses, live }: Deps): WaitForPrompt {
   return async (sessionId, promptId, signal) => {
-    const look = async () => {
+    const check = async () => {
       const state = (await prompts.find(promptId))?.state
       if (state !== 'waiting' && state !== 'running') return 'ended'
       return state === 'waiting' && (await pauses.isPaused(promptId)) ? 'paused' : undefined
     }
-    return (await lookUntil({ live, sessionId, signal, checkMs }, look)) ?? 'aborted'
+    return (await pollUntil({ live, sessionId, signal, checkMs }, check)) ?? 'aborted'
   }
 }

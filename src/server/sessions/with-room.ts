@@ -1,18 +1,18 @@
 import { pause } from '../platform/timers.ts'
 
-const mostAttempts = 5
+const maxAttempts = 5
 const retryMs = 300
 
 /**
- * What `work` returns. When it fails and `makeRoom` says that room was the cause and has been made, it is tried again, five
- * times in all: a database that has run out of room may be recovering.
+ * Runs `work` and returns its result. When it fails and `makeRoom` has freed disk space, retries up to five times in
+ * all, because a database that ran out of space may still be recovering.
  */
 export async function withRoom<T>(makeRoom: (cause: unknown) => Promise<boolean>, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (cause) {
-      if (attempt === mostAttempts || !(await makeRoom(cause))) throw cause
+      if (attempt === maxAttempts || !(await makeRoom(cause))) throw cause
       await pause(retryMs)
     }
   }

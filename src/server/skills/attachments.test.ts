@@ -7,7 +7,7 @@ import type { Agent } from '../../contract/agents.ts'
 const database = await freshDatabase()
 const { call, done, newSkill, newAgent, attach, detach, actionsOf } = startSkillsApp(database)
 
-test('a version that is made current again has the skills that it had', async () => {
+test('a rollback restores the skills of the version', async () => {
   const [agent, skill] = [await newAgent(), await newSkill({ content: 'ends\n\n' })]
   await attach(agent, { skill_id: skill.id })
   await detach(agent)
@@ -17,7 +17,7 @@ test('a version that is made current again has the skills that it had', async ()
   assert.equal((await detach(agent)).agent.system, 'Base.')
 })
 
-test('a prompt that is written anew has lost its skills: each can be attached again', async () => {
+test('a replaced prompt has no skills, and each can be attached again', async () => {
   const [agent, skill] = [await newAgent(), await newSkill()]
   const { agent: attached } = await attach(agent, { skill_id: skill.id })
   const patch = (system: string) =>
@@ -29,7 +29,7 @@ test('a prompt that is written anew has lost its skills: each can be attached ag
   assert.equal((await attach(agent, { skill_id: skill.id })).agent.system, attached.system.replace('Base.', 'New.'))
 })
 
-test('twenty skills attached at the same time are twenty versions, and all go again', async () => {
+test('twenty skills attached concurrently are twenty versions, and all can be detached', async () => {
   const agent = await newAgent()
   const made = await Promise.all(Array.from({ length: 20 }, (_, at) => newSkill({ content: `content ${at}` })))
   await Promise.all(made.flatMap(({ id }) => [attach(agent, { skill_id: id }), attach(agent, { skill_id: id })]))
@@ -50,17 +50,17 @@ test('an inline skill is saved with the change of the agent, or not at all', asy
   assert.deepEqual(await done('ana', 'GET /api/v1/skills?limit=200'), before)
 })
 
-test('an agent carries a hundred skills at most', async () => {
+test('an agent can have at most a hundred skills', async () => {
   const agent = await newAgent()
   for (let at = 0; at < 100; at++) await attach(agent, { content: `c${at}`, save_to_library: false })
   const answer = await call('ana', `POST ${skillPath(agent)}`, { content: 'one more' })
   assert.deepEqual(
     [answer.statusCode, answer.json()],
-    [400, { error: 'the agent carries 100 skills, the most there can be' }],
+    [400, { error: 'agent has 100 skills, the maximum; detach one first' }],
   )
 })
 
-test('the agents that carry a skill, and how their copies stand to the library', async () => {
+test('the agents with a skill are listed with the state of their copies', async () => {
   const skill = await newSkill({ content: 'v1' }, 'master')
   const [one, two, three] = [await newAgent('1', 'ana'), await newAgent('2', 'bo'), await newAgent('3', 'bo')]
   for (const agent of [one, two]) await attach(agent, { skill_id: skill.id }, 'master')
@@ -97,7 +97,7 @@ test('the agents that carry a skill, and how their copies stand to the library',
   assert.ok(page.next_cursor)
 })
 
-test('one call upgrades the copies; edited ones only when told, and a dry run changes nothing', async () => {
+test('one call upgrades the copies, edited ones only with include_edited, and a dry run changes nothing', async () => {
   const skill = await newSkill({ content: 'v1' }, 'label')
   const made = [await newAgent('one'), await newAgent('two', 'bo'), await newAgent('three'), await newAgent('four')]
   const [one, two, three, four] = made as [Agent, Agent, Agent, Agent]
@@ -144,7 +144,7 @@ test('one call upgrades the copies; edited ones only when told, and a dry run ch
   assert.deepEqual((await actionsOf(two.id)).slice(-2), ['agent.upgrade_skill', 'agent.detach_skill'])
 })
 
-test('a scoped caller upgrades the agents of its owner alone', async () => {
+test('a scoped caller upgrades only the agents of its owner', async () => {
   const skill = await newSkill({ content: 'v1' }, 'bo')
   const mine = await newAgent('mine', 'bo')
   const { agent } = await attach(mine, { skill_id: skill.id }, 'bo')

@@ -16,13 +16,13 @@ import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import {
   attach,
+  attachedIds,
   type BlockSource,
-  type Carrier,
-  carriedIds,
   copyState,
   detach,
   detachAll,
-  maxCarried,
+  maxAttached,
+  type PromptWithSkills,
   renew,
 } from './blocks.ts'
 import { checkedContent } from './content.ts'
@@ -45,20 +45,20 @@ interface PageOf {
 
 const upgradePage = 200
 
-/** Which skills agents carry: each change is a version of the agent, made on its row under a lock. */
+/** Skills that are attached to agents. Each change locks the agent's row and adds a version. */
 export type Attachments = ReturnType<typeof createAttachments>
 
 export function createAttachments({ skills, agents }: Deps) {
-  /** A skill of the library stays as it is; an inline one may be saved beside the change of the agent. */
+  /** Appends a block; `save` stores an inline skill in the transaction of the agent's change. */
   async function append(agentId: string, source: BlockSource, by: By, save?: (sql: RunSql) => Promise<void>) {
     const edit = { id: agentId, action: 'attach_skill', also: save && ((sql: RunSql) => save(sql)), ...by }
     return agents.editPrompt(edit, agent => {
-      const carrier = attach(agent, source)
-      if (carrier === agent) return undefined
-      if (carrier.skills.length > maxCarried)
-        throw invalid(`the agent carries ${maxCarried} skills, the most there can be`)
-      if (isTooLong(carrier)) throw invalid(`the system prompt would have more than ${maxPromptLength} characters`)
-      return carrier
+      const prompt = attach(agent, source)
+      if (prompt === agent) return undefined
+      if (prompt.skills.length > maxAttached)
+        throw invalid(`agent has ${maxAttached} skills, the maximum; detach one first`)
+      if (isTooLong(prompt)) throw invalid(`system prompt would have more than ${maxPromptLength} characters`)
+      return prompt
     })
   }
 
@@ -76,10 +76,10 @@ export function createAttachments({ skills, agents }: Deps) {
   async function upgradeOne(agentId: string, skill: Skill, { include_edited, dry_run }: SkillUpgrade, by: By) {
     const found: { state: Upgraded['state'] | undefined } = { state: undefined }
     const edit = { id: agentId, action: 'upgrade_skill', ...by }
-    const agent = await agents.editPrompt(edit, carrier => {
-      found.state = copyState(carrier, skill.id, skill.content)
+    const agent = await agents.editPrompt(edit, prompt => {
+      found.state = copyState(prompt, skill.id, skill.content)
       if (found.state !== 'outdated' && !(found.state === 'edited' && include_edited)) return undefined
-      const renewed = renew(carrier, skill)
+      const renewed = renew(prompt, skill)
       if (isTooLong(renewed)) found.state = 'too_long'
       if (found.state === 'too_long' || dry_run) return undefined
       found.state = 'upgraded'
@@ -100,17 +100,17 @@ export function createAttachments({ skills, agents }: Deps) {
       return attachInline(agentId, inlineSkill(write), write.save_to_library ?? true, by)
     },
 
-    /** Takes out the block of one skill, or of all; nothing to take out is no error, and no version. */
+    /** Removes the block of one skill, or of all. Without a block to remove it changes nothing and succeeds. */
     detach: (agentId: string, skillId: string | undefined, by: By): Promise<Agent> =>
       agents.editPrompt({ id: agentId, action: 'detach_skill', ...by }, agent => {
-        const carrier = skillId === undefined ? detachAll(agent) : detach(agent, skillId)
-        return carrier === agent ? undefined : carrier
+        const prompt = skillId === undefined ? detachAll(agent) : detach(agent, skillId)
+        return prompt === agent ? undefined : prompt
       }),
 
-    /** What an agent carries, in the order of its prompt. */
+    /** Returns the skills attached to an agent, in the order of its prompt. */
     async carried(agentId: string, caller: Caller): Promise<CarriedSkill[]> {
       const agent = await agents.get(agentId, caller)
-      const ids = carriedIds(agent)
+      const ids = attachedIds(agent)
       const library = new Map((await skills.among(caller, ids)).map(skill => [skill.id, skill]))
       return ids.map(id => {
         const name = library.get(id)?.name ?? agent.skills.find(skill => skill.id === id)?.name ?? null
@@ -118,7 +118,7 @@ export function createAttachments({ skills, agents }: Deps) {
       })
     },
 
-    /** The agents that carry a skill, newest first. */
+    /** Returns the agents that have a skill attached, newest first. */
     async carriers(skillId: string, caller: Caller, page: PageOf): Promise<CarryingAgent[]> {
       const { content } = await skills.get(skillId, caller)
       const found = await agents.withText(skillMarker(skillId), caller, page)
@@ -128,16 +128,19 @@ export function createAttachments({ skills, agents }: Deps) {
       })
     },
 
-    /** Brings copies to what the library has. Each agent is a change of its own; repeating it goes on where it ended. */
-    async upgrade(skillId: string, wish: SkillUpgrade, by: By): Promise<Upgraded[]> {
+    /**
+     * Upgrades the copies of a skill to the library's content, one change per agent. An interrupted call can be
+     * repeated.
+     */
+    async upgrade(skillId: string, selection: SkillUpgrade, by: By): Promise<Upgraded[]> {
       const skill = await skills.get(skillId, by.caller)
-      const wanted = wish.agent_ids && new Set(wish.agent_ids)
+      const selected = selection.agent_ids && new Set(selection.agent_ids)
       const done: Upgraded[] = []
       for (let after: string | undefined; ; ) {
         const page = await agents.withText(skillMarker(skillId), by.caller, { after, limit: upgradePage })
         for (const { id } of page) {
-          if (wanted && !wanted.has(id)) continue
-          done.push(...(await upgradeOne(id, skill, wish, by).catch(goneMeanwhile)))
+          if (selected && !selected.has(id)) continue
+          done.push(...(await upgradeOne(id, skill, selection, by).catch(noneIfDeleted)))
         }
         if (page.length < upgradePage) return done
         after = page.at(-1)?.id
@@ -146,17 +149,17 @@ export function createAttachments({ skills, agents }: Deps) {
   }
 }
 
-/** An agent that was deleted since it was listed carries nothing. */
-function goneMeanwhile(error: unknown): Upgraded[] {
+/** Returns an empty list for an agent that was deleted after it was listed. */
+function noneIfDeleted(error: unknown): Upgraded[] {
   if (error instanceof AppError && error.code === 'not_found') return []
   throw error
 }
 
-const isTooLong = ({ system }: Carrier): boolean => system.length > maxPromptLength
+const isTooLong = ({ system }: PromptWithSkills): boolean => system.length > maxPromptLength
 
-/** The skill of the inline form. Interface: Skills, rule 2. */
+/** Returns the skill of an inline request. Interface: Skills, rule 2. */
 function inlineSkill({ content, name, description = null }: SkillAttach): SkillCreate {
-  if (content === undefined) throw invalid('skill_id or content must be there')
+  if (content === undefined) throw invalid('skill_id or content is required')
   if (name !== undefined && name.trim() === '') throw invalid('name must not be blank')
   return {
     name: name ?? `Skill ${new Date().toISOString()}`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Skill } from '../../contract/skills.ts'
 
-/** What the audit log keeps of a skill: its instructions by digest and size, which is in bytes of UTF-8. */
+/** Returns the fields of a skill for the audit log: its content as digest and size in bytes of UTF-8. */
 export const publicFields = ({ name, description, content }: Skill) => ({
   name,
   description,

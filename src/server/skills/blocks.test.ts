@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   attach,
+  attachedIds,
   type BlockSource,
   blockOf,
-  type Carrier,
-  carriedIds,
   copyState,
   detach,
   detachAll,
+  type PromptWithSkills,
   renew,
 } from './blocks.ts'
 
 const idOf = (at: number) => `skill_${at.toString(16).padStart(32, '0')}`
-const bare = (system: string): Carrier => ({ system, skills: [] })
+const bare = (system: string): PromptWithSkills => ({ system, skills: [] })
 const skill = (at: number, content = `content ${at}`): BlockSource => ({ id: idOf(at), name: `Skill ${at}`, content })
 
-/** Text out of the pieces that could confuse whoever looks for blocks. */
+/** Texts of pieces that could confuse the search for blocks. */
 const text = fc
   .array(
     fc.oneof(
@@ -41,7 +41,7 @@ const text = fc
     { maxLength: 8 },
   )
   .map(pieces => pieces.join(''))
-/** A prompt of the user's own may hold any text but the marker of a skill. */
+/** A user's prompt may contain any text except the marker of a skill. */
 const prompt = text.map(given => given.replaceAll('<!-- skill:', '<!-- skil:'))
 const skills = fc
   .array(text, { minLength: 1, maxLength: 5 })
@@ -59,18 +59,18 @@ test('law: attaching appends a blank line, the marker, a newline and the content
   )
 })
 
-test('law: attaching a skill again changes nothing, also when its content is another by now', () => {
+test('law: attaching a skill again changes nothing, even when its content has changed', () => {
   fc.assert(
     fc.property(prompt, skills, text, fc.nat(), (system, sources, other, pick) => {
-      const carrier = attachedAll(system, sources)
+      const prompt = attachedAll(system, sources)
       const source = sources[pick % sources.length] ?? skill(0)
-      assert.equal(attach(carrier, source), carrier)
-      assert.equal(attach(carrier, { ...source, content: other }), carrier)
+      assert.equal(attach(prompt, source), prompt)
+      assert.equal(attach(prompt, { ...source, content: other }), prompt)
     }),
   )
 })
 
-test('law: detaching one leaves what attaching the others would have made', () => {
+test('law: detaching one skill leaves the same prompt as attaching only the others', () => {
   fc.assert(
     fc.property(prompt, skills, fc.nat(), (system, sources, pick) => {
       const gone = sources[pick % sources.length]?.id ?? ''
@@ -80,23 +80,23 @@ test('law: detaching one leaves what attaching the others would have made', () =
   )
 })
 
-test('law: detaching all, or each in any order, gives the prompt back byte for byte', () => {
+test('law: detaching all, or each in any order, restores the prompt byte for byte', () => {
   const shuffled = skills.chain(sources =>
     fc.tuple(fc.constant(sources), fc.shuffledSubarray([...sources], { minLength: sources.length })),
   )
   fc.assert(
     fc.property(prompt, shuffled, (system, [sources, order]) => {
-      const carrier = attachedAll(system, sources)
-      assert.deepEqual(detachAll(carrier), bare(system))
+      const prompt = attachedAll(system, sources)
+      assert.deepEqual(detachAll(prompt), bare(system))
       assert.deepEqual(
-        order.reduce((left, { id }) => detach(left, id), carrier),
+        order.reduce((left, { id }) => detach(left, id), prompt),
         bare(system),
       )
     }),
   )
 })
 
-test('law: a prompt may hold the marker of another skill, and still comes back', () => {
+test('law: a prompt that contains the marker of another skill is restored too', () => {
   fc.assert(
     fc.property(text, skills, (system, sources) => {
       const fresh = sources.map((source, at) => ({ ...source, id: idOf(at + 100) }))
@@ -106,11 +106,11 @@ test('law: a prompt may hold the marker of another skill, and still comes back',
   )
 })
 
-test('law: what a prompt carries is told in its order', () => {
+test('law: attached skills are listed in the order of the prompt', () => {
   fc.assert(
     fc.property(prompt, skills, (system, sources) => {
       assert.deepEqual(
-        carriedIds(attachedAll(system, sources)),
+        attachedIds(attachedAll(system, sources)),
         sources.map(({ id }) => id),
       )
     }),
@@ -130,41 +130,41 @@ test('law: renewing changes one block in its place, after which it is current an
   )
 })
 
-test('detaching what is not attached changes nothing', () => {
-  const carrier = attachedAll('Base.', [skill(1)])
-  assert.equal(detach(carrier, idOf(2)), carrier)
+test('detaching a skill that is not attached changes nothing', () => {
+  const prompt = attachedAll('Base.', [skill(1)])
+  assert.equal(detach(prompt, idOf(2)), prompt)
   const plain = bare('Base.')
   assert.equal(detachAll(plain), plain)
 })
 
-test('an edited block goes from its marker to the next marker, or to the end', () => {
-  const carrier = attachedAll('Base.', [skill(1), skill(2), skill(3)])
-  const edited = { ...carrier, system: carrier.system.replace('content 2', 'content two\n\nand more') }
+test('an edited block extends from its marker to the next marker or the end', () => {
+  const prompt = attachedAll('Base.', [skill(1), skill(2), skill(3)])
+  const edited = { ...prompt, system: prompt.system.replace('content 2', 'content two\n\nand more') }
   assert.equal(copyState(edited, idOf(2), 'content 2'), 'edited')
   assert.equal(detach(edited, idOf(2)).system, attachedAll('Base.', [skill(1), skill(3)]).system)
-  const last = { ...carrier, system: carrier.system.replace('content 3', 'another end') }
+  const last = { ...prompt, system: prompt.system.replace('content 3', 'another end') }
   assert.equal(detach(last, idOf(3)).system, attachedAll('Base.', [skill(1), skill(2)]).system)
-  const all = { ...carrier, system: carrier.system.replaceAll('content', 'changed') }
+  const all = { ...prompt, system: prompt.system.replaceAll('content', 'changed') }
   assert.deepEqual(detachAll(all), bare('Base.'))
 })
 
-test('text on lines of its own behind a block stays; text that goes on in its last line was added to the block', () => {
-  const carrier = attachedAll('Base.', [skill(1)])
-  assert.equal(detachAll({ ...carrier, system: `${carrier.system}\n\nMine.` }).system, 'Base.\n\nMine.')
-  assert.equal(detachAll({ ...carrier, system: `${carrier.system}\r\nMine.` }).system, 'Base.\r\nMine.')
-  assert.equal(detachAll({ ...carrier, system: `${carrier.system} and more` }).system, 'Base.')
+test('text on separate lines after a block stays, and text that continues its last line counts as an edit', () => {
+  const prompt = attachedAll('Base.', [skill(1)])
+  assert.equal(detachAll({ ...prompt, system: `${prompt.system}\n\nMine.` }).system, 'Base.\n\nMine.')
+  assert.equal(detachAll({ ...prompt, system: `${prompt.system}\r\nMine.` }).system, 'Base.\r\nMine.')
+  assert.equal(detachAll({ ...prompt, system: `${prompt.system} and more` }).system, 'Base.')
 })
 
-test('a block whose marker is gone is not attached: it can be attached again', () => {
-  const carrier = attachedAll('Base.', [skill(1)])
-  const rewritten = { ...carrier, system: 'Other.' }
+test('a block without its marker is not attached and can be attached again', () => {
+  const prompt = attachedAll('Base.', [skill(1)])
+  const rewritten = { ...prompt, system: 'Other.' }
   assert.equal(copyState(rewritten, idOf(1), 'content 1'), undefined)
   assert.deepEqual(attach(rewritten, skill(1)), attachedAll('Other.', [skill(1)]))
 })
 
-test('a block that came with pasted text counts by its marker', () => {
+test('a block in pasted text is found by its marker', () => {
   const pasted = bare(attachedAll('Base.', [skill(1), skill(2)]).system)
-  assert.deepEqual(carriedIds(pasted), [idOf(1), idOf(2)])
+  assert.deepEqual(attachedIds(pasted), [idOf(1), idOf(2)])
   assert.equal(attach(pasted, skill(1)), pasted)
   assert.equal(copyState(pasted, idOf(1), 'content 1'), 'current')
   assert.equal(detachAll(pasted).system, 'Base.')
@@ -172,7 +172,7 @@ test('a block that came with pasted text counts by its marker', () => {
   assert.equal(detachAll(mentioned), mentioned)
 })
 
-test('a prompt full of markers costs no more than a moment', () => {
+test('a prompt full of markers is read in linear time', () => {
   const markers = Array.from({ length: 15_000 }, (_, at) => blockOf(idOf(at), 'x')).join('')
   const timeOf = (prompt: string) => {
     const startedMs = performance.now()
@@ -180,7 +180,7 @@ test('a prompt full of markers costs no more than a moment', () => {
     return performance.now() - startedMs
   }
   timeOf(markers)
-  // A look at all markers for each marker would make it 100 times as long.
+  // Quadratic time would be 100 times as long.
   const shortMs = Math.max(timeOf(markers), timeOf(markers), timeOf(markers))
   assert.ok(timeOf(markers.repeat(10)) < 50 * shortMs)
 })

@@ -1,72 +1,74 @@
 import { type AttachedSkill, skillMarker } from '../../contract/attached-skill.ts'
 
-/** A prompt, and the blocks that were written into it. The markers in the prompt decide what it carries. */
-export interface Carrier {
+/** A prompt and the blocks that were written into it. The markers in the prompt decide which skills are attached. */
+export interface PromptWithSkills {
   readonly system: string
   readonly skills: readonly AttachedSkill[]
 }
 
-/** What a block is made of. */
 export interface BlockSource {
   readonly id: string
   readonly name: string
   readonly content: string
 }
 
-/** The most skills that an agent can carry; of pasted ones, too, no more are looked at. */
-export const maxCarried = 100
+/** Maximum skills per agent; also the maximum of pasted markers that are read. */
+export const maxAttached = 100
 
 const blankLine = '\n\n'
 const markerStart = '<!-- skill:'
-/** A marker of ours: an id that the service has made, on a line of its own after a blank one. */
+/** A skill marker: an id of the service, on a separate line after a blank line. */
 const ownMarker = /(?<=\n\n)<!-- skill:(skill_[0-9a-f]{32}) -->(?=\n|$)/g
 
-/** A blank line, the marker on its line, the content. A marker within the content is made harmless. Gaps: section 9. */
+/** Returns a blank line, the marker line and the content. Markers in the content are escaped. Gaps: section 9. */
 export const blockOf = (id: string, content: string): string =>
   `${blankLine}${skillMarker(id)}\n${content.replaceAll(markerStart, '<!-- skill&#58;')}`
 
-/** Appends the block, unless the prompt carries that skill already: then the very same carrier. */
-export function attach(carrier: Carrier, { id, name, content }: BlockSource): Carrier {
-  if (placeOf(carrier, id)) return carrier
+/** Appends the block. Returns the same object when the skill is attached already. */
+export function attach(prompt: PromptWithSkills, { id, name, content }: BlockSource): PromptWithSkills {
+  if (placeOf(prompt, id)) return prompt
   const block = blockOf(id, content)
-  return { system: carrier.system + block, skills: [...without(carrier, id), { id, name, block }] }
+  return { system: prompt.system + block, skills: [...without(prompt, id), { id, name, block }] }
 }
 
-/** Takes one block out. The very same carrier when there is none. */
-export function detach(carrier: Carrier, id: string): Carrier {
-  const place = placeOf(carrier, id)
-  if (!place) return carrier
-  return { system: replaced(carrier.system, place, ''), skills: without(carrier, id) }
+/** Removes one block. Returns the same object when the skill is not attached. */
+export function detach(prompt: PromptWithSkills, id: string): PromptWithSkills {
+  const place = placeOf(prompt, id)
+  if (!place) return prompt
+  return { system: replaced(prompt.system, place, ''), skills: without(prompt, id) }
 }
 
-/** Takes all blocks out, from the first to the last, so that an edited one ends where the next begins. */
-export const detachAll = (carrier: Carrier): Carrier => carriedIds(carrier).reduce(detach, carrier)
+/** Removes all blocks, first to last, because an edited block ends where the next begins. */
+export const detachAll = (prompt: PromptWithSkills): PromptWithSkills => attachedIds(prompt).reduce(detach, prompt)
 
-/** Puts the content of today in the place of the block. The very same carrier when there is none, or nothing new. */
-export function renew(carrier: Carrier, { id, name, content }: BlockSource): Carrier {
-  const place = placeOf(carrier, id)
+/** Replaces the block with the given content. Returns the same object when the skill is not attached or is current. */
+export function renew(prompt: PromptWithSkills, { id, name, content }: BlockSource): PromptWithSkills {
+  const place = placeOf(prompt, id)
   const block = blockOf(id, content)
-  if (!place || carrier.system.slice(place.from, place.to) === block) return carrier
-  return { system: replaced(carrier.system, place, block), skills: [...without(carrier, id), { id, name, block }] }
+  if (!place || prompt.system.slice(place.from, place.to) === block) return prompt
+  return { system: replaced(prompt.system, place, block), skills: [...without(prompt, id), { id, name, block }] }
 }
 
-/** How a block stands to what the library has, which may be nothing. Undefined when the prompt does not carry it. */
-export function copyState(carrier: Carrier, id: string, content: string | undefined) {
-  const place = placeOf(carrier, id)
+/**
+ * Compares a block with the library's content (undefined: not in the library). Undefined when the skill is not
+ * attached.
+ */
+export function copyState(prompt: PromptWithSkills, id: string, content: string | undefined) {
+  const place = placeOf(prompt, id)
   if (!place) return undefined
-  const copy = carrier.system.slice(place.from, place.to)
+  const copy = prompt.system.slice(place.from, place.to)
   if (content !== undefined && copy === blockOf(id, content)) return 'current'
   if (place.isEdited) return 'edited'
   return content === undefined ? 'not_in_library' : 'outdated'
 }
 
-/** The skills that a prompt carries, in its order; those that came with pasted text are known by their markers. */
-export function carriedIds(carrier: Carrier): string[] {
-  const recorded = carrier.skills.map(({ id }) => id)
-  const marked = carrier.system.matchAll(ownMarker).map(([, id = '']) => id)
-  const ids = new Set([...recorded, ...marked.take(maxCarried)])
+/** Returns the ids of attached skills in the order of the prompt; skills in pasted text are found by their markers. */
+export function attachedIds(prompt: PromptWithSkills): string[] {
+  const recorded = prompt.skills.map(({ id }) => id)
+  const marked = prompt.system.matchAll(ownMarker).map(([, id = '']) => id)
+  const ids = new Set([...recorded, ...marked.take(maxAttached)])
   const places = [...ids].flatMap(id => {
-    const place = placeOf(carrier, id)
+    const place = placeOf(prompt, id)
     return place ? [{ id, from: place.from }] : []
   })
   return places.sort((one, other) => one.from - other.from).map(({ id }) => id)
@@ -75,19 +77,19 @@ export function carriedIds(carrier: Carrier): string[] {
 interface Place {
   readonly from: number
   readonly to: number
-  /** The block is not there as it was written. */
+  /** The block differs from what was written. */
   readonly isEdited: boolean
 }
 
 /**
- * Where the block of a skill is: the recorded one to the byte, the last where there are several; else from its marker to
- * the next one, or to the end.
+ * Returns the position of a skill's block: the last exact copy of the recorded block; else from its marker to the next
+ * marker or the end.
  */
-function placeOf({ system, skills }: Carrier, id: string): Place | undefined {
+function placeOf({ system, skills }: PromptWithSkills, id: string): Place | undefined {
   const block = skills.find(skill => skill.id === id)?.block
   const exact = block === undefined ? -1 : system.lastIndexOf(block)
   const to = exact + (block?.length ?? 0)
-  // Text that goes on within the last line was added to the block, not behind it.
+  // Text that continues the last line belongs to the block, so the block was edited.
   if (exact >= 0 && /^[\r\n]?$/.test(system.slice(to, to + 1))) return { from: exact, to, isEdited: false }
   const marker = skillMarker(id)
   const at = system.lastIndexOf(marker)
@@ -96,11 +98,11 @@ function placeOf({ system, skills }: Carrier, id: string): Place | undefined {
   return { from: beforeBlank(system, at), to: next < 0 ? system.length : beforeBlank(system, next), isEdited: true }
 }
 
-/** The blank line before a marker belongs to its block. */
+/** Includes the blank line before a marker, which belongs to its block. */
 const beforeBlank = (system: string, at: number): number =>
   system.startsWith(blankLine, at - blankLine.length) ? at - blankLine.length : at
 
 const replaced = (system: string, { from, to }: Place, by: string): string =>
   system.slice(0, from) + by + system.slice(to)
 
-const without = ({ skills }: Carrier, id: string): AttachedSkill[] => skills.filter(skill => skill.id !== id)
+const without = ({ skills }: PromptWithSkills, id: string): AttachedSkill[] => skills.filter(skill => skill.id !== id)

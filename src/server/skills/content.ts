@@ -1,7 +1,7 @@
 import { maxSkillBytes } from '../../contract/skills.ts'
 import { invalid } from '../platform/errors.ts'
 
-/** The content, unless it is blank or too long. */
+/** Returns the content. Throws `invalid` when it is blank or too long. */
 export function checkedContent(content: string): string {
   if (content.trim() === '') throw invalid('content must not be blank')
   if (Buffer.byteLength(content) > maxSkillBytes)

@@ -10,7 +10,7 @@ interface Deps {
   readonly attachments: Attachments
 }
 
-/** The skills library, and the skills of agents. */
+/** Routes of the skills library and of the skills attached to agents. */
 export function serveSkills(app: FastifyInstance, { skills, attachments }: Deps): void {
   bind(app, skillRoutes.list, async ({ query }, caller) => {
     const { items, next_cursor } = await pageOf(

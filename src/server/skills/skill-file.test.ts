@@ -25,22 +25,26 @@ for (const [guarantee, text, expected] of read) {
 }
 
 const aliases = `a: &a [x,x,x,x,x,x,x,x,x,x]\n${'bcdefgh'.replaceAll(/./g, (name, at) => `${name}: &${name} [${`*${String.fromCharCode(97 + at)},`.repeat(10)}]\n`)}`
-const refused: readonly (readonly [guarantee: string, text: string, message: RegExp])[] = [
-  ['no front matter', '# Only text', /^text must begin with front matter/],
-  ['front matter without an end', '---\nname: x\n', /^text must begin with front matter/],
-  ['no name', '---\ndescription: d\n---\nbody', /^text: name must be there/],
-  ['a blank name', '---\nname: " "\n---\nbody', /^text: name must be there/],
-  ['a name that is no text', '---\nname: [1]\n---\nbody', /^text: name must be there/],
-  ['a description that is no text', '---\nname: x\ndescription: {}\n---\nbody', /^text: description/],
+const rejected: readonly (readonly [guarantee: string, text: string, message: RegExp])[] = [
+  ['no front matter', '# Only text', /^text must start with front matter/],
+  ['front matter without an end', '---\nname: x\n', /^text must start with front matter/],
+  ['no name', '---\ndescription: d\n---\nbody', /^text: front matter must have a name/],
+  ['a blank name', '---\nname: " "\n---\nbody', /^text: front matter must have a name/],
+  ['a name that is not a string', '---\nname: [1]\n---\nbody', /^text: front matter must have a name/],
+  ['a description that is not a string', '---\nname: x\ndescription: {}\n---\nbody', /^text: description/],
   ['nothing after the front matter', '---\nname: x\n---\n\n \n', /^text has no instructions/],
-  ['YAML that is none', '---\nname: x\n  bad: [\n---\nbody', /^text: the front matter is not YAML in line \d/],
-  ['a name with NUL', '---\nname: "a\\0"\n---\nbody', /^text: name and description must not hold/],
-  ['a list', '---\n- a\n---\nbody', /^text: the front matter must be names/],
-  ['aliases that blow up', `---\nname: x\n${aliases}---\nbody`, /^text: the front matter is not YAML/],
-  ['too much of it', `---\nname: x\n# ${'x'.repeat(20_001)}\n---\nbody`, /^text has more than 20000/],
+  ['invalid YAML', '---\nname: x\n  bad: [\n---\nbody', /^text: front matter is not valid YAML at line \d/],
+  ['a name with NUL', '---\nname: "a\\0"\n---\nbody', /^text: name and description must not contain/],
+  ['a list', '---\n- a\n---\nbody', /^text: front matter must be a YAML mapping/],
+  ['aliases that expand exponentially', `---\nname: x\n${aliases}---\nbody`, /^text: front matter is not valid YAML/],
+  [
+    'front matter that is too long',
+    `---\nname: x\n# ${'x'.repeat(20_001)}\n---\nbody`,
+    /^text: front matter must have at most 20000/,
+  ],
 ]
-for (const [guarantee, text, message] of refused) {
-  test(`refused: ${guarantee}`, () => {
+for (const [guarantee, text, message] of rejected) {
+  test(`rejected: ${guarantee}`, () => {
     assert.throws(
       () => readSkillFile(text),
       error => error instanceof AppError && error.code === 'invalid_request' && message.test(error.message),

@@ -8,24 +8,24 @@ const maxFrontMatter = 20_000
 const maxDescription = 10_000
 
 /**
- * Reads a SKILL.md file: `name` and `description` of its front matter, and what comes after it without the empty lines
- * around. Anything else in the front matter is left out.
+ * Reads a SKILL.md file: `name` and `description` of its front matter, and the text after it without surrounding empty
+ * lines. Other fields of the front matter are ignored. Throws `invalid`.
  */
 export function readSkillFile(text: string): SkillFields {
   const [, front, body = ''] = parts.exec(text) ?? []
   if (front === undefined)
-    throw invalid('text must begin with front matter: a line ---, name and description, a line ---')
-  if (front.length > maxFrontMatter) throw invalid(`text has more than ${maxFrontMatter} characters of front matter`)
+    throw invalid('text must start with front matter: a line ---, then name and description, then a line ---')
+  if (front.length > maxFrontMatter) throw invalid(`text: front matter must have at most ${maxFrontMatter} characters`)
   const { name, description = null } = membersOf(front)
   if (typeof name !== 'string' || name.trim() === '' || name.length > maxSkillNameLength)
-    throw invalid(`text: name must be there in the front matter, with 1 to ${maxSkillNameLength} characters`)
+    throw invalid(`text: front matter must have a name of 1 to ${maxSkillNameLength} characters`)
   if (description !== null && (typeof description !== 'string' || description.length > maxDescription))
-    throw invalid(`text: description must be text of at most ${maxDescription} characters`)
-  // YAML can spell what no other text of a request may hold.
+    throw invalid(`text: description must be a string of at most ${maxDescription} characters`)
+  // YAML escapes can produce characters that the body parser rejects elsewhere.
   if (`${name}${description}`.includes('\0') || !`${name}${description}`.isWellFormed())
-    throw invalid('text: name and description must not hold U+0000 or half of a surrogate pair')
+    throw invalid('text: name and description must not contain U+0000 or an unpaired surrogate')
   const content = body.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd()
-  if (content.trim() === '') throw invalid('text has no instructions after its front matter')
+  if (content.trim() === '') throw invalid('text has no instructions after the front matter')
   return { name, description, content }
 }
 
@@ -34,8 +34,8 @@ function membersOf(front: string): Readonly<Record<string, unknown>> {
     const value: unknown = parse(front, { maxAliasCount: 10 })
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch (error) {
-    const at = error instanceof YAMLParseError ? ` in line ${(error.linePos?.[0].line ?? 0) + 1}` : ''
-    throw new AppError('invalid_request', `text: the front matter is not YAML${at}`, { cause: error })
+    const at = error instanceof YAMLParseError ? ` at line ${(error.linePos?.[0].line ?? 0) + 1}` : ''
+    throw new AppError('invalid_request', `text: front matter is not valid YAML${at}`, { cause: error })
   }
-  throw invalid('text: the front matter must be names with values, such as `name: terse`')
+  throw invalid('text: front matter must be a YAML mapping, such as `name: terse`')
 }

@@ -16,7 +16,7 @@ test('Interface: Skills, POST is 201 with the record: id, name, description, con
   assert.equal((await newSkill()).description, null)
 })
 
-test('Interface: Skills, GET lists those of the caller alone, newest first, by pages', async () => {
+test('Interface: Skills, GET lists only the skills of the caller, newest first, in pages', async () => {
   const made: Skill[] = []
   for (const name of ['one', 'two', 'three']) made.push(await newSkill({ name }, 'label'))
   const all = await done<{ data: Skill[]; next_cursor: null }>('label', 'GET /api/v1/skills')
@@ -27,7 +27,7 @@ test('Interface: Skills, GET lists those of the caller alone, newest first, by p
   assert.deepEqual(await done('bo', 'GET /api/v1/skills'), { data: [], next_cursor: null })
 })
 
-test('Interface: Skills, GET, PATCH and DELETE of one; 404 by its id for what is not there, or not the caller’s', async () => {
+test('Interface: Skills, GET, PATCH and DELETE of one; 404 for an unknown skill and for another caller’s skill', async () => {
   const made = await newSkill({ description: 'old' })
   const url = `/api/v1/skills/${made.id}`
   assert.deepEqual(await done('ana', `GET ${url}`), made)
@@ -95,7 +95,7 @@ test('Interface: Skills, rule 3: with save_to_library false nothing is written, 
   assert.equal((await detach(agent, `?skill_id=${id}`)).agent.system, 'Base.', 'but it can be taken out')
 })
 
-test('Interface: Skills, rule 4: changing or deleting a skill changes no agent that has it', async () => {
+test('Interface: Skills, rule 4: changing or deleting a skill does not change agents that have it', async () => {
   const [agent, skill] = [await newAgent(), await newSkill({ content: 'v1' })]
   const { agent: attached } = await attach(agent, { skill_id: skill.id })
   await done('ana', `PATCH /api/v1/skills/${skill.id}`, { content: 'v2' })
@@ -105,14 +105,14 @@ test('Interface: Skills, rule 4: changing or deleting a skill changes no agent t
   assert.equal((await detach(agent, `?skill_id=${skill.id}`)).agent.system, 'Base.')
 })
 
-test('attaching is idempotent by id: no second block, no version, no entry in the log', async () => {
+test('attaching a skill again adds no block, no version and no audit entry', async () => {
   const [agent, skill] = [await newAgent(), await newSkill()]
   const first = await attach(agent, { skill_id: skill.id })
   assert.deepEqual(await attach(agent, { skill_id: skill.id }), first)
   assert.deepEqual(await actionsOf(agent.id), ['agent.create', 'agent.attach_skill'])
 })
 
-test('both forms: skill_id wins, whatever else is there; neither: 400', async () => {
+test('skill_id takes precedence over inline content, and a request without either is 400', async () => {
   const [agent, skill] = [await newAgent(), await newSkill()]
   const both = await attach(agent, { skill_id: skill.id, content: '', name: '', save_to_library: false })
   assert.deepEqual(both.skill, skill)
@@ -133,7 +133,7 @@ test('both forms: skill_id wins, whatever else is there; neither: 400', async ()
   assert.equal((await done<Agent>('ana', `GET /api/agents/${agent.id}`)).version, 2)
 })
 
-test('unknown skill, unknown agent, an agent or a skill of another: 404, and nothing changes', async () => {
+test('an unknown skill or agent, or one of another caller, is 404 and changes nothing', async () => {
   const [agent, skill] = [await newAgent(), await newSkill()]
   for (const [caller, path, body, message] of [
     ['ana', skillPath(agent), { skill_id: 'skill_nothing' }, 'skill skill_nothing not found'],
@@ -149,7 +149,7 @@ test('unknown skill, unknown agent, an agent or a skill of another: 404, and not
   assert.deepEqual(await done('ana', `GET /api/agents/${agent.id}`), agent)
 })
 
-test('fields that cannot be are 400 by their names', async () => {
+test('an invalid field is 400 and named in the message', async () => {
   const { id } = await newSkill()
   const fine = { name: 'N', content: 'C' }
   for (const [body, field] of [
@@ -173,7 +173,7 @@ test('fields that cannot be are 400 by their names', async () => {
   }
 })
 
-test('DELETE without skill_id strips all blocks; nothing attached is 200 with the agent as it was', async () => {
+test('DELETE without skill_id strips all blocks; without skills it is 200 with the unchanged agent', async () => {
   const base = 'Base.\r\n\n with trailing space \n\n'
   const agent = await newAgent(base)
   const [one, two] = [await newSkill({ content: '\n\nodd\n\n' }), await newSkill({ content: 'two' })]
@@ -188,7 +188,7 @@ test('DELETE without skill_id strips all blocks; nothing attached is 200 with th
   assert.equal((await call('bo', `DELETE ${skillPath(agent)}`)).statusCode, 404)
 })
 
-test('POST /api/v1/skills/import makes a skill of a SKILL.md file', async () => {
+test('POST /api/v1/skills/import creates a skill from a SKILL.md file', async () => {
   const text = '---\nname: terse\ndescription: Use it for short answers.\n---\n\n# Terse\n\nBe terse.\n'
   const { id, created_at: _, ...rest } = await done<Skill>('ana', 'POST /api/v1/skills/import', { text }, 201)
   assert.deepEqual(rest, {
@@ -201,7 +201,7 @@ test('POST /api/v1/skills/import makes a skill of a SKILL.md file', async () => 
   assert.deepEqual([refused.statusCode, refused.json<{ error: string }>().error.slice(0, 4)], [400, 'text'])
 })
 
-test('no entry of the audit log holds what a skill says', async () => {
+test('no audit entry contains the content of a skill', async () => {
   const secret = 'instructions-that-only-the-owner-reads'
   const [agent, skill] = [await newAgent(), await newSkill({ content: secret })]
   await attach(agent, { skill_id: skill.id })

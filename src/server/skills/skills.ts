@@ -13,7 +13,7 @@ interface Deps {
   readonly audit: Audit
 }
 
-/** Who asks for a change: whose library it is, and what the audit log says of them. */
+/** Caller of a change, whose library it is, and the actor for the audit log. */
 export interface By {
   readonly caller: Caller
   readonly actor: Actor
@@ -24,7 +24,10 @@ interface PageOf {
   readonly limit: number
 }
 
-/** The library of skills. A skill belongs to the principal that made it, and nobody else sees it. Gaps: section 3. */
+/**
+ * The skills library. A skill belongs to the principal that created it and is visible to that principal only. Gaps:
+ * section 3.
+ */
 export type Skills = ReturnType<typeof createSkills>
 
 export function createSkills({ store, audit }: Deps) {
@@ -54,15 +57,15 @@ export function createSkills({ store, audit }: Deps) {
 
   return {
     get,
-    /** Newest first. */
+    /** Returns skills, newest first. */
     list: ({ principal }: Caller, page: PageOf): Promise<Skill[]> => store.list(principal, page),
-    /** Those of the given skills that the caller has. */
+    /** Returns the given skills that belong to the caller. */
     among: ({ principal }: Caller, ids: readonly string[]): Promise<Skill[]> => store.among(principal, ids),
     create: (write: SkillCreate, by: By): Promise<Skill> => create('create', write, by),
-    /** Makes a skill of the text of a SKILL.md file. */
+    /** Creates a skill from the text of a SKILL.md file. */
     import: async (text: string, by: By): Promise<Skill> => create('import', readSkillFile(text), by),
 
-    /** Writes a skill under an id that was made before, in the transaction of `sql`. */
+    /** Inserts a skill with a given id in the transaction of `sql`. */
     insert: (sql: Parameters<OnChange>[0], id: string, fields: SkillCreate, by: By): Promise<Skill> =>
       store.insert(
         sql,

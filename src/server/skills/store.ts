@@ -3,22 +3,22 @@ import type { Skill } from '../../contract/skills.ts'
 import { type RunSql, sqlOf } from '../db/once.ts'
 import type { Database, SkillTable } from '../db/types.ts'
 
-/** What a skill is made of, besides what the store gives it. */
+/** Fields of a skill that a write sets; the store sets the others. */
 export type SkillFields = Pick<Skill, 'name' | 'description' | 'content'>
 
-/** Which skill, of which principal. */
+/** Identifies a skill and its principal. */
 interface Which {
   readonly id: string
   readonly owner: string
 }
 
 interface PageOf {
-  /** The last id of the page before. */
+  /** Last id of the previous page. */
   readonly after: string | undefined
   readonly limit: number
 }
 
-/** Called in the transaction of a change, with the skill before and after it; when it throws, nothing has changed. */
+/** Called in the transaction of a change, with the skill before and after it. When it throws, the change rolls back. */
 export type OnChange = (sql: RunSql, before: Skill | undefined, after: Skill | undefined) => Promise<void>
 
 const columns = ['id', 'name', 'description', 'content', 'created_at'] as const
@@ -40,7 +40,7 @@ export type SkillStore = ReturnType<typeof skillStore>
 
 export function skillStore(db: Kysely<Database>) {
   return {
-    /** Newest first. */
+    /** Returns skills, newest first. */
     async list(owner: string, { after, limit }: PageOf): Promise<Skill[]> {
       let mine = db.selectFrom('skills').where('owner_id', '=', owner).select(columns)
       if (after !== undefined) mine = mine.where('id', '<', after)
@@ -53,14 +53,14 @@ export function skillStore(db: Kysely<Database>) {
       return row && toSkill(row)
     },
 
-    /** Those of the given skills that the principal has. */
+    /** Returns the given skills that belong to the principal. */
     async among(owner: string, ids: readonly string[]): Promise<Skill[]> {
       if (ids.length === 0) return []
       const mine = db.selectFrom('skills').where('owner_id', '=', owner).where('id', 'in', ids)
       return (await mine.select(columns).execute()).map(toSkill)
     },
 
-    /** Stores a skill in the transaction that the caller has open. */
+    /** Inserts a skill in the caller's open transaction. */
     async insert(sql: RunSql, { id, owner }: Which, fields: SkillFields, onChange: OnChange): Promise<Skill> {
       const { rows } = await sql(insertText, [id, owner, fields.name, fields.description, fields.content])
       const skill = toSkill(rows[0] as Parameters<typeof toSkill>[0])
@@ -68,10 +68,13 @@ export function skillStore(db: Kysely<Database>) {
       return skill
     },
 
-    /** Runs `work` in a transaction of its own. */
+    /** Runs `work` in a new transaction. */
     changing: <T>(work: (sql: RunSql) => Promise<T>): Promise<T> => db.transaction().execute(trx => work(sqlOf(trx))),
 
-    /** Replaces what is given; undefined when there is no such skill. Concurrent updates queue up. */
+    /**
+     * Replaces the given fields; returns undefined when the skill does not exist. Concurrent updates run one after
+     * another.
+     */
     async update({ id, owner }: Which, fields: Partial<SkillFields>, onChange: OnChange): Promise<Skill | undefined> {
       return db.transaction().execute(async trx => {
         const mine = trx.selectFrom('skills').where('owner_id', '=', owner).where('id', '=', id)
@@ -86,7 +89,7 @@ export function skillStore(db: Kysely<Database>) {
       })
     },
 
-    /** True when there was such a skill. */
+    /** Returns whether the skill existed. */
     async remove({ id, owner }: Which, onChange: OnChange): Promise<boolean> {
       return db.transaction().execute(async trx => {
         const mine = trx.deleteFrom('skills').where('owner_id', '=', owner).where('id', '=', id)

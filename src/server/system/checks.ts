@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import { inTime, type ReadinessCheck } from './readiness.ts'
 
-const silent = 'the database does not answer'
+const silent = 'database does not respond'
 
-/** SQLSTATEs of a database that answers and cannot write. Source: PostgreSQL manual, appendix A. */
+/** SQLSTATEs of a database that responds but cannot write. Source: PostgreSQL manual, appendix A. */
 const writeFaults: Readonly<Record<string, string>> = {
-  '25006': 'the database is read-only',
-  '53100': 'the disk of the database is full',
-  '58030': 'the database cannot write to its disk',
+  '25006': 'database is read-only',
+  '53100': 'disk of the database is full',
+  '58030': 'database cannot write to its disk',
 }
 
-/** Checks that `write` succeeds in the database. */
+/** Returns a check that `write` succeeds in the database. */
 export const databaseCheck =
   (write: () => Promise<unknown>): ReadinessCheck =>
   () =>
@@ -25,7 +25,7 @@ export const databaseCheck =
       silent,
     )
 
-/** True when the database answers and cannot write. */
+/** True when the database responds but cannot write. */
 export const isUnwritable = (error: unknown): boolean => stateOf(error) in writeFaults
 
 function stateOf(error: unknown): string {
@@ -33,18 +33,18 @@ function stateOf(error: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 }
 
-/** Enough to need a block of its own. */
+/** Large enough to need a new disk block. */
 const probeBytes = 64 * 1024
 
 const folderFaults: Readonly<Record<string, string>> = {
-  ENOSPC: 'its disk is full',
-  EDQUOT: 'its disk quota is used up',
-  EROFS: 'its disk is read-only',
+  ENOSPC: 'disk is full',
+  EDQUOT: 'disk quota is exhausted',
+  EROFS: 'disk is read-only',
   EACCES: 'permission denied',
-  ENOENT: 'it is missing',
+  ENOENT: 'folder does not exist',
 }
 
-/** Checks that a file can be written to the data folder. */
+/** Returns a check that a file can be written to the data folder. */
 export const folderCheck = (folder: string): ReadinessCheck => {
   const probe = join(folder, `.write-test-${randomBytes(4).toString('hex')}`)
   const bytes = Buffer.alloc(probeBytes, 'x')
@@ -54,10 +54,10 @@ export const folderCheck = (folder: string): ReadinessCheck => {
       return undefined
     } catch (error) {
       const { code = 'unknown error' } = error as NodeJS.ErrnoException
-      return `the data folder cannot be written: ${folderFaults[code] ?? code}`
+      return `cannot write to the data folder: ${folderFaults[code] ?? code}`
     } finally {
       await unlink(probe).catch(() => undefined)
     }
   }
-  return () => inTime(write(), 'the data folder cannot be written: its disk does not answer')
+  return () => inTime(write(), 'cannot write to the data folder: disk does not respond')
 }

@@ -11,7 +11,7 @@ function marking(folder = join(temporaryFolder(), 'workspaces')) {
   return { folder, lines, id: () => folderIdOf(folder, log) }
 }
 
-test('V9: processes that mark one folder at the same time end with the same id, and leave one file', async () => {
+test('V9: processes that mark one folder concurrently get the same id and leave one file', async () => {
   const { folder, lines, id } = marking()
   const ids = await Promise.all(Array.from({ length: 20 }, id))
   assert.equal(new Set(ids).size, 1)
@@ -20,7 +20,7 @@ test('V9: processes that mark one folder at the same time end with the same id, 
   assert.deepEqual([readdirSync(folder), lines], [['.folder-id'], []])
 })
 
-test('V9: two folders have two ids, and a folder that was emptied has a new one', async () => {
+test('V9: two folders have two ids, and an emptied folder gets a new one', async () => {
   const [one, other] = [marking(), marking()]
   const first = await one.id()
   assert.notEqual(await other.id(), first)
@@ -28,14 +28,14 @@ test('V9: two folders have two ids, and a folder that was emptied has a new one'
   assert.notEqual(await one.id(), first)
 })
 
-test('V9: a folder that cannot be marked, or whose mark is damaged, is no reason not to start', async () => {
+test('V9: an unwritable or damaged id file does not prevent the start', async () => {
   const damaged = marking(temporaryFolder())
   writeFileSync(join(damaged.folder, '.folder-id'), 'x')
   assert.equal(await damaged.id(), undefined)
-  assert.match(damaged.lines.join(), /^the mark of the data folder is damaged; delete it/)
+  assert.match(damaged.lines.join(), /^id file of the data folder is damaged; delete it/)
   const file = join(temporaryFolder(), 'file')
   writeFileSync(file, '')
   const unmarkable = marking(join(file, 'workspaces'))
   assert.equal(await unmarkable.id(), undefined)
-  assert.match(unmarkable.lines.join(), /^the data folder could not be marked/)
+  assert.match(unmarkable.lines.join(), /^could not write the id file of the data folder/)
 })

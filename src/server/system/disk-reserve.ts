@@ -6,20 +6,20 @@ import { every } from '../platform/timers.ts'
 
 const MiB = 1024 * 1024
 const reserveBytes = 64 * MiB
-/** With less free than this the reserve is given to whoever has to write. */
+/** The reserve is deleted when less than this is free. */
 const lowBytes = 16 * MiB
-/** The reserve is made again once so much is free. */
+/** The reserve is created again when this much is free. */
 const plentyBytes = 4 * reserveBytes
 const pollMs = 500
 
 /**
- * A file of 64 MiB in the data folder that is deleted when the disk is full, so that the embedded database and the deletion of
- * sessions can go on. It comes back by itself once there is room.
+ * A file of 64 MiB in the data folder that is deleted when the disk is full, so that the embedded database and the
+ * deletion of sessions can continue. It is created again when enough space is free.
  */
 export interface DiskReserve {
   start(): void
   stop(): Promise<void>
-  /** Deletes the file if the disk is full. True when it is. */
+  /** Deletes the file if the disk is full; returns whether it is. */
   freeIfFull(): Promise<boolean>
 }
 
@@ -34,26 +34,25 @@ export function createDiskReserve(dataDir: string, log: Pick<Log, 'info' | 'erro
       () => true,
       () => false,
     )
-    if (isFreed)
-      log.error({ data_dir: dataDir }, 'the disk of the data folder is full; its reserve of 64 MiB was freed')
+    if (isFreed) log.error({ data_dir: dataDir }, 'disk of the data folder is full; freed its reserve of 64 MiB')
     return true
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (await freeIfFull()) return
     const free = await freeBytes(dataDir)
-    if (free === undefined || free < plentyBytes || (await isThere(file))) return
+    if (free === undefined || free < plentyBytes || (await isComplete(file))) return
     try {
       await allocate(file)
     } catch (cause) {
-      log.debug({ err: cause }, 'the reserve of the disk could not be made; the next look will')
+      log.debug({ err: cause }, 'cannot create the disk reserve; retrying in the next check')
       await rm(file, { force: true }).catch(() => undefined)
     }
   }
 
   return {
     start() {
-      stopWatching = every(pollMs, look)
+      stopWatching = every(pollMs, poll)
     },
     async stop() {
       await stopWatching?.()
@@ -67,14 +66,14 @@ async function freeBytes(folder: string): Promise<number | undefined> {
   return disk && disk.bavail * disk.bsize
 }
 
-/** Only a whole one counts: a process may have been killed while it made it. */
-const isThere = (file: string): Promise<boolean> =>
+/** False for a partial file: its process may have been killed while it wrote the file. */
+const isComplete = (file: string): Promise<boolean> =>
   stat(file).then(
     ({ blocks }) => blocks * 512 >= reserveBytes,
     () => false,
   )
 
-/** By the system where it can, which takes no time; else by writing. */
+/** Uses `fallocate` where the system supports it, which is instant; else writes the bytes. */
 async function allocate(file: string): Promise<void> {
   await rm(file, { force: true })
   try {

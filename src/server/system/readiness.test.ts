@@ -7,7 +7,7 @@ import { DatabaseUnavailable } from '../platform/errors.ts'
 import { databaseCheck, folderCheck } from './checks.ts'
 import { createReadiness } from './readiness.ts'
 
-test('H6: checks run at most every 2 s, and never twice at the same time', async () => {
+test('H6: checks run at most every 2 s, and never concurrently', async () => {
   let now = 0
   let runs = 0
   const first = Promise.withResolvers<string | undefined>()
@@ -21,23 +21,23 @@ test('H6: checks run at most every 2 s, and never twice at the same time', async
   now = 2_000
   assert.deepEqual([await readiness.reasons(), runs], [[], 2])
   readiness.leave()
-  assert.deepEqual(await readiness.reasons(), ['the process is stopping'])
+  assert.deepEqual(await readiness.reasons(), ['process is stopping'])
 })
 
-test('V7: the reason names what the database cannot do', async () => {
+test('V7: the reason states why the database cannot write', async () => {
   const failing = (code: string) =>
-    databaseCheck(() => Promise.reject(new DatabaseUnavailable('away', stateError(code))))
+    databaseCheck(() => Promise.reject(new DatabaseUnavailable('unreachable', stateError(code))))
   const stateError = (code: string) => Object.assign(new Error('refused'), { code })
-  assert.equal(await failing('25006')(), 'the database is read-only')
-  assert.equal(await failing('53100')(), 'the disk of the database is full')
-  assert.equal(await failing('ECONNREFUSED')(), 'the database does not answer')
+  assert.equal(await failing('25006')(), 'database is read-only')
+  assert.equal(await failing('53100')(), 'disk of the database is full')
+  assert.equal(await failing('ECONNREFUSED')(), 'database does not respond')
   assert.equal(await databaseCheck(async () => undefined)(), undefined)
 })
 
-test('H6: the folder check writes and leaves nothing behind', async () => {
+test('H6: the folder check leaves no file behind', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-check-'))
   assert.equal(await folderCheck(folder)(), undefined)
   assert.deepEqual(await readdir(folder), [])
   await rm(folder, { recursive: true })
-  assert.equal(await folderCheck(folder)(), 'the data folder cannot be written: it is missing')
+  assert.equal(await folderCheck(folder)(), 'cannot write to the data folder: folder does not exist')
 })

@@ -1,20 +1,20 @@
-/** Why the process cannot do its work now, in words for the operator; undefined when it can. */
+/** Returns why the process cannot work now, as a text for the operator; undefined when it can. */
 export type ReadinessCheck = () => Promise<string | undefined>
 
 /** Whether this process should get traffic. */
 export interface Readiness {
-  /** Why not; empty means ready. The checks run at most every 2 s, and never twice at the same time. */
+  /** Reasons why not; empty when ready. The checks run at most every 2 s, and never concurrently. */
   reasons(): Promise<readonly string[]>
-  /** From now on the process is leaving: never ready again. */
+  /** Marks the process as stopping: it is never ready again. */
   leave(): void
 }
 
 const freshMs = 2_000
 const checkTimeoutMs = 2_000
 
-/** Ready while no check has a reason against it and the process is not leaving. */
+/** Ready while every check passes and the process is not stopping. */
 export function createReadiness(checks: readonly ReadinessCheck[], nowMs = () => performance.now()): Readiness {
-  let isLeaving = false
+  let isStopping = false
   let last: { readonly reasons: Promise<readonly string[]>; readonly untilMs: number } | undefined
 
   async function runAll(): Promise<readonly string[]> {
@@ -26,15 +26,15 @@ export function createReadiness(checks: readonly ReadinessCheck[], nowMs = () =>
     async reasons() {
       if (!last || last.untilMs <= nowMs()) last = { reasons: runAll(), untilMs: nowMs() + freshMs }
       const reasons = await last.reasons
-      return isLeaving ? ['the process is stopping', ...reasons] : reasons
+      return isStopping ? ['process is stopping', ...reasons] : reasons
     },
     leave() {
-      isLeaving = true
+      isStopping = true
     },
   }
 }
 
-/** What `work` finds, or `late` when that takes longer than 2 s. */
+/** Returns the result of `work`, or `late` after 2 s. */
 export function inTime<T>(work: Promise<T>, late: T): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, checkTimeoutMs, late)

@@ -10,7 +10,7 @@ import type { Readiness } from './readiness.ts'
 
 interface Deps {
   readonly readiness: Readiness
-  /** Of the models as they are configured now. */
+  /** Providers of the models that are configured now. */
   readonly providers: () => readonly string[]
   readonly gateway: Pick<Gateway, 'models'>
   readonly runtimes: Pick<RuntimeRegistry, 'list'>
@@ -23,7 +23,7 @@ export function serveSystem(app: FastifyInstance, { readiness, providers, gatewa
   const ok = { status: 'ok' as const }
   bind(app, systemRoutes.health, async () => ok)
   bind(app, systemRoutes.live, async () => ok)
-  // Two bodies, one with another status: bound by hand.
+  // Bound by hand: 200 and 503 have different bodies.
   for (const url of fastifyPaths(systemRoutes.ready)) {
     app.route({
       method: 'GET',

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { ExecResult } from '../sandboxes/sandbox.ts'
 import { type Answer, defineTool, done, failed, type ToolContext } from './tool.ts'
 
-/** Folder of the workspace for outputs that are too long for a result. */
+/** Folder of the workspace for outputs that exceed the size of a result. */
 export const outputsFolder = '.outputs'
 
 const killedExit = 137
@@ -35,37 +35,39 @@ export const bashTool = defineTool({
 
 async function answerOf(result: ExecResult, context: ToolContext): Promise<Answer> {
   const note = ending(result)
-  const where = result.output.length > context.limits.resultChars ? await keep(result, context) : ''
+  const where = result.output.length > context.limits.resultChars ? await storeOutput(result, context) : ''
   const text = [where, result.output.replace(/\n$/, ''), note].filter(part => part !== '').join('\n')
   return note === '' ? done(text) : failed(text)
 }
 
-/** Why the command did not end well; empty when it did. */
+/** Returns why the command failed; empty when it succeeded. */
 function ending({ outcome, exitCode, deletedFiles = 0 }: ExecResult): string {
   switch (outcome) {
     case 'exited':
       if (exitCode === 0) return ''
-      return `[exit code ${exitCode}${exitCode === killedExit ? ': killed, perhaps for using too much memory' : ''}]`
+      return `[exit code ${exitCode}${exitCode === killedExit ? ': killed, possibly out of memory' : ''}]`
     case 'timed_out':
-      return '[stopped: the time-out was reached]'
+      return '[stopped: timeout reached]'
     case 'cancelled':
       return '[cancelled]'
     case 'output_limit':
-      return '[stopped: far too much output]'
+      return '[stopped: output limit exceeded]'
     case 'disk_limit':
       return deletedFiles === 0
-        ? '[stopped: the disk is nearly full]'
-        : `[stopped: the disk is nearly full; ${deletedFiles} files that the command wrote were deleted]`
+        ? '[stopped: disk is nearly full]'
+        : `[stopped: disk is nearly full; ${deletedFiles} files of this command were deleted]`
   }
 }
 
-/** Writes the whole output to a file and says where; a full disk must not cost the result itself. */
-async function keep({ output, truncated }: ExecResult, { sandbox }: ToolContext): Promise<string> {
+/**
+ * Writes the whole output to a file and returns a note with its path. A full disk must not discard the result itself.
+ */
+async function storeOutput({ output, truncated }: ExecResult, { sandbox }: ToolContext): Promise<string> {
   const path = `${outputsFolder}/${randomBytes(4).toString('hex')}.txt`
   try {
     await sandbox.files.write(path, output)
     return `[the ${truncated ? 'start and end of the' : 'whole'} output is in ${path}]`
   } catch {
-    return '[the whole output could not be kept]'
+    return '[cannot store the whole output]'
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { capText } from './cap-text.ts'
 
-test('a long text keeps its head and tail, says how much is gone, and never splits a character', () => {
+test('a long text keeps its head and tail, states how much was cut, and never splits a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.integer({ min: 4, max: 100 }), (text, limit) => {
       const capped = capText(text, limit)

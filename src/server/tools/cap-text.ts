@@ -1,4 +1,4 @@
-/** The text itself, or its first and last part with a line between them that says how much was cut out. */
+/** Returns the text, or its first and last part with a line between them that states how much was cut. */
 export function capText(text: string, limitChars: number): string {
   if (text.length <= limitChars) return text
   const half = Math.floor(limitChars / 2)
@@ -8,7 +8,7 @@ export function capText(text: string, limitChars: number): string {
   return `${head}\n[... ${text.length - head.length - tail.length} characters cut out ...]\n${tail}`
 }
 
-/** True when a cut before `index` would leave half a character on each side. */
+/** True when a cut before `index` would split a surrogate pair. */
 function isPairSplitAt(text: string, index: number): boolean {
   const before = text.charCodeAt(index - 1)
   return before >= 0xd800 && before <= 0xdbff

@@ -2,19 +2,19 @@ import { type CharacterTest, globSteps, type Step } from './glob-pattern.ts'
 
 const slash = 47
 
-/** A set of steps that a path can have reached, with the sets that were found to follow it. */
+/** A set of steps that a path can have reached, with the cached sets that follow it. */
 interface State {
   readonly steps: readonly number[]
   readonly isEnd: boolean
   readonly next: Map<number, State>
 }
 
-/** Steps in all states that are cached; beyond it the cache starts again empty. */
-const mostCached = 500_000
+/** Limit of steps in all cached states; above it the cache is cleared. */
+const maxCached = 500_000
 
 /**
- * Finds the paths that a glob pattern names. All alternatives are followed at the same time, one character of the path after
- * the other, so the work is at most path length times pattern length; sets of steps that were seen before cost one look-up.
+ * Matches paths against a glob pattern. All alternatives are followed at the same time, one character of the path after
+ * the other, so the work is at most path length × pattern length; a cached set of steps costs one look-up.
  */
 export class GlobAutomaton {
   readonly #steps: readonly Step[]
@@ -35,12 +35,12 @@ export class GlobAutomaton {
     this.#start = this.#closed(starts)
   }
 
-  /** What was done so far: about 50 ns a unit. */
+  /** Work done so far; a unit takes about 50 ns. */
   get work(): number {
     return this.#work
   }
 
-  /** The paths that fit, in their order. Yields after every `slice` units of work. */
+  /** Returns the matching paths in their order. Yields after every `slice` units of work. */
   *matches(paths: readonly string[], slice: number): Generator<undefined, string[]> {
     const found: string[] = []
     const start = this.#stateOf(this.#start)
@@ -62,6 +62,7 @@ export class GlobAutomaton {
     return found
   }
 
+  /** Returns the state after one more character. */
   #after(state: State, code: number): State {
     const reached: number[] = []
     for (const at of state.steps) {
@@ -76,7 +77,7 @@ export class GlobAutomaton {
     return next
   }
 
-  /** The steps with all that follow them without a character, in ascending order. */
+  /** Returns the steps with all that can be reached from them without a character, in ascending order. */
   #closed(steps: readonly number[]): number[] {
     const found = new Set<number>()
     const open = [...steps]
@@ -93,10 +94,10 @@ export class GlobAutomaton {
 
   #stateOf(steps: readonly number[]): State {
     const key = steps.join()
-    const known = this.#states.get(key)
-    if (known) return known
+    const cached = this.#states.get(key)
+    if (cached) return cached
     this.#cached += steps.length + 1
-    if (this.#cached > mostCached) {
+    if (this.#cached > maxCached) {
       this.#states = new Map()
       this.#cached = steps.length + 1
     }

@@ -30,7 +30,7 @@ const table: [pattern: string, fits: string[], fitsNot: string[]][] = [
 const never = new AbortController().signal
 
 for (const [pattern, fits, fitsNot] of table) {
-  test(`${JSON.stringify(pattern)} names the paths it should`, async () => {
+  test(`${JSON.stringify(pattern)} matches the expected paths`, async () => {
     assert.deepEqual(await pathsThatFit(pattern, [...fits, ...fitsNot], never), fits)
   })
 }
@@ -48,7 +48,7 @@ const hostile: readonly (readonly [what: string, pattern: string, paths: readonl
 ]
 
 for (const [what, pattern, paths] of hostile) {
-  test(`H4: a glob with ${what} computes a bounded amount, in pieces`, () => {
+  test(`H4: a glob with ${what} does a bounded amount of work, in slices`, () => {
     const automaton = new GlobAutomaton(pattern)
     const matches = automaton.matches(paths, 1_000)
     let before = automaton.work
@@ -61,7 +61,7 @@ for (const [what, pattern, paths] of hostile) {
   })
 }
 
-test('H4: a glob that is too complex for its paths is refused, and others compute meanwhile', async () => {
+test('H4: a glob that is too complex for its paths is rejected and does not block others', async () => {
   const random = Array.from({ length: 3_000 }, (_, at) => `${Math.sin(at)}${Math.cos(at)}`.repeat(20))
   const pattern = `{${Array.from({ length: 40 }, (_, at) => `*${at % 10}${'?'.repeat(at % 20)}5*7`).join(',')}}`
   let passes = 0
@@ -80,14 +80,14 @@ test('H4: a glob that is too complex for its paths is refused, and others comput
   assert.ok(passes > 20, `the event loop made ${passes} passes`)
 })
 
-test('H4: an abort ends a glob', async () => {
+test('H4: an abort stops a glob', async () => {
   const stop = new AbortController()
   const searching = pathsThatFit('**/*.ts', longNames(50_000), stop.signal)
   stop.abort()
   await assert.rejects(searching, { name: 'AbortError' })
 })
 
-test('H4: the alternatives of a pattern are bounded in number and size', () => {
+test('H4: the alternatives of a pattern are limited in number and size', () => {
   for (const pattern of ['{a,b}'.repeat(30), `{a,b,c,d,e,f}${'x'.repeat(900)}`])
     assert.throws(() => globSteps(pattern), { code: 'invalid_request', message: /alternatives/ })
   assert.equal(globSteps('{a,a,a}'.repeat(30)).length, 1, 'equal alternatives count once')

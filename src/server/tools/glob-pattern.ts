@@ -2,12 +2,12 @@ import { invalid } from '../platform/errors.ts'
 
 type Range = readonly [first: number, last: number]
 
-/** Takes one character: a given code point, `any` besides the slash, or one that a set names. */
+/** Matches one character: a code point, `any` except the slash, or a set. */
 export type CharacterTest = number | 'any' | { readonly ranges: readonly Range[]; readonly negated: boolean }
 
 /**
- * A step of the automaton. `name` loops on all characters besides the slash and `deep` on all; both, and `skip`, which
- * takes no character, also lead on: to the next step, and `skip` to the one `over` further on as well.
+ * A step of the automaton. `name` loops on all characters except the slash, and `deep` on all; both also continue to
+ * the next step. `skip` consumes no character and continues to the next step and to the one `over` steps further on.
  */
 export type Step =
   | { readonly kind: 'one'; readonly test: CharacterTest }
@@ -16,24 +16,24 @@ export type Step =
   | { readonly kind: 'end' }
 
 const slash: Step = { kind: 'one', test: 47 }
-const mostAlternatives = 64
-/** Bounds the size of one set of states, and so the work for one character. */
-const mostSteps = 4_096
+const maxAlternatives = 64
+/** Limits the size of a set of states, and so the work per character. */
+const maxSteps = 4_096
 
 /**
- * The steps of every alternative of a pattern, one list an alternative. `*` and `?` stay within one name, `**` is any
- * number of folders, `[a-z]` and `[!a-z]` are sets, `{a,b}` are alternatives, a backslash takes the next character
- * as it is. Errors: `invalid_request` for a pattern with too many alternatives.
+ * Returns the steps of every alternative of a pattern, one list per alternative. `*` and `?` stay within one name, `**`
+ * is any number of folders, `[a-z]` and `[!a-z]` are sets, `{a,b}` are alternatives, a backslash escapes the next
+ * character. Errors: `invalid_request` for a pattern with too many alternatives.
  */
 export function globSteps(pattern: string): Step[][] {
   const alternatives = expandBraces(pattern).map(stepsOf)
   const size = alternatives.reduce((sum, steps) => sum + steps.length, 0)
-  if (size > mostSteps) throw invalid(`pattern: its alternatives have ${size} characters in all, at most ${mostSteps}`)
+  if (size > maxSteps) throw invalid(`pattern: its alternatives have ${size} characters in total, limit ${maxSteps}`)
   return alternatives
 }
 
 function stepsOf(pattern: string): Step[] {
-  // Several `**` in a row mean what one means.
+  // Consecutive `**` are equivalent to one.
   const names = pattern.split('/').filter((name, at, all) => name !== '**' || all[at - 1] !== '**')
   const steps: Step[] = []
   for (const [at, name] of names.entries()) {
@@ -57,7 +57,7 @@ function tokensOf(name: string): Step[] {
   const tokens: Step[] = []
   for (let at = 0; at < characters.length; at++) {
     const { token, end } = setAt(characters, at) ?? plainAt(characters, at)
-    // Several stars in a row mean what one means.
+    // Consecutive stars are equivalent to one.
     if (token.kind !== 'name' || tokens.at(-1)?.kind !== 'name') tokens.push(token)
     at = end
   }
@@ -80,12 +80,12 @@ function plainAt(characters: readonly string[], at: number): Read {
 
 const codeOf = (character = ''): number => character.codePointAt(0) ?? 0
 
-/** The set at `start`; undefined where none begins, or it is not closed: the bracket then stands for itself. */
+/** Returns the set at `start`; undefined when there is none or it is not closed: the bracket is then literal. */
 function setAt(characters: readonly string[], start: number): Read | undefined {
   if (characters[start] !== '[') return undefined
   const negated = characters[start + 1] === '!' || characters[start + 1] === '^'
   const from = start + (negated ? 2 : 1)
-  // A bracket right at the start belongs to the set.
+  // A bracket directly at the start belongs to the set.
   const end = characters.indexOf(']', from + 1)
   if (end < 0) return undefined
   const ranges: Range[] = []
@@ -98,7 +98,7 @@ function setAt(characters: readonly string[], start: number): Read | undefined {
   return { token: { kind: 'one', test: { ranges, negated } }, end }
 }
 
-/** All patterns without braces that the pattern stands for. */
+/** Returns all patterns without braces that the pattern expands to. */
 function expandBraces(pattern: string): string[] {
   const finished: string[] = []
   const open = [pattern]
@@ -106,14 +106,14 @@ function expandBraces(pattern: string): string[] {
     const group = innermostGroup(next)
     if (group) open.push(...group)
     else finished.push(next)
-    if (open.length + finished.length > mostAlternatives) {
-      throw invalid(`pattern: more than ${mostAlternatives} alternatives`)
+    if (open.length + finished.length > maxAlternatives) {
+      throw invalid(`pattern: more than ${maxAlternatives} alternatives`)
     }
   }
   return finished
 }
 
-/** The pattern once for each part of a group that holds no other group; undefined when there is none. */
+/** Expands one group without nested groups into one pattern per part; undefined when there is no group. */
 function innermostGroup(pattern: string): string[] | undefined {
   const end = pattern.indexOf('}')
   const start = pattern.lastIndexOf('{', end)

@@ -5,10 +5,10 @@ import { defineTool, done, failed } from './tool.ts'
 
 const timeoutMs = 30_000
 
-/** Searches in files. The pattern is only ever run by a program inside the sandbox, never by the server. */
+/** Searches in files. The pattern runs only in a program inside the sandbox, never in the server. */
 export const grepTool = defineTool({
   name: 'grep',
-  description: 'Search the files of the workspace for a regular expression. Lines are given as path:number:text.',
+  description: 'Search the files of the workspace for a regular expression. Lines are returned as path:number:text.',
   input: Type.Object({
     pattern: Type.String({ minLength: 1, maxLength: 10_000, description: 'A regular expression' }),
     path: Type.Optional(
@@ -25,9 +25,8 @@ export const grepTool = defineTool({
     })
     if (outcome === 'cancelled') return failed('cancelled')
     const lines = output.replaceAll(/^(\.|\/workspace)\//gm, '')
-    if (outcome !== 'exited')
-      return failed(`${lines}\n[stopped: the search was too large; give a path or a narrower pattern]`)
-    // Both programs: 0 is found, 1 is not found, 2 is trouble, also beside lines that were found.
+    if (outcome !== 'exited') return failed(`${lines}\n[stopped: search too large; use a path or a narrower pattern]`)
+    // Both programs exit with 0 for matches, 1 for no match, and 2 for errors, even when they also found lines.
     if (exitCode === 1 && output === '') return done('No matches found')
     return exitCode === 0 ? done(lines) : failed(lines || `[exit code ${exitCode}]`)
   },
@@ -36,7 +35,7 @@ export const grepTool = defineTool({
 function search(pattern: string, path: string, driver: Sandbox['driver']): string {
   const what = `-e ${quoted(pattern)} -- ${quoted(path)}`
   const skip = `--exclude-dir=.git --exclude-dir=node_modules --exclude-dir=${outputsFolder}`
-  // The virtual shell has its own rg and grep, which know few options.
+  // The virtual shell has its own rg and grep, which support few options.
   if (driver === 'virtual') return `grep -rnE ${skip} ${what}`
   const layout = '--no-heading --with-filename --line-number --color never --sort path --max-columns 500'
   const rg = `rg ${layout} --hidden --glob '!.git' --glob '!node_modules' --glob '!${outputsFolder}' ${what}`

@@ -20,32 +20,32 @@ async function setUp(id: string, signal = new AbortController().signal) {
   return { call, folder: join(sandboxes.workspacesDir, id) }
 }
 
-test('H7: an edit whose result would be too large is refused, and the file stays', async () => {
+test('H7: an edit with a result that is too large is rejected, and the file is unchanged', async () => {
   const { call, folder } = await setUp('ses_1')
   await writeFile(join(folder, 'a'), 'a'.repeat(MiB))
   const edit = { file_path: 'a', old_string: 'a', replace_all: true }
-  assert.match(await call('edit', { ...edit, new_string: 'b'.repeat(50) }), /would have 52428800 bytes, at most 10 MiB/)
+  assert.match(await call('edit', { ...edit, new_string: 'b'.repeat(50) }), /would have 52428800 bytes, limit 10 MiB/)
   assert.equal(await readFile(join(folder, 'a'), 'utf8'), 'a'.repeat(MiB))
   assert.match(await call('edit', { ...edit, new_string: 'é' }), /\(1048576 places\)/)
   assert.equal(await readFile(join(folder, 'a'), 'utf8'), 'é'.repeat(MiB))
 })
 
-test('H7: edits in parallel wait for one another beyond 256 MiB, and leave nothing held', async () => {
+test('H7: parallel edits above 256 MiB wait for each other and release all memory', async () => {
   const { call, folder } = await setUp('ses_2')
   const names = Array.from({ length: 20 }, (_, at) => `file${at}`)
   for (const name of names) await writeFile(join(folder, name), 'a'.repeat(MiB))
   let most = 0
   const watching = setInterval(() => {
-    most = Math.max(most, toolMemory.heldBytes)
+    most = Math.max(most, toolMemory.usedBytes)
   }, 1)
   const edits = names.map(file_path => call('edit', { file_path, old_string: 'a', new_string: 'b', replace_all: true }))
   for (const text of await Promise.all(edits)) assert.match(text, /1048576 places/)
   clearInterval(watching)
-  assert.ok(most > 100 * MiB && most <= 256 * MiB, `${most} bytes were held`)
-  assert.equal(toolMemory.heldBytes, 0)
+  assert.ok(most > 100 * MiB && most <= 256 * MiB, `${most} bytes were reserved`)
+  assert.equal(toolMemory.usedBytes, 0)
 })
 
-test('H7: reading some lines turns only those into text', async () => {
+test('H7: reading some lines decodes only those', async () => {
   const { call, folder } = await setUp('ses_3')
   await writeFile(join(folder, 'lines'), `first\n${'\n'.repeat(9 * MiB)}last but one\nlast`)
   const lines = 9 * MiB + 3
@@ -57,7 +57,7 @@ test('H7: reading some lines turns only those into text', async () => {
   assert.deepEqual([cut, whole], [`     1\t${'é'.repeat(2_000)}...`, `     2\t${'é'.repeat(2_000)}`])
 })
 
-test('H7: an interrupted edit ends at once', async () => {
+test('H7: an interrupted edit stops at once', async () => {
   const stop = new AbortController()
   const { call, folder } = await setUp('ses_4', stop.signal)
   await writeFile(join(folder, 'a'), 'a'.repeat(9 * MiB))
@@ -65,5 +65,5 @@ test('H7: an interrupted edit ends at once', async () => {
   setImmediate(() => stop.abort())
   assert.equal(await editing, 'cancelled')
   assert.equal((await readFile(join(folder, 'a'), 'utf8')).includes('b'), false)
-  assert.equal(toolMemory.heldBytes, 0)
+  assert.equal(toolMemory.usedBytes, 0)
 })

@@ -1,16 +1,16 @@
 import { Type } from 'typebox'
 import { invalid } from '../platform/errors.ts'
-import { largestFileBytes } from '../sandboxes/sandbox.ts'
+import { maxFileBytes } from '../sandboxes/sandbox.ts'
 import { defineTool, done } from './tool.ts'
 
-const mostLines = 2000
-const longestLine = 2000
+const maxLines = 2000
+const maxLineLength = 2000
 const binaryProbeBytes = 8192
 
-/** Shows a text file with line numbers. */
+/** Returns a text file with line numbers. */
 export const readTool = defineTool({
   name: 'read',
-  description: `Read a text file of the workspace with line numbers, at most ${mostLines} lines a call.`,
+  description: `Read a text file of the workspace with line numbers, at most ${maxLines} lines per call.`,
   input: Type.Object({
     file_path: Type.String({ description: 'Relative to /workspace, or below it' }),
     view_range: Type.Optional(
@@ -23,10 +23,10 @@ export const readTool = defineTool({
   }),
   idempotent: true,
   reads: true,
-  holdsBytes: () => 2 * largestFileBytes,
+  memoryBytes: () => 2 * maxFileBytes,
   async run({ file_path, view_range }, { sandbox }) {
     const bytes = await sandbox.files.read(file_path)
-    if (bytes.subarray(0, binaryProbeBytes).includes(0)) throw invalid(`${file_path}: it is a binary file`)
+    if (bytes.subarray(0, binaryProbeBytes).includes(0)) throw invalid(`${file_path}: binary file`)
     const count = countLines(bytes)
     if (count === 0) return done('(the file is empty)')
     const [first, last] = lineRange(view_range, count)
@@ -38,15 +38,15 @@ export const readTool = defineTool({
 
 const newLine = 10
 
-/** Lines of the file; what comes after the last line end is one unless it is empty. */
+/** Returns the number of lines; text after the last line end counts as a line. */
 function countLines(bytes: Buffer): number {
   let ends = 0
-  // By index: an iterator over 10 MiB would hold the process for a tenth of a second.
+  // By index: an iterator over 10 MiB would block the process for 0.1 s.
   for (let at = 0; at < bytes.length; at++) if (bytes[at] === newLine) ends++
   return bytes.length === 0 || bytes.at(-1) === newLine ? ends : ends + 1
 }
 
-/** The lines from `first` to `last`, each without its end. The rest of the file is never turned into text. */
+/** Returns the lines from `first` to `last` without line ends. Only these are decoded to text later. */
 function linesOf(bytes: Buffer, first: number, last: number): Buffer[] {
   let start = 0
   for (let line = 1; line < first; start++) if (bytes[start] === newLine) line++
@@ -63,18 +63,18 @@ function linesOf(bytes: Buffer, first: number, last: number): Buffer[] {
 function lineRange(range: readonly number[] | undefined, count: number): [first: number, last: number] {
   const [first = 1, end = -1] = range ?? []
   const last = end === -1 ? count : end
-  if (first < 1) throw invalid('view_range: lines are counted from 1')
-  if (first > count) throw invalid(`view_range: the file has only ${count} lines`)
-  if (last < first) throw invalid('view_range: the last line is before the first')
-  return [first, Math.min(last, count, first + mostLines - 1)]
+  if (first < 1) throw invalid('view_range: lines start at 1')
+  if (first > count) throw invalid(`view_range: file has only ${count} lines`)
+  if (last < first) throw invalid('view_range: last line is before first line')
+  return [first, Math.min(last, count, first + maxLines - 1)]
 }
 
-/** The most bytes that a character takes in UTF-8, for each unit that its text counts. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
 const bytesOfUnit = 3
 
 function numbered(number: number, line: Buffer): string {
   const isCarriageReturn = line.at(-1) === 13
   const shown = isCarriageReturn ? line.subarray(0, -1) : line
-  const text = shown.toString('utf8', 0, bytesOfUnit * (longestLine + 1))
-  return `${String(number).padStart(6)}\t${text.length > longestLine ? `${text.slice(0, longestLine)}...` : text}`
+  const text = shown.toString('utf8', 0, bytesOfUnit * (maxLineLength + 1))
+  return `${String(number).padStart(6)}\t${text.length > maxLineLength ? `${text.slice(0, maxLineLength)}...` : text}`
 }

@@ -15,7 +15,7 @@ function replaced({ text, from, to }: Edit, check: (places: number, bytes: numbe
   for (let step = work.next(); ; step = work.next(), pieces++) if (step.done) return { result: step.value, pieces }
 }
 
-test('every place is replaced, as by splitting and joining', () => {
+test('every match is replaced, like by splitting and joining', () => {
   const few = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\u{1f600}'), maxLength: 60 })
   const wanted = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), minLength: 1, maxLength: 4 })
   fc.assert(
@@ -28,7 +28,7 @@ test('every place is replaced, as by splitting and joining', () => {
   )
 })
 
-test('H7: the size of the result is judged before the result is made', () => {
+test('H7: the size of the result is checked before the result is built', () => {
   const text = 'a'.repeat(1_000_000)
   const refuse = (places: number, bytes: number) => {
     throw new Error(`${places} places, ${bytes} bytes`)
@@ -39,7 +39,7 @@ test('H7: the size of the result is judged before the result is made', () => {
   )
 })
 
-test('H7: a text that nearly fits at every place is searched in linear time, in pieces', () => {
+test('H7: a text that nearly matches everywhere is searched in linear time, in slices', () => {
   const text = 'a'.repeat(2_000_000)
   const { result, pieces } = replaced({ text, from: `b${'a'.repeat(500_000)}`, to: '' })
   assert.equal(result.length, text.length)

@@ -1,9 +1,9 @@
-/** Bytes that are looked at in one turn: a few milliseconds. */
+/** Bytes processed per turn of the event loop, which take a few milliseconds. */
 const bytesOfTurn = 32 * 1024
-/** A loop is faster than a call for pieces that are shorter. */
+/** Below this length a loop is faster than a call. */
 const shortPiece = 32
 
-/** Where a byte of the search goes on after a mismatch (Knuth, Morris and Pratt): linear for every text and pattern. */
+/** Computes the failure table of Knuth, Morris and Pratt, which makes the search linear for every text and pattern. */
 function* fallbacks(wanted: Buffer): Generator<undefined, Int32Array> {
   const table = new Int32Array(wanted.length)
   let matched = 0
@@ -22,7 +22,7 @@ interface Search {
   readonly table: Int32Array
 }
 
-/** Calls `found` with the start of each occurrence; none overlaps another. */
+/** Calls `found` with the start of each non-overlapping match. */
 function* occurrences({ bytes, wanted, table }: Search, found: (start: number) => void): Generator<undefined, void> {
   let matched = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -39,14 +39,14 @@ function* occurrences({ bytes, wanted, table }: Search, found: (start: number) =
 
 export interface Replacement {
   readonly bytes: Buffer
-  /** Not empty. */
+  /** Must not be empty. */
   readonly from: Buffer
   readonly to: Buffer
-  /** Judges the number of places and the size of the result before that is built; throws to refuse. */
+  /** Called with the number of matches and the size of the result before it is built; throws to reject. */
   readonly check: (places: number, resultBytes: number) => void
 }
 
-/** The bytes with every `from` replaced by `to`. Its memory is the result, and four times the size of `from`. */
+/** Returns the bytes with every `from` replaced by `to`. Memory: the result, and four times the size of `from`. */
 export function* replaceBytes({ bytes, from, to, check }: Replacement): Generator<undefined, Buffer> {
   const search: Search = { bytes, wanted: from, table: yield* fallbacks(from) }
   let places = 0

@@ -8,28 +8,28 @@ import type { Log } from '../platform/log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { capText } from './cap-text.ts'
 
-/** What the model gets back. A result is never empty: some models refuse an empty one. */
+/** Result for the model. The content is never empty, because some models reject an empty result. */
 export interface ToolResult {
   readonly content: readonly TextBlock[]
   readonly is_error: boolean
 }
 
 export interface ToolLimits {
-  /** Characters of one result; the middle of a longer one is cut out. */
+  /** Characters of one result; the middle of a longer one is cut. */
   readonly resultChars: number
 }
 
-/** Our choice: about 16,000 tokens. */
+/** About 16,000 tokens (our choice). */
 export const defaultToolLimits: ToolLimits = { resultChars: 65_536 }
 
-/** What the tools of all sessions may hold at once, in this process. */
+/** Limits the memory that the tools of all sessions in this process use at once. */
 export const toolMemory = new ByteGate(256 * 1024 * 1024)
 
 /** The memories of the session's agent. */
 export interface ToolMemories {
-  /** Not new: the agent has a memory with this very text, which stays as it is. */
+  /** Saves a memory. `isNew` is false when the agent already has one with the same text, which stays unchanged. */
   save(memory: Pick<Memory, 'text' | 'tags' | 'type' | 'priority'>): Promise<{ memory: Memory; isNew: boolean }>
-  /** Counts what it finds as applied. */
+  /** Searches memories and counts the results as applied. */
   search(wanted: {
     readonly query: string
     readonly tag: string | undefined
@@ -37,11 +37,11 @@ export interface ToolMemories {
   }): Promise<readonly Memory[]>
 }
 
-/** What a tool gets that needs no sandbox. */
+/** Context of a tool that needs no sandbox. */
 export interface ServerContext {
-  /** Absent where the session has no agent. */
+  /** Absent when the session has no agent. */
   readonly memories?: ToolMemories | undefined
-  /** Aborted when the run is interrupted: the call then ends at once with an error result. */
+  /** Aborts when the run is interrupted: the call then ends at once with an error result. */
   readonly signal: AbortSignal
   readonly limits: ToolLimits
   readonly log: Pick<Log, 'error'>
@@ -51,17 +51,17 @@ export interface ToolContext extends ServerContext {
   readonly sandbox: Sandbox
 }
 
-/** Something that a model can call. */
+/** A tool that a model can call. */
 export interface Tool<Context extends ServerContext = ToolContext> {
   readonly name: string
   readonly description: string
   /** JSON Schema of the input, an object. */
   readonly inputSchema: Readonly<Record<string, unknown>>
-  /** True when a call whose result was lost may be made again without asking the model. */
+  /** True when a call whose result was lost may be repeated without asking the model. */
   readonly idempotent: boolean
-  /** True when a call changes nothing, so it may run beside other reads. */
+  /** True when a call changes no state, so it may run in parallel with other reads. */
   readonly reads: boolean
-  /** Never rejects: wrong input and failures are results that say what was wrong. */
+  /** Never rejects: invalid input and failures become results with a message. */
   run(input: unknown, context: Context): Promise<ToolResult>
 }
 
@@ -70,26 +70,26 @@ interface ToolSpec<Input extends TObject, Context extends ServerContext> {
   readonly description: string
   readonly input: Input
   readonly idempotent: boolean
-  /** False unless given. */
+  /** Default false. */
   readonly reads?: boolean
-  /** The most memory that a call needs beside its input. Absent for tools whose work is outside of this process. */
-  readonly holdsBytes?: (input: Static<Input>) => number
+  /** Maximum memory of a call in addition to its input. Absent for tools that do their work outside of this process. */
+  readonly memoryBytes?: (input: Static<Input>) => number
   readonly run: (input: Static<Input>, context: Context) => Promise<Answer>
 }
 
-/** A text for the model, and whether it reports a failure. */
+/** Text for the model, and whether it reports a failure. */
 export interface Answer {
   readonly text: string
   readonly isError: boolean
 }
 
-/** An answer that reports success. */
+/** Returns a successful answer. */
 export const done = (text: string): Answer => ({ text, isError: false })
 
-/** An answer that reports a failure. */
+/** Returns a failed answer. */
 export const failed = (text: string): Answer => ({ text, isError: true })
 
-/** A tool whose input is checked before `run` sees it, and whose refusals become results. */
+/** Defines a tool whose input is validated before `run`, and whose errors become results. */
 export function defineTool<const Input extends TObject, Context extends ServerContext = ToolContext>(
   spec: ToolSpec<Input, Context>,
 ): Tool<Context> {
@@ -115,21 +115,21 @@ async function attempt<Input extends TObject, Context extends ServerContext>(
   try {
     if (!Value.Check(spec.input, input)) return failed(inputFault(spec, input))
     const run = () => spec.run(input, context)
-    return spec.holdsBytes ? await toolMemory.hold(spec.holdsBytes(input), context.signal, run) : await run()
+    return spec.memoryBytes ? await toolMemory.run(spec.memoryBytes(input), context.signal, run) : await run()
   } catch (error) {
     if (context.signal.aborted) return failed('cancelled')
     if (error instanceof AppError && error.code !== 'internal') return failed(error.message)
-    if (isShortOfFiles(error)) return failed('the server has reached its limit of open files; try again later')
-    // The model can go on without this tool; the operator has to see why it failed.
+    if (isShortOfFiles(error)) return failed('server has reached its limit of open files; retry later')
+    // The model can continue without this tool, but the operator must see why it failed.
     context.log.error({ err: error, tool: spec.name }, 'tool failed')
-    return failed(error instanceof AppError ? error.message : 'the tool failed because of an error in the server')
+    return failed(error instanceof AppError ? error.message : 'tool failed: internal error of the server')
   }
 }
 
 const isShortOfFiles = (error: unknown): boolean =>
   ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
 
-/** `<tool>: <field> must be ...`, for the first field that is wrong. */
+/** Returns `<tool>: <field> must be ...` for the first invalid field. */
 function inputFault(
   { name, input: schema }: { readonly name: string; readonly input: TObject },
   input: unknown,
@@ -139,5 +139,5 @@ function inputFault(
   return `invalid input for ${name}: ${field || 'input'} ${fault?.message ?? 'does not fit the schema'}`
 }
 
-/** The database's text cannot hold a NUL character. */
+/** PostgreSQL text cannot contain NUL characters. */
 const clean = (text: string): string => text.replaceAll('\0', '\u{fffd}')

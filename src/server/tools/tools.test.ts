@@ -14,7 +14,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   if (driver === 'bubblewrap' && lack(driver)) continue
   const sandboxes = await sandboxesForTests(driver)
 
-  /** The tools over a fresh workspace. */
+  /** Creates the tools over a new workspace. */
   const setUp = async () => {
     const id = `ses_${++sessions}`
     const sandbox = await sandboxes.open(id)
@@ -33,7 +33,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     return { call, folder: join(sandboxes.workspacesDir, id), sandbox }
   }
 
-  test(`${driver}: wrong input is a result that names the field`, async () => {
+  test(`${driver}: invalid input gives a result that names the field`, async () => {
     const { call } = await setUp()
     const wrong: [name: string, input: unknown, says: RegExp][] = [
       ['bash', {}, /bash: command is required/],
@@ -41,7 +41,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
       ['bash', { command: '' }, /command must not/],
       ['bash', { command: 'true', timeout_ms: 1.5 }, /timeout_ms must be integer/],
       ['bash', { command: 'true', timeout_ms: 1e9 }, /timeout_ms must be <= 600000/],
-      ['bash', { command: 'a\0b' }, /command: must not hold a NUL/],
+      ['bash', { command: 'a\0b' }, /command: must not contain a NUL/],
       ['read', {}, /file_path/],
       ['read', { file_path: 'x', view_range: [1] }, /view_range must not/],
       ['write', { file_path: 'x' }, /content/],
@@ -57,20 +57,20 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     }
   })
 
-  test(`${driver}: bash tells output, exit code and silence`, async () => {
+  test(`${driver}: bash reports output, exit code and empty output`, async () => {
     const { call } = await setUp()
     assert.deepEqual(await call('bash', { command: 'echo hi', description: 'ignored' }), { text: 'hi', isError: false })
     assert.deepEqual(await call('bash', { command: 'echo hi; exit 3' }), { text: 'hi\n[exit code 3]', isError: true })
     assert.deepEqual(await call('bash', { command: 'true' }), { text: '(no output)', isError: false })
     assert.match((await call('bash', { restart: true })).text, /fresh shell/)
     assert.deepEqual(await call('bash', { command: 'sleep 60', timeout_ms: 400 }), {
-      text: '[stopped: the time-out was reached]',
+      text: '[stopped: timeout reached]',
       isError: true,
     })
     assert.doesNotMatch((await call('bash', { command: "printf 'a\\000b'" })).text, /\0/)
   })
 
-  test(`${driver}: output over the limit keeps head and tail, and all of it is in a file`, async () => {
+  test(`${driver}: output over the limit keeps head and tail and is written to a file`, async () => {
     const { call, sandbox } = await setUp()
     const { text } = await call('bash', { command: 'seq 1 30000' })
     assert(text.length < defaultToolLimits.resultChars + 100)
@@ -123,14 +123,14 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert.equal((await call('bash', { command: 'cat a/b.txt' })).text, '$& $1\n$& $1\n$& $1')
   })
 
-  test(`${driver}: what is no text file is not read, and never destroyed by an edit`, async () => {
+  test(`${driver}: a binary file is not read, and never damaged by an edit`, async () => {
     const { call, folder, sandbox } = await setUp()
     await writeFile(join(folder, 'binary'), Buffer.from([1, 0, 2]))
     await writeFile(join(folder, 'latin'), Buffer.from([0x61, 0xe9, 0x62]))
     await writeFile(join(folder, 'empty'), '')
     await writeFile(join(folder, 'dos'), '\ufeffone\r\ntwo\r\n')
-    assert.match((await call('read', { file_path: 'binary' })).text, /binary: it is a binary file/)
-    assert.match((await call('read', { file_path: 'missing' })).text, /missing: no such file/)
+    assert.match((await call('read', { file_path: 'binary' })).text, /binary: binary file/)
+    assert.match((await call('read', { file_path: 'missing' })).text, /missing: file or folder does not exist/)
     assert.equal((await call('read', { file_path: 'empty' })).text, '(the file is empty)')
     assert.match((await call('edit', { file_path: 'latin', old_string: 'a', new_string: 'c' })).text, /not a UTF-8/)
     assert.match((await call('edit', { file_path: 'dos', old_string: 'one\ntwo', new_string: 'x' })).text, /\\r\\n/)
@@ -138,7 +138,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert.equal(String(await sandbox.files.read('dos')), '\ufeff1\r\ntwo\r\n')
   })
 
-  test(`${driver}: long files and long lines are shown in part`, async () => {
+  test(`${driver}: long files and long lines are truncated`, async () => {
     const { call } = await setUp()
     await call('write', { file_path: 'long', content: 'x\n'.repeat(5000) })
     await call('write', { file_path: 'wide', content: 'y'.repeat(100_000) })
@@ -146,7 +146,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert((await call('read', { file_path: 'wide' })).text.length < 3000)
   })
 
-  test(`${driver}: paths and links that leave the workspace are refused by read, write and edit`, async () => {
+  test(`${driver}: read, write and edit reject paths and links that leave the workspace`, async () => {
     const { call, folder } = await setUp()
     await writeFile(join(sandboxes.workspacesDir, 'secret'), 'untouched')
     await symlink('../secret', join(folder, 'link'))
@@ -167,7 +167,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert.equal((await call('glob', { pattern: '**/*' })).text, 'link\nup')
   })
 
-  test(`${driver}: glob lists sorted paths from the workspace, quiet folders only when named`, async () => {
+  test(`${driver}: glob lists sorted paths from the workspace, and skipped folders only when named`, async () => {
     const { call } = await setUp()
     for (const file_path of ['b.ts', 'a/c.ts', 'a/d.md', 'node_modules/e.ts'])
       await call('write', { file_path, content: '' })
@@ -179,7 +179,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert((await call('glob', { pattern: '*', path: 'missing' })).isError)
   })
 
-  test(`${driver}: grep finds lines, takes no part of its input as shell, and reports bad patterns`, async () => {
+  test(`${driver}: grep finds lines, never executes its input, and reports bad patterns`, async () => {
     const { call } = await setUp()
     await call('write', { file_path: 'a/b.txt', content: "one\nit's $HOME\n" })
     await call('write', { file_path: 'c.txt', content: 'none\n' })
@@ -207,7 +207,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 }
 
-test('an error of the server is logged, and the model reads nothing of it', async () => {
+test('an internal error is logged and not shown to the model', async () => {
   const logged: unknown[] = []
   const broken = new Proxy({} as Sandbox, {
     get() {
@@ -219,7 +219,7 @@ test('an error of the server is logged, and the model reads nothing of it', asyn
   for (const { name, run } of builtinTools) {
     const input = { command: 'x', file_path: 'x', content: '', old_string: 'a', new_string: 'b', pattern: 'x' }
     const { content, is_error } = await run(input, context)
-    assert.deepEqual([is_error, content[0]?.text], [true, 'the tool failed because of an error in the server'], name)
+    assert.deepEqual([is_error, content[0]?.text], [true, 'tool failed: internal error of the server'], name)
   }
   assert.equal(logged.length, builtinTools.length)
 })

@@ -12,27 +12,27 @@ const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?
   ['an object without entries enables all', {}, every],
   ['an empty list enables all', [], every],
   ['null enables all', null, every],
-  ['nothing enables all', undefined, every],
-  ['an object without meaning enables all', { anything: 1 }, every],
-  ['a text without meaning enables all', 'bash', every],
+  ['an absent value enables all', undefined, every],
+  ['an unknown object enables all', { anything: 1 }, every],
+  ['an unknown text enables all', 'bash', every],
   ['the toolset enables all', [{ type: toolset }], all],
   ['the toolset without a list enables all', { type: toolset }, all],
-  ['a later version of the toolset is understood', [{ type: 'agent_toolset_20270101' }], all],
+  ['a later version of the toolset is accepted', [{ type: 'agent_toolset_20270101' }], all],
   ['an entry for one tool enables only that', [{ type: 'read' }], 'read:allow'],
   ['several entries add up', [{ type: 'grep' }, { type: 'bash', ...ask }], 'bash:ask grep:allow'],
-  ['the default config counts for all tools', [{ type: toolset, default_config: ask }], all.replaceAll('allow', 'ask')],
+  ['the default config applies to all tools', [{ type: toolset, default_config: ask }], all.replaceAll('allow', 'ask')],
   [
     'a config overrides the default',
     [{ type: toolset, default_config: { enabled: false }, configs: [{ name: 'read', enabled: true }] }],
     'read:allow',
   ],
   [
-    'a config without a policy takes that of the default',
+    'a config without a policy inherits that of the default',
     [{ type: toolset, default_config: { enabled: false, ...ask }, configs: [{ name: 'bash', enabled: true }] }],
     'bash:ask',
   ],
   [
-    'a tool can be taken out',
+    'a tool can be disabled',
     [{ type: toolset, configs: [{ name: 'bash', enabled: false }] }],
     all.replace('bash:allow ', ''),
   ],
@@ -41,25 +41,25 @@ const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?
   ['always_allow means allow', [{ type: 'read', permission_policy: { type: 'always_allow' } }], 'read:allow'],
   ['deny stays visible as deny', [{ type: 'read', permission_policy: { type: 'deny' } }], 'read:deny'],
   ['a policy may be a plain word', [{ type: 'read', permission_policy: 'ask' }], 'read:ask'],
-  ['a policy that is not known asks', [{ type: 'read', permission_policy: { type: 'sometimes' } }], 'read:ask', 1],
-  ['a name of Object is no policy', [{ type: 'read', permission_policy: 'constructor' }], 'read:ask', 1],
-  ['a misspelt tool never gives more', [{ type: 'reed' }], '', 1],
+  ['an unknown policy means ask', [{ type: 'read', permission_policy: { type: 'sometimes' } }], 'read:ask', 1],
+  ['a property of Object is not a policy', [{ type: 'read', permission_policy: 'constructor' }], 'read:ask', 1],
+  ['a misspelt tool never enables more', [{ type: 'reed' }], '', 1],
   ['an entry without a type is skipped', [{ name: 'read' }, 'read', null, 7], '', 4],
-  ['tools of others are skipped, and replace ours', [{ type: 'mcp_toolset' }, { type: 'custom' }], '', 2],
-  ['a config for a tool that we lack warns', [{ type: toolset, configs: [{ name: 'web_search' }] }], all, 1],
-  ['configs that are no list are ignored', [{ type: toolset, configs: 'bash', default_config: 7 }], all],
+  ['external tools are skipped, and replace the built-in ones', [{ type: 'mcp_toolset' }, { type: 'custom' }], '', 2],
+  ['a config for an unknown tool adds a warning', [{ type: toolset, configs: [{ name: 'web_search' }] }], all, 1],
+  ['configs that are not a list are ignored', [{ type: toolset, configs: 'bash', default_config: 7 }], all],
   [
-    'names with false take tools out',
+    'names with false disable tools',
     { bash: false, write: false, save_memory: false },
     'read:allow edit:allow glob:allow grep:allow search_memory:allow',
   ],
   ['names with a config set it', { bash: ask }, every.replace('bash:allow', 'bash:ask')],
   [
-    'the toolset is without memory unless it names its tools',
+    'the toolset excludes memory tools unless it names them',
     { type: toolset, configs: [{ name: 'save_memory' }] },
     `${all} save_memory:allow`,
   ],
-  ['an entry may be a tool of memory', [{ type: 'search_memory', ...ask }], 'search_memory:ask'],
+  ['an entry may be a memory tool', [{ type: 'search_memory', ...ask }], 'search_memory:ask'],
 ]
 
 for (const [guarantee, agentTools, enabled, warnings = 0] of table) {
@@ -70,7 +70,7 @@ for (const [guarantee, agentTools, enabled, warnings = 0] of table) {
   })
 }
 
-test('models get a schema that is a plain JSON object for each tool', () => {
+test('the schema of each tool is a plain JSON object', () => {
   for (const { name, inputSchema, description } of [...builtinTools, ...memoryTools]) {
     assert.deepEqual(JSON.parse(JSON.stringify(inputSchema)), inputSchema)
     assert.equal(inputSchema['type'], 'object')

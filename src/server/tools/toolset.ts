@@ -7,13 +7,13 @@ import { readTool } from './read.ts'
 import type { ServerContext, Tool } from './tool.ts'
 import { writeTool } from './write.ts'
 
-/** The tools that work in the sandbox: those of `agent_toolset`. */
+/** The tools that run in the sandbox: those of `agent_toolset`. */
 export const builtinTools: readonly Tool[] = [bashTool, readTool, writeTool, editTool, globTool, grepTool]
 
-/** The tools that reach the agent's memories; a session without an agent has none. */
+/** The tools for the agent's memories; a session without an agent has none. */
 export const memoryTools: readonly Tool<ServerContext>[] = [saveMemoryTool, searchMemoryTool]
 
-/** The tools that every agent has unless its `tools` say otherwise. */
+/** The tools of an agent unless its `tools` restrict them. */
 const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
 
 /** What the server does when the model calls a tool. */
@@ -26,7 +26,7 @@ export interface EnabledTool {
 
 export interface Toolset {
   readonly tools: readonly EnabledTool[]
-  /** What of `tools` was not understood, for the operator. */
+  /** Ignored parts of `tools`, for the operator. */
   readonly warnings: readonly string[]
 }
 
@@ -40,18 +40,18 @@ const policies: Readonly<Record<string, ToolPolicy>> = {
   always_deny: 'deny',
 }
 
-/** Words that say what happens when the model calls a tool. */
+/** Accepted names of policies. */
 export const toolPolicies: readonly string[] = Object.keys(policies)
 
-/** True for the type of an entry that means the whole toolset. */
+/** True for the type of an entry that selects the whole toolset. */
 export const isToolsetType = (type: string): boolean => /^agent_toolset_\d{8}$/.test(type)
 
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The built-in tools that an agent's `tools` value enables, in our order. Nothing, an empty list and an object without
- * meaning enable all; a list with entries enables only what they name, so that a misspelt entry never gives more.
- * Of several entries for one tool the last counts. Source: Dialects, section 1.3.
+ * Returns the built-in tools that an agent's `tools` value enables, in a fixed order. An absent value, an empty list
+ * and an unknown object enable all. A list with entries enables only what they name, so that a misspelt entry never
+ * enables more. The last of several entries for one tool applies. Source: Dialects, section 1.3.
  */
 export function toolsFor(agentTools: unknown): Toolset {
   const warnings: string[] = []
@@ -66,7 +66,7 @@ export function toolsFor(agentTools: unknown): Toolset {
   return { tools, warnings }
 }
 
-/** An object that is no list counts as one entry when its `type` says what it is. */
+/** Treats an object with a `type` as a list with one entry. */
 function entriesOf(agentTools: unknown): readonly unknown[] {
   if (Array.isArray(agentTools)) return agentTools
   return isFields(agentTools) && typeof agentTools['type'] === 'string' ? [agentTools] : []
@@ -83,17 +83,17 @@ export const isToolName = (name: string): boolean => toolNames.includes(name)
 function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   const type = isFields(entry) ? entry['type'] : undefined
   if (!isFields(entry) || typeof type !== 'string') {
-    warnings.push('tools: an entry without a type is skipped')
+    warnings.push('tools: skipped an entry without a type')
   } else if (isToolsetType(type)) {
     applyToolset(entry, chosen, warnings)
   } else if (isToolName(type)) {
     choose(type, [entry], chosen, warnings)
   } else {
-    warnings.push(`tools: entry of unknown type ${JSON.stringify(type.slice(0, 100))} is skipped`)
+    warnings.push(`tools: skipped an entry of unknown type ${JSON.stringify(type.slice(0, 100))}`)
   }
 }
 
-/** `{"bash": false}` and `{"bash": {config}}`: the other tools stay as they are. */
+/** Applies `{"bash": false}` and `{"bash": {config}}`; the other tools are unchanged. */
 function applyNames(names: Fields, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   for (const { name } of everyTool) {
     const config = names[name]
@@ -108,11 +108,11 @@ function applyToolset(entry: Fields, chosen: Map<string, ToolPolicy>, warnings: 
   for (const config of configs) {
     const name = isFields(config) && typeof config['name'] === 'string' ? config['name'] : ''
     if (isToolName(name)) choose(name, [config, common], chosen, warnings)
-    else warnings.push(`tools: there is no built-in tool ${JSON.stringify(name.slice(0, 100))}`)
+    else warnings.push(`tools: unknown built-in tool ${JSON.stringify(name.slice(0, 100))}`)
   }
 }
 
-/** Takes each setting from the first of `configs` that has it. */
+/** Uses each setting from the first of `configs` that has it. */
 function choose(name: string, configs: readonly Fields[], chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   const setting = (field: string) =>
     configs.find(config => config[field] !== undefined && config[field] !== null)?.[field]
@@ -123,12 +123,12 @@ function choose(name: string, configs: readonly Fields[], chosen: Map<string, To
   chosen.set(name, policyOf(name, setting('permission_policy'), warnings))
 }
 
-/** A policy that is not understood asks: the writer of it wanted some bound. */
+/** An unknown policy means `ask`, because its author wanted some restriction. */
 function policyOf(name: string, setting: unknown, warnings: string[]): ToolPolicy {
   if (setting === undefined) return 'allow'
   const type = isFields(setting) ? setting['type'] : setting
   const policy = typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
   if (policy) return policy
-  warnings.push(`tools: the permission policy of ${name} is not known; it asks`)
+  warnings.push(`tools: unknown permission policy of ${name}; using ask`)
   return 'ask'
 }

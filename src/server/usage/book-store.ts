@@ -4,26 +4,26 @@ import { copyRows } from '../db/copy-rows.ts'
 import { picoDollarsOf, usdOf } from '../platform/usd.ts'
 import { columns, type SoftLimitPassed, type UsageRow } from './rows.ts'
 
-/** What a slice of budgets gives up; see `budgets/slices.ts`. */
+/** Amount that a slice of budgets releases; see `budgets/slices.ts`. */
 export interface SliceShare {
   readonly id: string
-  /** US dollars that no call will draw from it, as an exact decimal. */
-  readonly backUsd: string
-  /** True: all its calls have ended, and what is left of it is given back. */
+  /** US dollars to release, as an exact decimal. */
+  readonly unusedUsd: string
+  /** True once all its calls have ended: the rest of the slice is released. */
   readonly isOver: boolean
-  /** True: its process has not renewed it in time, and what is left of it counts as spent. */
+  /** True if the slice expired without renewal: the rest of it counts as spent. */
   readonly isLost?: boolean
 }
 
-/** Calls that are not held by a reservation of their own. */
+/** Calls without a separate reservation. */
 export interface Batch {
-  /** Tells the batch when it is sent again. */
+  /** Identifies the batch if it is sent again. */
   readonly id: string
   readonly rows: readonly UsageRow[]
   readonly shares: readonly SliceShare[]
 }
 
-/** What one slice, or one set of payers without a slice, is told. */
+/** Sums of one slice, or of one set of payers without a slice. */
 interface Entry extends Partial<Record<'key' | 'owner' | 'agent' | 'session', string | null | undefined>> {
   readonly slice?: string
   pico: bigint
@@ -32,10 +32,10 @@ interface Entry extends Partial<Record<'key' | 'owner' | 'agent' | 'session', st
   is_lost?: boolean
 }
 
-/** A transaction and COPY cost as much as so many rows that are given as JSON. */
+/** From this number of rows on a transaction with COPY is faster than rows passed as JSON. */
 const fewRows = 16
 
-/** Without a time that it is told the function reads the clock once the budgets are locked. */
+/** With null as the time the function reads the clock after it locks the budgets. */
 const bookText = (clock: string | undefined) => `
   with booked as (
     insert into usage (${columns.join(', ')}, created_at)
@@ -47,7 +47,7 @@ const costsText = (clock: string | undefined) => `select * from book_costs($1, $
 
 const writtenText = 'select count(*)::integer as rows from usage where request_id = any ($1::text[])'
 
-/** Adds rows to the ledger in bulk: COPY, and one write to each budget. `clock`: SQL that reads the time for tests. */
+/** Adds rows to the ledger in bulk: COPY, and one write per budget. `clock`: SQL that reads the time, for tests. */
 export function bookStore(pool: Pool, clock: string | undefined) {
   const texts = { book: bookText(clock), costs: costsText(clock) }
 
@@ -72,7 +72,7 @@ export function bookStore(pool: Pool, clock: string | undefined) {
     return []
   }
 
-  /** True when the batch is in effect already: it came in one piece, and its answer was lost. */
+  /** True if the batch was committed before: all of its rows exist. */
   const isWritten = async ({ rows }: Batch): Promise<boolean> => {
     const ids = rows.map(({ request_id }) => request_id)
     const found = await pool.query<{ rows: number }>({ name: 'written', text: writtenText, values: [ids] })
@@ -81,8 +81,8 @@ export function bookStore(pool: Pool, clock: string | undefined) {
 
   return {
     /**
-     * Books all of a batch or nothing, and says whose soft limits were passed. A batch of unknown fate may be sent once more
-     * as it was. Rejects when some of its rows, but not all, are written already.
+     * Books a batch atomically. Returns the budgets that reached their soft limit. A batch whose commit is uncertain
+     * may be sent again unchanged. Rejects if only some of its rows exist.
      */
     async book(batch: Batch): Promise<readonly SoftLimitPassed[]> {
       try {
@@ -101,9 +101,9 @@ const copyInto = (on: Pool | PoolClient, rows: readonly UsageRow[]): Promise<voi
 function entriesOf(rows: readonly UsageRow[], shares: readonly SliceShare[]): readonly object[] {
   const entries = new Map<string, Entry>()
   const entryOf = (name: string, make: () => Entry): Entry => {
-    const known = entries.get(name) ?? make()
-    entries.set(name, known)
-    return known
+    const entry = entries.get(name) ?? make()
+    entries.set(name, entry)
+    return entry
   }
   for (const { slice_id, key_id: key, owner_id: owner, agent_id: agent, session_id: session, cost_usd } of rows) {
     const slice = slice_id ?? undefined
@@ -112,9 +112,9 @@ function entriesOf(rows: readonly UsageRow[], shares: readonly SliceShare[]): re
     const entry = entryOf(name, () => ({ ...(slice && { slice }), key, owner, agent, session, pico: 0n }))
     if (cost_usd) entry.pico += picoDollarsOf(cost_usd)
   }
-  for (const { id, backUsd, isOver, isLost } of shares) {
+  for (const { id, unusedUsd, isOver, isLost } of shares) {
     const entry = entryOf(id, () => ({ slice: id, pico: 0n }))
-    entry.back = usdOf(picoDollarsOf(entry.back ?? '0') + picoDollarsOf(backUsd))
+    entry.back = usdOf(picoDollarsOf(entry.back ?? '0') + picoDollarsOf(unusedUsd))
     entry.is_over ||= isOver
     if (isLost) entry.is_lost = true
   }

@@ -1,21 +1,21 @@
 import { AppError } from '../platform/errors.ts'
 
 interface Options {
-  /** With so many rows that are not written yet no call begins. */
-  readonly most: number
-  /** How long a call may wait for room. */
+  /** Number of unwritten rows from which on no call starts. */
+  readonly maxRows: number
+  /** How long a call waits for room. */
   readonly patienceMs: number
-  /** Rows that are not written yet. */
+  /** Returns the number of unwritten rows. */
   readonly waiting: () => number
 }
 
-/** Holds calls back while the ledger is behind, so that no row of a call is ever given up. */
+/** Delays new calls while the ledger is behind, so that it never drops a row. */
 export interface LedgerRoom {
-  /** Undefined while there is room; else resolves once there is, or rejects with what the caller should know. */
+  /** Returns undefined while there is room; else resolves once there is, or rejects with AppError. */
   readonly enter: () => Promise<void> | undefined
-  /** A batch was written. */
+  /** Must be called after a batch was written. */
   written(): void
-  /** A batch could not be written, since the database does not answer. */
+  /** Must be called after a batch failed because the database is unreachable. */
   failed(): void
 }
 
@@ -25,25 +25,25 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
-/** Each keeps its body in memory meanwhile. */
+/** Bounded since each waiting call keeps its body in memory. */
 const maxWaiters = 1_000
 
-export function createLedgerRoom({ most, patienceMs, waiting }: Options): LedgerRoom {
+export function createLedgerRoom({ maxRows, patienceMs, waiting }: Options): LedgerRoom {
   const waiters = new Set<Waiter>()
-  let isAway = false
+  let isUnreachable = false
 
-  const dismiss = (tell: (waiter: Waiter) => void): void => {
+  const endAll = (end: (waiter: Waiter) => void): void => {
     for (const waiter of waiters) {
       clearTimeout(waiter.timer)
-      tell(waiter)
+      end(waiter)
     }
     waiters.clear()
   }
 
   return {
     enter() {
-      if (waiting() < most) return undefined
-      if (isAway) return Promise.reject(unreachable())
+      if (waiting() < maxRows) return undefined
+      if (isUnreachable) return Promise.reject(unreachable())
       if (waiters.size >= maxWaiters) return Promise.reject(behind())
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const giveUp = (): void => {
@@ -55,12 +55,12 @@ export function createLedgerRoom({ most, patienceMs, waiting }: Options): Ledger
       return promise
     },
     written() {
-      isAway = false
-      if (waiters.size > 0 && waiting() < most) dismiss(({ resolve }) => resolve())
+      isUnreachable = false
+      if (waiters.size > 0 && waiting() < maxRows) endAll(({ resolve }) => resolve())
     },
     failed() {
-      isAway = true
-      dismiss(({ reject }) => reject(unreachable()))
+      isUnreachable = true
+      endAll(({ reject }) => reject(unreachable()))
     },
   }
 }

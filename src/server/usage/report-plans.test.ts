@@ -7,7 +7,7 @@ import { type CallFilter, reportStore } from './report-store.ts'
 
 const { pool } = await freshDatabase()
 
-// A hundred days of calls, a thousand a day, of a hundred keys, owners and agents and a thousand sessions.
+// 100 days with 1,000 calls each, of 100 keys, owners and agents and 1,000 sessions.
 await pool.query(`
   insert into usage (id, request_id, principal, key_id, owner_id, agent_id, session_id, alias, deployment, provider,
                      upstream_model, lane, outcome, attempts, input_tokens, cache_read_tokens, cache_write_5m_tokens,
@@ -23,10 +23,10 @@ const store = reportStore(
   new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: ({ query }) => void asked.push(query) }),
 )
 
-/** The plan of the one statement that `ask` sends. */
-async function planOf(ask: () => Promise<unknown>): Promise<string> {
+/** Returns the plan of the one statement that `run` sends. */
+async function planOf(run: () => Promise<unknown>): Promise<string> {
   asked.length = 0
-  await ask()
+  await run()
   const [query, ...more] = asked
   if (!query || more.length > 0) throw new Error(`${asked.length} statements were sent`)
   const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${query.sql}`, [...query.parameters])
@@ -49,19 +49,19 @@ const filters: readonly (readonly [what: string, filter: Omit<Partial<CallFilter
 ]
 
 for (const [what, filter, index] of filters) {
-  test(`a report on ${what} over a day of 100 reads an index, not the table`, async () => {
+  test(`a report on ${what} over one day of 100 reads an index, not the table`, async () => {
     const plan = await planOf(() => store.report({ ...report, filter: { ...shortRange, ...filter } }))
     assert.match(plan, new RegExp(`\\b${index}\\b`))
     assert.doesNotMatch(plan, /Seq Scan/)
   })
-  test(`a page of ${what} over a day of 100 reads an index, not the table`, async () => {
+  test(`a page of ${what} over one day of 100 reads an index, not the table`, async () => {
     const plan = await planOf(() => store.calls({ ...shortRange, ...filter }, page))
     assert.match(plan, new RegExp(`\\b${index}\\b`))
     assert.doesNotMatch(plan, /Seq Scan/)
   })
 }
 
-test('a page from the middle of all calls starts where the one before ended', async () => {
+test('a page from the middle of the list starts where the previous one ended', async () => {
   const first = await store.calls({ visible: {}, to: new Date('2026-03-01') }, page)
   const after = first.at(-1)?.place
   const plan = await planOf(() => store.calls({ visible: {}, to: new Date('2026-03-01') }, { ...page, after }))

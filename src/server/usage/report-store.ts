@@ -19,20 +19,20 @@ const filterColumns = [
 ] as const
 type FilterColumn = (typeof filterColumns)[number]
 
-/** Which calls are meant. */
+/** Filter of calls. */
 export type CallFilter = { readonly [Column in FilterColumn]?: string | undefined } & {
   readonly from?: Date | undefined
   readonly to?: Date | undefined
-  /** What the caller may see: filters on top of those that were asked for. */
+  /** Restricts the calls to those visible to the caller, in addition to the requested filters. */
   readonly visible: { readonly [Column in FilterColumn]?: string }
 }
 
 export interface ReportOf {
   readonly filter: CallFilter & { readonly from: Date; readonly to: Date }
   readonly groupBy: readonly UsageDimension[]
-  /** IANA name; it says where a day begins. */
+  /** IANA name; days begin at midnight of this zone. */
   readonly timezone: string
-  /** Groups at most. */
+  /** Maximum number of groups. */
   readonly limit: number
 }
 
@@ -42,7 +42,7 @@ interface Report {
   readonly has_more: boolean
 }
 
-/** A call, and where it stands in the list. */
+/** A call and its position, for cursors. */
 interface ListedCall {
   readonly call: UsageCall
   readonly place: string
@@ -67,7 +67,7 @@ function columnOf(dimension: UsageDimension, timezone: string): RawBuilder<strin
 
 const tokens = (kind: string) => sql`sum(${sql.ref(`${kind}_tokens`)})::bigint as ${sql.ref(`${kind}_tokens`)}`
 
-/** Sums as the wire has them, of any set of calls. */
+/** Sums of a set of calls, with the names of the API. */
 const figures = sql.join([
   sql`count(*) as requests`,
   ...['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'].map(tokens),
@@ -90,10 +90,13 @@ type SumRow = Omit<UsageFigures, 'first_content_ms' | 'total_ms'> & {
 
 export type ReportStore = ReturnType<typeof reportStore>
 
-/** Table `usage`, to be read: sums and single calls. */
+/** Reads table `usage`: sums and single calls. */
 export function reportStore(db: Kysely<Database>) {
   return {
-    /** Totals and groups of one moment: by time, oldest first, then by cost, highest first. */
+    /**
+     * Returns totals and groups from one snapshot. Groups are sorted by time, oldest first, then by cost, highest
+     * first.
+     */
     async report({ filter, groupBy, timezone, limit }: ReportOf): Promise<Report> {
       const names = groupBy.map((_, at) => sql.ref(`by_${at}`))
       const values = groupBy.map((dimension, at) => sql`${columnOf(dimension, timezone)} as ${names[at]}`)
@@ -110,9 +113,9 @@ export function reportStore(db: Kysely<Database>) {
       const statement = sql<SumRow>`
         with calls as (select ${sql.join([...values, sql`usage.*`])} from usage where ${matching(filter)})
         select ${columns} from calls group by ${sets} order by ${order} limit ${limit + 2}`
-      const { rows } = await statement.execute(db).catch(refuseZone)
+      const { rows } = await statement.execute(db).catch(throwZoneError)
       const [total, ...groups] = rows
-      if (!total) throw new Error('a sum over calls has no row')
+      if (!total) throw new Error('usage report returned no totals row (bug)')
       return {
         totals: toFigures(total),
         groups: groups.slice(0, limit).map(row => toGroup(row, groupBy)),
@@ -120,7 +123,7 @@ export function reportStore(db: Kysely<Database>) {
       }
     },
 
-    /** Newest first. */
+    /** Returns calls, newest first. */
     async calls(filter: CallFilter, page: { after: string | undefined; limit: number }): Promise<ListedCall[]> {
       let all = db.selectFrom('usage').where(matching(filter)).selectAll().select(place.as('place'))
       if (page.after !== undefined) all = all.where(isOlderThan(page.after))
@@ -142,16 +145,16 @@ export function reportStore(db: Kysely<Database>) {
   }
 }
 
-/** The lists of zones of this program and of the database may be of different years. */
-function refuseZone(error: unknown): never {
+/** The time zone lists of Node and of PostgreSQL may have different versions. */
+function throwZoneError(error: unknown): never {
   const isZone = error instanceof DatabaseError && error.code === '22023' && error.message.includes('time zone')
-  throw isZone ? invalid('timezone is not one that the database knows; take that of a large city') : error
+  throw isZone ? invalid('timezone is unknown to the database; use another IANA name, such as Europe/Berlin') : error
 }
 
 const isTotal = (names: readonly Expression<unknown>[]) => sql`grouping(${sql.join(names)}) > 0`
 
-function matching({ from, to, visible, ...asked }: CallFilter): Expression<SqlBool> {
-  const conditions = [asked, visible].flatMap(wanted =>
+function matching({ from, to, visible, ...requested }: CallFilter): Expression<SqlBool> {
+  const conditions = [requested, visible].flatMap(wanted =>
     filterColumns
       .filter(column => wanted[column] !== undefined)
       .map(column => sql`${sql.ref(column)} = ${wanted[column]}`),
@@ -166,7 +169,7 @@ const toGroup = (row: SumRow, groupBy: readonly UsageDimension[]): UsageGroup =>
   ...toFigures(row),
 })
 
-/** A sum over no calls is null in SQL. Only a cost can be unknown; all else is then 0. */
+/** SQL sums over no rows are null: they become 0, except for a cost that is unknown. */
 const toFigures = (row: SumRow): UsageFigures => ({
   requests: row.requests,
   input_tokens: row.input_tokens ?? 0,
@@ -189,8 +192,8 @@ const toMilliseconds = (percentiles: Percentiles) => {
   return { p50: p50 ?? null, p95: p95 ?? null }
 }
 
-/** To so many parts of one. */
+/** Rounds to multiples of 1/`parts`. */
 const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts
 
-/** Without the zeros that a column's arithmetic leaves behind. */
+/** Removes trailing zeros, which numeric arithmetic in SQL produces. */
 const trimmed = (decimal: string): string => (decimal.includes('.') ? decimal.replace(/[.]?0+$/, '') : decimal)

@@ -1,29 +1,27 @@
-import { mostDimensions, type UsageDimension, usageDimensions } from '../../contract/usage.ts'
+import { maxDimensions, type UsageDimension, usageDimensions } from '../../contract/usage.ts'
 import type { Caller } from '../http/caller.ts'
 import { checkTimezone, timeRangeOf } from '../http/time-range.ts'
 import { invalid } from '../platform/errors.ts'
 import type { CallFilter, ReportOf } from './report-store.ts'
 
-interface AskedCalls {
+interface CallQuery {
   readonly from?: string
   readonly to?: string
   readonly timezone?: string
   readonly model?: string
 }
 
-interface AskedReport extends AskedCalls {
+interface ReportQuery extends CallQuery {
   readonly group_by?: string
   readonly limit?: number
 }
 
 /**
- * Which calls a query means, as far as its caller may see them: admins see all; who is scoped to an owner, that owner's;
- * who has a key without an owner, the calls of that key. Throws `invalid_request`. Source: Security, sections 3 and 4.
+ * Returns the filter of a query, restricted to what the caller may see: admins see all calls, callers scoped to an
+ * owner those of that owner, keys without an owner their own. Throws `invalid_request`. Source: Security, sections 3
+ * and 4.
  */
-export function callFilterOf(
-  { from, to, timezone = 'UTC', model, ...filters }: AskedCalls,
-  caller: Caller,
-): CallFilter {
+export function callFilterOf({ from, to, timezone = 'UTC', model, ...filters }: CallQuery, caller: Caller): CallFilter {
   const range = timeRangeOf(
     { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
     checkTimezone(timezone),
@@ -39,23 +37,25 @@ function visibleTo({ ownerScope, role, key, principal }: Caller): CallFilter['vi
 
 const daysByDefault = 30
 
-/** What a query asks to be summed up, with nothing left open. Throws `invalid_request`. */
-export function reportOf({ group_by, limit = 1_000, ...asked }: AskedReport, caller: Caller, now: Date): ReportOf {
-  const filter = callFilterOf(asked, caller)
+/** Returns the parameters of a report with all defaults filled in. Throws `invalid_request`. */
+export function reportOf({ group_by, limit = 1_000, ...query }: ReportQuery, caller: Caller, now: Date): ReportOf {
+  const filter = callFilterOf(query, caller)
   const to = filter.to ?? now
   const from = filter.from ?? new Date(to.getTime() - daysByDefault * 86_400_000)
-  if (from >= to) throw invalid('from must be earlier than now, or than to')
-  return { filter: { ...filter, from, to }, groupBy: dimensionsOf(group_by), timezone: asked.timezone ?? 'UTC', limit }
+  if (from >= to) throw invalid('from must be earlier than to, which is now by default')
+  return { filter: { ...filter, from, to }, groupBy: dimensionsOf(group_by), timezone: query.timezone ?? 'UTC', limit }
 }
 
 function dimensionsOf(text = ''): readonly UsageDimension[] {
   const names = text.split(',').map(name => name.trim())
   const wanted = new Set(names.filter(name => name !== ''))
-  if (wanted.size > mostDimensions)
-    throw invalid(`group_by takes up to ${mostDimensions} of ${usageDimensions.join(', ')}`)
+  if (wanted.size > maxDimensions)
+    throw invalid(
+      `group_by has more than ${maxDimensions} dimensions; use at most ${maxDimensions} of ${usageDimensions.join(', ')}`,
+    )
   return [...wanted].map(name => {
-    const known = usageDimensions.find(dimension => dimension === name)
-    if (known) return known
-    throw invalid(`group_by ${JSON.stringify(name)} is not known; it takes ${usageDimensions.join(', ')}`)
+    const found = usageDimensions.find(dimension => dimension === name)
+    if (found) return found
+    throw invalid(`group_by has the unknown dimension ${JSON.stringify(name)}; use ${usageDimensions.join(', ')}`)
   })
 }

@@ -89,7 +89,7 @@ await addLedgerRows(db, [
   }),
 ])
 
-test('GET /api/usage sums up every kind of token, searches, requests, and the cost to the last digit', async () => {
+test('GET /api/usage sums every kind of token, searches, requests, and the exact cost', async () => {
   const { totals, groups, has_more } = await report('owner_id=team&key_id=key_team')
   assert.deepEqual(totals, {
     requests: 2,
@@ -110,7 +110,7 @@ test('GET /api/usage sums up every kind of token, searches, requests, and the co
   assert.deepEqual([groups, has_more], [[], false])
 })
 
-test('a cost that is not known is counted beside the sum, and is unknown where no cost is known', async () => {
+test('calls of unknown cost are counted separately, and the sum is null if no cost is known', async () => {
   const { totals, groups } = await report('group_by=model')
   assert.equal(totals.cost_usd, '3.000000000003')
   assert.equal(totals.unpriced_requests, 1)
@@ -123,7 +123,7 @@ test('a cost that is not known is counted beside the sum, and is unknown where n
   ])
 })
 
-test('without calls all is 0, a cost too, and latencies are unknown', async () => {
+test('without calls all sums are 0, including the cost, and latencies are null', async () => {
   const { totals, groups } = await report('model=nothing&group_by=model')
   assert.deepEqual(groups, [])
   assert.deepEqual([totals.requests, totals.input_tokens, totals.cost_usd, totals.unpriced_requests], [0, 0, '0', 0])
@@ -136,7 +136,7 @@ test('without calls all is 0, a cost too, and latencies are unknown', async () =
   )
 })
 
-test('days begin at midnight of the zone, in UTC unless one is given; the clocks may change', async () => {
+test('days begin at midnight of the time zone, UTC by default, across changes to daylight saving time', async () => {
   const days = async (query: string) => {
     const range = 'from=2026-01-01&to=2026-05-01'
     const { groups } = await get<Report>(`/api/usage?${range}&group_by=day&${query}`)
@@ -153,7 +153,7 @@ test('days begin at midnight of the zone, in UTC unless one is given; the clocks
   assert.deepEqual(await days('timezone=Pacific/Kiritimati'), [['2026-03-29', 4]])
 })
 
-test('hours are told by their beginning in UTC, and groups come in the order of time', async () => {
+test('hours are identified by their start in UTC, and groups are sorted by time', async () => {
   const { groups } = await report('group_by=hour,model')
   assert.deepEqual(
     groups.map(({ by, requests }) => [by['hour'], by['model'], requests]),
@@ -172,7 +172,7 @@ test('hours are told by their beginning in UTC, and groups come in the order of 
   )
 })
 
-test('up to three dimensions of any kind make groups; where calls have no value it is null', async () => {
+test('up to three dimensions make groups; a missing value is null', async () => {
   const { groups, group_by } = await report('group_by=owner,key,outcome')
   assert.deepEqual(group_by, ['owner', 'key', 'outcome'])
   assert.deepEqual(
@@ -190,13 +190,13 @@ test('up to three dimensions of any kind make groups; where calls have no value 
   }
 })
 
-test('limit bounds the groups and says so; the totals cover all', async () => {
+test('limit bounds the groups and sets has_more; the totals cover all groups', async () => {
   const { groups, totals, has_more } = await report('group_by=hour&limit=2')
   assert.deepEqual([groups.length, totals.requests, has_more], [2, 6, true])
   assert.equal((await report('group_by=hour&limit=5')).has_more, false)
 })
 
-test('from and to are a half-open range, told back; without them it is the last 30 days', async () => {
+test('from and to are a half-open range that the answer repeats; the default is the last 30 days', async () => {
   const within = (range: string) => get<Report>(`/api/usage?${range}`)
   assert.equal((await within('from=2026-03-28T22:30:00Z&to=2026-03-28T23:30:00Z')).totals.requests, 1)
   assert.equal((await within('from=2026-03-28T22:30:00Z&to=2026-03-28T23:30:01Z')).totals.requests, 2)
@@ -211,8 +211,8 @@ test('from and to are a half-open range, told back; without them it is the last 
 })
 
 for (const [path, message] of [
-  ['/api/usage?group_by=colour', /group_by "colour" is not known; it takes key, /],
-  ['/api/usage?group_by=key,owner,agent,model', /group_by takes up to 3/],
+  ['/api/usage?group_by=colour', /group_by has the unknown dimension "colour"; use key, /],
+  ['/api/usage?group_by=key,owner,agent,model', /group_by has more than 3 dimensions/],
   ['/api/usage?timezone=Mars/Olympus', /timezone must be/],
   ['/api/usage?timezone=%2B02:00', /timezone must be/],
   ['/api/usage?from=soon', /from must be/],
@@ -229,10 +229,10 @@ for (const [path, message] of [
   test(`GET ${path} is 400 and names the field`, async () => assert.match(await refusal(path), message))
 }
 
-test('a zone that only this program knows is refused as one that nobody knows', async () => {
+test('a time zone that only Node knows is rejected like an unknown one', async () => {
   const filter = { from: new Date('2026-01-01'), to: new Date('2027-01-01'), visible: {} }
-  const asked = ledger.report({ filter, groupBy: ['day'], timezone: 'Mars/Olympus', limit: 1 })
-  await assert.rejects(asked, { code: 'invalid_request', message: /^timezone / })
+  const report = ledger.report({ filter, groupBy: ['day'], timezone: 'Mars/Olympus', limit: 1 })
+  await assert.rejects(report, { code: 'invalid_request', message: /^timezone / })
 })
 
 test('GET /api/usage/calls lists every field of the ledger', async () => {
@@ -300,7 +300,7 @@ test('GET /api/usage/calls lists every field of the ledger', async () => {
   })
 })
 
-test('calls come newest first, with the filters of the report, and pages lose none of one moment', async () => {
+test('calls come newest first, with the filters of the report, and paging loses none with equal times', async () => {
   const rows = Array.from({ length: 25 }, (_, n) =>
     ledgerRow(`page_${n}`, { ...at('2025-05-05T05:05:05.005Z'), alias: 'paged' }),
   )
@@ -329,7 +329,7 @@ test('calls come newest first, with the filters of the report, and pages lose no
   assert.deepEqual(await ids('owner_id=team&from=2026-03-28T23:00:00Z&to=2026-03-29'), ['u2'])
 })
 
-test('S10: an owner sees its own calls, a key without an owner those of that key, admins all', async () => {
+test('S10: owners see their own calls, keys without an owner the calls of that key, admins all calls', async () => {
   const seenBy = async (caller: string, query = '') => {
     const { totals } = await report(query, caller)
     const listed = (await calls(`${all}&limit=200&${query}`, caller)).map(({ id }) => id).sort()
@@ -356,7 +356,7 @@ test('S10: an owner sees its own calls, a key without an owner those of that key
   assert.deepEqual(await seenBy('labelled', 'owner_id=team'), [])
 })
 
-test('S47: format=csv gives groups or calls as files, and no cell begins a formula', async () => {
+test('S47: format=csv returns groups or calls as files, and no cell starts a formula', async () => {
   await addLedgerRows(db, [ledgerRow('evil', { ...at('2024-01-02T00:00:00Z'), alias: '=1+1', degraded: '@x, "y"' })])
   const groups = await app.inject('/api/usage?from=2024-01-01&to=2024-02-01&group_by=day,model&format=csv&limit=1')
   assert.equal(groups.headers['content-disposition'], 'attachment; filename="usage.csv"')

@@ -8,22 +8,22 @@ import { callFilterOf, reportOf } from './report.ts'
 import type { ReportStore } from './report-store.ts'
 import { callTable, groupTable } from './tables.ts'
 
-/** Groups that a file may hold; they are in memory while it is made. */
-const mostGroups = 100_000
+/** Maximum number of groups in a file, which is built in memory. */
+const maxGroups = 100_000
 
-/** The ledger, to be read: sums and single calls, as JSON or as files. */
+/** Binds the usage routes: sums and single calls, as JSON or CSV. */
 export function serveUsage(app: FastifyInstance, { ledger }: { ledger: ReportStore }): void {
   bind(app, usageRoutes.report, async ({ query }, caller) => {
     const isCsv = query.format === 'csv'
-    const { filter, ...asked } = reportOf(isCsv ? { ...query, limit: mostGroups } : query, caller, new Date())
-    const { totals, groups, has_more } = await ledger.report({ filter, ...asked })
-    if (isCsv && has_more) throw invalid(`group_by makes more than ${mostGroups} groups here; take a shorter time`)
-    if (isCsv) return groupTable(asked.groupBy, asked.groupBy.length === 0 ? [{ by: {}, ...totals }] : groups)
+    const { filter, ...report } = reportOf(isCsv ? { ...query, limit: maxGroups } : query, caller, new Date())
+    const { totals, groups, has_more } = await ledger.report({ filter, ...report })
+    if (isCsv && has_more) throw invalid(`group_by results in more than ${maxGroups} groups; use a shorter time range`)
+    if (isCsv) return groupTable(report.groupBy, report.groupBy.length === 0 ? [{ by: {}, ...totals }] : groups)
     return {
       from: filter.from.toISOString(),
       to: filter.to.toISOString(),
-      timezone: asked.timezone,
-      group_by: [...asked.groupBy],
+      timezone: report.timezone,
+      group_by: [...report.groupBy],
       totals,
       groups,
       has_more,

@@ -1,21 +1,21 @@
 import type { Insertable } from 'kysely'
 import type { UsageTable } from '../db/types.ts'
 
-/** The record of one model call; the database dates it. */
+/** Ledger row of one model call. The database sets its time. */
 export interface UsageRow
   extends Omit<Insertable<UsageTable>, 'created_at' | 'rates' | 'reasoning_tokens' | 'units' | 'web_searches'> {
-  /** US dollars per token by kind, as exact decimals; null when the price is not known. */
+  /** US dollars per token by kind, as exact decimals; null if the price is unknown. */
   readonly rates: Readonly<Record<string, string>> | null
   /** Part of the output. */
   readonly reasoning_tokens: number
   readonly web_searches: number
-  /** What was counted besides tokens, such as `{character: 120}`. */
+  /** Units other than tokens, such as `{character: 120}`. */
   readonly units?: Readonly<Record<string, number>> | null
-  /** The slice of budgets that it was held in, in place of a reservation of its own. Not stored. */
+  /** Slice of budgets that the call was drawn from instead of a separate reservation. Not stored. */
   readonly slice_id?: string | null
 }
 
-/** A budget whose soft limit was just passed. Amounts are exact decimals. */
+/** A budget that just reached its soft limit. Amounts are exact decimals. */
 export interface SoftLimitPassed {
   readonly scope: string
   readonly scope_id: string
@@ -25,7 +25,7 @@ export interface SoftLimitPassed {
   readonly reset_at: Date | null
 }
 
-/** What is written of a row, in the order of COPY. */
+/** Columns to write, in the order of COPY. */
 export const columns = [
   'id',
   'request_id',

@@ -17,7 +17,7 @@ const figures = async (owner: string) => {
   return [Number(spent_usd), Number(reserved_usd), parallel]
 }
 
-test('rows come back as they were booked, dated by the database', async () => {
+test('rows are stored as they were booked, with the time of the database', async () => {
   const given: UsageRow = {
     ...rowOf('req_1', { key: 'key_1', owner: 'acme', agent: 'agent_1', session: 'ses_1' }, '12.000000000001'),
     prompt_id: 'msg_1',
@@ -54,7 +54,7 @@ test('rows come back as they were booked, dated by the database', async () => {
 
 const free = { held_usd: null }
 
-test('a batch that is sent twice is there once, and a full batch fits in one statement', async () => {
+test('a batch that is sent twice is stored once, and a full batch fits in one statement', async () => {
   for (const [owner, held] of Object.entries({ held: {}, free })) {
     await bench.set('owner', owner, { max_usd: '100' })
     const rows = Array.from({ length: 500 }, (_, at) => rowOf(`${owner}_${at}`, { owner }, '0.01', held))
@@ -65,7 +65,7 @@ test('a batch that is sent twice is there once, and a full batch fits in one sta
   }
 })
 
-test('of calls that nothing was held for a batch is written as a whole', async () => {
+test('a batch of calls without reservations is written atomically', async () => {
   await bench.set('owner', 'whole', { max_usd: '100' })
   const rows = Array.from({ length: 40 }, (_, at) => rowOf(`whole_${at}`, { owner: 'whole' }, '0.01', free))
   await book(...rows.slice(0, 1))
@@ -75,7 +75,7 @@ test('of calls that nothing was held for a batch is written as a whole', async (
   assert.deepEqual(await figures('whole'), [0.4, 0, 0])
 })
 
-test('calls that nobody pays for are written beside those of a budget, each once, as they were booked', async () => {
+test('calls without payers are written together with those of a budget, each once, as they were booked', async () => {
   await bench.set('owner', 'beside', { max_usd: '100' })
   const stop_reason = 'tab\t, line\r\n, \\N, \\, "quote" and ü'
   const nobodys: UsageRow = { ...rowOf('nobodys', {}, '2', free), stop_reason, rates: { input: '0.000005' } }
@@ -93,14 +93,14 @@ test('calls that nobody pays for are written beside those of a budget, each once
   )
 })
 
-test('a call is booked by its request, whatever id its row has', async () => {
+test('a call is identified by its request id, not by the id of its row', async () => {
   await bench.set('owner', 'once', { max_usd: '100' })
   await book(rowOf('once', { owner: 'once' }, '1'))
   await book(rowOf('once', { owner: 'once' }, '1'))
   assert.deepEqual(await figures('once'), [1, 0, 0])
 })
 
-test('B4: a cost that is not known is stored as unknown, and one of nothing as 0', async () => {
+test('B4: an unknown cost is stored as null, and a cost of zero as 0', async () => {
   await bench.set('owner', 'unknown', { max_usd: '1' })
   await book(rowOf('unknown', { owner: 'unknown' }, null), rowOf('nothing', { owner: 'unknown' }, '0'))
   assert.deepEqual(
@@ -110,7 +110,7 @@ test('B4: a cost that is not known is stored as unknown, and one of nothing as 0
   assert.deepEqual(await figures('unknown'), [0, 0, 0])
 })
 
-test('B3: the end of a call gives back what was held and adds what it cost, also above what was held', async () => {
+test('B3: settling a call releases its reservation and adds its cost, even above the reserved amount', async () => {
   await bench.set('owner', 'ends', { max_usd: '1' })
   const payers = { owner: 'ends' }
   for (const request_id of ['cheap', 'dear', 'never']) await bench.reserve({ request_id, payers, amount_usd: '0.3' })
@@ -124,7 +124,7 @@ test('B3: the end of a call gives back what was held and adds what it cost, also
   assert.deepEqual(await ledger('never'), [])
 })
 
-test('the cost of a call counts in every budget that it is made under, limited or not', async () => {
+test('the cost of a call counts in every budget of its payers, limited or not', async () => {
   await bench.key('unlimited')
   await bench.set('key', 'unlimited', {})
   await bench.set('agent', 'counted', { max_usd: '9' })
@@ -137,7 +137,7 @@ test('the cost of a call counts in every budget that it is made under, limited o
   )
 })
 
-test('a lost call counts with what was held, once, and only when its time is really over', async () => {
+test('a lost call counts with its reserved amount, once, and only after its reservation expired', async () => {
   await bench.at('2026-04-02T10:00:00Z')
   await bench.set('owner', 'lost', { max_usd: '10' })
   const payers = { owner: 'lost' }
@@ -146,16 +146,16 @@ test('a lost call counts with what was held, once, and only when its time is rea
   await book(lost('lost_1'))
   assert.deepEqual(await figures('lost'), [0, 0.8, 2])
   await bench.at('2026-04-02T10:15:00Z')
-  await book(lost('lost_1'), lost('never held'))
+  await book(lost('lost_1'), lost('never reserved'))
   await book(lost('lost_1'))
   assert.deepEqual(await figures('lost'), [0.4, 0.4, 1])
   assert.deepEqual(
-    (await ledger('lost_1', 'lost_2', 'never held')).map(({ request_id, outcome }) => [request_id, outcome]),
+    (await ledger('lost_1', 'lost_2', 'never reserved')).map(({ request_id, outcome }) => [request_id, outcome]),
     [['lost_1', 'lost']],
   )
 })
 
-test('a call that ends after it was given up takes the place of its loss', async () => {
+test('a call that ends after it was counted as lost replaces the lost row', async () => {
   await bench.at('2026-04-02T12:00:00Z')
   for (const scope of ['owner', 'agent'] as const) await bench.set(scope, 'late', { max_usd: '10', duration: '1d' })
   const payers = { owner: 'late', agent: 'late' }
@@ -170,7 +170,7 @@ test('a call that ends after it was given up takes the place of its loss', async
   assert.deepEqual(await figures('late'), [0.55, 0, 0])
   const [row] = await ledger('late_1')
   assert.deepEqual([row?.outcome, row?.cost_usd, row?.output_tokens, row?.held_usd], ['completed', '0.15', 7, '0.4'])
-  // The loss was counted in a period that is over: nothing is taken out of the next one, whatever begins that.
+  // The loss was counted in a period that has ended: the next period stays unchanged.
   await bench.at('2026-04-03T12:00:01Z')
   await bench.reserve({ payers: { owner: 'late' }, amount_usd: '0.2' })
   await book(rowOf('late_2', payers, '0.1'))
@@ -178,7 +178,7 @@ test('a call that ends after it was given up takes the place of its loss', async
   assert.equal(Number((await bench.budget('agent', 'late')).spent_usd), 0)
 })
 
-test('what is held in a budget that was removed does not free anything in its successor', async () => {
+test('a reservation in a deleted budget releases nothing in a new budget of the same name', async () => {
   const payers = { owner: 'again' }
   await bench.set('owner', 'again', { max_usd: '1' })
   await bench.reserve({ request_id: 'before', payers, amount_usd: '0.6' })
@@ -189,7 +189,7 @@ test('what is held in a budget that was removed does not free anything in its su
   assert.deepEqual(await figures('again'), [0.1, 0.6, 1])
 })
 
-test('a soft limit is told once a period, when it is passed', async () => {
+test('a soft limit is reported once per period, when it is reached', async () => {
   await bench.at('2026-04-04T00:00:00Z')
   await bench.set('owner', 'soft', { max_usd: '10', soft_usd: '1', duration: '1d' })
   let calls = 0

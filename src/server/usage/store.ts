@@ -5,29 +5,29 @@ import { columns, type SoftLimitPassed, type UsageRow } from './rows.ts'
 
 export type { UsageRow } from './rows.ts'
 
-/** Calls that have ended. */
-export interface Ended extends Batch {
-  /** Requests for which something was held and no upstream was called. */
+/** Calls to settle. */
+export interface EndedCalls extends Batch {
+  /** Ids of requests with a reservation that never reached an upstream. */
   readonly released: readonly string[]
 }
 
-/** Of a row that is there already: its id, whose call it was and what was held for it stay. */
-const mended = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
+/** Columns that the late end of a `lost` call updates. Its ids and its reserved amount stay. */
+const updatedColumns = columns.filter(name => !['id', 'request_id', 'held_usd'].includes(name))
 
-/** What a call costs counts for the ancestors of its key as well. */
+/** The cost of a call also counts for the ancestors of its key. */
 const payers = `(
     values ('key', key_id), ('owner', owner_id), ('agent', agent_id), ('session', session_id)
     union all select 'key', unnest(k.ancestors) from api_keys k where k.id = key_id
   ) as payer (scope, scope_id)`
 
 /**
- * Ends calls, each once: its reservation goes, its row comes, its cost is added to every budget that it counts for. A
- * whole batch is one value: with one a field, building the statement would cost more than many a call itself.
+ * Settles each call once: deletes its reservation, inserts its row, adds its cost to every budget that it counts for.
+ * The batch is one JSON parameter, because one parameter per field makes the statement expensive to build.
  *
- * First reservations are locked, then budgets, each in a fixed order; then the clock is read, which dates the rows and tells
- * the period that they fall into. Rows are looked up by their keys, one after the other: the planner cannot know that a batch
- * is small, and would read whole tables for it. A row of outcome `lost` counts only if its reservation has really expired; should its
- * call end after all, that end takes its place.
+ * Locks reservations, then budgets, each in a fixed order. Then it reads the clock, which dates the rows and selects
+ * the budget period. The lateral joins look rows up by key: the planner does not know that a batch is small, and would
+ * scan whole tables. A row with outcome `lost` counts only if its reservation has expired; if the call ends later, that
+ * row replaces it.
  */
 const settleText = (clock: string) => `
   with given as materialized (
@@ -65,7 +65,7 @@ const settleText = (clock: string) => `
     on conflict (request_id) do nothing
     returning key_id, owner_id, agent_id, session_id, coalesce(cost_usd, 0) as usd, null::timestamptz as lost_at
   ), late as (
-    update usage u set ${mended.map(name => `${name} = g.${name}`).join(', ')} from given g
+    update usage u set ${updatedColumns.map(name => `${name} = g.${name}`).join(', ')} from given g
     where u.request_id = g.request_id and u.outcome = 'lost' and g.outcome <> 'lost'
       and u.request_id = any (array(select request_id from given))
     returning u.key_id, u.owner_id, u.agent_id, u.session_id, coalesce(u.cost_usd, 0) - coalesce(u.held_usd, 0) as usd,
@@ -107,7 +107,7 @@ const settleText = (clock: string) => `
   )
   select scope, scope_id, soft_usd, max_usd, spent_usd, reset_at from settled where is_new`
 
-/** True for a call with a reservation of its own, or one whose reservation has expired. */
+/** True for a call with a separate reservation, or one whose reservation has expired. */
 const isReserved = ({ held_usd, slice_id, outcome }: UsageRow): boolean =>
   outcome === 'lost' || (!isAbsent(held_usd) && isAbsent(slice_id))
 
@@ -118,16 +118,16 @@ interface Options {
 
 export type UsageStore = ReturnType<typeof usageStore>
 
-/** Table `usage`: one row a model call. What a call has cost counts in table `budgets` in the very same transaction. */
+/** Table `usage`: one row per model call. The same transaction adds the cost to table `budgets`. */
 export function usageStore(pool: Pool, { clock }: Options = {}) {
   const text = settleText(clock ?? 'clock_timestamp()')
   const { book } = bookStore(pool, clock)
   return {
     /**
-     * Books calls and gives back what was held for them; says whose soft limits were passed. What was settled before is
-     * not settled again, so a batch of unknown fate can be sent once more, as it was.
+     * Books calls and ends their reservations. Returns the budgets that reached their soft limit. Skips calls that were
+     * settled before, so a batch whose commit is uncertain may be sent again unchanged.
      */
-    async settle({ id, rows, released, shares }: Ended): Promise<readonly SoftLimitPassed[]> {
+    async settle({ id, rows, released, shares }: EndedCalls): Promise<readonly SoftLimitPassed[]> {
       const { own = [], rest = [] } = Object.groupBy(rows, row => (isReserved(row) ? 'own' : 'rest'))
       const passed = rest.length === 0 && shares.length === 0 ? [] : await book({ id, rows: rest, shares })
       if (own.length === 0 && released.length === 0) return passed

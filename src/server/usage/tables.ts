@@ -27,7 +27,7 @@ const figures: readonly Figure[] = [
   ['total_ms_p95', given => given.total_ms.p95],
 ]
 
-/** Groups as a file: what they are grouped by, then their figures. */
+/** Returns groups as a CSV file: the dimensions, then the figures. */
 export function groupTable(dimensions: readonly UsageDimension[], groups: readonly UsageGroup[]): CsvFile {
   async function* rows() {
     for (const group of groups) {
@@ -37,7 +37,7 @@ export function groupTable(dimensions: readonly UsageDimension[], groups: readon
   return new CsvFile('usage', [...dimensions, ...figures.map(([name]) => name)], rows())
 }
 
-/** Calls as a file, with every field of the ledger. */
+/** Returns calls as a CSV file with every field of the ledger. */
 export function callTable(calls: AsyncIterable<{ readonly call: UsageCall }>): CsvFile {
   const columns = Object.keys(UsageCall.properties) as (keyof UsageCall)[]
   async function* rows() {

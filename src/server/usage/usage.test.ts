@@ -29,12 +29,12 @@ const row = (id: string): UsageRow => ({
   estimated: false,
   total_ms: 1,
 })
-const passing = new Error('the database is away')
+const transient = new Error('database is unreachable')
 
-/** A ledger over a store whose inserts do what `answers` say, then succeed; timed flushes are far away. */
+/** Ledger over a store whose first inserts return `answers` and whose later ones succeed; timed flushes are disabled. */
 function ledger(answers: (Error | undefined)[] = [], options: { capacity?: number; poison?: string } = {}) {
   const written: string[] = []
-  const said: string[] = []
+  const logged: string[] = []
   const usage = createUsage({
     store: {
       async settle({ rows, released }) {
@@ -46,17 +46,17 @@ function ledger(answers: (Error | undefined)[] = [], options: { capacity?: numbe
       },
     },
     log: {
-      warn: (...parts: unknown[]) => said.push(String(parts[1])),
-      error: (...parts: unknown[]) => said.push(String(parts[1])),
+      warn: (...parts: unknown[]) => logged.push(String(parts[1])),
+      error: (...parts: unknown[]) => logged.push(String(parts[1])),
     },
-    isPassing: error => error === passing,
+    isTransient: error => error === transient,
     periodMs: 10_000,
     ...(options.capacity !== undefined && { capacity: options.capacity }),
   })
-  return { usage, written, said }
+  return { usage, written, logged }
 }
 
-test('a full batch is written at once, however far the next timed writing is', async () => {
+test('a full batch is written at once, without waiting for the timed flush', async () => {
   const { usage, written } = ledger()
   for (let at = 0; at < 499; at++) usage.book(row(`u${at}`))
   await nextTurn()
@@ -67,7 +67,7 @@ test('a full batch is written at once, however far the next timed writing is', a
   await usage.stop()
 })
 
-test('rows are written in batches, in order, none left when it stops', async () => {
+test('rows are written in batches, in order, and all of them before the stop resolves', async () => {
   const { usage, written } = ledger()
   const ids = Array.from({ length: 1_234 }, (_, at) => `u${at}`)
   for (const id of ids) usage.book(row(id))
@@ -86,7 +86,7 @@ test('rows are written within the period', async () => {
       },
     },
     log: { warn: () => undefined, error: () => undefined },
-    isPassing: () => true,
+    isTransient: () => true,
     periodMs: 10,
   })
   const alive = setInterval(() => undefined, 1_000)
@@ -96,19 +96,22 @@ test('rows are written within the period', async () => {
   await usage.stop()
 })
 
-test('a lost database keeps the rows; what it still refuses at the stop is counted in the log', async () => {
-  const first = ledger([passing])
+test('rows are kept while the database is unreachable; the stop logs how many cannot be written', async () => {
+  const first = ledger([transient])
   first.usage.book(row('a'))
   await first.usage.stop()
-  assert.deepEqual(first.said, ['usage cannot be written now; it is kept', 'usage rows are lost: the database is away'])
+  assert.deepEqual(first.logged, [
+    'cannot write usage rows; retrying',
+    'usage rows are lost: the database is unreachable',
+  ])
 })
 
-test('one bad row does not take its neighbours along', async () => {
-  const { usage, written, said } = ledger([], { poison: 'b' })
+test('one bad row does not fail the other rows of its batch', async () => {
+  const { usage, written, logged } = ledger([], { poison: 'b' })
   for (const id of ['a', 'b', 'c']) usage.book(row(id))
   await usage.stop()
   assert.deepEqual(written, ['a', 'c'])
-  assert.deepEqual(said, ['the end of a call cannot be written, and is dropped'])
+  assert.deepEqual(logged, ['cannot write a usage row; dropped it'])
 })
 
 test('V5: a row of a call without a limit is written within 100 ms', async t => {
@@ -122,13 +125,13 @@ test('V5: a row of a call without a limit is written within 100 ms', async t => 
   await usage.stop()
 })
 
-/** A ledger of five rows whose database answers when it is let. */
+/** Ledger with room for five rows whose database answers on demand. */
 function slowLedger(patienceMs: number) {
   let gate = Promise.withResolvers<void>()
   const usage = createUsage({
     store: { settle: () => gate.promise.then(() => []) },
     log: { warn: () => undefined, error: () => undefined },
-    isPassing: error => error === passing,
+    isTransient: error => error === transient,
     gatherMs: 0,
     periodMs: 10_000,
     capacity: 5,
@@ -138,29 +141,33 @@ function slowLedger(patienceMs: number) {
     usage,
     answer: () => gate.resolve(),
     fail() {
-      gate.reject(passing)
+      gate.reject(transient)
       gate = Promise.withResolvers()
     },
   }
 }
 
-const isRefused = (code: string, message: string, retryAfter: string) => (error: unknown) =>
+const isRejected = (code: string, message: string, retryAfter: string) => (error: unknown) =>
   error instanceof AppError &&
   error.code === code &&
   error.message === message &&
   error.headers['retry-after'] === retryAfter
 
-const behind = isRefused('overloaded', 'usage ledger is behind; retry after 1 s', '1')
-const away = isRefused('unavailable', 'database is unreachable and the usage ledger is full; retry after 5 s', '5')
+const behind = isRejected('overloaded', 'usage ledger is behind; retry after 1 s', '1')
+const unreachable = isRejected(
+  'unavailable',
+  'database is unreachable and the usage ledger is full; retry after 5 s',
+  '5',
+)
 
-test('L8: from 80 % of its rows on a call waits for room in the ledger', async () => {
+test('L8: a new call waits for room in the ledger above 80 % of its capacity', async () => {
   const { usage, answer } = slowLedger(60_000)
   for (const id of ['a', 'b', 'c']) usage.book(row(id))
   assert.equal(usage.room(), undefined)
   usage.book(row('d'))
   const room = usage.room()
   assert.ok(room)
-  // What is at work by then is still taken.
+  // Calls in flight are still booked.
   usage.book(row('e'))
   const written = usage.flush()
   answer()
@@ -169,17 +176,17 @@ test('L8: from 80 % of its rows on a call waits for room in the ledger', async (
   await usage.stop()
 })
 
-test('L8: a ledger that is behind for too long says so; only a database that does not answer is said to be away', async () => {
+test('L8: a ledger that stays behind reports overloaded; only an unreachable database is reported as unavailable', async () => {
   const { usage, answer, fail } = slowLedger(1)
   for (const id of ['a', 'b', 'c', 'd']) usage.book(row(id))
   const alive = setInterval(() => undefined, 1_000)
   await assert.rejects(usage.room() ?? Promise.resolve(), behind)
   clearInterval(alive)
   const flushed = usage.flush()
-  const waiting = assert.rejects(usage.room() ?? Promise.resolve(), away)
+  const waiting = assert.rejects(usage.room() ?? Promise.resolve(), unreachable)
   fail()
   await Promise.all([flushed, waiting])
-  await assert.rejects(usage.room() ?? Promise.resolve(), away)
+  await assert.rejects(usage.room() ?? Promise.resolve(), unreachable)
   const written = usage.flush()
   answer()
   await written
@@ -187,7 +194,7 @@ test('L8: a ledger that is behind for too long says so; only a database that doe
   await usage.stop()
 })
 
-test('calls for which something is held are settled at once, those that end at about the same time in one statement', async () => {
+test('calls with reservations are settled at once, and those that end together in one statement', async () => {
   const batches: string[][] = []
   const usage = createUsage({
     store: {
@@ -197,7 +204,7 @@ test('calls for which something is held are settled at once, those that end at a
       },
     },
     log: { warn: () => undefined, error: () => undefined },
-    isPassing: () => false,
+    isTransient: () => false,
     periodMs: 10_000,
   })
   usage.book(row('free'))
@@ -207,7 +214,7 @@ test('calls for which something is held are settled at once, those that end at a
   usage.release('req_released')
   await nextTurn()
   assert.deepEqual(batches, [['free', 'held', 'req_released']])
-  // What ends soon after is settled soon after, in one statement.
+  // Calls that end soon after are settled soon after, in one statement.
   usage.book({ ...row('late'), held_usd: '0.1' })
   await nextTurn()
   usage.release('req_later')
@@ -216,7 +223,7 @@ test('calls for which something is held are settled at once, those that end at a
   await usage.stop()
 })
 
-test('a flush waits for what was booked before it, also while another one is at work', async () => {
+test('a flush waits for all rows booked before it, even if another flush is running', async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const batches: string[][] = []
   const usage = createUsage({
@@ -228,7 +235,7 @@ test('a flush waits for what was booked before it, also while another one is at 
       },
     },
     log: { warn: () => undefined, error: () => undefined },
-    isPassing: () => false,
+    isTransient: () => false,
     periodMs: 10_000,
   })
   usage.book(row('a'))
@@ -247,16 +254,16 @@ test('a flush waits for what was booked before it, also while another one is at 
   await usage.stop()
 })
 
-test('a soft limit that was passed is told once, in the log', async () => {
-  const said: unknown[] = []
+test('a reached soft limit is logged once', async () => {
+  const logged: unknown[] = []
   const passed = { scope: 'key', scope_id: 'key_1', soft_usd: '8', max_usd: '10', spent_usd: '8.5', reset_at: null }
   const usage = createUsage({
     store: { settle: async () => [passed] },
-    log: { warn: (...parts: unknown[]) => said.push(parts), error: () => undefined },
-    isPassing: () => false,
+    log: { warn: (...parts: unknown[]) => logged.push(parts), error: () => undefined },
+    isTransient: () => false,
     periodMs: 10_000,
   })
   await usage.bookNow({ rows: [row('a')], shares: [] })
-  assert.deepEqual(said, [[passed, 'a soft budget was passed']])
+  assert.deepEqual(logged, [[passed, 'soft budget reached']])
   await usage.stop()
 })

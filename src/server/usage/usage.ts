@@ -5,109 +5,114 @@ import { every, pause } from '../platform/timers.ts'
 import type { SliceShare } from './book-store.ts'
 import { createLedgerRoom } from './ledger-room.ts'
 import type { SoftLimitPassed, UsageRow } from './rows.ts'
-import type { Ended, UsageStore } from './store.ts'
+import type { EndedCalls, UsageStore } from './store.ts'
 
 interface Options {
   readonly store: Pick<UsageStore, 'settle'>
   readonly log: Pick<Log, 'warn' | 'error'>
-  /** True for an error that another try may cure, such as a lost connection. */
-  readonly isPassing: (error: unknown) => boolean
-  /** True for those that mean that the database does not answer; the same ones by default. */
-  readonly isAway?: (error: unknown) => boolean
-  /** How long a row waits for others before both are written; 50 by default. */
+  /** True for errors that a retry may resolve, such as a lost connection. */
+  readonly isTransient: (error: unknown) => boolean
+  /** True for errors that mean that the database is unreachable; `isTransient` by default. */
+  readonly isUnreachable?: (error: unknown) => boolean
+  /** How long rows without a reservation are gathered into a batch; 50 by default. */
   readonly gatherMs?: number
-  /** After which time rows are written again that could not be; 1,000 by default. */
+  /** Interval of flushes, which retry failed batches; 1,000 by default. */
   readonly periodMs?: number
-  /** Rows that may wait; from 80 % of them on no call begins. 10,000 by default. */
+  /** Maximum number of unwritten rows; no call starts above 80 % of it. 10,000 by default. */
   readonly capacity?: number
-  /** How long a call may wait for room; 2,000 by default. */
+  /** How long a call waits for room; 2,000 by default. */
   readonly patienceMs?: number
 }
 
 /** The ledger of model calls. */
 export interface Usage {
   /**
-   * Takes a row to be written soon: within some 10 ms when something is held for the call, or a batch is full; else within
-   * 100 ms, since rows that are not written are lost with the process. Never throws and never waits: no call is held up by
-   * its booking.
+   * Queues a row: it is written within about 10 ms if the call has a reservation or a batch is full, else within 100
+   * ms, since unwritten rows are lost with the process. Never throws and never blocks a call.
    */
   book(row: UsageRow): void
-  /** Gives back, as soon, what is held for a call that never reached an upstream. */
+  /** Queues the release of the reservation of a call that never reached an upstream. */
   release(requestId: string): void
-  /** Gives back, as soon, what a slice of budgets needs no more. */
-  giveBack(share: SliceShare): void
-  /** Writes this now. Rejects when that is not possible; it is not kept. */
-  bookNow(ended: Pick<Ended, 'rows' | 'shares'>): Promise<void>
-  /** Calls `listener` for each budget whose soft limit was just passed. */
+  /** Queues the release of an unused amount of a slice of budgets. */
+  releaseShare(share: SliceShare): void
+  /** Writes rows and slice releases at once. Rejects on failure, and does not queue them. */
+  bookNow(ended: Pick<EndedCalls, 'rows' | 'shares'>): Promise<void>
+  /** Calls `listener` for each budget that just reached its soft limit. */
   onSoftLimit(listener: (passed: SoftLimitPassed) => void): void
-  /** Resolves once all that was booked until now is written, or could not be. */
+  /** Resolves once everything queued before this call was written or failed. */
   flush(): Promise<void>
   /**
-   * Undefined while another call may begin. When the ledger is behind it resolves once there is room; it rejects with
-   * `overloaded` when that takes too long, and with `unavailable` when the database does not answer.
+   * Returns undefined while calls may start. If the ledger is behind, resolves once there is room; rejects with
+   * `overloaded` after `patienceMs`, and with `unavailable` if the database is unreachable.
    */
   room(): Promise<void> | undefined
-  /** Writes what waits, then takes no time any more. What cannot be written is counted in the log. */
+  /** Flushes the queue and stops the timers. Logs the number of rows that cannot be written. */
   stop(): Promise<void>
 }
 
-/** Bounds what one statement carries to some hundred KB. */
+/** Bounds the parameters of one statement to some hundred KB. */
 const batchSize = 500
 
-/** What is left of the capacity is for calls that are at work by then. */
-const fullShare = 0.8
+/** The rest of the capacity is for calls that are in flight by then. */
+const maxFill = 0.8
 
-/** Between two batches of calls for which something is held: a batch costs as much as ten calls in it, or more. */
-const restMs = 10
+/** Pause between two batches with reservations: the fixed cost of a batch equals that of ten calls or more. */
+const pauseMs = 10
 
-/** Settles calls in batches, outside of their path. A failed batch stays and is tried again. */
-export function createUsage({ store, log, isPassing, ...options }: Options): Usage {
-  const { isAway = isPassing, gatherMs = 50, periodMs = 1_000, capacity = 10_000, patienceMs = 2_000 } = options
+/** Creates the ledger. It settles calls in batches, outside of the call path, and retries failed batches. */
+export function createUsage({ store, log, isTransient, ...options }: Options): Usage {
+  const {
+    isUnreachable = isTransient,
+    gatherMs = 50,
+    periodMs = 1_000,
+    capacity = 10_000,
+    patienceMs = 2_000,
+  } = options
   let rows: UsageRow[] = []
   let released: string[] = []
   let shares: SliceShare[] = []
-  /** What is being written. It stays as it is until it has been: what is in effect already is known by that. */
-  let batch: Ended | undefined
+  /** Batch in flight. A retry must send the same batch, so that the store can detect one that was committed before. */
+  let batch: EndedCalls | undefined
   const listeners: ((passed: SoftLimitPassed) => void)[] = []
-  /** How many of all were ever taken, and how many of those are settled or dropped. */
+  /** Items ever queued, and those settled or dropped. */
   let taken = 0
   let done = 0
-  /** One writer at a time; false when the database is away. */
+  /** The one running writer; resolves to false if a batch failed. */
   let writing: Promise<boolean> | undefined
-  /** Rows are to be written soon; and who does that is on its way. */
-  let isAsked = false
+  /** A flush is due; and `flushSoon` is running. */
+  let isFlushDue = false
   let isFlushing = false
   let gathering: NodeJS.Timeout | undefined
-  const room = createLedgerRoom({ most: Math.ceil(capacity * fullShare), patienceMs, waiting: () => rows.length })
+  const room = createLedgerRoom({ maxRows: Math.ceil(capacity * maxFill), patienceMs, waiting: () => rows.length })
 
-  const settle = async (ended: Ended): Promise<void> => {
+  const settle = async (ended: EndedCalls): Promise<void> => {
     for (const passed of await store.settle(ended)) {
-      tellPassed(log, passed)
+      logSoftLimit(log, passed)
       for (const listener of listeners) listener(passed)
     }
   }
 
-  const write = async (batch: Ended): Promise<void> => {
+  const write = async (batch: EndedCalls): Promise<void> => {
     try {
       await settle(batch)
     } catch (error) {
-      if (isPassing(error)) throw error
+      if (isTransient(error)) throw error
       const singles = singlesOf(batch)
-      // One bad row must not take its neighbours along.
+      // One bad row must not fail the others.
       if (singles.length > 1) for (const single of singles) await write(single)
-      else log.error({ err: error, request_id: idsOf(batch)[0] }, 'the end of a call cannot be written, and is dropped')
+      else log.error({ err: error, request_id: idsOf(batch)[0] }, 'cannot write a usage row; dropped it')
     }
   }
 
-  /** What a slice gives back may follow from rows that wait: it comes behind all of them. */
-  const nextBatch = (): Ended => ({
+  /** Slice releases follow after all queued rows, since they may account for them. */
+  const nextBatch = (): EndedCalls => ({
     id: newId('use'),
     rows: rows.slice(0, batchSize),
     released: released.slice(0, batchSize),
     shares: rows.length > batchSize ? [] : shares.slice(0, batchSize),
   })
 
-  /** Writes what is there now. What comes meanwhile waits for the next time, so that batches stay large. */
+  /** Writes what is queued now. Items queued meanwhile wait for the next round, so that batches stay large. */
   const writeAll = async (): Promise<boolean> => {
     const target = taken
     while (done < target) {
@@ -115,8 +120,8 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
       try {
         await write(batch)
       } catch (error) {
-        log.warn({ err: error, rows: rows.length }, 'usage cannot be written now; it is kept')
-        if (isAway(error)) room.failed()
+        log.warn({ err: error, rows: rows.length }, 'cannot write usage rows; retrying')
+        if (isUnreachable(error)) room.failed()
         return false
       }
       rows = rows.slice(batch.rows.length)
@@ -139,16 +144,18 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
     await writing
   }
 
-  /** After this turn of the event loop, and then with a rest: calls that end at about the same time are settled together. */
+  /**
+   * Flushes after this turn of the event loop, then with pauses, so that calls that end together are settled together.
+   */
   const flushSoon = async (): Promise<void> => {
-    isAsked = true
+    isFlushDue = true
     if (isFlushing) return
     isFlushing = true
     await nextTurn()
-    while (isAsked) {
-      isAsked = false
+    while (isFlushDue) {
+      isFlushDue = false
       await flush()
-      await pause(restMs)
+      await pause(pauseMs)
     }
     isFlushing = false
   }
@@ -163,8 +170,8 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
     book(row) {
       rows.push(row)
       taken++
-      const isHeld = row.held_usd !== null && row.held_usd !== undefined
-      if (isHeld || rows.length >= batchSize) void flushSoon()
+      const isReserved = row.held_usd !== null && row.held_usd !== undefined
+      if (isReserved || rows.length >= batchSize) void flushSoon()
       else if (gathering === undefined) gathering = setTimeout(onGathered, gatherMs).unref()
     },
     release(requestId) {
@@ -172,7 +179,7 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
       taken++
       void flushSoon()
     },
-    giveBack(share) {
+    releaseShare(share) {
       shares.push(share)
       taken++
       void flushSoon()
@@ -185,13 +192,13 @@ export function createUsage({ store, log, isPassing, ...options }: Options): Usa
       clearTimeout(gathering)
       await stopTimer()
       await flush()
-      if (rows.length > 0) log.error({ rows: rows.length }, 'usage rows are lost: the database is away')
+      if (rows.length > 0) log.error({ rows: rows.length }, 'usage rows are lost: the database is unreachable')
     },
   }
 }
 
-/** Each is a batch of its own. */
-function singlesOf(batch: Ended): readonly Ended[] {
+/** Splits a batch into one batch per item. */
+function singlesOf(batch: EndedCalls): readonly EndedCalls[] {
   const none = { rows: [], released: [], shares: [] }
   const parts = [
     ...batch.rows.map(row => ({ ...none, rows: [row] })),
@@ -201,12 +208,12 @@ function singlesOf(batch: Ended): readonly Ended[] {
   return parts.map((part, at) => ({ ...part, id: `${batch.id}.${at}` }))
 }
 
-const idsOf = ({ rows, released, shares }: Ended) => [
+const idsOf = ({ rows, released, shares }: EndedCalls) => [
   ...rows.map(({ request_id }) => request_id),
   ...released,
   ...shares.map(({ id }) => id),
 ]
 
-function tellPassed(log: Options['log'], { scope, scope_id, ...figures }: SoftLimitPassed): void {
-  log.warn({ scope, scope_id, ...figures }, 'a soft budget was passed')
+function logSoftLimit(log: Options['log'], { scope, scope_id, ...figures }: SoftLimitPassed): void {
+  log.warn({ scope, scope_id, ...figures }, 'soft budget reached')
 }

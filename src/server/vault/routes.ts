@@ -4,7 +4,7 @@ import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import { placeIn, type Vault } from './vault.ts'
 
-/** The vault routes. Values go in and never come out. */
+/** The vault routes. They accept values and never return one. */
 export function serveVault(app: FastifyInstance, { vault }: { vault: Vault }): void {
   bind(app, vaultRoutes.list, async ({ query }, caller) => {
     const { items, next_cursor } = await pageOf(query, page => vault.list(caller, page), placeIn)

@@ -8,12 +8,11 @@ export interface EntryName {
   readonly key: string
 }
 
-/** A version of an entry: what its seal is bound to. */
+/** A version of an entry. Its encrypted value is bound to these columns. */
 export interface EntryVersion extends EntryName {
   readonly version: number
 }
 
-/** An entry as its row has it. */
 export interface EntryRow extends EntryVersion {
   readonly sealed: Buffer
 }
@@ -24,15 +23,17 @@ export interface ListedEntry extends EntryName {
 
 interface ListOf {
   readonly owners: readonly string[]
-  /** The last entry of the page before. */
+  /** Last entry of the previous page. */
   readonly after: EntryName | undefined
   readonly limit: number
 }
 
-/** Seals the value for the version that it will be. */
-type SealFor = (entry: EntryVersion) => { readonly sealed: Buffer; readonly key_id: string }
+/** Encrypts the value for the given version. */
+type EncryptFor = (entry: EntryVersion) => { readonly sealed: Buffer; readonly key_id: string }
 
-/** Called in the transaction of a change, with the version before and after it; when it throws, nothing has changed. */
+/**
+ * Called in the transaction of a change, with the version before and after it. When it throws, the change rolls back.
+ */
 export type OnChange = (sql: RunSql, before: EntryVersion | undefined, after: EntryVersion | undefined) => Promise<void>
 
 const insertText = `
@@ -45,12 +46,12 @@ const updateText = `
   where owner_id = $1 and key = $2`
 const deleteText = 'delete from vault_entries where owner_id = $1 and key = $2 returning owner_id, key, version'
 
-/** Table `vault_entries`: each change of an entry is a version, and only the last is kept. */
+/** Table `vault_entries`: each change of an entry increments its version; only the last version is stored. */
 export type VaultStore = ReturnType<typeof vaultStore>
 
 export function vaultStore(pool: Pool) {
   return {
-    /** By name, an entry of the owner before a global one. */
+    /** Returns entries ordered by name; of one name, the owner's entry comes after the global one. */
     async list({ owners, after, limit }: ListOf): Promise<ListedEntry[]> {
       const text = `
         select owner_id, key, updated_at from vault_entries
@@ -60,7 +61,7 @@ export function vaultStore(pool: Pool) {
       return (await pool.query<ListedEntry>(text, values)).rows
     },
 
-    /** The first of the owners that has an entry of this name. */
+    /** Returns the entry of the first owner that has one of this name. */
     async find(owners: readonly string[], key: string): Promise<EntryRow | undefined> {
       const text = `
         select owner_id, key, version, sealed from vault_entries
@@ -68,26 +69,29 @@ export function vaultStore(pool: Pool) {
       return (await pool.query<EntryRow>(text, [owners, key])).rows[0]
     },
 
-    /** Adds the entry, or makes what `seal` gives its next version. Changes of one entry queue up. */
-    async set({ owner_id, key }: EntryName, seal: SealFor, onChange: OnChange): Promise<void> {
+    /**
+     * Inserts the entry, or stores the value as its next version. Concurrent changes of one entry run one after
+     * another.
+     */
+    async set({ owner_id, key }: EntryName, encrypt: EncryptFor, onChange: OnChange): Promise<void> {
       await transaction(pool, async client => {
         const sql = sqlOfClient(client)
         for (;;) {
           const first = { owner_id, key, version: 1 }
-          const { rows: inserted } = await sql(insertText, rowOf(first, seal))
+          const { rows: inserted } = await sql(insertText, rowOf(first, encrypt))
           if (inserted.length > 0) return onChange(sql, undefined, first)
           const { rows } = await client.query<EntryVersion>(lockText, [owner_id, key])
           const [before] = rows
-          // Deleted in between: there is room for a first version again.
+          // Deleted since the insert: insert it again.
           if (!before) continue
           const next = { owner_id, key, version: before.version + 1 }
-          await sql(updateText, rowOf(next, seal))
+          await sql(updateText, rowOf(next, encrypt))
           return onChange(sql, before, next)
         }
       })
     },
 
-    /** True when there was such an entry. */
+    /** Returns whether the entry existed. */
     async remove({ owner_id, key }: EntryName, onChange: OnChange): Promise<boolean> {
       return transaction(pool, async client => {
         const sql = sqlOfClient(client)
@@ -100,7 +104,7 @@ export function vaultStore(pool: Pool) {
   }
 }
 
-function rowOf(entry: EntryVersion, seal: SealFor): unknown[] {
-  const { sealed, key_id } = seal(entry)
+function rowOf(entry: EntryVersion, encrypt: EncryptFor): unknown[] {
+  const { sealed, key_id } = encrypt(entry)
   return [entry.owner_id, entry.key, entry.version, sealed, key_id]
 }

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/database.ts'
 import { createAudit } from '../audit/audit.ts'
 import { auditStore } from '../audit/store.ts'
-import { createRowSealer } from '../db/sealed-rows.ts'
+import { createRowCipher } from '../db/encrypted-rows.ts'
 import { type Caller, masterCaller } from '../http/caller.ts'
 import { createServer } from '../http/server.ts'
+import { createKeyring } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
 import { createLog } from '../platform/log.ts'
-import { createKeyring } from '../platform/seal.ts'
 import { serveVault } from './routes.ts'
 import { vaultStore } from './store.ts'
 import { createVault } from './vault.ts'
@@ -18,7 +18,7 @@ const { pool, db } = await freshDatabase()
 const keyring = createKeyring([randomBytes(32)])
 const store = vaultStore(pool)
 const audit = createAudit(auditStore(db))
-const vault = createVault({ store, sealer: createRowSealer(keyring, 'vault_entries'), audit })
+const vault = createVault({ store, cipher: createRowCipher(keyring, 'vault_entries'), audit })
 
 const callers = {
   master: masterCaller,
@@ -59,7 +59,7 @@ const namesFor = async (caller: Name): Promise<string[]> =>
   (await list(caller)).keys.map(({ key, scope }) => `${scope} ${key}`)
 const empty = () => pool.query('delete from vault_entries')
 
-test('POST /api/vault stores a secret, and GET lists its name, scope and time alone', async () => {
+test('POST /api/vault stores a secret, and GET lists only its name, scope and time', async () => {
   await empty()
   const answer = await set('ana', { key: 'GITHUB_TOKEN', value: 'ghp_1', scope: 'owner' })
   assert.equal(answer.statusCode, 200)
@@ -83,7 +83,7 @@ test('DELETE /api/vault/{key} removes it; an unknown one is 404', async () => {
   assert.deepEqual(again.json(), { error: { type: 'gateway_error', message: 'vault entry gone not found' } })
 })
 
-test('S15: scope x owner: who may set, see and delete which entry, and whose agents get it', async () => {
+test('S15: scope and owner decide who may set, see and delete an entry, and whose agents get it', async () => {
   const matrix: Record<Name, { global: 200 | 403; unscoped: 'global' | 'owner' }> = {
     master: { global: 200, unscoped: 'global' },
     admin: { global: 200, unscoped: 'global' },
@@ -138,7 +138,7 @@ test("S15: an agent's owner comes before global, for reading and for deleting wi
   assert.equal((await call('master', 'DELETE /api/vault/token')).statusCode, 404)
 })
 
-test('each change of an entry is a new version, sealed anew, also when many come at once', async () => {
+test('each change of an entry, also a concurrent one, is encrypted as a new version', async () => {
   await empty()
   const values = Array.from({ length: 12 }, (_, at) => `value ${at}`)
   const answers = await Promise.all(values.map(value => set('bo', { key: 'busy', value })))
@@ -148,7 +148,7 @@ test('each change of an entry is a new version, sealed anew, also when many come
   assert.ok(values.includes((await vault.value({ name: 'busy', ownerId: 'bo' })) ?? ''))
 })
 
-test('sets and deletes of one entry at once never fail, and the entry opens afterwards', async () => {
+test('concurrent sets and deletes of one entry never fail, and the entry stays readable', async () => {
   const work = Array.from({ length: 30 }, (_, at) =>
     at % 3 === 0 ? call('bo', 'DELETE /api/vault/busy') : set('bo', { key: 'busy', value: `value ${at}` }),
   )
@@ -176,28 +176,28 @@ test('the list is paged by name without gaps or repeats, own and global entries 
   assert.equal((await call('master', 'GET /api/vault?cursor=bm9uZQ')).statusCode, 400)
 })
 
-const refused: readonly (readonly [guarantee: string, body: object, message: RegExp])[] = [
+const rejected: readonly (readonly [guarantee: string, body: object, message: RegExp])[] = [
   ['no key', { value: 'x' }, /key is required/],
   ['no value', { key: 'k' }, /value is required/],
   ['an empty value', { key: 'k', value: '' }, /value must not be empty/],
   ['a value of more than 64 KB', { key: 'k', value: 'x'.repeat(65_537) }, /value must NOT have more than 65536/],
   ['a value of more than 64 KB in UTF-8', { key: 'k', value: 'ä'.repeat(32_769) }, /value must have at most 65536/],
-  ['half of a surrogate pair', { key: 'k', value: 'x\ud800' }, /half of a surrogate pair/],
+  ['an unpaired surrogate', { key: 'k', value: 'x\ud800' }, /unpaired surrogate/],
   ['a value that is no text', { key: 'k', value: 1 }, /value must be string/],
   ['an unknown scope', { key: 'k', value: 'x', scope: 'team' }, /scope must be one of "global", "owner"/],
   ...['', ' ', 'a b', 'a/b', '../x', '.hidden', '..', 'ä', 'k\n', 'x'.repeat(201)].map(
     key => [`the name ${JSON.stringify(key.slice(0, 20))}`, { key, value: 'x' }, /^key must/] as const,
   ),
 ]
-for (const [guarantee, body, message] of refused) {
-  test(`POST /api/vault refuses ${guarantee} with 400 and names the field`, async () => {
+for (const [guarantee, body, message] of rejected) {
+  test(`POST /api/vault rejects ${guarantee} with 400 and names the field`, async () => {
     const answer = await set('master', body)
     assert.equal(answer.statusCode, 400, answer.body)
     assert.match(answer.json().error.message, message)
   })
 }
 
-test('the longest name and the longest value are kept as they are', async () => {
+test('a name and a value of maximum length are stored unchanged', async () => {
   const key = `A-z_0.${'x'.repeat(194)}`
   const value = `${'ä'.repeat(32_767)}\n\n`
   assert.equal((await set('ana', { key, value })).statusCode, 200)
@@ -233,10 +233,10 @@ test('S55: each change adds one row to the audit log, with scope and version and
   ])
 })
 
-test('a change that cannot be recorded does not happen', async () => {
-  const deaf = createVault({
+test('a change whose audit entry cannot be written is rolled back', async () => {
+  const failing = createVault({
     store,
-    sealer: createRowSealer(keyring, 'vault_entries'),
+    cipher: createRowCipher(keyring, 'vault_entries'),
     audit: { record: () => Promise.reject(new Error('the log is full')) },
   })
   const by = {
@@ -244,12 +244,12 @@ test('a change that cannot be recorded does not happen', async () => {
     actor: { ...callers.ana, keyId: undefined, address: undefined, requestId: undefined },
   }
   await set('ana', { key: 'kept', value: 'old' })
-  await assert.rejects(deaf.set({ key: 'kept', value: 'new' }, by), /the log is full/)
-  await assert.rejects(deaf.remove({ key: 'kept' }, by), /the log is full/)
+  await assert.rejects(failing.set({ key: 'kept', value: 'new' }, by), /the log is full/)
+  await assert.rejects(failing.remove({ key: 'kept' }, by), /the log is full/)
   assert.equal(await vault.value({ name: 'kept', ownerId: 'ana' }), 'old')
 })
 
-test('S11: sealed bytes that were moved to another entry, owner or version open nothing', async () => {
+test('S11: an encrypted value moved to another entry, owner or version cannot be decrypted', async () => {
   await empty()
   await set('ana', { key: 'one', value: 'secret of ana' })
   await set('ana', { key: 'two', value: 'other' })
@@ -267,12 +267,13 @@ test('S11: sealed bytes that were moved to another entry, owner or version open 
   ] as const) {
     await assert.rejects(
       vault.value({ name, ownerId }),
-      error => error instanceof AppError && error.code === 'unavailable' && /does not open/.test(error.message),
+      error =>
+        error instanceof AppError && error.code === 'unavailable' && /cannot decrypt vault entry/.test(error.message),
     )
   }
 })
 
-test('S15: no answer and no row holds a value, plain, in base64 or in hexadecimal', async () => {
+test('S15: no response and no row has a value in plain text, base64 or hexadecimal', async () => {
   const canary = `canary-${randomBytes(12).toString('hex')}`
   for (const name of Object.keys(callers) as Name[]) {
     await set(name, { key: `holds-${name}`, value: canary })

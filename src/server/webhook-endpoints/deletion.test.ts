@@ -8,7 +8,7 @@ const { call, startReceiver, startReplica, made, newSession, append, deliveriesO
 const sessions = await Promise.all(Array.from({ length: 4 }, () => newSession()))
 const appendToAll = () => Promise.all(sessions.map(session => append(session, 'a.one', 'a.two', 'a.three')))
 
-test('an endpoint is deleted while deliveries to it are at work, many times, and nobody waits in a circle', async t => {
+test('deleting an endpoint during deliveries never deadlocks', async t => {
   let remove = (): unknown => undefined
   const receiver = await startReceiver(() => {
     remove()
@@ -19,7 +19,7 @@ test('an endpoint is deleted while deliveries to it are at work, many times, and
     const { id } = await made({ url: receiver.url })
     const deletion = new Promise<number>(resolve => {
       let answers = 0
-      // In the middle of the settlements, in another place in each round.
+      // During the settlements, at a different point in each round.
       remove = () => {
         if (++answers !== 1 + (round % 5)) return
         resolve(call('ana', `DELETE /api/webhook-endpoints/${id}`).then(({ status }) => status))
@@ -30,7 +30,7 @@ test('an endpoint is deleted while deliveries to it are at work, many times, and
   }
 })
 
-test('several sessions hear at once that a receiver is gone; each attempt is written down', async t => {
+test('several sessions get status 410 concurrently, and each attempt is recorded', async t => {
   const receiver = await startReceiver(() => 410)
   await startReplica(t)
   for (let round = 0; round < 10; round++) {

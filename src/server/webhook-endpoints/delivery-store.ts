@@ -3,18 +3,18 @@ import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
 import { isKeyValid } from './endpoint-store.ts'
 import type { Sending } from './send.ts'
 
-/** A replica's hold on what one endpoint gets of one session. */
+/** A replica's claim on the events of one session for one endpoint. */
 export interface Claim {
   readonly endpoint_id: string
   readonly session_id: string
   readonly claim: string
-  /** The last event that is done with. */
+  /** Last event that was handled. */
   readonly seq: number
-  /** Of the event that comes next. */
+  /** Attempts so far for the next event. */
   readonly attempts: number
 }
 
-/** An event as it is sent. */
+/** An event to send. */
 export interface SentEvent {
   readonly session_id: string
   readonly agent_id: string
@@ -25,21 +25,21 @@ export interface SentEvent {
   readonly created_at: Date
 }
 
-/** What comes next for an endpoint in a session. */
+/** The next event for an endpoint in a session. */
 export interface Next {
   readonly url: string
-  /** The end of the log as it was looked at. */
+  /** Last event of the log at the time of the query. */
   readonly last_seq: number
   readonly event: SentEvent | undefined
 }
 
-/** How an attempt ended. */
+/** Result of an attempt. */
 export interface Attempt {
   readonly event: SentEvent
   readonly sending: Sending
   readonly state: EndpointDelivery['state']
   readonly attempts: number
-  /** Until the next attempt; null after the last. */
+  /** Delay before the next attempt; null after the last. */
   readonly retryMs: number | null
 }
 
@@ -62,35 +62,36 @@ type Queryable = Pool | PoolClient
 const leaseMs = 20_000
 const inMs = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 
-/** True for sessions whose events an endpoint gets. */
-const isHeard = `
+/** SQL that is true for sessions whose events endpoint `e` gets. */
+const isSubscribed = `
   (e.owner_id is null or s.owner_id = e.owner_id) and (e.agent_ids = '{}' or s.agent_id = any (e.agent_ids))`
-/** As the log writes it. The database's own look into JSON refuses the NUL escape, which words of a model may hold. */
+/** Matched as text: PostgreSQL's JSON operators reject the NUL escape, which text of a model may contain. */
 const retrying = '"retry_status":{"type":"retrying"'
 
 /**
- * Types as they are, and prefixes; the contract lets no other sign of a pattern in than the underscore. An error that is
- * tried again is none yet.
+ * SQL that is true for events that endpoint `e` selects, by exact type or by prefix. An error after which the model
+ * call is retried is not sent.
  */
-const isWanted = `
+const isSelected = `
   case v.type when 'session.error' then strpos(v.payload::text, '${retrying}') = 0 else true end
   and (e.events = '{}' or v.type = any (e.events) or exists (
     select from unnest(e.events) as wanted
     where right(wanted, 1) = '*' and starts_with(v.type, left(wanted, -1))))`
 
 /**
- * Gives endpoints a place in the sessions that went on: behind what was there before the endpoint was. Endpoints are locked
- * before their places, and both in one order, so that no deletion and no other replica waits in a circle with this.
+ * Marks the cursors of endpoints as ready in sessions with new events. A new cursor starts after the events that are
+ * older than the endpoint. Endpoints are locked before their cursors, both in one order, so that deletions and other
+ * replicas cannot deadlock with this.
  */
-const noteText = (which: string) => `
+const markReadyText = (which: string) => `
   insert into webhook_cursors (endpoint_id, session_id, seq, ready_at)
   select e.id, s.id,
-         -- What was copied from another session was delivered there.
+         -- Events copied by a fork were delivered in the original session.
          greatest(coalesce(s.forked_at_seq, 1) - 1,
                   coalesce((select seq from session_events v where v.session_id = s.id and v.created_at < e.created_at
                             order by seq desc limit 1), 0)),
          clock_timestamp()
-  from webhook_endpoints e join sessions s on ${isHeard}
+  from webhook_endpoints e join sessions s on ${isSubscribed}
   left join webhook_cursors c on c.endpoint_id = e.id and c.session_id = s.id
   where e.status = 'active' and s.purged_at is null and ${which}
     and s.updated_at >= e.created_at and s.next_seq - 1 > coalesce(c.seq, 0) and c.ready_at is null
@@ -113,7 +114,7 @@ const nextText = `
   from webhook_endpoints e join sessions s on s.id = $2
   left join lateral (
     select v.* from session_events v
-    where v.session_id = s.id and v.seq > $3 and ${isHeard} and ${isWanted} order by v.seq limit 1
+    where v.session_id = s.id and v.seq > $3 and ${isSubscribed} and ${isSelected} order by v.seq limit 1
   ) v on true
   where e.id = $1 and e.status = 'active' and ${isKeyValid}`
 
@@ -140,24 +141,24 @@ export function deliveryStore(pool: Pool) {
       return rows[0]?.now ?? new Date()
     },
 
-    /** Takes note of new events of these sessions; how many places have something to send. */
-    async note(sessionIds: readonly string[]): Promise<number> {
-      const { rowCount } = await pool.query(noteText('s.id = any ($1)'), [sessionIds])
+    /** Marks the cursors of these sessions as ready; returns how many have something to send. */
+    async markReady(sessionIds: readonly string[]): Promise<number> {
+      const { rowCount } = await pool.query(markReadyText('s.id = any ($1)'), [sessionIds])
       return rowCount ?? 0
     },
 
-    /** As `note`, for all sessions that were changed since; undefined: for all. */
-    async noteAll(since: Date | undefined): Promise<void> {
-      await pool.query(noteText('($1::timestamptz is null or s.updated_at > $1)'), [since])
+    /** Like `markReady`, for all sessions changed since; undefined: for all sessions. */
+    async markAllReady(since: Date | undefined): Promise<void> {
+      await pool.query(markReadyText('($1::timestamptz is null or s.updated_at > $1)'), [since])
     },
 
-    /** Something to send, held for 20 s. Another replica's, and those of the endpoints named, are passed over. */
+    /** Claims a ready cursor for 20 s; skips cursors of other replicas and of the `busy` endpoints. */
     async claim(claim: string, busy: readonly string[]): Promise<Claim | undefined> {
       const { rows } = await pool.query<Claim>({ name: 'claim_cursor', text: claimText, values: [claim, busy] })
       return rows[0]
     },
 
-    /** Undefined: the endpoint is not active any more. */
+    /** Returns the next event; undefined when the endpoint is no longer active. */
     async next({ endpoint_id, session_id, seq }: Claim): Promise<Next | undefined> {
       const { rows } = await pool.query<{ url: string; last_seq: number } & SentEvent>(nextText, [
         endpoint_id,
@@ -170,23 +171,23 @@ export function deliveryStore(pool: Pool) {
       return { url, last_seq, event: event.id === null ? undefined : { ...event, session_id } }
     },
 
-    /** Gives the claim back behind `seq`; it is looked at again at once when there is more by now. */
-    async rest({ endpoint_id, session_id, claim }: Claim, seq: number): Promise<void> {
+    /** Releases the claim and moves the cursor to `seq`; the cursor stays ready if there are newer events. */
+    async releaseAt({ endpoint_id, session_id, claim }: Claim, seq: number): Promise<void> {
       const text = `
         update webhook_cursors c set seq = $4, claim = null, ready_at = case when s.next_seq - 1 > $4 then clock_timestamp() end
         from sessions s where c.endpoint_id = $1 and c.session_id = $2 and c.claim = $3 and s.id = c.session_id`
       await pool.query(text, [endpoint_id, session_id, claim, seq])
     },
 
-    /** Gives the claim back as it was, for later. */
-    async giveBack({ endpoint_id, session_id, claim }: Claim, waitMs: number): Promise<void> {
+    /** Releases the claim with the cursor unchanged; it is ready again after `waitMs`. */
+    async release({ endpoint_id, session_id, claim }: Claim, waitMs: number): Promise<void> {
       const text = `
         update webhook_cursors set claim = null, ready_at = ${inMs('$4::float8')}
         where endpoint_id = $1 and session_id = $2 and claim = $3`
       await pool.query(text, [endpoint_id, session_id, claim, waitMs])
     },
 
-    /** Moves the place on, or keeps it for the next attempt. False when the claim is somebody else's by now. */
+    /** Advances the cursor, or keeps it for the next attempt. Returns false when another replica has the claim. */
     async settle(on: PoolClient, { endpoint_id, session_id, claim }: Claim, attempt: Attempt): Promise<boolean> {
       const isOver = attempt.state !== 'pending'
       const text = `
@@ -199,7 +200,7 @@ export function deliveryStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Writes an attempt down. `id` names a delivery that is told of for the first time. */
+    /** Records an attempt. `id` is the id of the delivery if this is its first record. */
     async log(
       on: Queryable,
       { endpoint_id, id }: { endpoint_id: string; id: string },
@@ -211,8 +212,8 @@ export function deliveryStore(pool: Pool) {
       await on.query(logText, [...names, state, attempts, httpStatus, error, durationMs, retryMs])
     },
 
-    /** For how long nothing was delivered, in milliseconds; 0 after a success. */
-    async noteHealth(on: PoolClient, endpointId: string, isDelivered: boolean): Promise<number> {
+    /** Records success or failure; returns for how long deliveries have failed in milliseconds, 0 after a success. */
+    async recordHealth(on: PoolClient, endpointId: string, isDelivered: boolean): Promise<number> {
       const text = isDelivered
         ? 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null returning 0 as ms'
         : `update webhook_endpoints set failing_since = coalesce(failing_since, clock_timestamp()) where id = $1
@@ -227,7 +228,7 @@ export function deliveryStore(pool: Pool) {
       return rows[0] && toDelivery(rows[0])
     },
 
-    /** Newest first. */
+    /** Returns deliveries, newest first. */
     async list({ endpointId, state, sessionId, after, limit }: ListOf): Promise<EndpointDelivery[]> {
       const text = `
         select ${shown} from webhook_endpoint_deliveries

@@ -8,7 +8,7 @@ import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
 const app = await startWebhookEndpointsApp()
 const { pool, call, startReceiver, startReplica, made, newAgent, newSession, append, deliveriesOf } = app
 
-test('events go to the receiver in order, and the library of Standard Webhooks verifies each of them as it came', async t => {
+test('events are delivered in order, and the Standard Webhooks library verifies each of them', async t => {
   const receiver = await startReceiver()
   const { id, secret } = await made({ url: receiver.url })
   await startReplica(t)
@@ -45,7 +45,7 @@ test('a receiver that fails and recovers gets every event of every session, each
   let isAway = true
   const receiver = await startReceiver(({ headers }) => {
     const id = String(headers['webhook-id'])
-    // Every third event fails once, besides.
+    // Every third event also fails once.
     if (isAway || (Number.parseInt(id.slice(-2), 16) % 3 === 0 && !failing.has(id))) {
       failing.add(id)
       return 500
@@ -64,7 +64,7 @@ test('a receiver that fails and recovers gets every event of every session, each
   await eventually(async () => (await deliveriesOf(id, '?state=delivered&limit=200')).length === 40)
 })
 
-test('an event that is given up is dead, and the next one follows; a replay sends it again under its id', async t => {
+test('an event is dead after its last attempt, the next one follows, and a replay sends it again under its id', async t => {
   let isHealed = false
   const receiver = await startReceiver(({ text }) => (text.includes('a.bad') && !isHealed ? 500 : 200))
   const { id } = await made({ url: receiver.url })
@@ -76,7 +76,7 @@ test('an event that is given up is dead, and the next one follows; a replay send
   const [dead] = await deliveriesOf(id, '?state=dead')
   assert.deepEqual(
     [dead?.seq, dead?.attempts, dead?.http_status, dead?.error, dead?.event_id],
-    [1, 3, 500, 'the receiver answered with status 500', bad?.id],
+    [1, 3, 500, 'receiver returned status 500', bad?.id],
   )
   const line = `POST /api/webhook-endpoints/${id}/deliveries/${dead?.id}/replay`
   const failed = await call<EndpointDelivery>('ana', line)
@@ -87,7 +87,7 @@ test('an event that is given up is dead, and the next one follows; a replay send
   assert.equal(receiver.taken.at(-1)?.headers['webhook-id'], bad?.id)
 })
 
-test('what happened while no server ran, and no hint told of, is sent after the next start, once', async t => {
+test('events without a notification while no server ran are sent once after the next start', async t => {
   const receiver = await startReceiver()
   await made({ url: receiver.url })
   const session = await newSession()
@@ -101,7 +101,7 @@ test('what happened while no server ran, and no hint told of, is sent after the 
   assert.deepEqual(seqs(receiver.taken, session), [1, 2, 3])
 })
 
-test('an endpoint gets nothing from before it was made', async t => {
+test('an endpoint does not get events from before its creation', async t => {
   const receiver = await startReceiver()
   const session = await newSession()
   await append(session, 'a.old', 'a.older')
@@ -112,7 +112,7 @@ test('an endpoint gets nothing from before it was made', async t => {
   assert.deepEqual(seqs(receiver.asked, session), [3])
 })
 
-test('filters: types, prefixes and agents; S10: sessions of another owner are never told of', async t => {
+test('filters select types, prefixes and agents; S10: sessions of another owner are never sent', async t => {
   const receiver = await startReceiver()
   const agent = await newAgent()
   await made({ url: receiver.url, events: ['session.*', 'a.wanted'], agent_ids: [agent] })
@@ -133,12 +133,12 @@ test('filters: types, prefixes and agents; S10: sessions of another owner are ne
   )
 })
 
-test('C1: an error after which a model call is tried again is sent to no endpoint; the last one is', async t => {
+test('C1: an error of a retried model call is not sent, and the final error is', async t => {
   const error = (type: string) => ({ type: 'session.error', error: { message: 'a\u0000b', retry_status: { type } } })
   for (const events of [[], ['session.error', 'a.last'], ['session.*', 'a.last']]) {
     const receiver = await startReceiver()
     await made({ url: receiver.url, events })
-    // The next round deletes the endpoint, which must not meet a delivery.
+    // The next round deletes the endpoint, which must not happen during a delivery.
     const { stop } = await startReplica(t)
     const session = await newSession()
     await append(session, error('retrying'), error('retrying'), error('exhausted'), 'a.last')
@@ -148,7 +148,7 @@ test('C1: an error after which a model call is tried again is sent to no endpoin
   }
 })
 
-test("an endpoint of the master key hears of every owner's sessions", async t => {
+test("an endpoint of the master key gets the events of every owner's sessions", async t => {
   const receiver = await startReceiver()
   const { owner_id } = await made({ url: receiver.url }, 'master')
   assert.equal(owner_id, null)
@@ -158,7 +158,7 @@ test("an endpoint of the master key hears of every owner's sessions", async t =>
   await eventually(() => receiver.taken.length === 2)
 })
 
-test('a paused endpoint gets what happened meanwhile once it is active again', async t => {
+test('a paused endpoint gets the events of the pause once it is active again', async t => {
   const receiver = await startReceiver()
   const { id } = await made({ url: receiver.url })
   await startReplica(t)
@@ -173,7 +173,7 @@ test('a paused endpoint gets what happened meanwhile once it is active again', a
   await pool.query(`update webhook_endpoints set created_at = created_at - interval '2 hours'`)
   assert.equal(receiver.asked.length, 1)
   await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'active' })
-  // Sessions of the tests before count as its own by now, too.
+  // Sessions of earlier tests are included by now.
   await eventually(() => seqs(receiver.taken, session).length > 1 && seqs(receiver.taken, other).length > 0)
   assert.deepEqual([seqs(receiver.taken, session), seqs(receiver.taken, other)], [[1, 2], [1]])
 })
@@ -183,7 +183,7 @@ const disabling = [
   ['a long failure disables it', 500, -1, /too long/],
 ] as const
 for (const [guarantee, status, failingMs, reason] of disabling) {
-  test(`${guarantee}, with the reason and an audit row; made active it goes on where it stopped`, async t => {
+  test(`${guarantee}, with the reason and an audit row; once active again it continues where it stopped`, async t => {
     let isHealed = false
     const receiver = await startReceiver(() => (isHealed ? 200 : status))
     const { id } = await made({ url: receiver.url })

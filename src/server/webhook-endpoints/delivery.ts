@@ -19,67 +19,67 @@ interface Deps {
   readonly endpoints: EndpointStore
   readonly dispatch: Dispatch
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
-  /** Where changes of keys are announced. */
+  /** Channel on which key changes are notified. */
   readonly keyChannel: string
   readonly audit: Audit
   readonly log: Log
-  /** Between attempts, in milliseconds; after the last of them an event is dead. */
+  /** Delays between attempts in milliseconds; after the last attempt an event is dead. */
   readonly retryMs?: readonly number[]
-  /** An endpoint to which nothing was delivered for so long is disabled; three days by default. */
+  /** An endpoint whose deliveries have failed for this long is disabled; three days by default. */
   readonly failingMs?: number
 }
 
 /** 5 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h. */
-const usualRetryMs = [5, 30, 120, 600, 3_600, 21_600, 86_400].map(seconds => seconds * 1_000)
-const usualFailingMs = 3 * 86_400_000
-const gone = 410
+const defaultRetryMs = [5, 30, 120, 600, 3_600, 21_600, 86_400].map(seconds => seconds * 1_000)
+const defaultFailingMs = 3 * 86_400_000
+const statusGone = 410
 
 const flushMs = 200
 const pollMs = 1_000
 const sweepMs = 10_000
-/** Longer than any transaction that appends to a log. */
+/** Longer than any transaction that appends events. */
 const overlapMs = 60_000
 const maxParallel = 8
 const maxOfEndpoint = 4
 const maxInTurn = 100
 
-/** Sends the events of sessions to their receivers, each session in order, each event at least once. */
+/** Sends session events to webhook endpoints: in order per session, each event at least once. */
 export interface Delivery {
   start(): void
-  /** Waits for the attempts at work. */
+  /** Waits for the attempts in flight. */
   stop(): Promise<void>
 }
 
 /**
- * The log of a session is the queue, and a row for each endpoint and session says how far that has got; whoever claims the
- * row sends. NOTIFY tells of new events; a look at the sessions every 10 s finds those that no hint told of.
+ * The event log of a session is the queue; a cursor row per endpoint and session stores the progress. The replica that
+ * claims the row sends. NOTIFY announces new events; a sweep every 10 s finds events whose notification was lost.
  */
 export function createDelivery(deps: Deps): Delivery {
   const { store, notifications, log } = deps
-  const fresh = new Set<string>()
-  const atWork = new Map<Promise<void>, string>()
+  const changedSessions = new Set<string>()
+  const running = new Map<Promise<void>, string>()
   const timers: (() => Promise<void>)[] = []
-  let isOn = false
+  let isStarted = false
   let isClaiming = false
   let sweptAt: Date | undefined
 
-  const quietly = (work: () => Promise<void>) => () =>
+  const logErrors = (work: () => Promise<void>) => () =>
     work().catch((cause: unknown) =>
-      log.warn({ err: cause }, 'could not look for events to deliver; the next look will'),
+      log.warn({ err: cause }, 'cannot read events to deliver; retrying in the next poll'),
     )
 
   async function flush(): Promise<void> {
-    if (fresh.size === 0) return
-    const ids = [...fresh]
-    fresh.clear()
-    if ((await store.note(ids)) > 0) await claimAll()
+    if (changedSessions.size === 0) return
+    const ids = [...changedSessions]
+    changedSessions.clear()
+    if ((await store.markReady(ids)) > 0) await claimAll()
   }
 
   async function sweep(): Promise<void> {
     const now = await store.now()
-    await store.noteAll(sweptAt && new Date(sweptAt.getTime() - overlapMs))
+    await store.markAllReady(sweptAt && new Date(sweptAt.getTime() - overlapMs))
     sweptAt = now
-    await disableEnded(deps)
+    await disableWithInvalidKey(deps)
     await claimAll()
   }
 
@@ -87,86 +87,97 @@ export function createDelivery(deps: Deps): Delivery {
     if (isClaiming) return
     isClaiming = true
     try {
-      while (isOn && atWork.size < maxParallel) {
-        const claim = await store.claim(randomUUID(), busyEndpoints(atWork.values()))
+      while (isStarted && running.size < maxParallel) {
+        const claim = await store.claim(randomUUID(), busyEndpoints(running.values()))
         if (!claim) return
-        begin(claim)
+        startSending(claim)
       }
     } finally {
       isClaiming = false
     }
   }
 
-  function begin(claim: Claim): void {
-    const work = sendAll(deps, claim, () => isOn)
-      // The claim runs out, and somebody else goes on.
-      .catch((cause: unknown) => log.warn({ err: cause, endpoint_id: claim.endpoint_id }, 'a delivery was cut off'))
+  function startSending(claim: Claim): void {
+    const work = sendAll(deps, claim, () => isStarted)
+      // The claim expires, and a replica continues.
+      .catch((cause: unknown) =>
+        log.warn(
+          { err: cause, endpoint_id: claim.endpoint_id },
+          'sending of webhook events was interrupted; it continues after 20 s',
+        ),
+      )
       .finally(() => {
-        atWork.delete(work)
-        if (isOn) void quietly(claimAll)()
+        running.delete(work)
+        if (isStarted) void logErrors(claimAll)()
       })
-    atWork.set(work, claim.endpoint_id)
+    running.set(work, claim.endpoint_id)
   }
 
-  notifications.on(eventsChannel, hint => void fresh.add(hint.split(' ')[0] ?? ''))
-  notifications.on(deps.keyChannel, () => void (isOn && quietly(() => disableEnded(deps))()))
+  notifications.on(eventsChannel, hint => void changedSessions.add(hint.split(' ')[0] ?? ''))
+  notifications.on(deps.keyChannel, () => void (isStarted && logErrors(() => disableWithInvalidKey(deps))()))
   notifications.onReconnect(() => {
     sweptAt = undefined
   })
 
   return {
     start() {
-      isOn = true
-      void quietly(sweep)()
-      timers.push(every(flushMs, quietly(flush)), every(pollMs, quietly(claimAll)), every(sweepMs, quietly(sweep)))
+      isStarted = true
+      void logErrors(sweep)()
+      timers.push(
+        every(flushMs, logErrors(flush)),
+        every(pollMs, logErrors(claimAll)),
+        every(sweepMs, logErrors(sweep)),
+      )
     },
     async stop() {
-      isOn = false
+      isStarted = false
       await Promise.all(timers.map(stop => stop()))
-      await Promise.all(atWork.keys())
+      await Promise.all(running.keys())
     },
   }
 }
 
-/** Endpoints that have their share of this process: a slow receiver must not hold up the others. */
+/** Returns endpoints with the maximum of parallel deliveries, so that a slow receiver does not delay the others. */
 function busyEndpoints(ids: Iterable<string>): string[] {
   const counts = new Map<string, number>()
   for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
   return [...counts].filter(([, count]) => count >= maxOfEndpoint).map(([id]) => id)
 }
 
-/** Sends what a claim is for, one event after the other, until one fails or none is left. */
-async function sendAll(deps: Deps, first: Claim, isOn: () => boolean): Promise<void> {
+/** Sends the events of a claim in order, until one fails or none is left. */
+async function sendAll(deps: Deps, first: Claim, isRunning: () => boolean): Promise<void> {
   const { store, dispatch } = deps
   let claim = first
-  for (let turn = 0; turn < maxInTurn && isOn(); turn++) {
+  for (let turn = 0; turn < maxInTurn && isRunning(); turn++) {
     const next = await store.next(claim)
     if (!next) break
     const { event, url, last_seq } = next
-    if (!event) return store.rest(claim, last_seq)
+    if (!event) return store.releaseAt(claim, last_seq)
     const sending = await dispatch({ id: claim.endpoint_id, url }, messageOf(event))
-    const attempt = attemptOf(event, sending, { made: claim.attempts + 1, retryMs: deps.retryMs ?? usualRetryMs })
+    const attempt = attemptOf(event, sending, { made: claim.attempts + 1, retryMs: deps.retryMs ?? defaultRetryMs })
     if (!(await settle(deps, claim, attempt)) || attempt.state === 'pending') return
     claim = { ...claim, seq: event.seq, attempts: 0 }
   }
-  await store.giveBack(claim, 0)
+  await store.release(claim, 0)
 }
 
-interface Tries {
-  /** Attempts with this one. */
+interface Attempts {
+  /** Attempts including this one. */
   readonly made: number
   readonly retryMs: readonly number[]
 }
 
-function attemptOf(event: SentEvent, sending: Sending, { made, retryMs }: Tries): Attempt {
+function attemptOf(event: SentEvent, sending: Sending, { made, retryMs }: Attempts): Attempt {
   const wait = retryMs[made - 1]
   if (sending.isDelivered) return { event, sending, state: 'delivered', attempts: made, retryMs: null }
   if (wait === undefined) return { event, sending, state: 'dead', attempts: made, retryMs: null }
-  // Many sessions fail together when a receiver is away; they shall not come back together.
+  // Jitter: when a receiver is unreachable, many sessions fail together and must not retry together.
   return { event, sending, state: 'pending', attempts: made, retryMs: wait * (1 + Math.random() / 10) }
 }
 
-/** All that an attempt changes, together. False when the claim had run out and somebody else sends, or the endpoint is gone. */
+/**
+ * Stores all effects of an attempt in one transaction. Returns false when the claim was lost or the endpoint deleted.
+ */
 async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, attempt: Attempt): Promise<boolean> {
   const { endpoint_id } = claim
   const { isDelivered, httpStatus } = attempt.sending
@@ -174,10 +185,10 @@ async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, 
     const before = await endpoints.lock(client, { id: endpoint_id, owner: undefined })
     if (!before || !(await store.settle(client, claim, attempt))) return false
     await store.log(client, { endpoint_id, id: newId('whd') }, attempt)
-    const failedMs = await store.noteHealth(client, endpoint_id, isDelivered)
-    if (httpStatus === gone) await disableThis('the receiver answered that it is gone (status 410)', client, before)
-    else if (!isDelivered && failedMs > (deps.failingMs ?? usualFailingMs))
-      await disableThis('nothing could be delivered for too long', client, before)
+    const failedMs = await store.recordHealth(client, endpoint_id, isDelivered)
+    if (httpStatus === statusGone) await disableThis('receiver returned status 410 (gone)', client, before)
+    else if (!isDelivered && failedMs > (deps.failingMs ?? defaultFailingMs))
+      await disableThis('deliveries have failed for too long', client, before)
     return true
   })
 
@@ -186,18 +197,18 @@ async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, 
   }
 }
 
-const maxEnded = 100
+const maxDisabled = 100
 
-/** Disables endpoints that have outlived their key. Nothing is sent to them from the end of the key on, whatever their status. */
-async function disableEnded({ endpoints, audit }: Pick<Deps, 'endpoints' | 'audit'>): Promise<void> {
+/** Disables endpoints whose key is no longer valid. Events are not sent without a valid key, whatever the status. */
+async function disableWithInvalidKey({ endpoints, audit }: Pick<Deps, 'endpoints' | 'audit'>): Promise<void> {
   await endpoints.transaction(async client => {
-    const reason = 'the key that set it up was revoked or has expired'
-    for (const before of await endpoints.lockEnded(client, maxEnded))
+    const reason = 'key of the endpoint was revoked or has expired'
+    for (const before of await endpoints.lockWithInvalidKey(client, maxDisabled))
       await disable({ endpoints, audit }, client, { before, reason })
   })
 }
 
-interface Disabling {
+interface DisableChange {
   readonly before: EndpointRow
   readonly reason: string
 }
@@ -205,7 +216,7 @@ interface Disabling {
 async function disable(
   { endpoints, audit }: Pick<Deps, 'endpoints' | 'audit'>,
   client: PoolClient,
-  { before, reason }: Disabling,
+  { before, reason }: DisableChange,
 ): Promise<void> {
   const after = await endpoints.disable(client, before.id, reason)
   await audit.record(sqlOfClient(client), {

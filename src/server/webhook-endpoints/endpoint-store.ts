@@ -4,20 +4,20 @@ import { transaction } from '../db/connect.ts'
 
 type Queryable = Pool | PoolClient
 
-/** A receiver as its row has it. */
+/** Row of an endpoint. */
 export interface EndpointRow extends Omit<WebhookEndpoint, 'created_at' | 'updated_at' | 'failing_since'> {
   readonly failing_since: Date | null
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-/** What callers may set. */
+/** Fields that callers may set. */
 export interface EndpointValues
   extends Pick<EndpointRow, 'owner_id' | 'url' | 'description' | 'events' | 'agent_ids' | 'status' | 'run_as_key_id'> {
   readonly id: string
 }
 
-/** A secret as its row has it. */
+/** Row of a secret. */
 export interface SecretRow {
   readonly endpoint_id: string
   readonly id: string
@@ -28,7 +28,7 @@ export interface SecretRow {
 
 interface Which {
   readonly id: string
-  /** The only owner to look at; undefined: anybody, and nobody's. */
+  /** Only endpoints of this owner; undefined: all. */
   readonly owner: string | undefined
 }
 
@@ -56,8 +56,8 @@ export function endpointStore(pool: Pool) {
     },
 
     /**
-     * As `find`, and holds others back until the transaction ends. Whoever changes anything of an endpoint locks it first,
-     * as firmly as it will need it, and what belongs to it afterwards: else two wait for each other.
+     * Like `find`, and locks the row until the transaction ends. To avoid deadlocks, a transaction must lock the
+     * endpoint first, with the final strength, and its other rows afterwards.
      */
     async lock(
       on: PoolClient,
@@ -69,7 +69,7 @@ export function endpointStore(pool: Pool) {
       return (await on.query<EndpointRow>(text, [id, owner])).rows[0]
     },
 
-    /** Newest first. */
+    /** Returns endpoints, newest first. */
     async list(owner: string | undefined, page: { after: string | undefined; limit: number }): Promise<EndpointRow[]> {
       const text = `
         select ${columns} from webhook_endpoints where ($1::text is null or id < $1) and ${ofOwner} order by id desc limit $3`
@@ -85,7 +85,7 @@ export function endpointStore(pool: Pool) {
       return written((await on.query<EndpointRow>(text, row)).rows)
     },
 
-    /** An endpoint that is made active begins without a past of failures. */
+    /** Updates an endpoint. Activating it resets its failures. */
     async update(on: PoolClient, values: EndpointValues): Promise<EndpointRow> {
       const text = `
         update webhook_endpoints
@@ -99,8 +99,8 @@ export function endpointStore(pool: Pool) {
       return written((await on.query<EndpointRow>(text, row)).rows)
     },
 
-    /** Active endpoints whose key was revoked or has expired, locked until the transaction ends. */
-    async lockEnded(on: PoolClient, limit: number): Promise<EndpointRow[]> {
+    /** Returns and locks active endpoints whose key was revoked or has expired. */
+    async lockWithInvalidKey(on: PoolClient, limit: number): Promise<EndpointRow[]> {
       const text = `
         select ${columns} from webhook_endpoints e where status = 'active' and not ${isKeyValid}
         order by id limit $1 for no key update skip locked`
@@ -124,7 +124,7 @@ export function endpointStore(pool: Pool) {
       await on.query(text, [endpoint_id, id, version, sealed, key_id])
     },
 
-    /** Secrets sign for `grace` more, such as `24h`; none for longer than before. */
+    /** Limits the current secrets to `grace` from now, such as `24h`; never extends one. */
     async endSecrets(on: PoolClient, endpointId: string, grace: string): Promise<void> {
       await on.query(
         'delete from webhook_endpoint_secrets where endpoint_id = $1 and valid_until <= clock_timestamp()',
@@ -136,7 +136,7 @@ export function endpointStore(pool: Pool) {
       await on.query(text, [endpointId, grace])
     },
 
-    /** Those that sign now, the newest first. */
+    /** Returns the valid secrets, newest first. */
     async secrets(endpointId: string): Promise<SecretRow[]> {
       const text = `
         select endpoint_id, id, version, sealed, key_id from webhook_endpoint_secrets
@@ -147,11 +147,11 @@ export function endpointStore(pool: Pool) {
 }
 
 function written<T>([row]: T[]): T {
-  if (!row) throw new Error('a row is not there right after it was written')
+  if (!row) throw new Error('statement returned no row')
   return row
 }
 
-/** The public record of a receiver. */
+/** Returns the public record of an endpoint. */
 export const toEndpoint = ({ failing_since, created_at, updated_at, ...row }: EndpointRow): WebhookEndpoint => ({
   ...row,
   failing_since: failing_since?.toISOString() ?? null,

@@ -7,7 +7,7 @@ import { newId } from '../platform/ids.ts'
 
 const { pool, call, startReceiver, made } = await startWebhookEndpointsApp()
 
-test('S28: after a rotation both secrets verify for the time of grace, then the new one alone', async () => {
+test('S28: after a rotation both secrets verify for the grace period, then only the new one', async () => {
   const receiver = await startReceiver()
   const { id, secret } = await made({ url: receiver.url })
   const path = `/api/webhook-endpoints/${id}`
@@ -27,14 +27,14 @@ test('S28: after a rotation both secrets verify for the time of grace, then the 
   assert.equal((await call('ana', `POST ${path}/rotate`, { grace: 'soon' })).status, 400)
 })
 
-test('the audit log tells where an endpoint points without the path, which may be a secret', async () => {
+test('the audit log records the origin of an endpoint, not the path, which may be a secret', async () => {
   const { id } = await made({ url: 'https://example.com/hooks/canary-token' })
   const { rows } = await pool.query('select after from audit_log where object_id = $1', [id])
   assert.match(JSON.stringify(rows), /https:..example[.]com/)
   assert.doesNotMatch(JSON.stringify(rows), /canary-token/)
 })
 
-test('a secret is shown once, sealed in the database, and the same in a repeat under an Idempotency-Key', async () => {
+test('a secret is returned once, encrypted in the database, and returned again for the same Idempotency-Key', async () => {
   const headers = { 'idempotency-key': newId('req') }
   const body = { url: 'https://example.com/hook' }
   const first = await call<ShownEndpoint>('ana', 'POST /api/webhook-endpoints', body, headers)
@@ -85,7 +85,7 @@ for (const [write, message] of [
   [{ agent_ids: [''] }, /^agent_ids\[0\] must/],
   [{ description: 7 }, /^description must/],
 ] as const) {
-  test(`POST refuses ${JSON.stringify(write)} with 400 and names the field`, async () => {
+  test(`POST rejects ${JSON.stringify(write)} with 400 and names the field`, async () => {
     const body = { url: 'https://example.com/hook', ...write }
     const answer = await call<{ error: { message: string } }>('ana', 'POST /api/webhook-endpoints', body)
     assert.equal(answer.status, 400, answer.text)

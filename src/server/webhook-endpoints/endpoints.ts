@@ -10,15 +10,15 @@ import type {
 } from '../../contract/webhook-endpoints.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
+import type { RowCipher } from '../db/encrypted-rows.ts'
 import { once, sqlOfClient } from '../db/once.ts'
-import type { RowSealer } from '../db/sealed-rows.ts'
 import type { Actor, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
+import type { ValueCipher } from '../platform/encryption.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Outbound } from '../platform/outbound.ts'
-import type { Sealer } from '../platform/seal.ts'
 import { newSecret } from '../platform/webhook-signature.ts'
 import type { DeliveryStore } from './delivery-store.ts'
 import { type EndpointRow, type EndpointStore, type EndpointValues, toEndpoint } from './endpoint-store.ts'
@@ -30,10 +30,10 @@ interface Deps {
   readonly deliveries: DeliveryStore
   readonly agents: Pick<AgentStore, 'find'>
   readonly dispatch: Dispatch
-  readonly sealer: RowSealer<'webhook_endpoint_secrets'>
-  /** Seals answers that are kept for a repeat of the request: they hold a secret. */
-  readonly answerSealer: Sealer
-  /** The guard of now. */
+  readonly cipher: RowCipher<'webhook_endpoint_secrets'>
+  /** Encrypts responses that are stored for a repeat of the request, because they contain a secret. */
+  readonly answerCipher: ValueCipher
+  /** The current guard. */
   readonly outbound: () => Pick<Outbound, 'judge' | 'lists'>
   readonly audit: Audit
 }
@@ -51,13 +51,13 @@ interface DeliveriesOf {
   readonly limit: number
 }
 
-const usualGrace = '24h'
+const defaultGrace = '24h'
 
-/** The rules of webhook endpoints: who may make which, where they may point, and what their secrets do. */
+/** Rules of webhook endpoints: who may create which, allowed addresses, and rotation of secrets. */
 export type Endpoints = ReturnType<typeof createEndpoints>
 
 export function createEndpoints(deps: Deps) {
-  const { store, deliveries, agents, dispatch, sealer, audit } = deps
+  const { store, deliveries, agents, dispatch, cipher, audit } = deps
 
   async function find(id: string, { ownerScope: owner }: Caller): Promise<EndpointRow> {
     const row = await store.find({ id, owner })
@@ -65,21 +65,21 @@ export function createEndpoints(deps: Deps) {
     return row
   }
 
-  /** The endpoint that the caller may change. */
+  /** Locks and returns an endpoint that the caller may change. */
   async function locked(client: PoolClient, id: string, caller: Caller, to?: 'remove'): Promise<EndpointRow> {
     const row = await store.lock(client, { id, owner: caller.ownerScope }, to)
     if (!row) throw notFound('webhook endpoint', id)
-    refuseForEveryone(row, caller)
+    rejectAllOwners(row, caller)
     return row
   }
 
-  /** Security: S20, S21, S24. Names are judged again when they resolve. */
+  /** Checks the URL. The address is checked again when its name is resolved. Security: S20, S21, S24. */
   function checkUrl(url: string): void {
     const outbound = deps.outbound()
-    const refusal = outbound.judge(url)
-    if (refusal !== undefined) throw invalid(`url is refused: ${refusal}`)
+    const problem = outbound.judge(url)
+    if (problem !== undefined) throw invalid(`url is not allowed: ${problem}`)
     if (!/^https:/i.test(url) && !outbound.lists(url))
-      throw invalid('url must start with https://; http:// is for addresses that outbound.allow lists')
+      throw invalid('url must start with https://; http:// is allowed only for addresses in outbound.allow')
   }
 
   async function check({ url, agent_ids }: EndpointUpdate, caller: Caller): Promise<void> {
@@ -92,7 +92,7 @@ export function createEndpoints(deps: Deps) {
   async function addSecret(client: PoolClient, endpoint_id: string): Promise<string> {
     const secret = newSecret()
     const bound = { endpoint_id, id: newId('whs'), version: 1 }
-    await store.addSecret(client, { ...bound, ...sealer.seal(secret, bound) })
+    await store.addSecret(client, { ...bound, ...cipher.encrypt(secret, bound) })
     return secret
   }
 
@@ -103,10 +103,10 @@ export function createEndpoints(deps: Deps) {
     return audit.record(sqlOfClient(client), entry)
   }
 
-  /** Answers that show a secret are remembered for a repeat, sealed. */
+  /** Runs `work` once per idempotency key; the response contains a secret and is stored encrypted. */
   const shownOnce = ({ idempotency }: By, work: (client: PoolClient) => Promise<ShownEndpoint>) =>
     store.transaction(client =>
-      once(sqlOfClient(client), idempotency && { ...idempotency, sealer: deps.answerSealer }, () => work(client)),
+      once(sqlOfClient(client), idempotency && { ...idempotency, cipher: deps.answerCipher }, () => work(client)),
     )
 
   return {
@@ -122,7 +122,7 @@ export function createEndpoints(deps: Deps) {
       const defaults = { description: null, events: [], agent_ids: [], status: 'active' as const }
       const owned = { id: newId('whe'), owner_id: ownerOf(write, caller), run_as_key_id: runAsOf(caller) }
       const values = { ...defaults, ...write, ...owned }
-      refuseForEveryone(values, caller)
+      rejectAllOwners(values, caller)
       return shownOnce(by, async client => {
         const after = await store.insert(client, values)
         const secret = await addSecret(client, after.id)
@@ -137,14 +137,14 @@ export function createEndpoints(deps: Deps) {
       const after = await store.transaction(async client => {
         const before = await locked(client, id, caller)
         const values: EndpointValues = { ...before, ...write }
-        refuseForEveryone(values, caller)
+        rejectAllOwners(values, caller)
         const run_as_key_id = isSameWork(before, values) ? before.run_as_key_id : runAsOf(caller)
         const changed = await store.update(client, { ...values, run_as_key_id })
         await record(client, 'update', { actor, before, after: changed })
         return changed
       })
-      // What happened while it was at rest is found here: the look every 10 s does not go back so far.
-      if (write.status === 'active') await deliveries.noteAll(undefined)
+      // Events of a pause are found here, because the sweep every 10 s does not go back so far.
+      if (write.status === 'active') await deliveries.markAllReady(undefined)
       return toEndpoint(after)
     },
 
@@ -159,17 +159,17 @@ export function createEndpoints(deps: Deps) {
     async rotate(id: string, grace: string | undefined, by: By): Promise<ShownEndpoint> {
       return shownOnce(by, async client => {
         const row = await locked(client, id, by.caller)
-        await store.endSecrets(client, id, grace ?? usualGrace)
+        await store.endSecrets(client, id, grace ?? defaultGrace)
         const secret = await addSecret(client, id)
         await record(client, 'rotate', { actor: by.actor, before: row, after: row })
         return { ...toEndpoint(row), secret }
       })
     },
 
-    /** Sends one message now, whatever the status; nothing of it is kept. */
+    /** Sends one test message now, whatever the status; it is not recorded. */
     async test(id: string, caller: Caller): Promise<EndpointTestResult> {
       const row = await find(id, caller)
-      refuseForEveryone(row, caller)
+      rejectAllOwners(row, caller)
       const message = { id: newId('evt'), type: 'webhook.test', at: new Date(), data: { endpoint_id: id } }
       const { isDelivered, httpStatus, error, durationMs } = await dispatch(row, message)
       return { ok: isDelivered, http_status: httpStatus, error, duration_ms: durationMs }
@@ -180,18 +180,18 @@ export function createEndpoints(deps: Deps) {
       return deliveries.list({ endpointId: id, ...filter })
     },
 
-    /** Sends an event once more, now and outside of the order. */
+    /** Sends an event again now, independently of the order. */
     async replay(id: string, deliveryId: string, caller: Caller): Promise<EndpointDelivery> {
       const row = await find(id, caller)
-      refuseForEveryone(row, caller)
+      rejectAllOwners(row, caller)
       const before = await deliveries.find(id, deliveryId)
       if (!before) throw notFound('delivery', deliveryId)
       if (before.state === 'pending')
-        throw new AppError('conflict', `delivery ${deliveryId} is still being tried; replay it once it is over`)
+        throw new AppError('conflict', `delivery ${deliveryId} is still pending; replay it after its last attempt`)
       const event = await deliveries.event(before.session_id, before.seq)
-      if (!event) throw new AppError('conflict', `the event of delivery ${deliveryId} is no longer kept`)
+      if (!event) throw new AppError('conflict', `event of delivery ${deliveryId} is no longer stored`)
       const sending = await dispatch(row, messageOf(event))
-      // What was delivered once stays delivered.
+      // A delivered event stays delivered when its replay fails.
       const state = sending.isDelivered ? 'delivered' : before.state
       const attempt = { event, sending, state, attempts: before.attempts + 1, retryMs: null }
       await store.transaction(client => deliveries.log(client, { endpoint_id: id, id: deliveryId }, attempt))
@@ -200,20 +200,20 @@ export function createEndpoints(deps: Deps) {
   }
 }
 
-/** The owner whose sessions a new endpoint hears of; null: those of all owners. */
+/** Returns the owner whose sessions a new endpoint subscribes to; null: all owners. */
 function ownerOf({ owner_id }: EndpointCreate, { ownerScope }: Caller): string | null {
   if (ownerScope !== undefined && owner_id !== undefined && owner_id !== ownerScope)
-    throw new AppError('forbidden', 'forbidden')
+    throw new AppError('forbidden', `owner_id must be ${ownerScope}, the owner of this key`)
   return owner_id ?? ownerScope ?? null
 }
 
-/** An endpoint that hears of the sessions of all owners is for admins. */
-function refuseForEveryone({ owner_id, agent_ids }: Pick<EndpointValues, 'owner_id' | 'agent_ids'>, { role }: Caller) {
+/** Throws `forbidden` for an endpoint of all owners unless the caller is an admin. */
+function rejectAllOwners({ owner_id, agent_ids }: Pick<EndpointValues, 'owner_id' | 'agent_ids'>, { role }: Caller) {
   if (role !== 'admin' && owner_id === null && agent_ids.length === 0)
-    throw new AppError('forbidden', 'forbidden: endpoints for all owners are for admins; name agent_ids or owner_id')
+    throw new AppError('forbidden', 'endpoints for all owners require an admin key; set agent_ids or owner_id')
 }
 
-/** A pause, its end and another description change nothing of what an endpoint sends; enabling a disabled one does. */
+/** True unless a change affects what is sent: url, events, agents, or enabling a disabled endpoint. */
 const isSameWork = (one: EndpointValues, other: EndpointValues): boolean =>
   isDeepStrictEqual([one.url, one.events, one.agent_ids], [other.url, other.events, other.agent_ids]) &&
   !(one.status === 'disabled' && other.status === 'active')

@@ -1,6 +1,6 @@
-import type { RowSealer } from '../db/sealed-rows.ts'
+import type { RowCipher } from '../db/encrypted-rows.ts'
+import { DecryptionError } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
-import { SealError } from '../platform/seal.ts'
 import { signatureHeaders } from '../platform/webhook-signature.ts'
 import type { SentEvent } from './delivery-store.ts'
 import type { EndpointStore } from './endpoint-store.ts'
@@ -8,7 +8,7 @@ import type { Send, Sending } from './send.ts'
 
 interface Deps {
   readonly store: Pick<EndpointStore, 'secrets'>
-  readonly sealer: RowSealer<'webhook_endpoint_secrets'>
+  readonly cipher: RowCipher<'webhook_endpoint_secrets'>
   readonly send: Send
   readonly log: Log
 }
@@ -18,7 +18,7 @@ interface Receiver {
   readonly url: string
 }
 
-/** What a receiver gets. The id is the same at every attempt, so that it can tell a repetition. */
+/** Message to a receiver. The id is the same in every attempt, so that the receiver can detect duplicates. */
 export interface Message {
   readonly id: string
   readonly type: string
@@ -26,7 +26,7 @@ export interface Message {
   readonly data: object
 }
 
-/** The message of an event. Source: Standard Webhooks, section Payload structure. */
+/** Returns the message of an event. Source: Standard Webhooks, section Payload structure. */
 export const messageOf = ({ session_id, agent_id, seq, id, type, payload, created_at }: SentEvent): Message => ({
   id,
   type,
@@ -34,17 +34,17 @@ export const messageOf = ({ session_id, agent_id, seq, id, type, payload, create
   data: { session_id, agent_id, event: { id, type, processed_at: created_at.toISOString(), seq, ...payload } },
 })
 
-/** Signs a message with all secrets of the receiver that are in force, and sends it once. */
+/** Signs a message with all valid secrets of the receiver, and sends it once. */
 export type Dispatch = (receiver: Receiver, message: Message) => Promise<Sending>
 
-export function createDispatch({ store, sealer, send, log }: Deps): Dispatch {
+export function createDispatch({ store, cipher, send, log }: Deps): Dispatch {
   async function secretsOf(endpointId: string): Promise<string[]> {
     return (await store.secrets(endpointId)).flatMap(row => {
       try {
-        return sealer.open(row).toString()
+        return cipher.decrypt(row).toString()
       } catch (error) {
-        if (!(error instanceof SealError)) throw error
-        log.error({ endpoint_id: endpointId, reason: error.reason }, 'the secret of a webhook endpoint does not open')
+        if (!(error instanceof DecryptionError)) throw error
+        log.error({ endpoint_id: endpointId, reason: error.reason }, 'cannot decrypt the secret of a webhook endpoint')
         return []
       }
     })
@@ -53,7 +53,12 @@ export function createDispatch({ store, sealer, send, log }: Deps): Dispatch {
   return async (receiver, { id, type, at, data }) => {
     const secrets = await secretsOf(receiver.id)
     if (secrets.length === 0) {
-      return { isDelivered: false, httpStatus: null, error: 'it has no secret that opens; rotate it', durationMs: 0 }
+      return {
+        isDelivered: false,
+        httpStatus: null,
+        error: 'endpoint has no readable secret; rotate it',
+        durationMs: 0,
+      }
     }
     const body = JSON.stringify({ type, timestamp: at.toISOString(), data })
     const timestamp = Math.floor(Date.now() / 1_000)

@@ -4,7 +4,7 @@ import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import type { Endpoints } from './endpoints.ts'
 
-/** The routes of webhook endpoints. A scoped caller sees and writes only its owner's. */
+/** The routes of webhook endpoints. A scoped caller sees and writes only its owner's endpoints. */
 export function serveWebhookEndpoints(app: FastifyInstance, { endpoints }: { endpoints: Endpoints }): void {
   bind(app, routes.list, async ({ query }, caller) => {
     const { items, next_cursor } = await pageOf(

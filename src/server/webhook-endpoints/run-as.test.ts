@@ -12,7 +12,7 @@ const { pool, call, startReceiver, startReplica, made, newAgent, newSession, app
 const path = '/api/webhook-endpoints'
 const url = 'https://example.com/hook'
 
-/** The key of the caller `labelled`, valid from now on. */
+/** Creates the key of the caller `labelled`. */
 async function validKey(): Promise<void> {
   await pool.query(`delete from api_keys where id = 'key_l'`)
   await pool.query(`
@@ -25,10 +25,10 @@ async function endKey(how: 'revoked' | 'expired'): Promise<void> {
   await pool.query(`update api_keys set ${column} = clock_timestamp() where id = 'key_l'`)
 }
 
-test('M3: an endpoint for all owners is for admins; others name agents or an owner', async () => {
+test('M3: only admins may create an endpoint for all owners; others must name agents or an owner', async () => {
   const refused = await call('labelled', `POST ${path}`, { url })
   assert.equal(refused.status, 403)
-  assert.match(refused.text, /forbidden: endpoints for all owners are for admins; name agent_ids or owner_id/)
+  assert.match(refused.text, /endpoints for all owners require an admin key; set agent_ids or owner_id/)
   const ofAgent = await call<ShownEndpoint>('labelled', `POST ${path}`, { url, agent_ids: [await newAgent()] })
   assert.deepEqual([ofAgent.status, ofAgent.body.owner_id, ofAgent.body.run_as_key_id], [201, null, 'key_l'])
   const ofOwner = await call<ShownEndpoint>('labelled', `POST ${path}`, { url, owner_id: 'ana' })
@@ -53,7 +53,7 @@ test('M3: only admins change, rotate, test or delete an endpoint for all owners'
 })
 
 for (const how of ['revoked', 'expired'] as const) {
-  test(`M3: an endpoint gets nothing once its key is ${how}, is disabled, and can be taken over`, async t => {
+  test(`M3: an endpoint is disabled when its key is ${how}, and another key can take it over`, async t => {
     await validKey()
     const receiver = await startReceiver()
     const { id } = await made({ url: receiver.url, owner_id: 'ana' }, 'labelled')
@@ -69,7 +69,7 @@ for (const how of ['revoked', 'expired'] as const) {
       const { body } = await call<WebhookEndpoint>('ana', `GET ${path}/${id}`)
       return body.status === 'disabled' && body
     })
-    assert.equal(shown.disabled_reason, 'the key that set it up was revoked or has expired')
+    assert.equal(shown.disabled_reason, 'key of the endpoint was revoked or has expired')
     assert.equal(receiver.taken.length, 1)
     const entry = await pool.query(
       `select from audit_log where action = 'webhook_endpoint.disable' and object_id = $1`,
@@ -86,7 +86,7 @@ for (const how of ['revoked', 'expired'] as const) {
   })
 }
 
-test('M3: the last key that changed what is sent sets the key, and the master key clears it; a pause does neither', async () => {
+test('M3: a change of what is sent sets the key of the endpoint, the master key clears it, and a pause keeps it', async () => {
   await validKey()
   const { id } = await made({ url, owner_id: 'ana' }, 'master')
   const patch = async (caller: 'master' | 'labelled', body: object) =>

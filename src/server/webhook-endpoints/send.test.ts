@@ -10,18 +10,18 @@ import { createSend } from './send.ts'
 const { call, startReceiver, made } = await startWebhookEndpointsApp()
 
 const refusedUrls = [
-  ['http://127.0.0.1:9/hook', /^url is refused: .*outbound.allow/],
-  ['https://localhost/hook', /^url is refused/],
-  ['https://[::1]/hook', /^url is refused/],
-  ['https://169.254.169.254/latest', /^url is refused/],
+  ['http://127.0.0.1:9/hook', /^url is not allowed: .*outbound.allow/],
+  ['https://localhost/hook', /^url is not allowed/],
+  ['https://[::1]/hook', /^url is not allowed/],
+  ['https://169.254.169.254/latest', /^url is not allowed/],
   ['http://example.com/hook', /^url must start with https/],
-  ['https://user:pass@example.com/', /^url is refused/],
-  ['ftp://example.com/', /^url is refused/],
-  ['no address', /^url is refused/],
+  ['https://user:pass@example.com/', /^url is not allowed/],
+  ['ftp://example.com/', /^url is not allowed/],
+  ['no address', /^url is not allowed/],
   ['', /^url must/],
 ] as const
 for (const [url, message] of refusedUrls) {
-  test(`S29: the address ${JSON.stringify(url)} is refused with 400, and the field is named`, async () => {
+  test(`S29: the address ${JSON.stringify(url)} is rejected with 400 and the name of the field`, async () => {
     const { id } = await made({ url: 'https://example.com/hook' })
     for (const line of ['POST /api/webhook-endpoints', `PATCH /api/webhook-endpoints/${id}`]) {
       const answer = await call<{ error: { message: string } }>('ana', line, { url })
@@ -31,7 +31,7 @@ for (const [url, message] of refusedUrls) {
   })
 }
 
-test('S29: a name that resolves to loopback is refused when it is connected to', async () => {
+test('S29: a name that resolves to loopback is rejected at the connection', async () => {
   const receiver = await startReceiver()
   const guard = createOutbound({
     allow: [],
@@ -51,11 +51,11 @@ test('S29: a name that resolves to loopback is refused when it is connected to',
 const canary = 'words-of-the-receiver'
 const answers: readonly (readonly [string, ReceiverAnswer, RegExp, number | null])[] = [
   ['a redirect is not followed', { status: 302, location: '/elsewhere', body: canary }, /redirect/, 302],
-  ['an error', { status: 500, body: canary }, /^the receiver answered with status 500$/, 500],
-  ['no answer', 'hang', /^no whole answer within 0.5 s$/, null],
+  ['an error', { status: 500, body: canary }, /^receiver returned status 500$/, 500],
+  ['no answer', 'hang', /^no complete response within 0.5 s$/, null],
 ]
 for (const [guarantee, answer, error, status] of answers) {
-  test(`S29: POST /test, ${guarantee}: told by its status, without the words of the receiver`, async () => {
+  test(`S29: POST /test, ${guarantee}: reported by status, without text of the receiver`, async () => {
     const receiver = await startReceiver(() => answer)
     const { id } = await made({ url: receiver.url })
     const sent = await call<EndpointTestResult>('ana', `POST /api/webhook-endpoints/${id}/test`)
@@ -66,7 +66,7 @@ for (const [guarantee, answer, error, status] of answers) {
   })
 }
 
-test('POST /test sends a signed message that names the endpoint; a long answer is no failure', async () => {
+test('POST /test sends a signed message that names the endpoint, and a long response is not a failure', async () => {
   const receiver = await startReceiver(() => ({ status: 200, body: 'x'.repeat(1_000_000) }))
   const { id, secret } = await made({ url: receiver.url })
   const sent = await call<EndpointTestResult>('ana', `POST /api/webhook-endpoints/${id}/test`)

@@ -1,5 +1,5 @@
 import type { Outbound } from '../platform/outbound.ts'
-import { OutboundRefused } from '../platform/outbound.ts'
+import { OutboundBlocked } from '../platform/outbound.ts'
 import { Pool } from '../platform/undici.ts'
 
 interface Message {
@@ -8,7 +8,7 @@ interface Message {
   readonly body: string
 }
 
-/** What became of one attempt, in words of ours: nothing of the receiver's answer but its status goes on. Security: S29. */
+/** Result of one attempt. Of the receiver's response it contains only the status. Security: S29. */
 export interface Sending {
   readonly isDelivered: boolean
   readonly httpStatus: number | null
@@ -17,16 +17,16 @@ export interface Sending {
 }
 
 const connectMs = 5_000
-const maxAnswerBytes = 16 * 1024
+const maxResponseBytes = 16 * 1024
 
-/** Sends a message over a connection of its own, and follows no redirect. */
+/** Sends a message over a separate connection, without following redirects. */
 export type Send = (message: Message) => Promise<Sending>
 
-/** `totalMs` bounds an attempt, 10,000 unless given. */
+/** `totalMs` is the timeout of an attempt. */
 export function createSend(outbound: Pick<Outbound, 'connect'>, totalMs = 10_000): Send {
   return async message => {
     const startedMs = performance.now()
-    const told = (httpStatus: number | null, error: string | null): Sending => ({
+    const resultOf = (httpStatus: number | null, error: string | null): Sending => ({
       isDelivered: error === null,
       httpStatus,
       error,
@@ -34,20 +34,20 @@ export function createSend(outbound: Pick<Outbound, 'connect'>, totalMs = 10_000
     })
     try {
       const status = await statusOf(outbound, message, totalMs)
-      return told(status, problemOf(status))
+      return resultOf(status, problemOf(status))
     } catch (error) {
-      return told(null, failureOf(error, totalMs))
+      return resultOf(null, failureOf(error, totalMs))
     }
   }
 }
 
-class TooLate extends Error {}
+class TimedOut extends Error {}
 
-/** The status of the answer. Its body is read, so that the receiver can finish, and dropped. */
+/** Returns the status of the response. The body is read, so that the receiver can finish, and discarded. */
 async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, totalMs: number): Promise<number> {
   const { origin, pathname, search } = new URL(message.url)
   const pool = new Pool(origin, { connect: outbound.connect(connectMs), headersTimeout: totalMs, bodyTimeout: totalMs })
-  const late = setTimeout(() => void pool.destroy(new TooLate()), totalMs)
+  const timeout = setTimeout(() => void pool.destroy(new TimedOut()), totalMs)
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   let status = 0
   let size = 0
@@ -61,9 +61,9 @@ async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, t
       },
       onResponseData(controller, chunk) {
         size += chunk.length
-        if (size <= maxAnswerBytes) return
+        if (size <= maxResponseBytes) return
         resolve(status)
-        controller.abort(new Error('the rest of the answer is of no interest'))
+        controller.abort(new Error('response exceeds the limit that is read'))
       },
       onResponseEnd: () => resolve(status),
       onResponseError: (_controller, error) => reject(error),
@@ -72,21 +72,20 @@ async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, t
   try {
     return await promise
   } finally {
-    clearTimeout(late)
+    clearTimeout(timeout)
     await pool.destroy()
   }
 }
 
 function problemOf(status: number): string | null {
   if (status >= 200 && status < 300) return null
-  if (status >= 300 && status < 400)
-    return `the receiver answered with a redirect (status ${status}), which is not followed`
-  return `the receiver answered with status ${status}`
+  if (status >= 300 && status < 400) return `receiver returned a redirect (status ${status}), which is not followed`
+  return `receiver returned status ${status}`
 }
 
 function failureOf(error: unknown, totalMs: number): string {
-  if (error instanceof OutboundRefused) return error.message
-  if (error instanceof TooLate) return `no whole answer within ${totalMs / 1_000} s`
+  if (error instanceof OutboundBlocked) return error.message
+  if (error instanceof TimedOut) return `no complete response within ${totalMs / 1_000} s`
   const { code } = error as NodeJS.ErrnoException
-  return `the receiver cannot be reached${typeof code === 'string' ? ` (${code})` : ''}`
+  return `receiver is unreachable${typeof code === 'string' ? ` (${code})` : ''}`
 }

@@ -10,15 +10,15 @@ import { createAdmission } from './admission.ts'
 const token = 'the-right-token'
 const master = 'sk-master-0123456789'
 
-/** An admission over one agent, `agent_1`; `asked` are the names that the vault was asked for. */
+/** An admission over one agent, `agent_1`; `lookups` are the names that were looked up in the vault. */
 function admissionOver(webhook: WebhookConfig = {}, admits: () => boolean = () => true) {
-  const asked: string[] = []
+  const lookups: string[] = []
   const agent = { id: 'agent_1', owner_id: 'team', status: 'active', config: { webhook } } as unknown as StoredAgent
   const { admit } = createAdmission({
     agents: { find: async id => (id === agent.id ? agent : undefined) },
     vault: {
       value: async ({ name }) => {
-        asked.push(name)
+        lookups.push(name)
         return name === 'WEBHOOK_agent_1_SECRET' ? token : undefined
       },
     },
@@ -37,21 +37,21 @@ function admissionOver(webhook: WebhookConfig = {}, admits: () => boolean = () =
         error instanceof AppError ? `${error.code} ${error.headers['retry-after'] ?? ''}`.trim() : String(error),
     )
   }
-  return { outcome, asked }
+  return { outcome, lookups }
 }
 
-test('S27: an agent that does not exist costs the same questions as a wrong token, and the answer is the same', async () => {
-  const { outcome, asked } = admissionOver()
+test('S27: an unknown agent causes the same look-ups and the same response as a wrong token', async () => {
+  const { outcome, lookups } = admissionOver()
   assert.equal(await outcome('agent_1', 'wrong'), 'unauthorized')
-  assert.deepEqual(asked.splice(0), ['WEBHOOK_agent_1_SECRET'])
+  assert.deepEqual(lookups.splice(0), ['WEBHOOK_agent_1_SECRET'])
   assert.equal(await outcome('agent_2', token), 'unauthorized')
-  assert.deepEqual(asked.splice(0), ['WEBHOOK_agent_2_SECRET'])
+  assert.deepEqual(lookups.splice(0), ['WEBHOOK_agent_2_SECRET'])
   assert.equal(await outcome('agent_1', token), 'let in')
 })
 
 test('S53: wrong tokens above the limit of their address are 429, and the right one still works', async () => {
-  let refusals = 0
-  const { outcome } = admissionOver({}, () => ++refusals <= 2)
+  let rejections = 0
+  const { outcome } = admissionOver({}, () => ++rejections <= 2)
   const answers = []
   for (let at = 0; at < 4; at++) answers.push(await outcome('agent_1', 'wrong'))
   assert.deepEqual(answers, ['unauthorized', 'unauthorized', 'rate_limited 60', 'rate_limited 60'])
@@ -59,16 +59,16 @@ test('S53: wrong tokens above the limit of their address are 429, and the right 
   assert.equal(await outcome('agent_2', token), 'rate_limited 60')
 })
 
-test('S27: the master key, no token and an id with odd characters are refused, the last without any question', async () => {
-  const { outcome, asked } = admissionOver()
+test('S27: the master key, a missing token and an invalid id are rejected, the last without a look-up', async () => {
+  const { outcome, lookups } = admissionOver()
   assert.equal(await outcome('agent_1', master), 'unauthorized')
   assert.equal(await outcome('agent_1'), 'unauthorized')
-  asked.splice(0)
+  lookups.splice(0)
   assert.equal(await outcome("agent_1'; --\0", token), 'unauthorized')
-  assert.deepEqual(asked, [])
+  assert.deepEqual(lookups, [])
 })
 
-test('with mode instead a request without a signature is refused before its body is read, whatever its token', async () => {
+test('with mode instead a request without a signature is rejected before its body is read, with any token', async () => {
   const { outcome } = admissionOver({ signature: { preset: 'github', secret_key: 'X', mode: 'instead' } })
   assert.equal(await outcome('agent_1', token), 'unauthorized')
   assert.equal(await outcome('agent_1'), 'unauthorized')

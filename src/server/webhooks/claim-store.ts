@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
 import { isUniqueViolation } from '../db/connect.ts'
-import type { Sealed } from '../platform/seal.ts'
+import type { EncryptedValue } from '../platform/encryption.ts'
 
-/** A delivery as its claim writes it. */
+/** Row of a delivery that a request claims. */
 export interface NewDelivery {
   readonly agent_id: string
   readonly delivery_id: string
@@ -11,51 +11,53 @@ export interface NewDelivery {
   readonly owner_id: string
   readonly kind: Delivery['kind']
   readonly replay_of: string | null
-  /** Made up for this attempt alone. */
+  /** Random id of this attempt. */
   readonly claim: string
   readonly event: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly payload_bytes: number
-  /** Null when it is not kept. */
-  readonly payload: SealedPayload | null
+  /** Null when it is not stored. */
+  readonly payload: EncryptedPayload | null
   /** SHA-256 of what the sender signed; null where equal bodies are separate deliveries. */
   readonly signed_digest: Buffer | null
 }
 
-/** A payload as it is stored. */
-interface SealedPayload extends Sealed {
+/** A stored payload. */
+interface EncryptedPayload extends EncryptedValue {
   readonly version: number
 }
 
-/** Who works on a delivery. */
+/** Identifies the claim of an attempt on a delivery. */
 export type ClaimOf = Pick<NewDelivery, 'agent_id' | 'delivery_id' | 'claim'>
 
-/** `id` names the row that is ours now; the others say what became of the delivery that is there already. */
+/** Result of a claim: `id` is the claimed row; the others report the state of an existing delivery. */
 export type Claimed =
   | { readonly got: 'ours'; readonly id: string }
   | { readonly got: 'finished'; readonly session_id: string }
   | { readonly got: 'processing' }
   | { readonly got: 'limited' }
 
-interface Ending {
+interface FinalState {
   readonly status: Exclude<DeliveryStatus, 'processing'>
   readonly session_id?: string
   readonly prompt_id?: string
   readonly error?: string
 }
 
-/** A delivery of another time of which nothing holds the id any more. */
+/**
+ * SQL: the delivery id can be claimed again, because the delivery failed, is older than 7 days, or its claim expired.
+ */
 const isFree = `(status = 'failed' or received_at < clock_timestamp() - interval '7 days'
   or (status = 'processing' and claimed_until < clock_timestamp()))`
 
-/** Keeps the payload of the delivery that a claim named `ours` got. */
-const keepPayload = `
+/** Stores the payload of the delivery in the CTE `ours`. */
+const storePayload = `
   insert into webhook_payloads (agent_id, delivery_id, version, sealed, key_id)
   select agent_id, delivery_id, $12, $13, $14 from ours where $13::bytea is not null
   on conflict (agent_id, delivery_id) do update
   set version = excluded.version, sealed = excluded.sealed, key_id = excluded.key_id`
 
-/** The limit counts what came in the last minute; undefined has none. */
+/** The limit counts deliveries of the last minute; undefined: no limit. */
 const insertText = `
   with ours as (
     insert into webhook_deliveries (agent_id, delivery_id, id, owner_id, kind, replay_of, claim, event, headers,
@@ -66,16 +68,16 @@ const insertText = `
       where agent_id = $1 and received_at > clock_timestamp() - interval '1 minute')
     on conflict do nothing
     returning agent_id, delivery_id, id
-  ), kept as (${keepPayload})
+  ), kept as (${storePayload})
   select id from ours`
 
-/** Rows with this delivery id or with what this request signs; those that are not free first. */
+/** Rows with this delivery id or this signed digest; rows that are not free first. */
 const findText = `
   select status, session_id, delivery_id = $2 as is_named, ${isFree} as is_free from webhook_deliveries
   where agent_id = $1 and (delivery_id = $2 or signed_digest = $3)
   order by is_free, is_named desc`
 
-/** Ends the claim of an abandoned attempt as well, so that its process cannot finish it any more. */
+/** Also ends the claim of an abandoned attempt, so that its process can no longer finish it. */
 const releaseDigestText = `
   update webhook_deliveries
   set signed_digest = null, claim = null, claimed_until = null,
@@ -83,7 +85,7 @@ const releaseDigestText = `
       status = case when status = 'processing' then 'failed' else status end
   where agent_id = $1 and delivery_id <> $2 and signed_digest = $3 and ${isFree}`
 
-/** A row of more than seven days becomes a new delivery; a failed or abandoned one is gone on with. */
+/** A row older than 7 days becomes a new delivery; a failed or abandoned one is retried. */
 const takeOverText = `
   with ours as (
     update webhook_deliveries
@@ -98,15 +100,15 @@ const takeOverText = `
   ), dropped as (
     delete from webhook_payloads p using ours
     where p.agent_id = ours.agent_id and p.delivery_id = ours.delivery_id and $13::bytea is null
-  ), kept as (${keepPayload})
+  ), kept as (${storePayload})
   select id from ours`
 
-/** Tables `webhook_deliveries` and `webhook_payloads`, for those who work on deliveries. */
+/** Tables `webhook_deliveries` and `webhook_payloads`: claims of deliveries. */
 export function claimStore(pool: Pool) {
   return {
     /**
-     * Claims a delivery for 60 s, unless its id or what it signs was claimed or delivered before. One of many concurrent
-     * requests gets it.
+     * Claims a delivery for 60 s, unless its id or signed digest is claimed or was delivered. Of concurrent requests
+     * one gets the claim.
      */
     async claim(row: NewDelivery, rpmLimit: number | undefined): Promise<Claimed> {
       const values = valuesOf(row)
@@ -128,10 +130,10 @@ export function claimStore(pool: Pool) {
       return taken.rows[0] ? { got: 'ours', ...taken.rows[0] } : { got: 'processing' }
     },
 
-    /** Ends a delivery. False when another has taken it over, or it has ended. */
+    /** Finishes a delivery. Returns false when the claim has ended or another attempt took it over. */
     async finish(
       { agent_id, delivery_id, claim }: ClaimOf,
-      { status, session_id = '', prompt_id, error }: Ending,
+      { status, session_id = '', prompt_id, error }: FinalState,
       on: Pool | PoolClient = pool,
     ): Promise<boolean> {
       const text = `
@@ -169,7 +171,7 @@ const valuesOf = (row: NewDelivery): unknown[] => [
   row.payload?.key_id,
 ]
 
-/** Another request that carries the same signature was first. */
+/** Returns no row when a concurrent request with the same signature was first. */
 function noneIfTaken(error: unknown): { readonly rows: readonly { id: string }[] } {
   if (isUniqueViolation(error)) return { rows: [] }
   throw error

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import { type Delivery, maxWebhookBytes, type WebhookConfig } from '../../contract/webhooks.ts'
-import { nextVersion, type RowSealer } from '../db/sealed-rows.ts'
+import { nextVersion, type RowCipher } from '../db/encrypted-rows.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RunAs } from '../keys/run-as.ts'
 import { AppError } from '../platform/errors.ts'
@@ -12,7 +12,7 @@ import type { Sessions, Started } from '../sessions/sessions.ts'
 import type { Claimed, ClaimOf, NewDelivery } from './claim-store.ts'
 import { conversationOf, hashOfConversation } from './conversation.ts'
 import { eventOf, headersIn, reasonToSkip } from './event-filter.ts'
-import { type Headers, headerOf, keptHeaders } from './headers.ts'
+import { type Headers, headerOf, loggedHeaders } from './headers.ts'
 import { indented, type Payload } from './payload.ts'
 import type { Conversation, DeliveryStore } from './store.ts'
 import { filledTemplate } from './template.ts'
@@ -21,18 +21,18 @@ interface Deps {
   readonly store: DeliveryStore
   readonly sessions: Pick<Sessions, 'startWithin'>
   readonly runAs: RunAs
-  readonly sealer: RowSealer<'webhook_payloads'>
+  readonly cipher: RowCipher<'webhook_payloads'>
   readonly log: Pick<Log, 'warn'>
 }
 
-/** One delivery on its way to a session. */
-export interface Arrival {
+/** A received delivery that is not yet in a session. */
+export interface IncomingDelivery {
   readonly deliveryId: string
   readonly kind: Delivery['kind']
   readonly replayOf?: string
-  /** Who asked for it, of a replay and an example; they pay. Absent: the key that set the webhook up does. */
+  /** Caller of a replay or an example, who pays. Absent: the key that set up the webhook pays. */
   readonly by?: Caller
-  /** Of a signed delivery that is accepted only once. */
+  /** Digest of a signed delivery that is accepted only once. */
   readonly signedDigest?: Buffer | undefined
   readonly headers: Headers
   readonly payload: Payload
@@ -44,69 +44,77 @@ export interface Receiver {
   readonly settings: WebhookConfig
 }
 
-/** `id` is the line of the log. Without a session a filter has left the delivery out. */
+/** `id` is the log entry. `sessionId` is empty when a filter skipped the delivery. */
 type Outcome =
   | { readonly got: 'done'; readonly id: string; readonly sessionId: string }
   | Exclude<Claimed, { got: 'ours' }>
 
-/** Longer ones are delivered and not kept. */
-const maxKeptBytes = 1024 * 1024
+/** Longer payloads are delivered but not stored. */
+const maxStoredBytes = 1024 * 1024
 const maxTitleLength = 120
 
-/** Makes one session and one message of a delivery, whatever is repeated or killed. Throws `conflict` for an agent at rest. */
-export type Deliver = (receiver: Receiver, arrival: Arrival) => Promise<Outcome>
+/**
+ * Starts one session or message per delivery, also under retries and crashes. Throws `conflict` for an inactive agent.
+ */
+export type Deliver = (receiver: Receiver, incoming: IncomingDelivery) => Promise<Outcome>
 
-export function createDeliver({ store, sessions, runAs, sealer, log }: Deps): Deliver {
-  /** The next delivery of this id begins anew. Where that fails, its claim runs out. */
-  async function giveBack(mine: ClaimOf, error: unknown): Promise<void> {
+export function createDeliver({ store, sessions, runAs, cipher, log }: Deps): Deliver {
+  /** Releases the claim, so that the next delivery of this id starts again. When that fails, the claim expires. */
+  async function releaseClaim(mine: ClaimOf, error: unknown): Promise<void> {
     const text = error instanceof AppError ? error.message : 'internal error'
     await store.finish(mine, { status: 'failed', error: text }).catch(cause => {
-      log.warn({ err: cause, agent_id: mine.agent_id }, 'a delivery could not be given back; its claim runs out')
+      log.warn(
+        { err: cause, agent_id: mine.agent_id },
+        'could not release the claim of a delivery; it expires after 60 s',
+      )
     })
   }
 
-  /** Session, message and the end of the delivery in one transaction: a retry finds all of them or nothing. */
-  async function start(receiver: Receiver, arrival: Arrival, mine: ClaimOf): Promise<string> {
+  /** Stores session, message and the finished delivery in one transaction, so that a retry finds all or none. */
+  async function start(receiver: Receiver, incoming: IncomingDelivery, mine: ClaimOf): Promise<string> {
     const { agent, settings } = receiver
     const ownerId = agent.owner_id ?? ''
-    const caller: Caller = arrival.by
-      ? { principal: arrival.by.principal, role: 'user', ownerScope: ownerId, key: arrival.by.key }
+    const caller: Caller = incoming.by
+      ? { principal: incoming.by.principal, role: 'user', ownerScope: ownerId, key: incoming.by.key }
       : await runAs({ ownerId, principal: ownerId, runAsKeyId: agent.run_as_key_id })
-    const body = { ...sessionOf(receiver, arrival), prompt: messageOf(settings, arrival.payload) }
-    const name = conversationOf(settings.conversation, arrival.payload.value)
-    const place = name === undefined ? undefined : { agentId: agent.id, key: hashOfConversation(name) }
+    const body = { ...sessionOf(receiver, incoming), prompt: messageOf(settings, incoming.payload) }
+    const name = conversationOf(settings.conversation, incoming.payload.value)
+    const conversation = name === undefined ? undefined : { agentId: agent.id, key: hashOfConversation(name) }
     const started = await store
       .transaction(async client => {
-        const begun = await inConversation(client, place, goOn => sessions.startWithin(client, { body, caller, goOn }))
-        const ending = { status: 'accepted', session_id: begun.sessionId, prompt_id: begun.promptId } as const
-        if (!(await store.finish(mine, ending, client))) throw new TakenOver()
-        return begun
+        const result = await inConversation(client, conversation, existingId =>
+          sessions.startWithin(client, { body, caller, existingId }),
+        )
+        const finalState = { status: 'accepted', session_id: result.sessionId, prompt_id: result.promptId } as const
+        if (!(await store.finish(mine, finalState, client))) throw new TakenOver()
+        return result
       })
       .catch(error => {
-        throw place && error instanceof AppError && error.code === 'not_found' ? deletedMeanwhile(error) : error
+        throw conversation && error instanceof AppError && error.code === 'not_found' ? sessionDeleted(error) : error
       })
-    started.tell()
+    started.publish()
     return started.sessionId
   }
 
-  /** Begins in the session that the conversation has, and writes down where it goes on. */
+  /** Starts in the session of the conversation, and records the session for the next delivery. */
   async function inConversation(
     client: PoolClient,
-    place: Conversation | undefined,
-    begin: (goOn: string | undefined) => Promise<Started>,
+    conversation: Conversation | undefined,
+    start: (existingId: string | undefined) => Promise<Started>,
   ): Promise<Started> {
-    if (!place) return begin(undefined)
-    const goOn = await store.lockConversation(client, place)
-    const begun = await begin(goOn)
-    if (begun.sessionId !== goOn) await store.setConversation(client, { ...place, sessionId: begun.sessionId })
-    return begun
+    if (!conversation) return start(undefined)
+    const existing = await store.lockConversation(client, conversation)
+    const started = await start(existing)
+    const { sessionId } = started
+    if (sessionId !== existing) await store.setConversation(client, { ...conversation, sessionId })
+    return started
   }
 
-  function rowOf({ agent, settings }: Receiver, arrival: Arrival, mine: ClaimOf): NewDelivery {
-    const { headers, payload, kind, replayOf = null, signedDigest = null } = arrival
+  function rowOf({ agent, settings }: Receiver, incoming: IncomingDelivery, mine: ClaimOf): NewDelivery {
+    const { headers, payload, kind, replayOf = null, signedDigest = null } = incoming
     const { agent_id, delivery_id } = mine
     const version = nextVersion(undefined)
-    const isKept = payload.bytes.length <= maxKeptBytes
+    const isStored = payload.bytes.length <= maxStoredBytes
     return {
       ...mine,
       id: newId('del'),
@@ -114,46 +122,46 @@ export function createDeliver({ store, sessions, runAs, sealer, log }: Deps): De
       kind,
       replay_of: replayOf,
       event: eventOf({ headers, payload: payload.value }) ?? null,
-      headers: keptHeaders(headers, headersIn(settings.events ?? [])),
+      headers: loggedHeaders(headers, headersIn(settings.events ?? [])),
       payload_bytes: payload.bytes.length,
-      payload: isKept ? { version, ...sealer.seal(payload.bytes, { agent_id, delivery_id, version }) } : null,
+      payload: isStored ? { version, ...cipher.encrypt(payload.bytes, { agent_id, delivery_id, version }) } : null,
       signed_digest: signedDigest,
     }
   }
 
-  return async (receiver, arrival) => {
+  return async (receiver, incoming) => {
     const { agent, settings } = receiver
     if (agent.status !== 'active')
       throw new AppError('conflict', `agent ${agent.id} is ${agent.status}; resume it first`)
-    const mine: ClaimOf = { agent_id: agent.id, delivery_id: arrival.deliveryId, claim: randomUUID() }
-    const claimed = await store.claim(rowOf(receiver, arrival, mine), settings.rpm_limit ?? undefined)
+    const mine: ClaimOf = { agent_id: agent.id, delivery_id: incoming.deliveryId, claim: randomUUID() }
+    const claimed = await store.claim(rowOf(receiver, incoming, mine), settings.rpm_limit ?? undefined)
     if (claimed.got !== 'ours') return claimed
     const { id } = claimed
     try {
-      const seen = { headers: arrival.headers, payload: arrival.payload.value }
+      const seen = { headers: incoming.headers, payload: incoming.payload.value }
       const reason = reasonToSkip(settings.events ?? [], seen)
-      if (reason === undefined) return { got: 'done', id, sessionId: await start(receiver, arrival, mine) }
+      if (reason === undefined) return { got: 'done', id, sessionId: await start(receiver, incoming, mine) }
       const isOurs = await store.finish(mine, { status: 'skipped', error: reason })
       return isOurs ? { got: 'done', id, sessionId: '' } : { got: 'processing' }
     } catch (error) {
       if (error instanceof TakenOver) return { got: 'processing' }
-      await giveBack(mine, error)
+      await releaseClaim(mine, error)
       throw error
     }
   }
 }
 
-/** Another has taken the delivery over meanwhile: nothing of this attempt stays. */
+/** Another attempt has taken over the delivery; this attempt rolls back. */
 class TakenOver extends Error {}
 
-const deletedMeanwhile = (cause: unknown): AppError =>
-  new AppError('unavailable', 'the session of this conversation was just deleted; try again', {
+const sessionDeleted = (cause: unknown): AppError =>
+  new AppError('unavailable', 'session of this conversation was just deleted; retry after 1 s', {
     cause,
     headers: { 'retry-after': '1' },
   })
 
 /** Gaps: section 5, `environment` of webhook sessions, and section 11, rule 6. */
-const sessionOf = ({ agent }: Receiver, { deliveryId, headers }: Arrival) => ({
+const sessionOf = ({ agent }: Receiver, { deliveryId, headers }: IncomingDelivery) => ({
   agent_id: agent.id,
   title: [...`Webhook ${deliveryId}`].slice(0, maxTitleLength).join(''),
   environment: {
@@ -164,9 +172,13 @@ const sessionOf = ({ agent }: Receiver, { deliveryId, headers }: Arrival) => ({
   },
 })
 
-/** What the agent reads: the payload as it is, or what the template gives, unless that is blank. */
+/**
+ * Returns the message for the agent: the filled template, or the payload as JSON when there is no template or it is
+ * blank.
+ */
 export function messageOf({ template }: WebhookConfig, payload: Payload): string {
   const text = template ? filledTemplate(template, payload.value, maxWebhookBytes) : ''
-  if (text === undefined) throw new AppError('payload_too_large', 'the message of the template is too large')
+  if (text === undefined)
+    throw new AppError('payload_too_large', `message of the template exceeds ${maxWebhookBytes} characters`)
   return text.trim() === '' ? indented(payload) : text
 }

@@ -37,18 +37,18 @@ const cases: readonly (readonly [conditions: WebhookCondition[], isIn: boolean])
   [[{ field: 'constructor' }], false],
 ]
 for (const [conditions, isIn] of cases) {
-  test(`the conditions ${JSON.stringify(conditions)} ${isIn ? 'let the delivery in' : 'keep the delivery out'}`, () => {
+  test(`the conditions ${JSON.stringify(conditions)} ${isIn ? 'accept the delivery' : 'skip the delivery'}`, () => {
     assert.equal(reasonToSkip(conditions, opened) === undefined, isIn)
   })
 }
 
-test('the reason names the event, or the header or field', () => {
+test('the reason names the event, header or field', () => {
   assert.match(reasonToSkip(['push'], opened) ?? '', /"issues.opened".*push/)
   assert.match(reasonToSkip([{ field: 'a.b' }], opened) ?? '', /field a[.]b/)
   assert.match(reasonToSkip(['x'], { headers: {}, payload: 1 }) ?? '', /has no name/)
 })
 
-test('the name of an event is found where senders put it', () => {
+test('the event name is read from the headers and fields of each sender', () => {
   const named = (headers: Record<string, string>, payload: unknown) => eventOf({ headers, payload })
   assert.equal(named({ 'x-gitlab-event': 'Issue Hook' }, {}), 'Issue Hook')
   assert.equal(named({}, { type: 'invoice.paid' }), 'invoice.paid')
@@ -58,7 +58,7 @@ test('the name of an event is found where senders put it', () => {
   assert.equal(named({}, { type: 'x'.repeat(500) })?.length, 200)
 })
 
-test('a number with more digits than a double has is compared as one', () => {
+test('a number with more digits than a double is compared as a double', () => {
   const { value } = payloadOf(Buffer.from('{"n":10000000000000000}'))
   assert.equal(reasonToSkip([{ field: 'n', in: [1e16] }], { headers: {}, payload: value }), undefined)
 })

@@ -2,8 +2,8 @@ import type { WebhookCondition } from '../../contract/webhooks.ts'
 import { type Headers, headerOf } from './headers.ts'
 import { storable, valueAt } from './template.ts'
 
-/** What conditions look at. */
-export interface Seen {
+/** Parts of a delivery that conditions check. */
+export interface FilterInput {
   readonly headers: Headers
   readonly payload: unknown
 }
@@ -12,8 +12,10 @@ const eventHeaders = ['x-github-event', 'x-gitlab-event', 'x-shopify-topic', 'li
 const eventFields = ['type', 'event', 'event_type']
 const maxNameLength = 200
 
-/** What the sender calls the event, with its action behind a dot where it has one; undefined when it says neither. */
-export function eventOf({ headers, payload }: Seen): string | undefined {
+/**
+ * Returns the event name, followed by a dot and the action if there is one; undefined when the sender does not name it.
+ */
+export function eventOf({ headers, payload }: FilterInput): string | undefined {
   const named = [
     ...eventHeaders.map(name => headerOf(headers, name)),
     ...eventFields.map(name => valueAt(payload, name)),
@@ -25,44 +27,44 @@ export function eventOf({ headers, payload }: Seen): string | undefined {
 }
 
 /**
- * The condition that keeps a delivery out, in words; undefined lets it in. Of the names of events one must fit, and of
- * the other conditions all must hold.
+ * Returns why the conditions skip a delivery; undefined accepts it. One of the event names must match, and all other
+ * conditions must hold.
  */
-export function reasonToSkip(conditions: readonly WebhookCondition[], seen: Seen): string | undefined {
+export function reasonToSkip(conditions: readonly WebhookCondition[], input: FilterInput): string | undefined {
   const names = conditions.filter(condition => typeof condition === 'string')
-  const event = eventOf(seen)
+  const event = eventOf(input)
   if (names.length > 0 && !names.some(name => isEvent(event, name))) {
-    return `the event ${event === undefined ? 'has no name' : JSON.stringify(event)}; wanted: ${names.join(', ')}`
+    return `event ${event === undefined ? 'has no name' : JSON.stringify(event)}; accepted: ${names.join(', ')}`
   }
   for (const condition of conditions) {
     if (typeof condition === 'string') continue
     const [kind, name] = 'header' in condition ? ['header', condition.header] : ['field', condition.field]
-    const value = 'header' in condition ? headerOf(seen.headers, name) : valueAt(seen.payload, name)
-    if (!holds(condition, value)) return `the ${kind} ${name} is not as wanted`
+    const value = 'header' in condition ? headerOf(input.headers, name) : valueAt(input.payload, name)
+    if (!holds(condition, value)) return `${kind} ${name} does not meet its condition`
   }
   return undefined
 }
 
-/** The headers that conditions ask for. */
+/** Returns the headers that conditions refer to. */
 export const headersIn = (conditions: readonly WebhookCondition[]): string[] =>
   conditions.flatMap(condition => (typeof condition !== 'string' && 'header' in condition ? [condition.header] : []))
 
-/** `issues` fits `issues.opened` too. */
+/** True also for `issues` and the event `issues.opened`. */
 const isEvent = (event: string | undefined, name: string): boolean =>
   event !== undefined && (event === name || event.startsWith(`${name}.`))
 
 function holds(condition: Exclude<WebhookCondition, string>, value: unknown): boolean {
-  const { in: wanted, not_in: unwanted, exists } = condition
-  const isThere = value !== undefined
+  const { in: accepted, not_in: rejected, exists } = condition
+  const isPresent = value !== undefined
   const isOneOf = (values: readonly unknown[]) => values.some(each => each === plain(value))
-  if (exists !== undefined && exists !== isThere) return false
-  if (wanted && !isOneOf(wanted)) return false
-  if (unwanted && isOneOf(unwanted)) return false
-  // Alone, a name asks that there is such a thing.
-  return exists !== undefined || wanted !== undefined || unwanted !== undefined || isThere
+  if (exists !== undefined && exists !== isPresent) return false
+  if (accepted && !isOneOf(accepted)) return false
+  if (rejected && isOneOf(rejected)) return false
+  // A condition with only a name requires that the value exists.
+  return exists !== undefined || accepted !== undefined || rejected !== undefined || isPresent
 }
 
-/** A number that kept its digits is compared as a number. */
+/** Converts a raw JSON number to a number for the comparison. */
 const plain = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'rawJSON' in value && Object.isFrozen(value)
     ? Number(value.rawJSON)

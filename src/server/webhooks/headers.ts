@@ -1,6 +1,6 @@
 import { invalid } from '../platform/errors.ts'
 
-/** Headers of a delivery by their names in lower case. */
+/** Headers of a delivery by lower case name. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export function headerOf(headers: Headers, name: string): string | undefined {
@@ -8,7 +8,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.join(', ')
 }
 
-/** In this order. Gaps: section 11, rule 4. */
+/** Checked in this order. Gaps: section 11, rule 4. */
 const idHeaders = [
   'webhook-id',
   'svix-id',
@@ -24,17 +24,19 @@ const idHeaders = [
 
 const maxIdLength = 255
 
-/** What the sender calls the delivery; undefined when it has no name. Throws `invalid_request` for one that is too long. */
+/**
+ * Returns the sender's id of the delivery; undefined without one. Throws `invalid_request` for an id that is too long.
+ */
 export function deliveryIdOf(headers: Headers, configured: string | null | undefined): string | undefined {
   for (const name of configured ? [configured] : idHeaders) {
     const id = headerOf(headers, name)?.trim() ?? ''
-    if (id.length > maxIdLength) throw invalid(`the header ${name} must have 1 to ${maxIdLength} characters`)
+    if (id.length > maxIdLength) throw invalid(`header ${name} must have 1 to ${maxIdLength} characters`)
     if (id !== '') return id
   }
   return undefined
 }
 
-/** Headers that tell of a delivery and hold no secret. Security: S17. */
+/** Headers that describe a delivery and contain no secret. Security: S17. */
 const publicHeaders = [
   ...idHeaders,
   'content-type',
@@ -53,16 +55,19 @@ const publicHeaders = [
   'x-slack-retry-reason',
 ]
 
-const maxKeptLength = 200
+const maxLoggedLength = 200
 
-/** What the log keeps of the headers: the public ones, and those that conditions ask for, so that a replay meets them. */
-export function keptHeaders(headers: Headers, asked: readonly string[]): Record<string, string> {
-  const names = [...publicHeaders, ...asked.filter(name => !isSecretHeader(name)).map(name => name.toLowerCase())]
-  const kept = names.map(name => [name, headerOf(headers, name)?.slice(0, maxKeptLength)] as const)
-  return Object.fromEntries(kept.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
+/** Returns the headers for the log: public ones, and those that conditions refer to, because a replay needs them. */
+export function loggedHeaders(headers: Headers, inConditions: readonly string[]): Record<string, string> {
+  const names = [
+    ...publicHeaders,
+    ...inConditions.filter(name => !isSecretHeader(name)).map(name => name.toLowerCase()),
+  ]
+  const logged = names.map(name => [name, headerOf(headers, name)?.slice(0, maxLoggedLength)] as const)
+  return Object.fromEntries(logged.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
 }
 
-/** Hold what nobody may read in a log, so that none of them names a delivery. */
+/** Headers with secrets: never logged, and never used as the delivery id. */
 const secretHeaders =
   /^(authorization|proxy-authorization|cookie|x-api-key|x-gitlab-token)$|signature|hmac|token|secret/i
 

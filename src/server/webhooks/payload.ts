@@ -1,17 +1,17 @@
 import { parseJsonText } from '../http/json-body.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 
-/** What was delivered. */
+/** Body of a delivery. */
 export interface Payload {
   readonly value: unknown
   readonly bytes: Buffer
 }
 
-/** The payload of a body: any JSON value in UTF-8. Throws `invalid_request`. */
+/** Parses a body: any JSON value in UTF-8. Throws `invalid_request`. */
 export function payloadOf(bytes: Buffer): Payload {
   const text = decoded(bytes)
   const value = mayLoseDigits.test(text) ? exactValue(text) : parseJsonText(text)
-  if (value === undefined) throw invalid('the body is empty; send any JSON value')
+  if (value === undefined) throw invalid('request body is empty; send a JSON value')
   return { value, bytes }
 }
 
@@ -19,11 +19,11 @@ function decoded(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
-    throw new AppError('invalid_request', 'the body is not valid JSON: it is not UTF-8', { cause })
+    throw new AppError('invalid_request', 'request body is not valid JSON: not UTF-8', { cause })
   }
 }
 
-/** Numbers that a double may not hold; in a string it does no harm. */
+/** Numbers that a double may not represent. A match inside a string is harmless. */
 const mayLoseDigits = /\d{16}|\d[eE]/
 
 /** ECMAScript's JSON.parse source text access, which the compiler's library does not know yet. */
@@ -32,9 +32,9 @@ interface ExactJson {
   rawJSON(text: string): unknown
 }
 
-/** Each number keeps the digits that were sent. */
+/** Parses JSON so that each number keeps its digits. */
 function exactValue(text: string): unknown {
-  // For its refusals.
+  // For its error messages.
   parseJsonText(text)
   const json = JSON as unknown as ExactJson
   return json.parse(text, (key, value, { source }) => {
@@ -43,5 +43,5 @@ function exactValue(text: string): unknown {
   })
 }
 
-/** The payload as the message has it. Gaps: section 11, rule 6. */
+/** Returns the payload as indented JSON. Gaps: section 11, rule 6. */
 export const indented = ({ value }: Payload): string => JSON.stringify(value, null, 2)

@@ -1,20 +1,20 @@
 import type { WebhookSignature } from '../../contract/webhooks.ts'
 import { type Headers, headerOf } from './headers.ts'
 
-/** What a sender says of its signature. */
+/** A signature as a request claims it, before it is checked. */
 export interface Claim {
   readonly algorithm: 'sha1' | 'sha256' | 'sha512'
-  /** Any of them may be the right one. */
+  /** One of them must be valid. */
   readonly signatures: readonly Buffer[]
-  /** Stands before the body in what is signed. */
+  /** Signed text before the body. */
   readonly before: string
-  /** When it was signed, in milliseconds; undefined when the scheme has no time, NaN when it cannot be read. */
+  /** Time of the signature in milliseconds; undefined when the scheme has no time, NaN when it cannot be parsed. */
   readonly signedAtMs: number | undefined
-  /** The key that a secret stands for. */
+  /** Returns the HMAC key of a secret. */
   readonly keyOf: (secret: string) => Buffer
 }
 
-/** Reads the headers of a scheme; undefined when one of them is missing. */
+/** Reads the signature headers of a scheme; undefined when one is missing. */
 export function claimOf(setting: WebhookSignature, headers: Headers): Claim | undefined {
   switch (setting.preset) {
     case 'github':
@@ -98,17 +98,17 @@ function custom(setting: WebhookSignature, headers: Headers): Claim | undefined 
   }
 }
 
-/** The bytes of a signature; none when anything else stands before, in or after it. */
+/** Returns the bytes of a signature; empty when its prefix or encoding is wrong. */
 function decoded(given: string, prefix: string, encoding: 'hex' | 'base64'): Buffer {
   if (!given.startsWith(prefix)) return Buffer.alloc(0)
   const text = given.slice(prefix.length)
   const bytes = Buffer.from(text, encoding)
-  // Node skips what is not of the encoding, and stops at it.
+  // Node ignores invalid characters and stops at them, so compare the result.
   const isWhole = bytes.toString(encoding) === (encoding === 'hex' ? text.toLowerCase() : text)
   return isWhole ? bytes : Buffer.alloc(0)
 }
 
-/** Seconds or milliseconds since 1970, or a time as ISO 8601 writes it; NaN for anything else. */
+/** Parses seconds or milliseconds since 1970, or an ISO 8601 time; NaN for anything else. */
 function millisecondsOf(time: string): number {
   if (/^\d{1,10}$/.test(time)) return Number(time) * 1_000
   return /^\d{11,14}$/.test(time) ? Number(time) : Date.parse(time)

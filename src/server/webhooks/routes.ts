@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { webhookRoutes } from '../../contract/webhooks.ts'
 import { bind } from '../http/bind.ts'
-import { refuseEncoded } from '../http/json-body.ts'
+import { rejectEncoded } from '../http/json-body.ts'
 import { pageOf } from '../http/page.ts'
 import { fastifyPath } from '../http/paths.ts'
 import { timeRangeOf } from '../http/time-range.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Admission, Admitted } from './admission.ts'
-import { createTurns } from './turns.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { Webhooks } from './webhooks.ts'
 
 interface Deps {
@@ -15,10 +15,10 @@ interface Deps {
   readonly webhooks: Webhooks
 }
 
-/** Out of the 20 connections of the pool. */
-const mostAtWork = 10
+/** Of the 20 connections of the pool. */
+const maxRunning = 10
 
-/** Deliveries from outside, and the log of them. */
+/** Routes of webhook deliveries and their log. */
 export function serveWebhooks(app: FastifyInstance, { admission, webhooks }: Deps): void {
   serveReceiving(app, { admission, webhooks })
   bind(app, webhookRoutes.list, async ({ query }, { ownerScope }) => {
@@ -36,14 +36,14 @@ export function serveWebhooks(app: FastifyInstance, { admission, webhooks }: Dep
   bind(app, webhookRoutes.replay, ({ params }, caller) => webhooks.replay(params.delivery_id, caller))
 }
 
-/** By hand: the sender is checked before the body is read, the body is bytes, and one answer is a 503. */
+/** Bound by hand: the sender is checked before the body is read, the body is bytes, and one response is a 503. */
 function serveReceiving(app: FastifyInstance, { admission, webhooks }: Deps): void {
   const route = webhookRoutes.receive
   const admitted = new WeakMap<FastifyRequest, Admitted>()
-  const inTurn = createTurns(mostAtWork)
+  const limited = createConcurrencyLimit(maxRunning)
   void app.register(async scope => {
     scope.removeAllContentTypeParsers()
-    // Also what has no type. Which types are taken is decided before.
+    // Also bodies without a type; `requireJson` has checked the type before.
     const options = { parseAs: 'buffer', bodyLimit: route.bodyLimit } as const
     scope.addContentTypeParser('*', options, async (_request: FastifyRequest, body: Buffer) => body)
     scope.route({
@@ -52,14 +52,14 @@ function serveReceiving(app: FastifyInstance, { admission, webhooks }: Deps): vo
       config: { route },
       onRequest: async request => {
         const { agent_id: agentId } = request.params as { agent_id: string }
-        admitted.set(request, await inTurn(() => admission.admit(agentId, request.raw)))
+        admitted.set(request, await limited(() => admission.admit(agentId, request.raw)))
         requireJson(request)
       },
       handler: async (request, reply) => {
         const sender = admitted.get(request)
         if (!sender) throw new AppError('unauthorized', 'unauthorized')
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-        const answer = await inTurn(() => webhooks.receive(sender, { headers: request.headers, body }))
+        const answer = await limited(() => webhooks.receive(sender, { headers: request.headers, body }))
         if ('challenge' in answer) return reply.code(200).send(answer)
         return answer.status === 'processing'
           ? reply.code(503).header('retry-after', '5').send(answer)
@@ -71,12 +71,12 @@ function serveReceiving(app: FastifyInstance, { admission, webhooks }: Deps): vo
 
 /** `application/json`, any type that ends in `+json`, or none. Security: S26. */
 function requireJson({ headers }: FastifyRequest): void {
-  refuseEncoded(headers)
+  rejectEncoded(headers)
   const { 'content-type': type } = headers
   if (
     type !== undefined &&
     !/^application\/json[ \t]*(;.*)?$|^[\w.-]+\/[\w.-]+\+json[ \t]*(;.*)?$/i.test(type.trim())
   ) {
-    throw new AppError('unsupported_media_type', 'the content type must be application/json, or end in +json')
+    throw new AppError('unsupported_media_type', 'content-type must be application/json or end in +json')
   }
 }

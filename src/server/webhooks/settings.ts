@@ -3,7 +3,7 @@ import type { Agent } from '../../contract/agents.ts'
 import { WebhookConfig } from '../../contract/webhooks.ts'
 import { isSecretHeader } from './headers.ts'
 
-/** The webhook of an agent as its configuration has it; undefined when that is none that can be relied on. */
+/** Returns the `config.webhook` of an agent; undefined when it is invalid. */
 export function settingsOf({ config }: Pick<Agent, 'config'>): WebhookConfig | undefined {
   const given = config['webhook'] ?? {}
   if (!Value.Check(WebhookConfig, given)) return undefined
@@ -11,6 +11,6 @@ export function settingsOf({ config }: Pick<Agent, 'config'>): WebhookConfig | u
   return header && isSecretHeader(header) ? undefined : given
 }
 
-/** The vault entry that holds the token. Interface: Authentication, rule 9. */
+/** Name of the vault entry with the token. Interface: Authentication, rule 9. */
 export const tokenEntry = (agentId: string, settings: WebhookConfig | undefined): string =>
   settings?.secret_key ?? `WEBHOOK_${agentId}_SECRET`

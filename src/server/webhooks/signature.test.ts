@@ -15,7 +15,7 @@ const standardKey = Buffer.from('0123456789abcdef01234567')
 const hmac = (text: string, key: string | Buffer = secret, algorithm = 'sha256') =>
   createHmac(algorithm, key).update(text).update(body)
 
-/** What each sender sends, as its documentation says; `at` is in seconds. */
+/** Headers that each sender documents; `at` is in seconds. */
 interface Scheme {
   readonly setting: WebhookSignature
   readonly secret: string
@@ -107,13 +107,13 @@ function isAccepted(
 }
 
 for (const [name, scheme] of Object.entries(schemes)) {
-  test(`S28: ${name}: the signature of the raw body is accepted, under any of the live secrets`, () => {
+  test(`S28: ${name}: a signature of the raw body with any of the secrets is accepted`, () => {
     assert.ok(isAccepted(scheme, {}))
     assert.ok(isAccepted(scheme, { secrets: ['another', scheme.secret] }))
     assert.ok(isAccepted(scheme, { secrets: [scheme.secret, 'another'] }))
   })
 
-  test(`S28: ${name}: another body, another secret, none at all and a changed signature are refused`, () => {
+  test(`S28: ${name}: another body, another secret, a missing and a changed signature are rejected`, () => {
     assert.ok(!isAccepted(scheme, { content: Buffer.from('{"a":"ä"}') }))
     assert.ok(!isAccepted(scheme, { secrets: ['another'] }))
     assert.ok(!isAccepted(scheme, { secrets: [] }))
@@ -128,14 +128,14 @@ for (const [name, scheme] of Object.entries(schemes)) {
   })
 
   if (scheme.hasTime) {
-    test(`S28: ${name}: 300 s of tolerance to both sides, and no more`, () => {
+    test(`S28: ${name}: the tolerance is 300 s in both directions`, () => {
       for (const off of [-300, 300]) assert.ok(isAccepted(scheme, { headers: scheme.sent(nowS + off) }), `${off} s`)
       for (const off of [-301, 301]) assert.ok(!isAccepted(scheme, { headers: scheme.sent(nowS + off) }), `${off} s`)
     })
   }
 }
 
-test('S28: the older SHA-1 signature of GitHub does not count', () => {
+test('S28: the older SHA-1 signature of GitHub is ignored', () => {
   const headers = { 'x-hub-signature': `sha1=${hmac('', secret, 'sha1').digest('hex')}` }
   assert.equal(claimOf(setting('github'), headers), undefined)
 })

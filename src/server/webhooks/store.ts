@@ -2,13 +2,13 @@ import type { Kysely, Selectable } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import type { Delivery, DeliveryStatus } from '../../contract/webhooks.ts'
 import { transaction } from '../db/connect.ts'
-import type { BoundRow } from '../db/sealed-rows.ts'
+import type { BoundRow } from '../db/encrypted-rows.ts'
 import type { Database, WebhookDeliveryTable } from '../db/types.ts'
-import type { Sealed } from '../platform/seal.ts'
+import type { EncryptedValue } from '../platform/encryption.ts'
 import { claimStore } from './claim-store.ts'
 
 interface DeliveryFilter {
-  /** The only owner to list; undefined lists all. */
+  /** Lists only deliveries of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly agent_id?: string
   readonly session_id?: string
@@ -43,7 +43,10 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
   return {
     ...claimStore(pool),
 
-    /** The session of a conversation; undefined for one that is new. Others of it wait until the transaction ends. */
+    /**
+     * Returns the session of a conversation, undefined for a new one. Locks the conversation until the transaction
+     * ends.
+     */
     async lockConversation(on: PoolClient, { agentId, key }: Conversation): Promise<string | undefined> {
       const text = `
         insert into webhook_conversations as c (agent_id, key) values ($1, $2)
@@ -61,10 +64,10 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
       await on.query(text, [agentId, key, sessionId])
     },
 
-    /** What `work` returns, after the commit; nothing of it stays when it throws. */
+    /** Runs `work` in a transaction and returns its result after the commit. */
     transaction: <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => transaction(pool, work),
 
-    /** Newest first. */
+    /** Returns deliveries, newest first. */
     async list(
       { owner, request_id, from, to, ...filter }: DeliveryFilter,
       { after, limit }: { after: string | undefined; limit: number },
@@ -82,8 +85,8 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
       return (await all.orderBy('id', 'desc').limit(limit).execute()).map(toDelivery)
     },
 
-    /** With its payload, unless that was not kept. Owner undefined: anybody's. */
-    async find(id: string, owner: string | undefined): Promise<Kept | undefined> {
+    /** Returns a delivery with its payload, if that was stored. Owner undefined: of any owner. */
+    async find(id: string, owner: string | undefined): Promise<StoredDelivery | undefined> {
       let mine = db
         .selectFrom('webhook_deliveries as d')
         .leftJoin('webhook_payloads as p', join =>
@@ -94,18 +97,18 @@ export function deliveryStore({ pool, db }: { pool: Pool; db: Kysely<Database> }
       const row = await mine.selectAll('d').select(['p.version', 'p.sealed']).executeTakeFirst()
       if (!row) return undefined
       const { agent_id, delivery_id, version, sealed } = row
-      const isKept = version !== null && sealed !== null
-      return { delivery: toDelivery(row), payload: isKept ? { agent_id, delivery_id, version, sealed } : undefined }
+      const isStored = version !== null && sealed !== null
+      return { delivery: toDelivery(row), payload: isStored ? { agent_id, delivery_id, version, sealed } : undefined }
     },
   }
 }
 
-interface Kept {
+interface StoredDelivery {
   readonly delivery: Delivery
-  readonly payload: (BoundRow<'webhook_payloads'> & Pick<Sealed, 'sealed'>) | undefined
+  readonly payload: (BoundRow<'webhook_payloads'> & Pick<EncryptedValue, 'sealed'>) | undefined
 }
 
-/** What an agent's deliveries of one issue or thread have in common. */
+/** Identifies the conversation of an issue or thread with an agent. */
 export interface Conversation {
   readonly agentId: string
   readonly key: Buffer

@@ -31,7 +31,7 @@ for (const [template, expected] of filled) {
   })
 }
 
-test('S33: whatever a payload holds arrives as the text that it is', () => {
+test('S33: text of a payload is inserted unchanged and never evaluated', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), text => {
       fc.pre(!text.includes('\0'))
@@ -40,19 +40,19 @@ test('S33: whatever a payload holds arrives as the text that it is', () => {
   )
 })
 
-test('a number keeps its digits, and what the database cannot hold is replaced', () => {
+test('a number keeps its digits, and characters that the database cannot store are replaced', () => {
   const { value } = payloadOf(Buffer.from('{"id":12345678901234567890,"text":"a\\u0000\\ud800"}'))
   assert.equal(filledTemplate('{{id}} {{text}}', value), '12345678901234567890 a\u{fffd}\u{fffd}')
 })
 
-test('a path finds members of objects and arrays alone', () => {
+test('a path finds only members of objects and arrays', () => {
   assert.equal(valueAt({ a: [1, { b: 2 }] }, 'a.1.b'), 2)
   for (const path of ['a.b', 'a.2', 'a.1.b.c', 'hasOwnProperty'])
     assert.equal(valueAt({ a: [1, { b: 2 }] }, path), undefined)
   for (const value of [null, 1, 'text', true]) assert.equal(valueAt(value, 'length'), undefined)
 })
 
-test('H4: a template that names a large field often is refused before it is filled', () => {
+test('H4: a template that repeats a large field is rejected before it is filled', () => {
   const large = { text: 'x'.repeat(5_000_000), list: Array.from({ length: 100_000 }, (_, at) => ({ at })) }
   for (const field of ['text', 'list', 'text.x']) {
     const filled = bounded(`{{${field}}}`.repeat(12_000), large, 10_000_000)

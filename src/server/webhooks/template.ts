@@ -1,32 +1,32 @@
 import { fieldPathPattern } from '../../contract/webhooks.ts'
 
-/** A value of the payload by its path, such as `issue.labels.0.name`; undefined where there is none. */
+/** Returns a value of the payload by path, such as `issue.labels.0.name`; undefined if it does not exist. */
 export function valueAt(payload: unknown, path: string): unknown {
   let value = payload
   for (const step of path.split('.')) {
-    // Own members alone: `constructor` and the like are no fields.
+    // Own members only: `constructor` and the like are not fields.
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
     value = (value as Readonly<Record<string, unknown>>)[step]
   }
   return value
 }
 
-/** How a value stands in a message: text and numbers as they are, nothing for null, anything else as indented JSON. */
+/** Returns the text of a value in a message: strings and numbers unchanged, empty for null, others as indented JSON. */
 export function textOfValue(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return storable(value)
   return JSON.stringify(value, null, 2)
 }
 
-/** Without what the database cannot hold: U+0000 and halves of surrogate pairs. */
+/** Replaces characters that the database cannot store: U+0000 and unpaired surrogates. */
 export const storable = (text: string): string => text.replaceAll('\0', '\u{fffd}').toWellFormed()
 
 const placeholder = new RegExp(`\\{\\{\\s*(${fieldPathPattern})\\s*\\}\\}`, 'g')
 
 /**
- * The template with fields of the payload in the place of `{{path.to.field}}`; undefined when it would be longer than `limit`
- * characters, which is counted before anything is joined. Nothing is evaluated: what is no path stays as it is, and braces
- * inside the payload are text. Security: S33.
+ * Replaces each `{{path.to.field}}` in the template by the payload's field. Returns undefined when the result would
+ * exceed `limit` characters, which is counted before joining. Nothing is evaluated: other braces, also in the payload,
+ * stay text. Security: S33.
  */
 export function filledTemplate(template: string, payload: unknown, limit: number): string | undefined {
   const texts = new Map<string, string>()
@@ -39,7 +39,7 @@ export function filledTemplate(template: string, payload: unknown, limit: number
     return length <= limit
   }
   for (const { 0: written, 1: path = '', index } of template.matchAll(placeholder)) {
-    // A field that is named a thousand times is written out once.
+    // Cached, because a template can use the same field many times.
     const text = texts.get(path) ?? textOfValue(valueAt(payload, path))
     texts.set(path, text)
     if (!(add(template.slice(from, index)) && add(text))) return undefined

@@ -7,14 +7,14 @@ import type {
   WebhookConfig,
 } from '../../contract/webhooks.ts'
 import type { AgentStore } from '../agents/store.ts'
-import type { RowSealer } from '../db/sealed-rows.ts'
+import type { RowCipher } from '../db/encrypted-rows.ts'
 import type { Caller } from '../http/caller.ts'
+import { DecryptionError } from '../platform/encryption.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import { SealError } from '../platform/seal.ts'
 import type { Admitted } from './admission.ts'
 import { conversationOf } from './conversation.ts'
-import { type Arrival, type Deliver, messageOf, type Receiver } from './delivering.ts'
+import { type Deliver, type IncomingDelivery, messageOf, type Receiver } from './delivering.ts'
 import { eventOf, reasonToSkip } from './event-filter.ts'
 import { deliveryIdOf, type Headers } from './headers.ts'
 import { type Payload, payloadOf } from './payload.ts'
@@ -26,24 +26,24 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find'>
   readonly deliver: Deliver
   /** For payloads. */
-  readonly sealer: RowSealer<'webhook_payloads'>
+  readonly cipher: RowCipher<'webhook_payloads'>
 }
 
-/** What a sender is told; some want a word of theirs back before they send anything. */
+/** Response to a sender; a challenge is echoed to senders that verify the URL first. */
 type Answer = WebhookAcceptance | { readonly challenge: string }
 
-/** Deliveries from senders and from callers, and the log of both. */
+/** Deliveries of senders and callers, and their log. */
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
-  /** Delivers what a caller asks for, under an id of its own, and gives its line of the log. */
+export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
+  /** Delivers a replay or an example under a new id, and returns its log entry. */
   async function deliverFor(
     caller: Caller,
     agentId: string,
-    arrival: Omit<Arrival, 'deliveryId' | 'by'>,
+    incoming: Omit<IncomingDelivery, 'deliveryId' | 'by'>,
   ): Promise<Delivery> {
     const outcome = await deliver(await receiverOf(caller, agentId), {
-      ...arrival,
+      ...incoming,
       by: caller,
       deliveryId: newId('del'),
     })
@@ -56,29 +56,29 @@ export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
     const agent = await agents.find(id, caller.ownerScope)
     if (!agent) throw notFound('agent', id)
     const settings = settingsOf(agent)
-    if (!settings) throw new AppError('conflict', `config.webhook of agent ${id} is not valid; update the agent`)
+    if (!settings) throw new AppError('conflict', `config.webhook of agent ${id} is invalid; update the agent`)
     return { agent, settings }
   }
 
-  /** A line of the log that the caller may see, with its payload; undefined when that was not kept. */
+  /** Returns a log entry that the caller may see, with its payload; undefined when that is not stored. */
   async function logged(id: string, caller: Caller): Promise<{ delivery: Delivery; payload: Buffer | undefined }> {
     const found = await store.find(id, caller.ownerScope)
     if (!found) throw notFound('delivery', id)
     const { delivery, payload } = found
-    return { delivery, payload: payload && opened(payload) }
+    return { delivery, payload: payload && decrypted(payload) }
   }
 
-  function opened(payload: Parameters<typeof sealer.open>[0]): Buffer | undefined {
+  function decrypted(payload: Parameters<typeof cipher.decrypt>[0]): Buffer | undefined {
     try {
-      return sealer.open(payload)
+      return cipher.decrypt(payload)
     } catch (error) {
-      if (error instanceof SealError) return undefined
+      if (error instanceof DecryptionError) return undefined
       throw error
     }
   }
 
   return {
-    /** Takes a delivery of an admitted sender. Gaps: section 11. */
+    /** Handles a delivery of an admitted sender. Gaps: section 11. */
     async receive(
       { agent, settings, checkSignature }: Admitted,
       { headers, body }: { headers: Headers; body: Buffer },
@@ -88,8 +88,8 @@ export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
       const challenge = challengeOf(settings, payload.value)
       if (challenge !== undefined) return { challenge }
       const deliveryId = deliveryIdOf(headers, settings.delivery_id_header) ?? newId('del')
-      const arrival: Arrival = { deliveryId, kind: 'webhook', headers, payload, signedDigest }
-      const outcome = await deliver({ agent, settings }, arrival)
+      const incoming: IncomingDelivery = { deliveryId, kind: 'webhook', headers, payload, signedDigest }
+      const outcome = await deliver({ agent, settings }, incoming)
       const answer = (status: WebhookAcceptance['status'], session_id: string): WebhookAcceptance => ({
         status,
         agent_id: agent.id,
@@ -115,26 +115,26 @@ export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
       return { ...delivery, payload: payload?.toString() ?? null }
     },
 
-    /** Delivers a stored payload anew, under the settings that the agent has now. */
+    /** Delivers a stored payload again, under the agent's current settings. */
     async replay(id: string, caller: Caller): Promise<Delivery> {
       const { delivery, payload: bytes } = await logged(id, caller)
-      if (!bytes) throw new AppError('conflict', `the payload of delivery ${id} was not kept; have it sent again`)
+      if (!bytes) throw new AppError('conflict', `payload of delivery ${id} is not stored; send it again`)
       const { agent_id, headers } = delivery
       return deliverFor(caller, agent_id, { kind: 'replay', replayOf: id, headers, payload: payloadOf(bytes) })
     },
 
     send: (agentId: string, { payload, headers }: DeliveryExample, caller: Caller): Promise<Delivery> =>
-      deliverFor(caller, agentId, { kind: 'test', headers: lowerCase(headers), payload: given(payload) }),
+      deliverFor(caller, agentId, { kind: 'test', headers: lowerCase(headers), payload: payloadFrom(payload) }),
 
     async preview(agentId: string, { payload, headers }: DeliveryExample, caller: Caller): Promise<DeliveryPreview> {
       const { settings } = await receiverOf(caller, agentId)
-      const seen = { headers: lowerCase(headers), payload }
-      const reason = reasonToSkip(settings.events ?? [], seen) ?? null
+      const input = { headers: lowerCase(headers), payload }
+      const reason = reasonToSkip(settings.events ?? [], input) ?? null
       return {
         outcome: reason === null ? 'accepted' : 'skipped',
         reason,
-        event: eventOf(seen) ?? null,
-        message: messageOf(settings, given(payload)),
+        event: eventOf(input) ?? null,
+        message: messageOf(settings, payloadFrom(payload)),
         conversation: conversationOf(settings.conversation, payload) ?? null,
       }
     },
@@ -142,18 +142,22 @@ export function createWebhooks({ store, agents, deliver, sealer }: Deps) {
 }
 
 const tooMany = (): AppError =>
-  new AppError('rate_limited', 'too many deliveries a minute for this agent; see config.webhook.rpm_limit', {
-    headers: { 'retry-after': '60' },
-  })
+  new AppError(
+    'rate_limited',
+    'too many deliveries per minute for this agent (config.webhook.rpm_limit); retry after 60 s',
+    {
+      headers: { 'retry-after': '60' },
+    },
+  )
 
-/** What Slack wants back before it sends events. Source: Slack API, url_verification. */
+/** Returns the challenge that Slack expects back before it sends events. Source: Slack API, url_verification. */
 function challengeOf({ signature }: WebhookConfig, payload: unknown): string | undefined {
   if (signature?.preset !== 'slack' || typeof payload !== 'object' || payload === null) return undefined
   const { type, challenge } = payload as { type?: unknown; challenge?: unknown }
   return type === 'url_verification' && typeof challenge === 'string' ? challenge.slice(0, 1_000) : undefined
 }
 
-function given(value: unknown): Payload {
+function payloadFrom(value: unknown): Payload {
   if (value === undefined) throw invalid('payload is required')
   return { value, bytes: Buffer.from(JSON.stringify(value)) }
 }

@@ -4,13 +4,13 @@ import type { Overrides } from '../config/config.ts'
 export type ToWorker =
   | {
       readonly type: 'start'
-      /** From 1; a process that replaces another has its number. */
+      /** Starts at 1; a replacement process gets the number of the process it replaces. */
       readonly number: number
       readonly overrides: Overrides
-      /** Of the embedded database too, which the parent runs. */
+      /** Also set for the embedded database, which the parent runs. */
       readonly databaseUrl: string
       readonly port: number
-      /** True: a person reads the log. */
+      /** True: the log goes to a terminal. */
       readonly isTerminal: boolean
     }
   | { readonly type: 'reload' }

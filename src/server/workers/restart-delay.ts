@@ -1,15 +1,15 @@
-/** A process that lived for so long has worked: its end says nothing of the next one. */
-const soundMs = 10_000
+/** A process that ran this long started successfully, so its replacement starts without delay. */
+const stableMs = 10_000
 const firstDelayMs = 500
 const maxDelayMs = 30_000
 
 /**
- * Milliseconds until a process that ended is replaced: none after 10 s of life; else 500, and twice as many for each that ended
- * early before it in a row (`earlyEnds`), at most 30,000.
+ * Returns the delay in milliseconds before an exited process is replaced: 0 after 10 s of life; else 500, doubled for
+ * each early exit directly before it (`earlyExits`), at most 30,000.
  */
-export function restartDelayMs({ livedMs, earlyEnds }: { livedMs: number; earlyEnds: number }): number {
-  return isEarly(livedMs) ? Math.min(maxDelayMs, firstDelayMs * 2 ** earlyEnds) : 0
+export function restartDelayMs({ livedMs, earlyExits }: { livedMs: number; earlyExits: number }): number {
+  return isEarly(livedMs) ? Math.min(maxDelayMs, firstDelayMs * 2 ** earlyExits) : 0
 }
 
-/** True when a process ended so soon after its start that the next one may do the same. */
-export const isEarly = (livedMs: number): boolean => livedMs < soundMs
+/** True when a process exited so soon after its start that its replacement may do the same. */
+export const isEarly = (livedMs: number): boolean => livedMs < stableMs

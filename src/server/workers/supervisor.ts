@@ -11,25 +11,25 @@ import { prepareDatabase, startDatabase } from '../start-database.ts'
 import { createWorkerSlot, type WorkerSlot } from './worker-slot.ts'
 
 interface Options {
-  /** `workers` processes are started. */
+  /** Starts `workers` processes. */
   readonly config: Config
-  /** What each process makes its configuration from, together with the environment. */
+  /** Overrides that each process combines with the environment. */
   readonly overrides: Overrides
   readonly log: Log
-  /** The program of a worker, a file. */
+  /** Script file that a worker runs. */
   readonly program: string
   readonly isTerminal: boolean
   /** Ends the wait for a database that cannot be reached. */
   readonly stop?: AbortSignal | undefined
 }
 
-/** A process that hangs is killed so long after it should have stopped, besides the time in which it serves on. */
-const patienceMs = 32_000
+/** Time after `serveOnMs` before a process that does not stop is killed. */
+const killAfterMs = 32_000
 
 /**
- * Starts the service as several processes that share one port and one database. This process owns the port, hands connections
- * out in turn, runs the embedded database and replaces processes that end; it serves nothing itself. Decision 0018.
- * Rejects with AppError whose message names cause and next step.
+ * Starts the service as several processes that share one port and one database. This process owns the port, distributes
+ * connections round-robin, runs the embedded database and replaces processes that exit; it serves no requests itself.
+ * Decision 0018. Rejects with an AppError whose message names cause and next step.
  */
 export async function startWorkers({
   config,
@@ -45,7 +45,7 @@ export async function startWorkers({
   const slots: WorkerSlot[] = []
   const stopSlots = (serveOnMs: number) => {
     const siblings = slots.flatMap(({ id }) => id ?? [])
-    return Promise.all(slots.map(slot => slot.stop({ type: 'stop', serveOnMs, siblings }, serveOnMs + patienceMs)))
+    return Promise.all(slots.map(slot => slot.stop({ type: 'stop', serveOnMs, siblings }, serveOnMs + killAfterMs)))
   }
   try {
     await prepareDatabase(database.url, { config, log, stop })
@@ -56,7 +56,7 @@ export async function startWorkers({
       slots.push(createWorkerSlot({ number, start: { ...shared, number }, log }))
     }
     const [first] = await Promise.all(slots.map(slot => slot.start()))
-    if (!first) throw new Error('there is no worker')
+    if (!first) throw new Error('no worker configured')
     const { url, sandboxDriver, models } = first
     const withdraw = announce(config.dataDir, { url, log })
     return {
@@ -83,7 +83,7 @@ export async function startWorkers({
   }
 }
 
-/** With port 0 each new process could get another port: one is chosen for all. */
+/** Chooses one port for all processes: with port 0 each process could get another port. */
 async function freePort(host: string): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {

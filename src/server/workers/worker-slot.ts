@@ -7,21 +7,21 @@ import { isEarly, restartDelayMs } from './restart-delay.ts'
 type Listening = Extract<FromWorker, { type: 'listening' }>
 
 interface Options {
-  /** From 1; it is in each line of the log that the process writes. */
+  /** Starts at 1; each log line of the process contains it. */
   readonly number: number
   readonly start: Extract<ToWorker, { type: 'start' }>
   readonly log: Log
 }
 
-/** One of the processes of `WORKERS`: a process that ends is replaced until `stop`. */
+/** One of the `WORKERS` processes. A process that exits is replaced until `stop`. */
 export interface WorkerSlot {
-  /** The running process among those of the database; undefined while there is none that listens. */
+  /** Replica id of the running process; undefined while it does not listen. */
   readonly id: string | undefined
-  /** Resolves when the first process listens; rejects with its reason when that one ends before. */
+  /** Resolves when the first process listens; rejects with the reason when it exits before. */
   start(): Promise<Listening>
   send(message: ToWorker): void
-  /** Asks the process to stop, kills it after `patienceMs`, and resolves when it has ended. None follows it. */
-  stop(message: Extract<ToWorker, { type: 'stop' }>, patienceMs: number): Promise<void>
+  /** Asks the process to stop, kills it after `killAfterMs`, and resolves when it has exited. It is not replaced. */
+  stop(message: Extract<ToWorker, { type: 'stop' }>, killAfterMs: number): Promise<void>
 }
 
 export function createWorkerSlot({ number, start, log }: Options): WorkerSlot {
@@ -29,16 +29,16 @@ export function createWorkerSlot({ number, start, log }: Options): WorkerSlot {
   let id: string | undefined
   let hasServed = false
   let isStopping = false
-  let earlyEnds = 0
+  let earlyExits = 0
   let timer: NodeJS.Timeout | undefined
 
-  /** Starts a process; what it says first, and what it was when it ended. */
+  /** Starts a process; returns its first message and the reason of its exit. */
   function launch(): { listening: Promise<Listening>; ended: Promise<string> } {
     const startedAt = performance.now()
     const launched = cluster.fork()
     worker = launched
-    // A message to a process that has just ended is lost, and its end is seen by itself.
-    launched.on('error', cause => log.debug({ err: cause, worker: number }, 'a message to a worker was lost'))
+    // A message to a process that has just exited fails; its exit is handled below.
+    launched.on('error', cause => log.debug({ err: cause, worker: number }, 'could not send a message to a worker'))
     let failure: string | undefined
     const listening = new Promise<Listening>(resolve => {
       launched.on('message', (message: FromWorker) => {
@@ -50,7 +50,7 @@ export function createWorkerSlot({ number, start, log }: Options): WorkerSlot {
       launched.once('exit', (code: number | null, signal: string | null) => {
         id = undefined
         worker = undefined
-        const reason = failure ?? `it ended with ${signal ?? `exit code ${code}`}`
+        const reason = failure ?? `exited with ${signal ?? `code ${code}`}`
         const pid = launched.process.pid
         if (hasServed && !isStopping) replace({ reason, pid, livedMs: performance.now() - startedAt })
         resolve(reason)
@@ -65,9 +65,9 @@ export function createWorkerSlot({ number, start, log }: Options): WorkerSlot {
   }
 
   function replace({ reason, pid, livedMs }: { reason: string; pid: number | undefined; livedMs: number }): void {
-    const delayMs = restartDelayMs({ livedMs, earlyEnds })
-    earlyEnds = isEarly(livedMs) ? earlyEnds + 1 : 0
-    log.error({ worker: number, pid, reason, restart_in_ms: delayMs }, 'a worker ended and is replaced')
+    const delayMs = restartDelayMs({ livedMs, earlyExits })
+    earlyExits = isEarly(livedMs) ? earlyExits + 1 : 0
+    log.error({ worker: number, pid, reason, restart_in_ms: delayMs }, 'worker exited; starting a replacement')
     timer = setTimeout(launch, delayMs)
   }
 
@@ -82,16 +82,16 @@ export function createWorkerSlot({ number, start, log }: Options): WorkerSlot {
       return first
     },
     send: message => void worker?.send(message),
-    async stop(message, patienceMs) {
+    async stop(message, killAfterMs) {
       isStopping = true
       clearTimeout(timer)
       const stopping = worker
       if (!stopping || stopping.isDead()) return
       const ended = new Promise(resolve => stopping.once('exit', resolve))
       stopping.send(message)
-      const tooLong = setTimeout(() => stopping.process.kill('SIGKILL'), patienceMs)
+      const killTimer = setTimeout(() => stopping.process.kill('SIGKILL'), killAfterMs)
       await ended
-      clearTimeout(tooLong)
+      clearTimeout(killTimer)
     },
   }
 }

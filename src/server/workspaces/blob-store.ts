@@ -1,18 +1,18 @@
 import type { Pool } from 'pg'
 
-/** A piece as it is stored. */
+/** A stored piece of a file. */
 export interface StoredPiece {
   readonly hash: string
-  /** Of the piece itself. */
+  /** Size of the uncompressed piece. */
   readonly bytes: number
   readonly encoding: 'raw' | 'zstd'
-  /** Null: it is in the object store, under `objectKey`. */
+  /** Null when the piece is in the object store, under `objectKey`. */
   readonly data: Buffer | null
   readonly objectKey: string | null
 }
 
-// What nobody needs may be deleted at this moment: a row that is being deleted is in neither of the two.
-const keepText = `
+// An unreferenced piece may be deleted concurrently: a row that is being deleted is in neither result.
+const retainText = `
   with kept as (
     update workspace_blobs set loose_since = clock_timestamp()
     where owner_id = $1 and hash = any ($2) and loose_since is not null returning hash
@@ -20,7 +20,7 @@ const keepText = `
   select hash from kept
   union select hash from workspace_blobs where owner_id = $1 and hash = any ($2) and loose_since is null`
 
-/** Locked in one order, so that two sessions of an owner never wait for each other. */
+/** Locks the rows in a fixed order, so that two sessions of an owner cannot deadlock. */
 const needText = `
   update workspace_blobs set loose_since = null where owner_id = $1 and hash in (
     select hash from workspace_blobs where owner_id = $1 and hash = any ($2) and loose_since is not null
@@ -32,19 +32,19 @@ interface Queryable {
 
 const bytesOf = (hashes: readonly string[]): Buffer[] => hashes.map(hash => Buffer.from(hash, 'hex'))
 
-/** Table `workspace_blobs`: the pieces of files, and table `workspace_refs`: which session needs which. */
+/** Tables `workspace_blobs` (pieces of files) and `workspace_refs` (which session needs which piece). */
 export type BlobStore = ReturnType<typeof blobStore>
 
 export function blobStore(pool: Pool) {
   return {
-    /** Those of the given pieces that are stored; they stay for a day, also if no session needs them. */
-    async keep(owner: string, hashes: readonly string[]): Promise<ReadonlySet<string>> {
-      const { rows } = await pool.query<{ hash: Buffer }>(keepText, [owner, bytesOf(hashes)])
+    /** Returns those of the given pieces that are stored. They are retained for a day even if no session needs them. */
+    async retain(owner: string, hashes: readonly string[]): Promise<ReadonlySet<string>> {
+      const { rows } = await pool.query<{ hash: Buffer }>(retainText, [owner, bytesOf(hashes)])
       return new Set(rows.map(({ hash }) => hash.toString('hex')))
     },
 
     async insert(owner: string, pieces: readonly StoredPiece[]): Promise<void> {
-      // An object that another process was faster with stays among those that are to be deleted.
+      // When another process stored the piece first, our object stays in the list of objects to delete.
       const text = `
         with stored as (
           insert into workspace_blobs (owner_id, hash, bytes, encoding, data, object_key)
@@ -58,7 +58,7 @@ export function blobStore(pool: Pool) {
       await pool.query(text, [owner, hashes, ...columns, ...places])
     },
 
-    /** Records objects that are about to be written: without a piece they are deleted a day later. */
+    /** Records objects that are about to be written. Objects without a piece are deleted a day later. */
     async announce(objectKeys: readonly string[]): Promise<void> {
       const text = `
         insert into workspace_objects (object_key, delete_after)
@@ -66,7 +66,7 @@ export function blobStore(pool: Pool) {
       await pool.query(text, [objectKeys])
     },
 
-    /** Undefined: no such piece. */
+    /** Returns undefined when there is no such piece. */
     async read(owner: string, hash: string): Promise<StoredPiece | undefined> {
       const text =
         'select bytes, encoding, data, object_key as "objectKey" from workspace_blobs where owner_id = $1 and hash = $2'
@@ -78,7 +78,7 @@ export function blobStore(pool: Pool) {
       return rows[0] && { ...rows[0], hash }
     },
 
-    /** Records that a session needs these pieces, for as long as it is there. */
+    /** Records that a session needs these pieces until it is deleted. */
     async need(on: Queryable, sessionId: string, { owner, hashes }: Needed): Promise<void> {
       if (hashes.length === 0) return
       const text = `

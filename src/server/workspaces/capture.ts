@@ -4,32 +4,32 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beneath } from '../sandboxes/beneath.ts'
 import type { Blobs } from './blobs.ts'
-import { type IgnoreRules, ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
+import { type IgnoreRules, ignoreFile, ignoreRules, maxIgnoreBytes } from './ignore.ts'
+import { inParallel } from './in-parallel.ts'
 import { type LeftOut, pieceBytes, type WorkspaceLimits } from './limits.ts'
 import type { Entry, FileEntry, Manifest } from './manifest.ts'
 import { type FoundFile, fileOf, type Scan, scanWorkspace, unreadable } from './scan.ts'
-import { sideBySide } from './side-by-side.ts'
 
-/** What a workspace holds now; its content is stored. */
+/** Manifest of a workspace whose content is stored. */
 export interface Captured {
   readonly manifest: Manifest
-  /** What it does not hold, by path. */
+  /** Paths that the manifest does not include. */
   readonly leftOut: readonly LeftOut[]
 }
 
 interface Capturing {
   readonly blobs: Pick<Blobs, 'writer'>
-  /** Whose blobs they are. */
+  /** Owner of the blobs. */
   readonly owner: string
   readonly limits: WorkspaceLimits
-  /** What the last checkpoint holds: files that have not changed since are not read. */
+  /** Manifest of the last checkpoint. Files unchanged since then are not read. */
   readonly last: Manifest
 }
 
 const readersAtOnce = 4
 const mebibyte = 1024 * 1024
 
-/** Looks at the workspace in the folder `root`, and stores the content of files that have changed. */
+/** Scans the workspace in the folder `root` and stores the content of changed files. */
 export async function captureWorkspace(root: string, { blobs, owner, limits, last }: Capturing): Promise<Captured> {
   const rules = await rulesIn(root)
   const scan = await scanWorkspace(root, { rules, limits })
@@ -38,7 +38,7 @@ export async function captureWorkspace(root: string, { blobs, owner, limits, las
   const fitting = withinBounds(scan, limits, leftOut)
   const writer = blobs.writer(owner)
   const read = new Map<string, FileEntry>()
-  await sideBySide(
+  await inParallel(
     fitting.filter(file => unchanged(file, last) === undefined),
     readersAtOnce,
     async file => {
@@ -57,29 +57,28 @@ export async function captureWorkspace(root: string, { blobs, owner, limits, las
   return { manifest: new Map(entries.map(entry => [entry.path, entry])), leftOut }
 }
 
-/** The rules that hold for a workspace now. */
+/** Returns the current ignore rules of the workspace. */
 async function rulesIn(root: string): Promise<IgnoreRules> {
   const text = await opened(root, ignoreFile, async handle => {
-    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(mostIgnoreBytes) })
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(maxIgnoreBytes) })
     return buffer.toString('utf8', 0, bytesRead)
   }).catch(() => '')
   return ignoreRules(text)
 }
 
-/** The files that fit: none that is too large, and of all the smallest. */
+/** Returns the files within the limits: files over the file limit are dropped, then the largest. */
 function withinBounds({ found }: Scan, limits: WorkspaceLimits, leftOut: LeftOut[]): FoundFile[] {
   const files = found.filter(entry => entry.kind === 'file')
   const bySize = files.toSorted((one, other) => one.size - other.size || (one.path < other.path ? -1 : 1))
   let bytes = 0
   return bySize.filter(({ path, size }) => {
     if (size > limits.fileBytes) {
-      leftOut.push({ path, reason: `it is larger than ${inMebibytes(limits.fileBytes)}, the limit of a file` })
+      leftOut.push({ path, reason: `larger than the file limit of ${inMebibytes(limits.fileBytes)}` })
       return false
     }
     const fits = bytes + size <= limits.bytes
     if (fits) bytes += size
-    else
-      leftOut.push({ path, reason: `all files are larger than ${inMebibytes(limits.bytes)}, the limit of a workspace` })
+    else leftOut.push({ path, reason: `beyond the workspace limit of ${inMebibytes(limits.bytes)}` })
     return fits
   })
 }
@@ -87,23 +86,23 @@ function withinBounds({ found }: Scan, limits: WorkspaceLimits, leftOut: LeftOut
 const inMebibytes = (bytes: number): string => `${Math.round((bytes / mebibyte) * 100) / 100} MiB`
 
 function unchanged(file: FoundFile, last: Manifest): FileEntry | undefined {
-  const known = last.get(file.path)
-  return known?.kind === 'file' && file.stat !== '' && known.stat === file.stat && known.size === file.size
-    ? known
+  const previous = last.get(file.path)
+  return previous?.kind === 'file' && file.stat !== '' && previous.stat === file.stat && previous.size === file.size
+    ? previous
     : undefined
 }
 
-/** The very entry of before where nothing has changed. */
+/** Returns the previous entry object when it is unchanged, so that it compares by identity. */
 function asBefore(found: Entry, last: Manifest): Entry {
-  const known = last.get(found.path)
-  if (known?.kind === 'folder' && found.kind === 'folder' && known.mode === found.mode) return known
-  if (known?.kind === 'link' && found.kind === 'link' && known.target === found.target) return known
+  const previous = last.get(found.path)
+  if (previous?.kind === 'folder' && found.kind === 'folder' && previous.mode === found.mode) return previous
+  if (previous?.kind === 'link' && found.kind === 'link' && previous.target === found.target) return previous
   return found
 }
 
 type AddPiece = (piece: Buffer) => Promise<string>
 
-/** Reads a file piece by piece. One that changes meanwhile is read again for the next checkpoint. */
+/** Reads a file in pieces. A file that changes meanwhile is read again for the next checkpoint. */
 async function readFile(root: string, found: FoundFile, add: AddPiece): Promise<FileEntry> {
   return opened(root, found.path, async handle => {
     const before = await handle.stat({ bigint: true })
@@ -111,7 +110,7 @@ async function readFile(root: string, found: FoundFile, add: AddPiece): Promise<
     const whole = createHash('sha256')
     const pieces: string[] = []
     let size = 0
-    // A program may go on writing: what is beyond the size that counted is for the next checkpoint.
+    // A program may still write: bytes beyond the scanned size belong to the next checkpoint.
     const next = () => readPiece(handle, size, Math.min(pieceBytes, found.size - size))
     for (let piece = await next(); piece.length > 0; piece = await next()) {
       size += piece.length
@@ -125,11 +124,11 @@ async function readFile(root: string, found: FoundFile, add: AddPiece): Promise<
   })
 }
 
-async function readPiece(handle: FileHandle, position: number, most: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(most)
+async function readPiece(handle: FileHandle, position: number, maxBytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(maxBytes)
   let filled = 0
-  while (filled < most) {
-    const { bytesRead } = await handle.read(buffer, filled, most - filled, position + filled)
+  while (filled < maxBytes) {
+    const { bytesRead } = await handle.read(buffer, filled, maxBytes - filled, position + filled)
     if (bytesRead === 0) break
     filled += bytesRead
   }

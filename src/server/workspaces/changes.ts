@@ -4,12 +4,12 @@ import { shown } from './files.ts'
 import { type Entry, type FileEntry, isSame } from './manifest.ts'
 import { unifiedPatch } from './patch.ts'
 
-const mostChanges = 1_000
-/** Bytes of a text that is compared line by line, and of all of them in one answer. */
-const largestText = 256 * 1024
-const allTexts = 4 * 1024 * 1024
+const maxChanges = 1_000
+/** Bytes of one text that is compared line by line, and of all texts in one response. */
+const maxTextBytes = 256 * 1024
+const maxTotalTextBytes = 4 * 1024 * 1024
 
-/** What leads from one state of a session's files to another: the first 1,000 paths, and how many more there are. */
+/** Returns the changes between two states of a session's files: the first 1,000 paths, and the number of the others. */
 export async function changesBetween(
   files: Pick<Files, 'contentOf'>,
   from: Snapshot,
@@ -18,8 +18,8 @@ export async function changesBetween(
   const paths = [...new Set([...from.manifest.keys(), ...to.manifest.keys()])].sort()
   const changed = paths.filter(path => isChange(from.manifest.get(path), to.manifest.get(path)))
   const data: FileChange[] = []
-  let bytesLeft = allTexts
-  for (const path of changed.slice(0, mostChanges)) {
+  let bytesLeft = maxTotalTextBytes
+  for (const path of changed.slice(0, maxChanges)) {
     const sides = [from, to].map(of => ({ of, entry: of.manifest.get(path) }))
     const bytes = textBytes(sides)
     const fits = bytes <= bytesLeft
@@ -38,7 +38,7 @@ export async function changesBetween(
   return { data, more: changed.length - data.length }
 }
 
-/** A folder that only comes or goes with its files is not a change of its own. */
+/** A folder that appears or disappears with its files is not reported separately. */
 function isChange(before: Entry | undefined, after: Entry | undefined): boolean {
   if (before?.kind === 'folder' || after?.kind === 'folder')
     return before !== undefined && after !== undefined && before.kind !== after.kind
@@ -55,10 +55,10 @@ interface Side {
   readonly entry: Entry | undefined
 }
 
-/** What a comparison would read; endless for a text that is too large. */
+/** Returns the bytes that a comparison reads; infinity when a text is too large. */
 function textBytes(sides: readonly Side[]): number {
   const sizes = sides.map(({ entry }) => (entry?.kind === 'file' ? entry.size : 0))
-  return sizes.some(size => size > largestText) ? Number.POSITIVE_INFINITY : sizes.reduce((sum, size) => sum + size, 0)
+  return sizes.some(size => size > maxTextBytes) ? Number.POSITIVE_INFINITY : sizes.reduce((sum, size) => sum + size, 0)
 }
 
 async function patchOf(files: Pick<Files, 'contentOf'>, path: string, sides: readonly Side[]): Promise<Patch> {
@@ -74,7 +74,7 @@ async function patchOf(files: Pick<Files, 'contentOf'>, path: string, sides: rea
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Null for what is not text. */
+/** Returns null for a file that is not text. */
 async function textOf(files: Pick<Files, 'contentOf'>, { owner }: Snapshot, entry: FileEntry): Promise<string | null> {
   const pieces: Buffer[] = []
   for await (const piece of files.contentOf(owner, entry)) pieces.push(piece)

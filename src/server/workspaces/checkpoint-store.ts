@@ -7,7 +7,7 @@ import {
   type Chain,
   type Change,
   emptyManifest,
-  longer,
+  extendChain,
   type Manifest,
   noChain,
   readChange,
@@ -17,8 +17,8 @@ import {
 
 const compressed = promisify(zstdCompress)
 const decompressed = promisify(zstdDecompress)
-/** Of 20,000 files with long paths. */
-const longestManifestBytes = 256 * 1024 * 1024
+/** Enough for 20,000 files with long paths. */
+const maxManifestBytes = 256 * 1024 * 1024
 
 type Queryable = Pool | PoolClient
 
@@ -34,7 +34,7 @@ export interface Checkpoint {
 export interface NewCheckpoint {
   readonly id: string
   readonly manifest: Manifest
-  /** Undefined: it is stored with all its entries. */
+  /** Undefined when the checkpoint is stored with all its entries. */
   readonly change: Change | undefined
   readonly leftOut: readonly LeftOut[]
 }
@@ -48,11 +48,11 @@ export type CheckpointStore = ReturnType<typeof checkpointStore>
 
 export function checkpointStore(pool: Pool) {
   return {
-    /** Compresses what is stored of a checkpoint, before the transaction that stores it. */
+    /** Compresses the stored form of a checkpoint. Called before the transaction that stores it. */
     pack: ({ manifest, change }: NewCheckpoint): Promise<Buffer> =>
       compressed(Buffer.from(writeChange(change ?? { set: [...manifest.values()], gone: [] }))),
 
-    /** Stores a checkpoint as of event `seq`; from now on it is the session's last one. */
+    /** Stores a checkpoint as of event `seq` and makes it the session's last one. */
     async insert(on: Queryable, sessionId: string, { seq, packed, checkpoint }: Insert): Promise<void> {
       const text = `
         with stored as (
@@ -66,21 +66,24 @@ export function checkpointStore(pool: Pool) {
       await on.query(text, values)
     },
 
-    /** What a session began with; undefined unless it was forked from one with files. */
+    /** Returns the checkpoint that a fork started with; undefined for other sessions. */
     async first(sessionId: string): Promise<Loaded | undefined> {
       const text = 'select forked_at_seq as seq from sessions where id = $1 and forked_at_seq is not null'
       const { rows } = await pool.query<{ seq: number }>(text, [sessionId])
       return rows[0] && this.at(sessionId, rows[0].seq)
     },
 
-    /** Those of the given sessions that were deleted more than an hour ago: by then their last machine has cleaned up. */
+    /**
+     * Returns those of the given sessions that were deleted more than an hour ago, after their last machine has cleaned
+     * up.
+     */
     async deletedAmong(sessionIds: readonly string[]): Promise<string[]> {
       const text = `
         select id from sessions where id = any ($1) and deleted_at < clock_timestamp() - interval '1 hour'`
       return (await pool.query<{ id: string }>(text, [sessionIds])).rows.map(({ id }) => id)
     },
 
-    /** The last checkpoint at or before event `seq`, with what it holds; undefined when there is none. */
+    /** Returns the last checkpoint at or before event `seq` with its manifest; undefined when there is none. */
     async at(sessionId: string, seq = Number.MAX_SAFE_INTEGER): Promise<Loaded | undefined> {
       const text = `
         select id, seq, created_at, left_out, manifest from workspace_checkpoints
@@ -93,10 +96,10 @@ export function checkpointStore(pool: Pool) {
       let manifest: Manifest = emptyManifest
       let chain = noChain
       for (const [at, row] of rows.entries()) {
-        const json = await decompressed(row.manifest, { maxOutputLength: longestManifestBytes })
+        const json = await decompressed(row.manifest, { maxOutputLength: maxManifestBytes })
         const change = readChange(json.toString())
         manifest = applied(manifest, change)
-        if (at > 0) chain = longer(chain, change)
+        if (at > 0) chain = extendChain(chain, change)
       }
       const { id, created_at, left_out } = last
       return { id, seq: last.seq, created_at, left_out, manifest, chain }
@@ -105,9 +108,9 @@ export function checkpointStore(pool: Pool) {
 }
 
 interface Insert {
-  /** Of the last event that the files belong to. */
+  /** Number of the last event that the files belong to. */
   readonly seq: number
-  /** Of `pack`. */
+  /** Result of `pack`. */
   readonly packed: Buffer
   readonly checkpoint: NewCheckpoint
 }

@@ -7,7 +7,7 @@ import { newId } from '../platform/ids.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { Blobs } from './blobs.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import { ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
+import { ignoreFile, ignoreRules, maxIgnoreBytes } from './ignore.ts'
 import { pieceBytes, type WorkspaceLimits } from './limits.ts'
 import { emptyManifest, type FileEntry, type Manifest, piecesOf, sizeOf, storedChange } from './manifest.ts'
 import { namesOf, withEntry, withoutPath } from './tree.ts'
@@ -16,15 +16,15 @@ import { namesOf, withEntry, withoutPath } from './tree.ts'
 export interface FilesOwner {
   readonly owner_id: string
   readonly checkpoint_id: string | null
-  /** Where its tools were last at work. */
+  /** Id of the data folder in which its tools ran last. */
   readonly data_folder: string | null
 }
 
-/** Work on the files of a session at which no run is at work, inside a transaction that holds its row. */
+/** Runs `work` on the files of a session without an active run, inside a transaction that has locked its row. */
 export type ChangeFiles = (
   id: string,
   caller: Caller,
-  /** The event that says what has changed; `commit` is called with its number. */
+  /** Returns the event that reports the change; `commit` is called with its number. */
   work: (session: FilesOwner) => Promise<{ readonly event: NewEvent; readonly commit: Commit } | undefined>,
 ) => Promise<boolean>
 
@@ -45,17 +45,17 @@ interface Target {
   readonly caller: Caller
 }
 
-const mostTries = 3
+const maxTries = 3
 
-/** Changes of a session's files by callers. The next run finds them in its folder. */
+/** Changes of a session's files by callers. The next run restores them into its folder. */
 export type FileWrites = ReturnType<typeof createFileWrites>
 
 export function createFileWrites(deps: Deps) {
   const { checkpoints, blobs, blobRows, limits } = deps
 
-  /** Stores what `change` makes of the files. Tried again when a run has changed them meanwhile. */
+  /** Stores the files that `change` returns. Retried when a run has changed the files meanwhile. */
   async function save({ id, caller, path }: Target, word: 'written' | 'deleted', change: Change): Promise<void> {
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const before = await checkpoints.at(id)
       const session = await deps.open(id, caller)
       const manifest = await change(before?.manifest ?? emptyManifest, session.owner_id)
@@ -87,22 +87,22 @@ export function createFileWrites(deps: Deps) {
       })
       if (isDone) return
     }
-    throw new AppError('conflict', `the files of session ${id} change too often; try again`)
+    throw new AppError('conflict', `files of session ${id} changed during the request; retry`)
   }
 
   return {
-    /** Writes a file of at most `limits.fileBytes`, with the folders on its way. A link at its place is replaced. */
+    /** Writes a file of at most `limits.fileBytes` and creates its folders. Replaces a link at that path. */
     async write(target: Target, body: AsyncIterable<Buffer>): Promise<FileEntry> {
       const { id, caller } = target
       const names = namesOf(target.path)
-      if (names.length === 0) throw invalid('path names the workspace itself')
+      if (names.length === 0) throw invalid('path must name a file in the workspace')
       const { owner_id: owner } = await deps.open(id, caller)
       const path = names.join('/')
       const content = await stored(blobs.writer(owner), body, limits.fileBytes)
       const mtimeMs = Date.now()
       let entry: FileEntry = { kind: 'file', path, mode: 0o644, mtimeMs, stat: '', ...content }
       await save({ ...target, path }, 'written', async manifest => {
-        await refuseIgnored(manifest, path, hash => blobs.read(owner, hash))
+        await rejectIgnored(manifest, path, hash => blobs.read(owner, hash))
         const old = manifest.get(path)
         entry = { ...entry, mode: old?.kind === 'file' ? old.mode : 0o644 }
         return withEntry(manifest, entry)
@@ -110,10 +110,10 @@ export function createFileWrites(deps: Deps) {
       return entry
     },
 
-    /** Deletes a file, a link, or a folder with all that is in it. Errors: `not_found`. */
+    /** Deletes a file, a link, or a folder with its content. Errors: `not_found`. */
     async remove(target: Target): Promise<void> {
       const names = namesOf(target.path)
-      if (names.length === 0) throw invalid('path names the workspace itself; delete what is in it')
+      if (names.length === 0) throw invalid('path must name a file or folder in the workspace')
       const path = names.join('/')
       await save({ ...target, path }, 'deleted', async manifest => {
         const next = withoutPath(manifest, path)
@@ -129,30 +129,27 @@ type Change = (before: Manifest, owner: string) => Promise<Manifest>
 function checkSize(manifest: Manifest, limits: WorkspaceLimits): void {
   const { bytes } = sizeOf(manifest)
   if (bytes > limits.bytes)
-    throw new AppError(
-      'payload_too_large',
-      `all files of the session would have ${bytes} bytes, at most ${limits.bytes}`,
-    )
+    throw new AppError('payload_too_large', `files of the session would exceed ${limits.bytes} bytes (${bytes})`)
   if (manifest.size > limits.files)
-    throw new AppError('payload_too_large', `the session would have ${manifest.size} files, at most ${limits.files}`)
+    throw new AppError('payload_too_large', `session would exceed ${limits.files} files (${manifest.size})`)
 }
 
-/** No checkpoint would hold it: the next step would lose it. */
-async function refuseIgnored(manifest: Manifest, path: string, read: (hash: string) => Promise<Buffer>): Promise<void> {
+/** Rejects a path that checkpoints ignore, because the next step would lose the file. */
+async function rejectIgnored(manifest: Manifest, path: string, read: (hash: string) => Promise<Buffer>): Promise<void> {
   const own = manifest.get(ignoreFile)
   const [first] = own?.kind === 'file' ? own.pieces : []
-  const rules = ignoreRules(first === undefined ? '' : (await read(first)).toString('utf8', 0, mostIgnoreBytes))
+  const rules = ignoreRules(first === undefined ? '' : (await read(first)).toString('utf8', 0, maxIgnoreBytes))
   const names = path.split('/')
   const left = names.findIndex((_, at) => rules.ignores(names.slice(0, at + 1).join('/'), at < names.length - 1))
   if (left >= 0)
-    throw invalid(`${path} is left out of checkpoints by the built-in rules or by ${ignoreFile}; allow it there with !`)
+    throw invalid(`${path} is ignored by the built-in rules or by ${ignoreFile}; add a rule with ! to include it`)
 }
 
-/** Stores a body piece by piece. */
+/** Stores a body in pieces. */
 async function stored(
   writer: ReturnType<Blobs['writer']>,
   body: AsyncIterable<Buffer>,
-  most: number,
+  maxBytes: number,
 ): Promise<Pick<FileEntry, 'size' | 'hash' | 'pieces'>> {
   const whole = createHash('sha256')
   const pieces: string[] = []
@@ -161,7 +158,7 @@ async function stored(
   let gatheredBytes = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > most) throw new AppError('payload_too_large', `a file may have at most ${most} bytes`)
+    if (size > maxBytes) throw new AppError('payload_too_large', `file exceeds ${maxBytes} bytes`)
     whole.update(chunk)
     gathered.push(chunk)
     gatheredBytes += chunk.length

@@ -25,13 +25,13 @@ export interface Snapshot {
   readonly asOf: FilesAsOf
 }
 
-/** The files of sessions as callers read them: what was stored, wherever the sessions run. */
+/** The stored files of sessions as callers read them, independent of where the sessions run. */
 export type Files = ReturnType<typeof createFiles>
 
 export function createFiles({ sessions, events, checkpoints, blobs }: Deps) {
   async function loaded(id: string, at: string | undefined): Promise<Loaded | undefined> {
     if (at === undefined) return checkpoints.at(id)
-    // What a session began with is what it was forked with.
+    // A session starts with files only when it was forked.
     if (at === 'start') return checkpoints.first(id)
     const seq = await events.seqOfEvent(id, at)
     if (seq === undefined) throw notFound('event', at)
@@ -47,7 +47,7 @@ export function createFiles({ sessions, events, checkpoints, blobs }: Deps) {
     return { owner, manifest, asOf: { checkpoint_id, seq, created_at: created_at.toISOString() } }
   }
 
-  /** The bytes of a file, piece by piece. */
+  /** Yields the bytes of a file, piece by piece. */
   async function* contentOf(owner: string, { pieces }: FileEntry): AsyncGenerator<Buffer> {
     for (const hash of pieces) yield await blobs.read(owner, hash)
   }
@@ -67,7 +67,7 @@ export function createFiles({ sessions, events, checkpoints, blobs }: Deps) {
     snapshot,
     contentOf,
 
-    /** What lies directly in a folder. Errors: `not_found`, `invalid_request` for a file. */
+    /** Returns the direct entries of a folder. Errors: `not_found`, `invalid_request` for a file. */
     list({ manifest }: Snapshot, path: string): Entry[] {
       const folder = followed(manifest, path)
       const entry = folder === undefined || folder === '' ? undefined : manifest.get(folder)
@@ -76,7 +76,7 @@ export function createFiles({ sessions, events, checkpoints, blobs }: Deps) {
       return childrenOf(manifest, folder)
     },
 
-    /** The file behind a path. Errors: `not_found`, `invalid_request` for a folder. */
+    /** Returns the file at a path, with links followed. Errors: `not_found`, `invalid_request` for a folder. */
     file({ manifest }: Snapshot, path: string): FileEntry {
       const place = followed(manifest, path)
       const entry = place === undefined ? undefined : manifest.get(place)
@@ -85,15 +85,15 @@ export function createFiles({ sessions, events, checkpoints, blobs }: Deps) {
       return entry
     },
 
-    /** All files as a compressed tar file. */
+    /** Returns all files as a gzip-compressed tar archive. */
     archive(of: Snapshot): NodeJS.ReadableStream {
-      // A failure in the middle breaks the connection: the answer has begun.
+      // The response has begun, so a failure can only break the connection.
       return pipeline(tarOf(of), createGzip(), () => undefined)
     },
   }
 }
 
-/** An entry as callers see it. */
+/** Returns the public record of an entry. */
 export function shown(entry: Entry): WorkspaceFile {
   const file = entry.kind === 'file' ? entry : undefined
   return {

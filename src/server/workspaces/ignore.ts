@@ -1,12 +1,12 @@
-/** The file of a workspace that names what its checkpoints leave out, in the words of `.gitignore`. */
+/** The file of a workspace that lists what its checkpoints ignore, in the syntax of `.gitignore`. */
 export const ignoreFile = '.switchyardignore'
 
-/** Bytes of that file that are read. */
-export const mostIgnoreBytes = 64 * 1024
-const mostRules = 200
-const longestRule = 200
+/** Maximum number of bytes read from that file. */
+export const maxIgnoreBytes = 64 * 1024
+const maxRules = 200
+const maxRuleLength = 200
 
-/** What can be installed or made again. The last are drafts that a crash left. */
+/** Files that can be installed or generated again. The last pattern matches temporary files left by a crash. */
 const defaults = [
   'node_modules/',
   '.venv/',
@@ -23,17 +23,17 @@ const defaults = [
 ]
 
 export interface IgnoreRules {
-  /** True when the rules leave the path out. Whoever asks does not look into a folder that is left out. */
+  /** True when the rules ignore the path. The caller must not descend into an ignored folder. */
   ignores(path: string, isFolder: boolean): boolean
-  /** Why a part of the file does not count; undefined when all does. */
+  /** Why a part of the file is not applied; undefined when all of it is. */
   readonly problem: string | undefined
 }
 
-/** The built-in rules, then those of a workspace's own file: the last one that fits decides. */
+/** Returns the built-in rules followed by those of the workspace's own file; the last matching rule decides. */
 export function ignoreRules(text: string): IgnoreRules {
   const lines = text.split('\n').map(line => line.replace(/\r$/, '').replace(/(?<!\\) +$/, ''))
   const own = lines.filter(line => line !== '' && !line.startsWith('#'))
-  const fitting = own.filter(({ length }) => length <= longestRule).slice(0, mostRules)
+  const fitting = own.filter(({ length }) => length <= maxRuleLength).slice(0, maxRules)
   const rules = [...defaults, ...fitting].flatMap(line => ruleOf(line) ?? [])
   return {
     ignores(path, isFolder) {
@@ -42,7 +42,7 @@ export function ignoreRules(text: string): IgnoreRules {
     },
     problem:
       fitting.length < own.length
-        ? `only its first ${mostRules} rules count, of at most ${longestRule} characters each`
+        ? `only its first ${maxRules} rules of at most ${maxRuleLength} characters each are applied`
         : undefined,
   }
 }
@@ -84,7 +84,7 @@ function tokensOf(name: string): NamePattern {
   return tokens
 }
 
-/** The characters of `[a-c]` one by one, as far as they are ASCII. */
+/** Expands `[a-c]` into its characters; only ASCII ranges are expanded. */
 function setOf(inside: readonly string[]): Character {
   const negated = inside[0] === '!' || inside[0] === '^'
   const text = inside.slice(negated ? 1 : 0).join('')
@@ -117,7 +117,10 @@ interface Matching<P, T> {
   readonly fits: (part: P, item: T) => boolean
 }
 
-/** Matches a list with stars in at most pattern length times list length steps: only the last star is ever tried again. */
+/**
+ * Matches a list against a pattern with stars. Backtracks only to the last star: at most pattern length × list length
+ * steps.
+ */
 function wildcard<P, T>(
   pattern: readonly P[],
   items: readonly T[],

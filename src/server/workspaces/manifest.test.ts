@@ -28,7 +28,7 @@ const file = (path: string, hash: string, more: Partial<FileEntry> = {}): FileEn
 })
 const manifest = (...entries: Entry[]): Manifest => new Map(entries.map(entry => [entry.path, entry]))
 
-test('a change leads from one manifest to the next, also after it was written and read', () => {
+test('a change turns one manifest into the next, also after it was serialized', () => {
   const before = manifest(file('a', 'aa'), file('b', 'bb'), { kind: 'folder', path: 'd', mode: 0o755 })
   const after = manifest(file('a', 'aa'), file('c', 'cc', { pieces: ['c1', 'c2'] }), {
     kind: 'link',
@@ -46,7 +46,7 @@ test('a change leads from one manifest to the next, also after it was written an
   assert.deepEqual(sizeOf(after), { files: 3, bytes: 6 })
 })
 
-test('many changes, or large ones, are stored with all entries', () => {
+test('a long chain of changes, or large changes, are replaced by all entries', () => {
   const all = manifest(file('a', 'aa'), file('b', 'bb'), file('c', 'cc'), file('d', 'dd'))
   const one = manifest(...all.values(), file('e', 'ee'))
   assert.equal(storedChange(undefined, one), undefined)
@@ -55,7 +55,7 @@ test('many changes, or large ones, are stored with all entries', () => {
   assert.equal(storedChange({ manifest: all, chain: { rows: 2, entries: 5 } }, one), undefined)
 })
 
-test('a file that was only touched is the same, one with another mode is not', () => {
+test('a touched file is unchanged, one with another mode is changed', () => {
   assert.ok(isSame(file('a', 'aa'), file('a', 'aa', { stat: '9', mtimeMs: 1 })))
   assert.ok(!isSame(file('a', 'aa'), file('a', 'aa', { mode: 0o755 })))
   assert.ok(!isSame(file('a', 'aa'), { kind: 'folder', path: 'a', mode: 0o644 }))

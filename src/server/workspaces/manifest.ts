@@ -1,17 +1,17 @@
-/** A file as a checkpoint holds it. */
+/** A file in a checkpoint. */
 export interface FileEntry {
   readonly kind: 'file'
-  /** Relative to the workspace, without a dot at its start. */
+  /** Path relative to the workspace, without a leading dot. */
   readonly path: string
   /** Permission bits. */
   readonly mode: number
   readonly size: number
   /** SHA-256 of the content, in hexadecimal digits. */
   readonly hash: string
-  /** Hashes of its pieces, in order; none for an empty file. */
+  /** Hashes of its pieces, in order; empty for an empty file. */
   readonly pieces: readonly string[]
   readonly mtimeMs: number
-  /** Tells one state of the file from another on the machine that made the checkpoint; empty when that is in doubt. */
+  /** Identifies the state of the file on the machine that made the checkpoint; empty when it is unreliable. */
   readonly stat: string
 }
 
@@ -21,7 +21,7 @@ export interface FolderEntry {
   readonly mode: number
 }
 
-/** A symbolic link, which no checkpoint follows. */
+/** A symbolic link. Checkpoints never follow it. */
 export interface LinkEntry {
   readonly kind: 'link'
   readonly path: string
@@ -30,44 +30,47 @@ export interface LinkEntry {
 
 export type Entry = FileEntry | FolderEntry | LinkEntry
 
-/** All entries of a workspace by their paths. */
+/** All entries of a workspace by path. */
 export type Manifest = ReadonlyMap<string, Entry>
 
-/** What turns one manifest into the next. */
+/** The difference between two manifests. */
 export interface Change {
   readonly set: readonly Entry[]
-  /** Paths that are no longer there. */
+  /** Removed paths. */
   readonly gone: readonly string[]
 }
 
 export const emptyManifest: Manifest = new Map()
 
-/** Of how much a stored manifest is put together, besides the one that was stored with all its entries. */
+/** Number of changes, and of their entries, since the last checkpoint that was stored with all entries. */
 export interface Chain {
   readonly rows: number
   readonly entries: number
 }
 
 export const noChain: Chain = { rows: 0, entries: 0 }
-const mostRows = 50
+const maxRows = 50
 
-export const longer = ({ rows, entries }: Chain, { set, gone }: Change): Chain => ({
+export const extendChain = ({ rows, entries }: Chain, { set, gone }: Change): Chain => ({
   rows: rows + 1,
   entries: entries + set.length + gone.length,
 })
 
-/** What is stored of the next manifest; undefined: all its entries, since reading many changes costs more. */
+/**
+ * Returns the change to store for the next manifest; undefined when all entries must be stored, as a long chain is slow
+ * to read.
+ */
 export function storedChange(
   before: { readonly manifest: Manifest; readonly chain: Chain } | undefined,
   after: Manifest,
 ): Change | undefined {
   if (!before) return undefined
   const change = changeOf(before.manifest, after)
-  const { rows, entries } = longer(before.chain, change)
-  return rows > mostRows || entries > after.size ? undefined : change
+  const { rows, entries } = extendChain(before.chain, change)
+  return rows > maxRows || entries > after.size ? undefined : change
 }
 
-/** The change from one manifest to another; entries that only differ in `stat` count as changed. */
+/** Returns the change from one manifest to another; entries that differ only in `stat` count as changed. */
 export function changeOf(before: Manifest, after: Manifest): Change {
   const set = [...after.values()].filter(entry => {
     const old = before.get(entry.path)
@@ -76,7 +79,7 @@ export function changeOf(before: Manifest, after: Manifest): Change {
   return { set, gone: [...before.keys()].filter(path => !after.has(path)) }
 }
 
-/** True when the two say the same of a file, wherever it was looked at. */
+/** True when two entries describe the same content, independent of the machine. */
 export function isSame(one: Entry, other: Entry): boolean {
   if (one.kind === 'file' && other.kind === 'file')
     return one.hash === other.hash && one.size === other.size && one.mode === other.mode
@@ -91,12 +94,12 @@ export function applied(before: Manifest, { set, gone }: Change): Manifest {
   return after
 }
 
-/** The hashes of all pieces of these entries, each once. */
+/** Returns the distinct hashes of all pieces of these entries. */
 export const piecesOf = (entries: Iterable<Entry>): string[] => [
   ...new Set([...entries].flatMap(entry => (entry.kind === 'file' ? entry.pieces : []))),
 ]
 
-/** How many files and links there are, and their bytes. */
+/** Returns the number of files and links, and their bytes. */
 export function sizeOf(manifest: Manifest): { readonly files: number; readonly bytes: number } {
   let files = 0
   let bytes = 0

@@ -65,19 +65,19 @@ async function stored(
   return { id, owner_id: 'ada', checkpoint_id: ready.id }
 }
 
-test('objects are written, read and deleted under a signature that the store accepts', async () => {
+test('objects are written, read and deleted with a signature that the store accepts', async () => {
   await objects.put('a/b/key-1_x', Buffer.from([0, 1, 2]))
   assert.deepEqual(await objects.get('a/b/key-1_x'), Buffer.from([0, 1, 2]))
   await objects.remove('a/b/key-1_x')
   await objects.remove('a/b/key-1_x')
   await assert.rejects(objects.get('a/b/key-1_x'), /missing/)
   const wrong = bucketObjects(outbound, { ...settings, secretAccessKey: 'another' })
-  await assert.rejects(wrong.put('a/b/x', Buffer.from('x')), /status 403: <Code>SignatureDoesNotMatch/)
+  await assert.rejects(wrong.put('a/b/x', Buffer.from('x')), /status 403 to PUT: <Code>SignatureDoesNotMatch/)
   await wrong.close()
   await assert.rejects(bucketObjects(createOutbound({ allow: [] }), settings).get('x'), /outbound\.allow/)
 })
 
-test('content is in the bucket, the database has its names, and another machine restores it', async () => {
+test('content is in the bucket, its keys are in the database, and another machine restores it', async () => {
   const content = Buffer.alloc(2 * 1024 * 1024 + 3, 'words ')
   const session = await stored('large.txt', content)
   const { rows } = await pool.query<{ object_key: string; data: Buffer | null }>(
@@ -89,13 +89,13 @@ test('content is in the bucket, the database has its names, and another machine 
     true,
   )
   assert.equal((await pool.query('select from workspace_objects')).rowCount, 0)
-  // A service that writes to the database again still reads the bucket.
+  // After the configuration changed back to the database, existing objects are still read from the bucket.
   const other = machine(false)
   await other.workspaces.restore(session)
   assert.deepEqual(await readFile(join(other.folderOf(session.id), 'large.txt')), content)
 })
 
-test('a store that refuses fails the checkpoint, and what it had taken is deleted later', async () => {
+test('an error of the store fails the checkpoint, and objects that were already written are deleted later', async () => {
   fake.failures = 1
   const before = fake.objects.size
   await assert.rejects(stored('refused.txt', 'refused'), /status 503/)
@@ -104,7 +104,7 @@ test('a store that refuses fails the checkpoint, and what it had taken is delete
   assert.equal((await pool.query('select from workspace_objects')).rowCount, 1)
 })
 
-test('objects of deleted sessions are deleted, those that others need stay', async () => {
+test('objects of deleted sessions are deleted, those that other sessions need stay', async () => {
   const [going, staying] = [await stored('going.txt', 'only here'), await stored('staying.txt', 'stays')]
   await pool.query(`update sessions set deleted_at = clock_timestamp() - interval '2 days' where id = $1`, [going.id])
   const settings = {

@@ -3,12 +3,12 @@ import type { Outbound } from '../platform/outbound.ts'
 import { Pool, request } from '../platform/undici.ts'
 import { hashOf } from './limits.ts'
 
-/** Objects by their keys. Calls reject when the store refuses or cannot be reached. */
+/** Objects of a store by key. Calls reject when the store returns an error or is unreachable. */
 export interface Objects {
   readonly prefix: string
   put(key: string, bytes: Buffer): Promise<void>
   get(key: string): Promise<Buffer>
-  /** One that is not there is deleted as well. */
+  /** Deletes an object. Succeeds when it does not exist. */
   remove(key: string): Promise<void>
   close(): Promise<void>
 }
@@ -17,10 +17,10 @@ type Method = 'GET' | 'PUT' | 'DELETE'
 
 const connectMs = 5_000
 const totalMs = 30_000
-const largestAnswer = 4 * 1024 * 1024
-const longestRefusal = 300
+const maxResponseBytes = 4 * 1024 * 1024
+const maxErrorLength = 300
 
-/** Objects of a bucket, which is named in the path: every store takes that. Nothing is opened before the first call. */
+/** Returns the objects of a bucket, addressed by path, which every store supports. Connects on the first call. */
 export function bucketObjects(outbound: Pick<Outbound, 'connect'>, settings: WorkspaceBucket): Objects {
   const { origin, pathname } = new URL(settings.endpoint)
   const root = `${pathname === '/' ? '' : pathname.replace(/\/$/, '')}/${settings.bucket}`
@@ -30,18 +30,19 @@ export function bucketObjects(outbound: Pick<Outbound, 'connect'>, settings: Wor
     const path = `${root}/${key}`
     const headers = await signed(settings, { method, path, hash: hashOf(body ?? Buffer.alloc(0)) })
     const signal = AbortSignal.timeout(totalMs)
-    const answer = await request.call(pool, { method, path, headers, body: body ?? null, signal })
-    const content = await bounded(answer.body)
-    if (answer.statusCode === 404) return undefined
-    if (answer.statusCode < 300) return content
-    const said = content.toString('utf8', 0, longestRefusal).replaceAll(/\s+/g, ' ')
-    throw new Error(`the object store answered ${method} with status ${answer.statusCode}: ${said}`)
+    const response = await request.call(pool, { method, path, headers, body: body ?? null, signal })
+    const content = await bounded(response.body)
+    if (response.statusCode === 404) return undefined
+    if (response.statusCode < 300) return content
+    const text = content.toString('utf8', 0, maxErrorLength).replaceAll(/\s+/g, ' ')
+    throw new Error(`object store returned status ${response.statusCode} to ${method}: ${text}`)
   }
 
   return {
     prefix: settings.prefix,
     async put(key, bytes) {
-      if (!(await call('PUT', key, bytes))) throw new Error(`the object store has no bucket ${settings.bucket}`)
+      if (!(await call('PUT', key, bytes)))
+        throw new Error(`bucket ${settings.bucket} does not exist in the object store`)
     },
     async get(key) {
       const found = await call('GET', key, undefined)
@@ -60,7 +61,7 @@ async function bounded(body: AsyncIterable<Buffer>): Promise<Buffer> {
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > largestAnswer) throw new Error('the answer of the object store is too large')
+    if (bytes > maxResponseBytes) throw new Error('object store response exceeds 4 MiB')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -69,13 +70,13 @@ async function bounded(body: AsyncIterable<Buffer>): Promise<Buffer> {
 interface Unsigned {
   readonly method: Method
   readonly path: string
-  /** Of the body. */
+  /** SHA-256 of the body. */
   readonly hash: string
 }
 
-/** Headers with the store's Signature Version 4. No key needs an escape. */
+/** Returns headers signed with AWS Signature Version 4. Keys contain no characters that need escaping. */
 async function signed(settings: WorkspaceBucket, { method, path, hash }: Unsigned): Promise<Record<string, string>> {
-  // Loaded with the first call: most services have no object store.
+  // Loaded with the first call, since most installations have no object store.
   const [{ SignatureV4 }, { Sha256 }] = await Promise.all([
     import('@smithy/signature-v4'),
     import('@smithy/core/checksum'),
@@ -85,7 +86,7 @@ async function signed(settings: WorkspaceBucket, { method, path, hash }: Unsigne
   const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
   const signer = new SignatureV4({ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false })
   const headers = { host, 'x-amz-content-sha256': hash }
-  const answer = await signer.sign({ method, protocol, hostname, path, headers })
-  const { host: _, ...rest } = answer.headers
+  const response = await signer.sign({ method, protocol, hostname, path, headers })
+  const { host: _, ...rest } = response.headers
   return rest
 }

@@ -2,7 +2,7 @@ import { type DiffLine, everyLine } from '../platform/line-diff.ts'
 
 const context = 3
 
-/** A unified diff of two texts; empty when they are the same. */
+/** Returns a unified diff of two texts; empty when they are equal. */
 export function unifiedPatch(path: string, before: string | undefined, after: string | undefined): string {
   const lines = everyLine(linesOf(before), linesOf(after))
   const changes = lines.flatMap(({ op }, at) => (op === 'same' ? [] : [at]))
@@ -15,12 +15,12 @@ export function unifiedPatch(path: string, before: string | undefined, after: st
   return [...head, ...hunks.flat(), ''].join('\n')
 }
 
-/** Each with its line break, which the last one may lack. */
+/** Splits a text into lines with their line breaks, which the last line may lack. */
 const linesOf = (text = ''): string[] => (text === '' ? [] : text.split(/(?<=\n)/))
 
 type Range = readonly [from: number, to: number]
 
-/** Of the lines near changes; ranges that touch are one. */
+/** Returns the ranges of lines around changes; overlapping ranges are merged. */
 function ranges(changes: readonly number[], length: number): Range[] {
   const found: [number, number][] = []
   for (const at of changes) {

@@ -4,22 +4,22 @@ import { type FileHandle, lchown, lstat, open, rename, rm, rmdir, symlink, unlin
 import { join } from 'node:path'
 import { beneath, makeFolderAt, openFolder, type Place } from '../sandboxes/beneath.ts'
 import type { Blobs } from './blobs.ts'
-import { ignoreFile, ignoreRules, mostIgnoreBytes } from './ignore.ts'
+import { ignoreFile, ignoreRules, maxIgnoreBytes } from './ignore.ts'
+import { inParallel } from './in-parallel.ts'
 import type { LeftOut } from './limits.ts'
 import type { Entry, FileEntry, FolderEntry, LinkEntry, Manifest } from './manifest.ts'
 import { type Found, fileOf, scanWorkspace } from './scan.ts'
-import { sideBySide } from './side-by-side.ts'
 
 interface Restoring {
   readonly blobs: Pick<Blobs, 'read'>
   readonly owner: string
-  /** What the checkpoint does not hold: it stays where it is. */
+  /** Paths that the checkpoint does not include; they stay. */
   readonly leftOut: readonly LeftOut[]
 }
 
-/** What a restore has written. */
+/** Result of a restore. */
 export interface Restored {
-  /** The manifest as it is on this machine. */
+  /** The manifest with the file states of this machine. */
   readonly manifest: Manifest
   readonly files: number
   readonly bytes: number
@@ -31,26 +31,26 @@ const filesAtOnce = 4
 const noLimits = { fileBytes: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY, files: 1_000_000 }
 
 /**
- * Makes the workspace in the folder `root` what `manifest` says. Files that no checkpoint holds stay where they do not stand in the
- * way. Nobody else may write there meanwhile.
+ * Makes the workspace in the folder `root` match `manifest`. Files outside of checkpoints stay unless they are in the
+ * way. The caller must prevent concurrent writes.
  */
 export async function restoreWorkspace(root: string, manifest: Manifest, restoring: Restoring): Promise<Restored> {
   const owner = await ownerOf(root)
   const rules = ignoreRules(await ignoreTextOf(manifest, restoring))
   const { found } = await scanWorkspace(root, { rules, limits: noLimits })
   const there = new Map(found.map(entry => [entry.path, entry]))
-  await removeOthers(root, manifest, { there, keeps: keeping(restoring.leftOut) })
+  await removeOthers(root, manifest, { there, isLeftOut: leftOutFilter(restoring.leftOut) })
   const entries = [...manifest.values()].sort((one, other) => (one.path < other.path ? -1 : 1))
   for (const entry of entries) if (entry.kind === 'folder') await makeFolder(root, entry, owner)
   const missing = entries.filter(entry => entry.kind === 'file').filter(entry => !isThere(entry, there.get(entry.path)))
   const written = new Map<string, Entry>()
-  await sideBySide(missing, filesAtOnce, async entry => {
+  await inParallel(missing, filesAtOnce, async entry => {
     written.set(entry.path, await writeFile(root, entry, { ...restoring, fileOwner: owner }))
   })
   for (const entry of entries) {
     if (entry.kind === 'link' && !there.has(entry.path)) await makeLink(root, entry, owner)
   }
-  // At last: nothing can be made in a folder without the right to write.
+  // Last, because entries cannot be created in a folder without write permission.
   for (const entry of entries.toReversed()) if (entry.kind === 'folder') await setMode(root, entry)
   return {
     manifest: new Map(entries.map(entry => [entry.path, written.get(entry.path) ?? entry])),
@@ -59,7 +59,7 @@ export async function restoreWorkspace(root: string, manifest: Manifest, restori
   }
 }
 
-/** Whose the workspace is, when files that we make would have another owner. */
+/** Returns the owner of the workspace if files that we create would have another owner. */
 async function ownerOf(root: string): Promise<Owner> {
   const { uid, gid } = await lstat(root)
   return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
@@ -68,7 +68,7 @@ async function ownerOf(root: string): Promise<Owner> {
 async function ignoreTextOf(manifest: Manifest, { blobs, owner }: Pick<Restoring, 'blobs' | 'owner'>): Promise<string> {
   const entry = manifest.get(ignoreFile)
   const [first] = entry?.kind === 'file' ? entry.pieces : []
-  return first === undefined ? '' : (await blobs.read(owner, first)).toString('utf8', 0, mostIgnoreBytes)
+  return first === undefined ? '' : (await blobs.read(owner, first)).toString('utf8', 0, maxIgnoreBytes)
 }
 
 const isThere = (entry: FileEntry, found: Found | undefined): boolean =>
@@ -76,36 +76,36 @@ const isThere = (entry: FileEntry, found: Found | undefined): boolean =>
 
 interface Others {
   readonly there: Map<string, Found>
-  readonly keeps: (path: string) => boolean
+  readonly isLeftOut: (path: string) => boolean
 }
 
-/** A folder at whose entries the look had ended is named with a slash, the workspace itself with a dot. */
-function keeping(leftOut: readonly LeftOut[]): Others['keeps'] {
+/** A left-out path with a trailing slash is a folder that was scanned only partly; a dot is the whole workspace. */
+function leftOutFilter(leftOut: readonly LeftOut[]): Others['isLeftOut'] {
   const paths = new Set(leftOut.map(({ path }) => path))
   const folders = [...paths].filter(path => path.endsWith('/'))
   return path => paths.has('.') || paths.has(path) || folders.some(folder => path.startsWith(folder))
 }
 
-/** Removes what the manifest does not have, or has as something else; what lies deepest goes first. */
-async function removeOthers(root: string, manifest: Manifest, { there, keeps }: Others): Promise<void> {
+/** Removes entries that the manifest lacks or has with another kind, the deepest first. */
+async function removeOthers(root: string, manifest: Manifest, { there, isLeftOut }: Others): Promise<void> {
   for (const [path, found] of [...there].toSorted(([one], [other]) => (one < other ? 1 : -1))) {
     const wanted = manifest.get(path)
     const stays = wanted?.kind === found.kind && (found.kind !== 'link' || isLinkTo(wanted, found))
-    if (stays || (wanted === undefined && keeps(path))) continue
+    if (stays || (wanted === undefined && isLeftOut(path))) continue
     there.delete(path)
     await placed(root, path, async ({ folder, name = '' }) => {
       const target = join(folder.path, name)
       if (found.kind !== 'folder') await unlink(target)
       else if (wanted) await rm(target, { recursive: true, force: true })
-      else await rmdir(target).catch(keepIfFull)
+      else await rmdir(target).catch(ignoreNotEmpty)
     })
   }
 }
 
 const isLinkTo = (wanted: Entry, { target }: LinkEntry): boolean => wanted.kind === 'link' && wanted.target === target
 
-/** A folder that still holds something, which no checkpoint holds, stays. */
-function keepIfFull(error: NodeJS.ErrnoException): void {
+/** Keeps a folder that still has files outside of checkpoints. */
+function ignoreNotEmpty(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
 }
 
@@ -121,7 +121,9 @@ const setMode = (root: string, { path, mode }: FolderEntry): Promise<void> =>
     await chmodFolder(join(folder.path, name), mode)
   })
 
-/** Never through a link. A folder that the service may not open stays as it is: nothing below it was ever in a checkpoint. */
+/**
+ * Never follows a link. A folder that the service cannot open stays as it is: no checkpoint ever had anything below it.
+ */
 async function chmodFolder(path: string, mode: number): Promise<void> {
   const made = await openFolder(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EACCES') throw error
@@ -140,7 +142,7 @@ interface Writing extends Restoring {
   readonly fileOwner: Owner
 }
 
-/** A whole new file takes the place of what was there. */
+/** Writes a complete new file and renames it over the old one. */
 function writeFile(root: string, entry: FileEntry, writing: Writing): Promise<FileEntry> {
   return placed(root, entry.path, async ({ folder, name = '' }) => {
     const draft = join(folder.path, `.draft-${randomBytes(8).toString('hex')}`)
@@ -165,7 +167,7 @@ async function fill(handle: FileHandle, entry: FileEntry, { blobs, owner, fileOw
   await handle.utimes(entry.mtimeMs / 1_000, entry.mtimeMs / 1_000)
 }
 
-/** The place of a path of a manifest: nothing on its way is a link any more. */
+/** Opens the parent folder of a manifest path, which contains no links at this point. */
 const placed = <T>(root: string, path: string, use: (place: Place) => Promise<T>): Promise<T> => {
   const at = path.lastIndexOf('/')
   const name = path.slice(at + 1)

@@ -15,7 +15,7 @@ interface Deps {
   readonly writes: FileWrites
 }
 
-/** The files of sessions. Files and archives are bytes, so those routes are bound by hand. */
+/** Serves the file routes. Files and archives are binary, so those routes are bound by hand. */
 export function serveFiles(app: FastifyInstance, { files, writes }: Deps): void {
   bind(app, fileRoutes.list, async ({ params, query }, caller) => {
     const snapshot = await files.snapshot(params.session_id, query.at, caller)
@@ -50,7 +50,7 @@ export function serveFiles(app: FastifyInstance, { files, writes }: Deps): void 
       .headers({ ...download, etag: `"${file.hash}"`, 'content-length': file.size })
       .send(Readable.from(files.contentOf(snapshot.owner, file)))
   })
-  // Only here a body may be of any type.
+  // Only these routes accept a body of any content type.
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -67,7 +67,7 @@ export function serveFiles(app: FastifyInstance, { files, writes }: Deps): void 
   })
 }
 
-/** To be saved, never shown: whoever wrote the file may have meant a browser to run it. */
+/** Forces a download, so that a browser never executes a file of the workspace. */
 const download = {
   'content-disposition': 'attachment',
   'x-content-type-options': 'nosniff',

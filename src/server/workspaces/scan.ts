@@ -28,17 +28,17 @@ interface Walk {
   readonly limits: WorkspaceLimits
   readonly found: Found[]
   readonly leftOut: LeftOut[]
-  /** A file that was changed after this may change again without a newer time. */
+  /** A file changed after this time may change again without a newer timestamp. */
   readonly settledMs: number
 }
 
-const deepestFolder = 40
-/** Entries of a folder that are looked at together. */
+const maxDepth = 40
+/** Number of entries of a folder that are read concurrently. */
 const together = 16
-/** The clock of a file system may be coarser than changes follow each other. */
+/** Timestamps of a file system may be coarser than the time between two changes. */
 const coarseMs = 50
 
-/** Looks at all that is in a workspace, without following a link and without reading a file. */
+/** Scans a workspace without following links or reading files. */
 export async function scanWorkspace(
   root: string,
   { rules, limits }: { readonly rules: IgnoreRules; readonly limits: WorkspaceLimits },
@@ -57,22 +57,22 @@ async function scanFolder(folder: Folder, prefix: string, walk: Walk): Promise<v
   const entries = await entriesOf(folder, prefix, walk)
   for (let at = 0; at < entries.length; at += together) {
     const some = entries.slice(at, at + together)
-    const looked = await Promise.all(some.map(entry => look(folder, `${prefix}${entry.name}`, walk)))
-    for (const found of looked) if (found) walk.found.push(found)
+    const inspected = await Promise.all(some.map(entry => inspect(folder, `${prefix}${entry.name}`, walk)))
+    for (const found of inspected) if (found) walk.found.push(found)
   }
   for (const entry of entries) if (entry.isDirectory()) await scanChild(folder, `${prefix}${entry.name}`, walk)
 }
 
-/** In the order of their names, so that the same files are left out each time. */
+/** Sorted by name, so that the same files are left out every time. */
 async function entriesOf(folder: Folder, prefix: string, walk: Walk): Promise<Dirent[]> {
   const entries: Dirent[] = []
   for await (const entry of await opendir(folder.path)) {
     const path = `${prefix}${entry.name}`
     if (walk.rules.ignores(path, entry.isDirectory())) continue
-    if (entry.name.includes('\ufffd')) walk.leftOut.push({ path, reason: 'its name is not UTF-8' })
+    if (entry.name.includes('\ufffd')) walk.leftOut.push({ path, reason: 'name is not UTF-8' })
     else if (walk.found.length + entries.length < walk.limits.files) entries.push(entry)
     else {
-      walk.leftOut.push({ path: prefix || '.', reason: `the workspace has more than ${walk.limits.files} files` })
+      walk.leftOut.push({ path: prefix || '.', reason: `workspace has more than ${walk.limits.files} files` })
       break
     }
   }
@@ -80,8 +80,8 @@ async function entriesOf(folder: Folder, prefix: string, walk: Walk): Promise<Di
 }
 
 async function scanChild(parent: Folder, path: string, walk: Walk): Promise<void> {
-  if (path.split('/').length >= deepestFolder) {
-    walk.leftOut.push({ path, reason: `it is deeper than ${deepestFolder} folders` })
+  if (path.split('/').length >= maxDepth) {
+    walk.leftOut.push({ path, reason: `nested deeper than ${maxDepth} folders` })
     return
   }
   const child = await openFolder(join(parent.path, path.slice(path.lastIndexOf('/') + 1))).catch(error => {
@@ -95,7 +95,7 @@ async function scanChild(parent: Folder, path: string, walk: Walk): Promise<void
   }
 }
 
-async function look(folder: Folder, path: string, walk: Walk): Promise<Found | undefined> {
+async function inspect(folder: Folder, path: string, walk: Walk): Promise<Found | undefined> {
   const place = join(folder.path, path.slice(path.lastIndexOf('/') + 1))
   try {
     const stats = await lstat(place, { bigint: true })
@@ -103,7 +103,7 @@ async function look(folder: Folder, path: string, walk: Walk): Promise<Found | u
     if (stats.isDirectory()) return { kind: 'folder', path, mode }
     if (stats.isSymbolicLink()) return { kind: 'link', path, target: await readlink(place) }
     if (stats.isFile()) return fileOf(path, stats, walk.settledMs)
-    walk.leftOut.push({ path, reason: 'it is not a regular file' })
+    walk.leftOut.push({ path, reason: 'not a regular file' })
   } catch (error) {
     unreadable(path, error, walk)
   }
@@ -116,11 +116,11 @@ export function fileOf(path: string, stats: BigIntStats, settledMs: number): Fou
   return { kind: 'file', path, mode: Number(mode) & 0o777, size: Number(size), mtimeMs: Number(mtimeMs), stat }
 }
 
-/** What vanished meanwhile is not there; anything else is left out by name. */
+/** Leaves out a path that cannot be read; one that has vanished is ignored. */
 export function unreadable(path: string, error: unknown, { leftOut }: { readonly leftOut: LeftOut[] }): void {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) throw error
   if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return
-  const reason = code === 'EACCES' || code === 'EPERM' ? 'the service may not read it' : `it cannot be read (${code})`
+  const reason = code === 'EACCES' || code === 'EPERM' ? 'permission denied' : `cannot be read (${code})`
   leftOut.push({ path, reason })
 }

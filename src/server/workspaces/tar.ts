@@ -5,10 +5,10 @@ const blockBytes = 512
 /** The end of an archive. */
 export const tarEnd: Buffer = Buffer.alloc(2 * blockBytes)
 
-/** What fills the last block of a file. */
+/** Returns the zeros that fill the last block of a file. */
 export const tarPadding = (size: number): Buffer => Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes)
 
-/** The head of an entry, as POSIX.1-2001 has it: long names and links stand in a record before it. */
+/** Returns the header of an entry in POSIX.1-2001 format: long names and link targets are in a preceding record. */
 export function tarHead(entry: Entry): Buffer {
   const name = entry.kind === 'folder' ? `${entry.path}/` : entry.path
   const target = entry.kind === 'link' ? entry.target : ''
@@ -60,7 +60,7 @@ function octal(head: Buffer, { at, digits, value }: { at: number; digits: number
   head.write(`${value.toString(8).padStart(digits, '0')}\0`, at)
 }
 
-/** `<length> <key>=<value>`: the length counts its own digits. */
+/** Returns `<length> <key>=<value>`, where the length includes its own digits. */
 function record(key: string, value: string): Buffer {
   const rest = Buffer.byteLength(` ${key}=${value}\n`)
   let length = rest + String(rest).length

@@ -3,16 +3,19 @@ import { workspaceRoot } from '../sandboxes/sandbox.ts'
 import { workspaceNames } from '../sandboxes/workspace-path.ts'
 import type { Entry, Manifest } from './manifest.ts'
 
-const mostLinks = 40
+const maxLinks = 40
 
-/** The names of a path that a caller gave; empty for the workspace itself. Errors: `invalid_request` outside of it. */
+/**
+ * Returns the names of a caller's path; empty for the workspace itself. Errors: `invalid_request` outside of the
+ * workspace.
+ */
 export function namesOf(path: string): string[] {
-  if (/[\uD800-\uDFFF]/u.test(path)) throw invalid('path must be text')
+  if (/[\uD800-\uDFFF]/u.test(path)) throw invalid('path must be valid Unicode')
   return workspaceNames(path)
 }
 
 /**
- * The path that names lead to once every link on the way is followed; empty for the workspace itself, undefined when nothing is there.
+ * Returns the path after following every link; empty for the workspace itself, undefined when it does not exist.
  * Errors: `invalid_request` for a link that leads out of the workspace.
  */
 export function followed(manifest: Manifest, path: string): string | undefined {
@@ -22,15 +25,15 @@ export function followed(manifest: Manifest, path: string): string | undefined {
 }
 
 interface Walk {
-  /** As the caller gave it. */
+  /** The path that the caller gave. */
   readonly path: string
-  /** Still to go. */
+  /** Names that are not resolved yet. */
   readonly names: string[]
   readonly way: string[]
   links: number
 }
 
-/** Goes one name further; false when nothing is there. */
+/** Resolves one more name. Returns false when it does not exist. */
 function step(manifest: Manifest, walk: Walk): boolean {
   const { path, names, way } = walk
   const name = names.shift() ?? ''
@@ -41,7 +44,7 @@ function step(manifest: Manifest, walk: Walk): boolean {
   const entry = manifest.get([...way, name].join('/'))
   if (entry?.kind === 'link') {
     walk.links += 1
-    if (walk.links > mostLinks) throw invalid(`${path} passes through too many links`)
+    if (walk.links > maxLinks) throw invalid(`${path} passes through more than ${maxLinks} links`)
     if (entry.target.startsWith('/')) way.length = 0
     names.unshift(...stepsOf(entry.target, path))
     return true
@@ -54,7 +57,7 @@ function leave(way: string[], path: string): void {
   if (way.pop() === undefined) throw leadsOut(path)
 }
 
-/** From the root when it is absolute, as seen from inside the sandbox. */
+/** Returns the names of a link target. An absolute target is relative to the root inside the sandbox. */
 function stepsOf(target: string, path: string): string[] {
   const isAbsolute = target.startsWith('/')
   if (isAbsolute && target !== workspaceRoot && !target.startsWith(`${workspaceRoot}/`)) throw leadsOut(path)
@@ -64,7 +67,7 @@ function stepsOf(target: string, path: string): string[] {
 
 const leadsOut = (path: string) => invalid(`${path} follows a link out of the workspace`)
 
-/** What lies directly in a folder, by name. */
+/** Returns the direct entries of a folder, sorted by name. */
 export function childrenOf(manifest: Manifest, folder: string): Entry[] {
   const prefix = folder === '' ? '' : `${folder}/`
   return [...manifest.values()]
@@ -72,7 +75,9 @@ export function childrenOf(manifest: Manifest, folder: string): Entry[] {
     .sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-/** The manifest with one more file, and the folders on its way. Errors: `invalid_request` when something stands in the way. */
+/**
+ * Returns the manifest with one more file and its folders. Errors: `invalid_request` when a non-folder is in the way.
+ */
 export function withEntry(manifest: Manifest, entry: Entry): Manifest {
   const names = entry.path.split('/')
   const next = new Map(manifest)
@@ -86,7 +91,7 @@ export function withEntry(manifest: Manifest, entry: Entry): Manifest {
   return next.set(entry.path, entry)
 }
 
-/** The manifest without a path and all that is below it; undefined when it is not there. */
+/** Returns the manifest without a path and everything below it; undefined when the path does not exist. */
 export function withoutPath(manifest: Manifest, path: string): Manifest | undefined {
   if (!manifest.has(path)) return undefined
   const next = new Map(manifest)

@@ -15,7 +15,7 @@ import { createWorkspaces } from './workspaces.ts'
 const { pool } = await freshDatabase()
 const MiB = 1024 * 1024
 
-/** One machine. */
+/** A machine with its own folder. */
 function machine(limits: Partial<WorkspaceLimits> = {}) {
   const root = temporaryFolder()
   const rows = blobStore(pool)
@@ -38,7 +38,7 @@ function machine(limits: Partial<WorkspaceLimits> = {}) {
     root,
     folderOf,
     restore: async (id: string) => workspaces.restore(await rowOf(id)),
-    /** Makes a checkpoint as of event `seq`, if something has changed. */
+    /** Makes a checkpoint as of event `seq` if files have changed. */
     async checkpoint(id: string, seq: number) {
       const ready = await workspaces.capture(await rowOf(id))
       if (!ready) return undefined
@@ -59,7 +59,7 @@ async function sessionOn({ folderOf }: ReturnType<typeof machine>): Promise<{ id
 const countOf = async (text: string, values: unknown[] = []): Promise<number> =>
   (await pool.query<{ n: number }>(`select count(*)::int as n from ${text}`, values)).rows[0]?.n ?? -1
 
-test('what one machine has stored another restores: files, folders, links, modes and times', async () => {
+test('another machine restores files, folders, links, modes and times', async () => {
   const one = machine()
   const { id, folder } = await sessionOn(one)
   await mkdir(join(folder, 'src/empty'), { recursive: true })
@@ -94,7 +94,7 @@ test('what one machine has stored another restores: files, folders, links, modes
   assert.equal(await other.checkpoint(id, 6), undefined, 'nothing has changed by the restore')
 })
 
-test('only what has changed is stored, and equal content once an owner', async () => {
+test('only changes are stored, and equal content once per owner', async () => {
   const one = machine()
   const { id, folder } = await sessionOn(one)
   await writeFile(join(folder, 'a'), 'same words')
@@ -121,7 +121,7 @@ test('only what has changed is stored, and equal content once an owner', async (
   assert.deepEqual((await readdir(other.folderOf(id))).sort(), ['b', 'c'])
 })
 
-test('a restore brings an older folder up to date, and keeps what no checkpoint holds', async () => {
+test('a restore updates an older folder and keeps files outside of checkpoints', async () => {
   const one = machine()
   const other = machine()
   const { id, folder } = await sessionOn(one)
@@ -145,7 +145,7 @@ test('a restore brings an older folder up to date, and keeps what no checkpoint 
   assert.equal(await readFile(join(there, 'node_modules/installed'), 'utf8'), 'here')
 })
 
-test('a restore never writes through a link that stands in the way', async () => {
+test('a restore never writes through a link in the way', async () => {
   const one = machine()
   const other = machine()
   const { id, folder } = await sessionOn(one)
@@ -161,7 +161,7 @@ test('a restore never writes through a link that stands in the way', async () =>
   assert.equal(await readFile(join(other.folderOf(id), 'dir/file'), 'utf8'), 'inside')
 })
 
-test('what is beyond a bound is left out by name, once', async () => {
+test('files beyond a limit are left out and reported once', async () => {
   const one = machine({ fileBytes: 100, bytes: 150, files: 6 })
   const { id, folder } = await sessionOn(one)
   await writeFile(join(folder, 'huge'), 'x'.repeat(101))
@@ -172,14 +172,14 @@ test('what is beyond a bound is left out by name, once', async () => {
     first?.leftOut?.map(({ path }) => path),
     ['a', 'huge'],
   )
-  assert.ok(first?.leftOut?.[1]?.reason.includes('the limit of a file'))
+  assert.ok(first?.leftOut?.[1]?.reason.includes('file limit'))
   await writeFile(join(folder, 'b'), 'c'.repeat(80))
   assert.equal((await one.checkpoint(id, 2))?.leftOut, undefined)
   await Promise.all(Array.from({ length: 9 }, (_, at) => writeFile(join(folder, `many${at}`), '')))
   assert.ok((await one.checkpoint(id, 3))?.leftOut?.some(({ reason }) => reason.includes('more than 6 files')))
 })
 
-test('a file that grows or shrinks is read again, whatever its time says', async () => {
+test('a file that grows or shrinks is read again, regardless of its timestamp', async () => {
   const one = machine()
   const { id, folder } = await sessionOn(one)
   await writeFile(join(folder, 'f'), 'abcdef')
@@ -190,7 +190,7 @@ test('a file that grows or shrinks is read again, whatever its time says', async
   assert.ok(await one.checkpoint(id, 2))
 })
 
-test('a damaged or missing piece fails the restore, and the next one starts again', async () => {
+test('a damaged or missing piece fails the restore, and the next attempt starts over', async () => {
   const one = machine()
   const other = machine()
   const { id, folder } = await sessionOn(one)

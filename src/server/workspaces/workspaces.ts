@@ -5,9 +5,9 @@ import type { BlobStore } from './blob-store.ts'
 import type { Blobs } from './blobs.ts'
 import { captureWorkspace } from './capture.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import { type KnownFiles, KnownManifests } from './known-manifests.ts'
 import type { LeftOut, WorkspaceLimits } from './limits.ts'
-import { emptyManifest, isSame, longer, type Manifest, noChain, piecesOf, storedChange } from './manifest.ts'
+import { emptyManifest, extendChain, isSame, type Manifest, noChain, piecesOf, storedChange } from './manifest.ts'
+import { type CachedFiles, ManifestCache } from './manifest-cache.ts'
 import { markCheckpoint, markedCheckpoint, unmark } from './marker.ts'
 import { type Restored, restoreWorkspace } from './restore.ts'
 
@@ -16,50 +16,50 @@ interface Deps {
   readonly blobRows: Pick<BlobStore, 'need'>
   readonly blobs: Blobs
   readonly limits: WorkspaceLimits
-  /** The folder of a session's files. */
+  /** Returns the folder of a session's files. */
   readonly folderOf: (sessionId: string) => string
-  /** Makes that folder, so that tools can work in it. */
+  /** Creates that folder, so that tools can work in it. */
   readonly makeFolder: (sessionId: string) => Promise<void>
 }
 
-/** A session, as far as its files need it. */
+/** The fields of a session that its files need. */
 export interface FilesOf {
   readonly id: string
   readonly owner_id: string
-  /** Its last checkpoint; null before the first. */
+  /** Id of its last checkpoint; null before the first. */
   readonly checkpoint_id: string | null
 }
 
 type Queryable = Pool | PoolClient
 
-/** A checkpoint whose content is stored, and which counts once it is committed with the events that it belongs to. */
+/** A checkpoint whose content is stored. It takes effect when it is committed with its events. */
 export interface ReadyCheckpoint {
   readonly id: string
-  /** What it does not hold; undefined when the checkpoint before said the same. */
+  /** Paths that it does not include; undefined when they are the same as in the previous checkpoint. */
   readonly leftOut: readonly LeftOut[] | undefined
-  /** `seq`: of the last event of the transaction. */
+  /** `seq` is the number of the transaction's last event. */
   commit(on: Queryable, seq: number): Promise<void>
-  /** Call it after the commit. */
+  /** Must be called after the commit. */
   done(): Promise<void>
 }
 
-/** What a restore has brought back. */
+/** Result of a restore. */
 export interface RestoredFiles extends Pick<Restored, 'files' | 'bytes'> {
   readonly checkpointId: string
   readonly seq: number
   readonly leftOut: readonly LeftOut[]
 }
 
-/** The files of sessions: their checkpoints, and the folders of this machine. */
+/** Checkpoints of session files and the workspace folders of this machine. */
 export type Workspaces = ReturnType<typeof createWorkspaces>
 
 export function createWorkspaces(deps: Deps) {
   const { checkpoints, blobRows, blobs, limits, folderOf } = deps
-  const known = new KnownManifests()
+  const manifests = new ManifestCache()
 
-  /** What the last checkpoint holds, as this machine sees it. */
-  async function lastOf({ id, checkpoint_id }: FilesOf): Promise<KnownFiles> {
-    const last = known.get(id)
+  /** Returns the manifest of the last checkpoint with the file states of this machine. */
+  async function lastOf({ id, checkpoint_id }: FilesOf): Promise<CachedFiles> {
+    const last = manifests.get(id)
     if (last && (last.checkpointId ?? null) === checkpoint_id) return last
     const loaded = checkpoint_id === null ? undefined : await checkpoints.at(id)
     if (!loaded) return { checkpointId: undefined, manifest: emptyManifest, leftOut: [], chain: noChain }
@@ -69,8 +69,8 @@ export function createWorkspaces(deps: Deps) {
 
   return {
     /**
-     * Brings the folder of a session to its last checkpoint, unless it is at least as new. Undefined when it was, or there is no
-     * checkpoint. Rejects when a part of the checkpoint cannot be read or written; the next call starts again.
+     * Restores the folder of a session to its last checkpoint. Returns undefined when the folder is up to date or there
+     * is no checkpoint. Rejects when a part cannot be read or written; the next call starts over.
      */
     async restore({ id, owner_id, checkpoint_id }: FilesOf): Promise<RestoredFiles | undefined> {
       const folder = folderOf(id)
@@ -82,21 +82,23 @@ export function createWorkspaces(deps: Deps) {
       const { left_out: leftOut, seq, chain } = loaded
       const restoring = { blobs, owner: owner_id, leftOut }
       const { manifest, files, bytes } = await restoreWorkspace(folder, loaded.manifest, restoring)
-      known.set(id, { checkpointId: loaded.id, manifest, leftOut, chain })
+      manifests.set(id, { checkpointId: loaded.id, manifest, leftOut, chain })
       await markCheckpoint(folder, loaded.id)
       return { checkpointId: loaded.id, seq, leftOut, files, bytes }
     },
 
-    /** Stores what has changed in the folder of a session since its last checkpoint; undefined when nothing has. */
+    /**
+     * Stores the changes in the folder of a session since its last checkpoint. Returns undefined when there are none.
+     */
     async capture(session: FilesOf): Promise<ReadyCheckpoint | undefined> {
       const { id, owner_id: owner } = session
       const folder = folderOf(id)
       if (!(await isFolder(folder))) return undefined
       const last = await lastOf(session)
       const { manifest, leftOut } = await captureWorkspace(folder, { blobs, owner, limits, last: last.manifest })
-      const tellsMore = JSON.stringify(leftOut) !== JSON.stringify(last.leftOut)
-      if (!tellsMore && !hasChanged(last.manifest, manifest)) {
-        known.set(id, { ...last, manifest })
+      const hasNewLeftOut = JSON.stringify(leftOut) !== JSON.stringify(last.leftOut)
+      if (!hasNewLeftOut && !hasChanged(last.manifest, manifest)) {
+        manifests.set(id, { ...last, manifest })
         return undefined
       }
       const change = storedChange(last.checkpointId === undefined ? undefined : last, manifest)
@@ -105,19 +107,19 @@ export function createWorkspaces(deps: Deps) {
       const hashes = piecesOf(change?.set ?? manifest.values())
       return {
         id: next.id,
-        leftOut: tellsMore ? leftOut : undefined,
+        leftOut: hasNewLeftOut ? leftOut : undefined,
         async commit(on, seq) {
           await blobRows.need(on, id, { owner, hashes })
           await checkpoints.insert(on, id, { seq, packed, checkpoint: next })
         },
         async done() {
-          known.set(id, {
+          manifests.set(id, {
             checkpointId: next.id,
             manifest,
             leftOut,
-            chain: change ? longer(last.chain, change) : noChain,
+            chain: change ? extendChain(last.chain, change) : noChain,
           })
-          // Without the mark the next owner restores the files, which is right as well.
+          // Without the marker the next owner restores the files, which is also correct.
           await markCheckpoint(folder, next.id).catch(() => undefined)
         },
       }

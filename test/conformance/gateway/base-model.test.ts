@@ -63,8 +63,8 @@ for (const protocol of everyProtocol) {
   test(`F7, ${protocol}: a deployment is asked to think by the rules of its base_model, under its own name`, async t => {
     const { post, sentText, upstream } = await startPair(t, protocol, { script: [{}], changes: known })
     // What speaks the client's own format gets its bytes.
-    const isRaw = protocol === 'openai-chat'
-    const response = await (isRaw ? post({ output_config: { effort: 'high' } }) : post(asking, { path }))
+    const isPassthrough = protocol === 'openai-chat'
+    const response = await (isPassthrough ? post({ output_config: { effort: 'high' } }) : post(asking, { path }))
     assert.equal(response.status, 200, await response.text())
     assert.match(sentText(), thinks)
     const sentTo = `${upstream.requests.at(-1)?.url} ${sentText()}`
@@ -101,11 +101,11 @@ for (const protocol of everyProtocol) {
     const changes = { ...known, capabilities: { reasoning: false } }
     const { post, sentText } = await startPair(t, protocol, { script: [{}], changes })
     const wish = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }
-    const isRaw = protocol === 'anthropic-messages'
-    const response = await (isRaw ? post(asking, { path }) : post(wish))
+    const isPassthrough = protocol === 'anthropic-messages'
+    const response = await (isPassthrough ? post(asking, { path }) : post(wish))
     assert.equal(response.status, 200, await response.text())
     assert.doesNotMatch(sentText(), /"(thinking|reasoning|reasoning_effort|thinkingConfig|effort)"/)
-    const lost = isRaw ? 'reasoning_effort=dropped' : 'thinking=dropped'
+    const lost = isPassthrough ? 'reasoning_effort=dropped' : 'thinking=dropped'
     assert.ok(degradedOf(response).includes(lost), String(degradedOf(response)))
   })
 }

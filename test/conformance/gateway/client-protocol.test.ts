@@ -147,8 +147,8 @@ async function arrives(t: TestContext, { client, model = 'gpt-5.2', path, protoc
     protocol === { chat: 'openai-chat', responses: 'openai-responses', messages: 'anthropic-messages' }[client]
   for (const row of app.booked) assert.deepEqual([row.protocol, row.lane], [protocol, isSame ? 'raw' : 'translated'])
   const credential = { [last().headers['x-api-key'] ? 'x-api-key' : 'bearer']: true }
-  const isAnthropics = protocol === 'anthropic-messages' && rest.changes?.provider === 'anthropic'
-  assert.deepEqual(credential, { [isAnthropics ? 'x-api-key' : 'bearer']: true })
+  const isAnthropicApi = protocol === 'anthropic-messages' && rest.changes?.provider === 'anthropic'
+  assert.deepEqual(credential, { [isAnthropicApi ? 'x-api-key' : 'bearer']: true })
 }
 
 const chat = { path: chatPath, protocol: 'openai-chat' } as const

@@ -137,7 +137,7 @@ test('P38: what cannot be embedded is refused by its name, in the client’s for
   }
   const lacking = await refusal('/v1/embeddings', { model: 'nova', input: 'a' })
   assert.deepEqual([lacking[0], lacking[2]], [400, null])
-  assert.match(lacking[1], /nova has no \/v1\/embeddings at its upstream; it has \/v1\/messages/)
+  assert.match(lacking[1], /nova does not support \/v1\/embeddings; it supports \/v1\/messages/)
   const ids = await refusal('/v1/embeddings', { model: 'titan', input: [1, 2] })
   assert.match(ids[1], /takes no token ids/)
   const image = await refusal('/v1beta/models/openai:embedContent', { content: { parts: [{ inlineData: {} }] } })

@@ -31,9 +31,14 @@ const refused: readonly (readonly [path: string, body: object | string | FormDat
       '/v1/audio/speech',
       { model: 'claude', input: 'hi' },
       400,
-      /no \/v1\/audio\/speech at its upstream; it has \/v1\/messages/,
+      /does not support \/v1\/audio\/speech; it supports \/v1\/messages/,
     ],
-    ['/v1/rerank', { model: 'openai/gpt-5.5', query: 'a', documents: ['b'] }, 400, /it has .*\/v1\/chat\/completions/],
+    [
+      '/v1/rerank',
+      { model: 'openai/gpt-5.5', query: 'a', documents: ['b'] },
+      400,
+      /it supports .*\/v1\/chat\/completions/,
+    ],
   ]
 for (const [path, body, status, message] of refused) {
   test(`P26: POST ${path} is refused with ${status} in OpenAI’s shape: ${message.source}`, async () => {

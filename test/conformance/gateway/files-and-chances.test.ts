@@ -39,7 +39,7 @@ for (const { client, protocol, path, file, sentFile } of crossed) {
     const other = await startPair(t, protocol, { script: [{}], changes: { provider: 'openai-compatible' } })
     const refused = await other.post(file, { path })
     assert.equal(refused.status, 400)
-    assert.match(await refused.text(), /file_id: stored files cannot be read here; send the data/)
+    assert.match(await refused.text(), /file_id: stored files are not supported for this model; send the file data/)
   })
 }
 
@@ -48,7 +48,7 @@ for (const protocol of translated.filter(name => !name.startsWith('openai-'))) {
     const { post } = await startPair(t, protocol, { script: [{}] })
     const response = await post({ messages: chatFile }, { path: '/v1/chat/completions' })
     assert.equal(response.status, 400)
-    assert.match(await response.text(), /messages\.0\.content\.0\.file\.file_id: stored files cannot be read here/)
+    assert.match(await response.text(), /messages\.0\.content\.0\.file\.file_id: stored files are not supported/)
   })
 }
 

@@ -185,7 +185,7 @@ test('A12: embeddings and other endpoints have hooks, forms without their body; 
   assert.deepEqual([call.kind, call.body], ['transcriptions', null])
   assert.match(String(call['content_type']), /^multipart\/form-data/)
   hook.answer({ action: 'replace', body: {} })
-  assert.match(await (await sendForm()).text(), /hook guard failed: it answered replace, but the request is a form/)
+  assert.match(await (await sendForm()).text(), /hook guard failed: action replace is not possible for a form/)
 
   hook.answer({ action: 'allow' })
   const path = '/openai/deployments/test-model/chat/completions'
@@ -264,7 +264,7 @@ test('A15: an answer too long to be kept is blocked, or passes where on_error al
   const body = JSON.stringify({ content: [], usage: { input_tokens: 1, output_tokens: 1 }, x: 'x'.repeat(17 << 20) })
   const { hook, ask } = await start(t, { hooks: url => [hookAt(url, { phase: 'post' })], script: [{ body }] })
   const { response, text } = await ask()
-  assert.deepEqual([response.status, messageOf(text)], [502, 'hook guard failed: the answer is longer than 16 MB'])
+  assert.deepEqual([response.status, messageOf(text)], [502, 'hook guard failed: the answer is larger than 16 MB'])
   assert.equal(hook.got.length, 0)
 
   const hooks = (url: string) => [hookAt(url, { phase: 'post', onError: 'allow' })]

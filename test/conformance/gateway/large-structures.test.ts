@@ -30,8 +30,8 @@ for (const protocol of ['anthropic-messages', 'openai-chat'] as const) {
         return [answer.status, /"message":"([^"]+)/.exec(await answer.text())?.[1]]
       }
       const before = upstream.requests.length + upstream.countRequests.length
-      assert.deepEqual(await said(numbers(500_001)), [400, 'the body has more than 500000 values'], path)
-      assert.deepEqual(await said(nested(500_000)), [400, 'the body is nested deeper than 500 levels'], path)
+      assert.deepEqual(await said(numbers(500_001)), [400, 'request body has more than 500000 values'], path)
+      assert.deepEqual(await said(nested(500_000)), [400, 'request body is nested deeper than 500 levels'], path)
       assert.equal(upstream.requests.length + upstream.countRequests.length, before)
     }
   })

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Attempt, Sink } from '../../../src/server/gateway/core/call.ts'
-import { createCallSignatures, createReasoningSeals } from '../../../src/server/gateway/core/reasoning-seal.ts'
-import { createTranslatedLane } from '../../../src/server/gateway/core/translated-lane.ts'
+import { createCallSignatures, createReasoningSigners } from '../../../src/server/gateway/core/reasoning-signers.ts'
+import { createTranslation } from '../../../src/server/gateway/core/translation.ts'
+import { codecs } from '../../../src/server/gateway/format-adapters.ts'
 import { anthropicClient } from '../../../src/server/gateway/formats/anthropic/write-answer.ts'
-import { codecs } from '../../../src/server/gateway/lanes.ts'
-import { createKeyring } from '../../../src/server/platform/seal.ts'
+import { createKeyring } from '../../../src/server/platform/encryption.ts'
 import { type ReadStream, readStream } from '../../support/event-grammar.ts'
 import { deploymentAt, targetAt } from '../../support/gateway-app.ts'
-import type { SpokenBlock, SpokenMessage } from '../../support/message-frames.ts'
+import type { ScriptedBlock, ScriptedMessage } from '../../support/message-frames.ts'
 import { dialectOf, simple, translated } from './setup.ts'
 
 const controller = {
@@ -24,10 +24,10 @@ const controller = {
 /** What the lane of `protocol` makes of an upstream's bytes: the client's text, or the refusal that could be retried. */
 async function relayed(protocol: (typeof translated)[number], chunks: readonly Buffer[]) {
   const { streamType } = dialectOf(protocol)
-  const lane = createTranslatedLane({
+  const adapter = createTranslation({
     client: anthropicClient,
     codec: codecs[protocol],
-    seals: createReasoningSeals(createKeyring([Buffer.alloc(32, 1)])),
+    signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
     holdBackMs: 60_000,
@@ -49,7 +49,7 @@ async function relayed(protocol: (typeof translated)[number], chunks: readonly B
     onDrain: () => undefined,
     end: chunk => void (chunk && said.push(chunk)),
   }
-  const ending = await lane(attemptOf(protocol), sink)
+  const ending = await adapter(attemptOf(protocol), sink)
   return { ending, text: Buffer.concat(said).toString() }
 }
 
@@ -66,7 +66,7 @@ function attemptOf(protocol: (typeof translated)[number]): Attempt {
       caller: { principal: 'master', key: undefined },
       signal: new AbortController().signal,
     },
-    ask: { model: 'test-model', modelSpan: { start: 9, end: 21 }, stream: true, maxTokens: 512 },
+    parsed: { model: 'test-model', modelSpan: { start: 9, end: 21 }, stream: true, maxTokens: 512 },
     target: targetAt(deployment, 'some-model'),
     ownHeaders: {},
     startedMs: performance.now(),
@@ -76,7 +76,7 @@ function attemptOf(protocol: (typeof translated)[number]): Attempt {
 /** Text that a model may say; a protocol has no way to say an empty block. */
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
 
-const block: fc.Arbitrary<SpokenBlock> = fc.oneof(
+const block: fc.Arbitrary<ScriptedBlock> = fc.oneof(
   fc.record({ type: fc.constant('text' as const), text: words }),
   fc.record({
     type: fc.constant('tool_use' as const),
@@ -86,7 +86,7 @@ const block: fc.Arbitrary<SpokenBlock> = fc.oneof(
   }),
 )
 
-const message: fc.Arbitrary<SpokenMessage> = fc
+const message: fc.Arbitrary<ScriptedMessage> = fc
   .record({
     thinking: fc.option(words),
     blocks: fc.uniqueArray(block, { selector: said => (said.type === 'tool_use' ? said.id : said), maxLength: 4 }),
@@ -145,7 +145,7 @@ for (const protocol of translated) {
     everyCut(t, protocol))
 }
 
-const long: SpokenMessage = {
+const long: ScriptedMessage = {
   id: 'msg_1',
   type: 'message',
   role: 'assistant',

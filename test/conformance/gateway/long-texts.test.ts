@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { joined } from '../../../src/server/gateway/bytes/body-edit.ts'
 import type { Attempt, CallKind, Sink } from '../../../src/server/gateway/core/call.ts'
 import type { ClientFormat } from '../../../src/server/gateway/core/client-format.ts'
-import { createCallSignatures, createReasoningSeals } from '../../../src/server/gateway/core/reasoning-seal.ts'
+import { createCallSignatures, createReasoningSigners } from '../../../src/server/gateway/core/reasoning-signers.ts'
 import { readRequest } from '../../../src/server/gateway/core/request.ts'
-import { createTranslatedLane } from '../../../src/server/gateway/core/translated-lane.ts'
+import { createTranslation } from '../../../src/server/gateway/core/translation.ts'
+import { codecs } from '../../../src/server/gateway/format-adapters.ts'
 import { anthropicClient } from '../../../src/server/gateway/formats/anthropic/write-answer.ts'
 import { geminiClient } from '../../../src/server/gateway/formats/gemini/read-request.ts'
 import { chatClient } from '../../../src/server/gateway/formats/openai-chat/read-request.ts'
 import { responsesClient } from '../../../src/server/gateway/formats/openai-responses/read-request.ts'
-import { codecs } from '../../../src/server/gateway/lanes.ts'
-import { createKeyring } from '../../../src/server/platform/seal.ts'
+import { createKeyring } from '../../../src/server/platform/encryption.ts'
 import { deploymentAt, targetAt } from '../../support/gateway-app.ts'
 
 /** Long, and full of what JSON escapes. */
@@ -129,10 +129,10 @@ async function written(
   { protocol, isLifted }: { readonly protocol: keyof typeof codecs; readonly isLifted: boolean },
 ): Promise<unknown> {
   let sent: unknown
-  const lane = createTranslatedLane({
+  const adapter = createTranslation({
     client,
     codec: codecs[protocol],
-    seals: createReasoningSeals(createKeyring([Buffer.alloc(32, 1)])),
+    signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
     holdBackMs: 60_000,
@@ -144,8 +144,8 @@ async function written(
   })
   const body = Buffer.from(JSON.stringify(request))
   const address = kind === 'gemini' ? { model: 'm', stream: false } : undefined
-  const ask = readRequest({ kind, body, ...(address && { address }) })
-  assert.ok((ask.members?.long?.length ?? 0) > 3)
+  const parsed = readRequest({ kind, body, ...(address && { address }) })
+  assert.ok((parsed.members?.long?.length ?? 0) > 3)
   const attempt: Attempt = {
     call: {
       kind,
@@ -157,13 +157,13 @@ async function written(
       caller: { principal: 'master', key: undefined },
       signal: new AbortController().signal,
     },
-    ask: isLifted ? ask : { ...ask, members: undefined as never },
+    parsed: isLifted ? parsed : { ...parsed, members: undefined as never },
     target: targetAt(deploymentAt('http://127.0.0.1:1', { protocols: [protocol], google }), 'some-model'),
     ownHeaders: {},
     startedMs: 0,
   }
   const sink: Sink = { head: () => undefined, data: () => true, onDrain: () => undefined, end: () => undefined }
-  await assert.rejects(lane(attempt, sink), /^Error: sent$/)
+  await assert.rejects(adapter(attempt, sink), /^Error: sent$/)
   return sent
 }
 

@@ -95,8 +95,8 @@ const actions = {
 
 for (const [name, { path, body, places }] of Object.entries(clients)) {
   for (const protocol of ['anthropic-messages', ...translated] as const) {
-    const isRaw = protocol === `openai-${name}` || protocol === name
-    if (isRaw) continue
+    const isPassthrough = protocol === `openai-${name}` || protocol === name
+    if (isPassthrough) continue
     test(`F2, ${protocol}: what changes in a request of a ${name} client is named where the client has it`, async t => {
       const { post } = await startPair(t, protocol, { script: [{}] })
       const response = await post(body, { path })

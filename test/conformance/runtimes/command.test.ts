@@ -34,10 +34,10 @@ test('runtimes test exits with 1 when a case fails, and says why', async () => {
 test('runtimes test tells a wrong name of a runtime or a case from a failure', async () => {
   const runtime = await line('nothing')
   assert.equal(runtime.code, 5)
-  assert.match(runtime.stderr, /there is no runtime "nothing"; there are builtin/)
+  assert.match(runtime.stderr, /unknown runtime "nothing"; runtimes: builtin/)
   const one = await line('builtin', '--only', 'runn')
   assert.equal(one.code, 2)
-  assert.match(one.stderr, /there is no case "runn"; there are run, tools/)
+  assert.match(one.stderr, /unknown case "runn"; cases: run, tools/)
   assert.equal((await line('cursor')).code, 6)
   assert.equal((await line()).code, 2)
 })

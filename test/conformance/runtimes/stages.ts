@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { SuitePrompts } from '../../../src/cli/runtime-suite/bench.ts'
 import { plainPrompts } from '../../../src/cli/runtime-suite/command.ts'
+import type { SuitePrompts } from '../../../src/cli/runtime-suite/context.ts'
 import { startCursorFake } from '../../support/cursor-fake.ts'
 import type { CursorStep } from '../../support/cursor-runs.ts'
 import { startManagedAgentsFake } from '../../support/managed-agents-fake.ts'

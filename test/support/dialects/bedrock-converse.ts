@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
+import type { ScriptedBlock, ScriptedMessage } from '../message-frames.ts'
 import { awsEvent, awsException } from './aws-frame.ts'
 import { counted, type Dialect, pieces } from './dialect.ts'
 
@@ -27,7 +27,7 @@ export const bedrockConverse: Dialect = {
   brokenFrame: awsException('modelStreamErrorException', 'The model could not finish'),
 }
 
-function blockFrames(block: SpokenBlock, contentBlockIndex: number): Buffer[] {
+function blockFrames(block: ScriptedBlock, contentBlockIndex: number): Buffer[] {
   const delta = (value: object) => awsEvent('contentBlockDelta', { contentBlockIndex, delta: value })
   const stop = awsEvent('contentBlockStop', { contentBlockIndex })
   switch (block.type) {
@@ -50,7 +50,7 @@ function blockFrames(block: SpokenBlock, contentBlockIndex: number): Buffer[] {
   }
 }
 
-function wholeBlock(block: SpokenBlock): object {
+function wholeBlock(block: ScriptedBlock): object {
   switch (block.type) {
     case 'thinking':
       return { reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }
@@ -61,10 +61,10 @@ function wholeBlock(block: SpokenBlock): object {
   }
 }
 
-const stopReason = ({ stop_reason }: SpokenMessage): string =>
+const stopReason = ({ stop_reason }: ScriptedMessage): string =>
   stop_reason === 'refusal' ? 'content_filtered' : stop_reason
 
-const usage = (message: SpokenMessage) => ({
+const usage = (message: ScriptedMessage) => ({
   inputTokens: message.usage.input_tokens,
   outputTokens: message.usage.output_tokens,
   totalTokens: message.usage.input_tokens + message.usage.output_tokens,

@@ -1,12 +1,12 @@
-import type { SpokenMessage } from '../message-frames.ts'
+import type { ScriptedMessage } from '../message-frames.ts'
 
 /** How a scripted upstream speaks: what its protocol makes of an answer that is given in Anthropic's terms. */
 export interface Dialect {
   /** What a request asks for; undefined is a path that such an upstream does not have. */
   ask(path: string, body: Readonly<Record<string, unknown>>): 'stream' | 'whole' | 'count' | 'embeddings' | undefined
   /** The frames of a streamed answer, each as its own piece. */
-  frames(message: SpokenMessage): readonly Buffer[]
-  whole(message: SpokenMessage): unknown
+  frames(message: ScriptedMessage): readonly Buffer[]
+  whole(message: ScriptedMessage): unknown
   count(tokens: number): unknown
   /** What answers a request for embeddings. */
   embeddings?(body: Readonly<Record<string, unknown>>): unknown
@@ -32,14 +32,14 @@ export function pieces(text: string): string[] {
 export const dataFrame = (value: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(value)}\n\n`)
 
 /** A count of a usage object, 0 when it has none of that name. */
-export const counted = ({ usage }: SpokenMessage, name: string): number => Number(usage[name] ?? 0)
+export const counted = ({ usage }: ScriptedMessage, name: string): number => Number(usage[name] ?? 0)
 
 /** Cached and fresh tokens together, as all protocols but Anthropic's count them. */
-export const allInput = (message: SpokenMessage): number =>
+export const allInput = (message: ScriptedMessage): number =>
   counted(message, 'input_tokens') + counted(message, 'cache_read_input_tokens')
 
 /** Searches of the web that the answer says it made. */
-export const searchesIn = ({ usage }: SpokenMessage): number => {
+export const searchesIn = ({ usage }: ScriptedMessage): number => {
   const { server_tool_use: made } = usage as { readonly server_tool_use?: { readonly web_search_requests?: number } }
   return made?.web_search_requests ?? 0
 }

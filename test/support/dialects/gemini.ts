@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
+import type { ScriptedBlock, ScriptedMessage } from '../message-frames.ts'
 import { allInput, counted, type Dialect, dataFrame, pieces, searchesIn } from './dialect.ts'
 
 /** Google's generateContent. A call comes whole, in one chunk, with its thought signature. */
@@ -36,7 +36,7 @@ const statusNames: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
 }
 
-function partsOf(block: SpokenBlock, cut: (text: string) => readonly string[]): object[] {
+function partsOf(block: ScriptedBlock, cut: (text: string) => readonly string[]): object[] {
   switch (block.type) {
     case 'thinking': {
       const thoughts = cut(block.thinking).map(text => ({ text, thought: true }))
@@ -56,14 +56,14 @@ function partsOf(block: SpokenBlock, cut: (text: string) => readonly string[]): 
 
 const reasons: Readonly<Record<string, string>> = { max_tokens: 'MAX_TOKENS', refusal: 'SAFETY' }
 
-const finishReason = ({ stop_reason }: SpokenMessage): string => reasons[stop_reason] ?? 'STOP'
+const finishReason = ({ stop_reason }: ScriptedMessage): string => reasons[stop_reason] ?? 'STOP'
 
-function grounding(message: SpokenMessage) {
+function grounding(message: ScriptedMessage) {
   const queries = Array.from({ length: searchesIn(message) }, (_, at) => `query ${at}`)
   return queries.length > 0 && { groundingMetadata: { webSearchQueries: queries } }
 }
 
-const answer = (message: SpokenMessage, parts: readonly object[], finish?: string) => ({
+const answer = (message: ScriptedMessage, parts: readonly object[], finish?: string) => ({
   candidates: [
     {
       content: { role: 'model', parts },

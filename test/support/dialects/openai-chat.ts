@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
+import type { ScriptedBlock, ScriptedMessage } from '../message-frames.ts'
 import { allInput, counted, type Dialect, dataFrame, pieces, searchesIn } from './dialect.ts'
 
 /** OpenAI's Chat Completions, with `reasoning_content` as compatible servers send it. */
@@ -38,26 +38,26 @@ export const openaiChat: Dialect = {
   brokenFrame: dataFrame({ error: { message: 'The server had an error', type: 'server_error', code: null } }),
 }
 
-const head = ({ id, model }: SpokenMessage, object: string) => ({
+const head = ({ id, model }: ScriptedMessage, object: string) => ({
   id: `chatcmpl-${id}`,
   object,
   created: 1_790_000_000,
   model,
 })
 
-const chunk = (message: SpokenMessage, delta: object, finish: string | null = null): Buffer =>
+const chunk = (message: ScriptedMessage, delta: object, finish: string | null = null): Buffer =>
   dataFrame({
     ...head(message, 'chat.completion.chunk'),
     choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
     usage: null,
   })
 
-function deltas({ content }: SpokenMessage): object[] {
+function deltas({ content }: ScriptedMessage): object[] {
   const calls = content.filter(block => block.type === 'tool_use')
   return content.flatMap(block => blockDeltas(block, calls.indexOf(block as (typeof calls)[number])))
 }
 
-function blockDeltas(block: SpokenBlock, call: number): object[] {
+function blockDeltas(block: ScriptedBlock, call: number): object[] {
   switch (block.type) {
     case 'thinking':
       return pieces(block.thinking).map(text => ({ reasoning_content: text }))
@@ -68,13 +68,13 @@ function blockDeltas(block: SpokenBlock, call: number): object[] {
   }
 }
 
-function callDeltas(block: Extract<SpokenBlock, { type: 'tool_use' }>, index: number): object[] {
+function callDeltas(block: Extract<ScriptedBlock, { type: 'tool_use' }>, index: number): object[] {
   const opening = { index, id: block.id, type: 'function', function: { name: block.name, arguments: '' } }
   const rest = pieces(JSON.stringify(block.input)).map(text => ({ index, function: { arguments: text } }))
   return [opening, ...rest].map(call => ({ tool_calls: [call] }))
 }
 
-function wholeMessage({ content }: SpokenMessage): object {
+function wholeMessage({ content }: ScriptedMessage): object {
   const text = content.map(block => (block.type === 'text' ? block.text : '')).join('')
   const thinking = content.map(block => (block.type === 'thinking' ? block.thinking : '')).join('')
   const calls = content.flatMap(block =>
@@ -90,7 +90,7 @@ function wholeMessage({ content }: SpokenMessage): object {
   }
 }
 
-function finishReason({ stop_reason }: SpokenMessage): string {
+function finishReason({ stop_reason }: ScriptedMessage): string {
   const reasons: Readonly<Record<string, string>> = {
     tool_use: 'tool_calls',
     max_tokens: 'length',
@@ -99,7 +99,7 @@ function finishReason({ stop_reason }: SpokenMessage): string {
   return reasons[stop_reason] ?? 'stop'
 }
 
-const usage = (message: SpokenMessage) => ({
+const usage = (message: ScriptedMessage) => ({
   prompt_tokens: allInput(message),
   completion_tokens: message.usage.output_tokens,
   total_tokens: allInput(message) + message.usage.output_tokens,

@@ -1,4 +1,4 @@
-import type { SpokenBlock, SpokenMessage } from '../message-frames.ts'
+import type { ScriptedBlock, ScriptedMessage } from '../message-frames.ts'
 import { allInput, counted, type Dialect, pieces, searchesIn } from './dialect.ts'
 
 /** OpenAI's Responses. Thinking is a summary; its signature travels as the encrypted content. */
@@ -27,10 +27,10 @@ const numbered = (list: readonly Event[]): Buffer[] =>
     Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`),
   )
 
-const status = ({ stop_reason }: SpokenMessage): string =>
+const status = ({ stop_reason }: ScriptedMessage): string =>
   stop_reason === 'max_tokens' || stop_reason === 'refusal' ? 'incomplete' : 'completed'
 
-function events(message: SpokenMessage): Event[] {
+function events(message: ScriptedMessage): Event[] {
   const opening = { ...response(message, 'in_progress'), output: [], usage: null }
   const end = status(message)
   return [
@@ -43,7 +43,7 @@ function events(message: SpokenMessage): Event[] {
 
 type Item = ReturnType<typeof item>
 
-function item(block: SpokenBlock, at: number) {
+function item(block: ScriptedBlock, at: number) {
   switch (block.type) {
     case 'thinking':
       return {
@@ -117,7 +117,7 @@ function textEvents(text: string, place: object): Event[] {
 }
 
 /** The calls of the search, and one look into a page, which is free. */
-function searchItems(message: SpokenMessage): object[] {
+function searchItems(message: ScriptedMessage): object[] {
   const count = searchesIn(message)
   if (count === 0) return []
   const call = (at: number, action: object) => ({
@@ -132,7 +132,7 @@ function searchItems(message: SpokenMessage): object[] {
 
 const reasons: Readonly<Record<string, string>> = { max_tokens: 'max_output_tokens', refusal: 'content_filter' }
 
-function response(message: SpokenMessage, state: string) {
+function response(message: ScriptedMessage, state: string) {
   const reason = reasons[message.stop_reason]
   return {
     id: `resp_${message.id}`,

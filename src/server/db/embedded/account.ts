@@ -3,34 +3,34 @@ import { dirname } from 'node:path'
 import { cannotStart } from './explain.ts'
 import { isServer, readLockFile } from './lock-file.ts'
 
-/** The user that the server runs as. */
+/** User that the server runs as. */
 export interface Account {
   readonly name: string
   readonly uid: number
   readonly gid: number
-  /** True when `/etc/passwd` has it, which `initdb` needs and the server does not. */
+  /** True if `/etc/passwd` lists it, which `initdb` requires and the server does not. */
   readonly isListed: boolean
 }
 
-/** Every account of this machine, in the order of `/etc/passwd`. */
+/** Returns all accounts of this machine, in the order of `/etc/passwd`. */
 function accounts(): Account[] {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   return lines.flatMap(line => {
     const [name, , uid, gid] = line.split(':')
-    // macOS writes -2 for the highest number but one.
+    // macOS writes -2 for 4294967294.
     return name && uid && gid ? [{ name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0, isListed: true }] : []
   })
 }
 
-/** The first of the numbers for a user without a name. Debian, systemd and container engines give out none of these. */
+/** First uid to try for an unnamed user. Debian, systemd and container engines do not assign these uids. */
 const ownUid = 65_529
-/** `nobody`, which other services run as, and the user of the sandboxes' commands. */
+/** `nobody`, which other services use, and the user of sandboxed commands. */
 const sharedUids: readonly number[] = [65_534, 65_533]
 
 /**
- * Whom the server must run as when we are root, which PostgreSQL refuses: the owner of the database's files when no other
- * service has that user, else the user `switchyard`, else a user of its own that only has a number. While a server runs on the
- * files their owner stays, also a shared one. Undefined when we are not root.
+ * Returns the user for the server if this process is root, which PostgreSQL rejects: the owner of the database files
+ * unless it is a shared user, else the user `switchyard`, else a separate unnamed user. While a server runs on the
+ * files their owner is kept, even a shared one. Undefined if this process is not root.
  */
 export function otherAccount(cluster: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -44,7 +44,7 @@ export function otherAccount(cluster: string): Account | undefined {
 
 const isShared = ({ name, uid }: Account): boolean => name === 'nobody' || sharedUids.includes(uid)
 
-/** The account with that number; one without a name when there is none. */
+/** Returns the account with that uid; an unnamed one if it is not listed. */
 const unnamed = (all: readonly Account[], { uid, gid }: Pick<Account, 'uid' | 'gid'>): Account =>
   all.find(account => account.uid === uid) ?? { name: String(uid), uid, gid, isListed: false }
 
@@ -59,17 +59,17 @@ function isRunning(cluster: string): boolean {
   return pid !== undefined && isServer(pid)
 }
 
-/** An account of this machine without rights, for `initdb` where it cannot run as one that only has a number. */
+/** Returns an unprivileged account for `initdb`, which cannot run as an unlisted one. */
 export function listedAccount(): Account {
   const found = accounts().find(({ name }) => name === 'nobody')
   if (found) return found
   throw cannotStart(
-    'the database cannot be created: there is no user "switchyard" and no user "nobody"',
+    'cannot create the database: neither user "switchyard" nor user "nobody" exists',
     'add the user "switchyard" (useradd --system switchyard), or start Switchyard as another user',
   )
 }
 
-/** True when `account` may enter every folder on the way to `path`, and `path` itself. */
+/** True if `account` may traverse every parent folder of `path`, and `path` itself. */
 export function canEnter(account: Account, path: string): boolean {
   const parent = dirname(path)
   const stat = statSync(path)

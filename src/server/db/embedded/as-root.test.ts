@@ -38,7 +38,7 @@ async function serves(dataDir: string, native?: string): Promise<void> {
   await server.stop()
 }
 
-/** An unpacked package whose install script never ran. */
+/** An unpacked package whose install script did not run. */
 function packageWithoutLinks(): string {
   const native = join(temporaryFolder(), 'native')
   const { folder } = packagedBuild()
@@ -50,7 +50,7 @@ function packageWithoutLinks(): string {
   return native
 }
 
-test('the server starts from a package without library links, below a folder for our user alone', async () => {
+test('the server starts from a package without library links, below a private folder', async () => {
   await serves(temporaryFolder(), packageWithoutLinks())
 })
 
@@ -59,14 +59,14 @@ if (isRoot) {
     await serves(join(temporaryFolder(), 'data'))
   })
 
-  test('as root: a database that belongs to root after a restore is used again', async () => {
+  test('as root: a database that belongs to root after a restore can be used', async () => {
     const dataDir = temporaryFolder()
     await serves(dataDir)
     execFileSync('chown', ['-R', '0:0', join(dataDir, 'postgres')])
     await serves(dataDir)
   })
 
-  test('as root: no other user gets in, not even the one that the server runs as', async () => {
+  test('as root: no other user can connect, not even the user of the server', async () => {
     const dataDir = temporaryFolder()
     chmodSync(dataDir, 0o755)
     const server = await startEmbeddedPostgres({ dataDir, log })
@@ -84,7 +84,7 @@ if (isRoot) {
     await server.stop()
   })
 
-  test('a normal user can run it, and is told when the data folder is not writable', async () => {
+  test('a normal user can run it, and gets an error if the data folder is not writable', async () => {
     const home = temporaryFolder()
     chmodSync(home, 0o755)
     const own = join(home, 'own')
@@ -99,7 +99,7 @@ if (isRoot) {
     assert.match(refused.error ?? '', /cannot be used by user nobody: EACCES.*SWITCHYARD_DATA_DIR/)
   })
 
-  test('a database of another user is refused with its name and the way out', async () => {
+  test('a database of another user is rejected with the user and the next step', async () => {
     const dataDir = temporaryFolder()
     await serves(dataDir)
     const { uid } = statSync(join(dataDir, 'postgres'))
@@ -108,7 +108,7 @@ if (isRoot) {
     assert.match(error ?? '', new RegExp(`postgres belongs to user ${uid}, not to 1.*chown -R 1`))
   })
 
-  /** The users of everything below a folder, and of the processes of the server that runs on it. */
+  /** Returns the owners of all files below a folder and the users of its server processes. */
   const ownersOf = (cluster: string): Set<number> => {
     const files = readdirSync(cluster, { recursive: true }).map(name => statSync(join(cluster, String(name))).uid)
     const server = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -116,7 +116,7 @@ if (isRoot) {
   }
   const sandboxUid = 65_533
 
-  test('M6: as root: files and server have a user that is neither nobody nor that of the sandboxes', async () => {
+  test('M6: as root: the user of files and server is neither nobody nor that of sandboxes', async () => {
     const dataDir = temporaryFolder()
     const server = await startEmbeddedPostgres({ dataDir, log })
     after(() => server.stop())
@@ -126,7 +126,7 @@ if (isRoot) {
     await server.stop()
   })
 
-  test('M6: as root: a database that a shared user owns gets its own user at the next start', async () => {
+  test('M6: as root: a database of a shared user gets a separate user at the next start', async () => {
     const dataDir = temporaryFolder()
     await serves(dataDir)
     const cluster = join(dataDir, 'postgres')
@@ -140,7 +140,7 @@ if (isRoot) {
     }
   })
 
-  test('M6: as root: while a server of a shared user still runs on the files, their owner stays', async () => {
+  test('M6: as root: while a server of a shared user runs on the files, their owner is kept', async () => {
     const dataDir = temporaryFolder()
     await serves(dataDir)
     const cluster = join(dataDir, 'postgres')
@@ -153,7 +153,7 @@ if (isRoot) {
     await eventually(() => otherAccount(cluster)?.uid === nobody.uid)
   })
 
-  test('M6: as root: without the right to make mount namespaces, as in most containers, it has its own user as well', async () => {
+  test('M6: as root: without mount namespaces, as in most containers, the server also runs as a separate user', async () => {
     const dataDir = temporaryFolder()
     const child = spawnServer(dataDir, {}, ['setpriv', '--bounding-set=-sys_admin', '--'])
     const { error } = await answerOf(child)
@@ -163,12 +163,12 @@ if (isRoot) {
     await kill(child)
   })
 
-  test('as root: the socket folder in the shared temp folder is not taken from somebody else', async () => {
+  test('as root: a socket folder of another user in the shared temp folder is rejected', async () => {
     const dataDir = join(temporaryFolder(), 'deep'.repeat(30))
     mkdirSync(dataDir)
     const { socket } = foldersOf(dataDir)
     symlinkSync('/etc', socket)
     after(() => rmSync(socket))
-    await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /belongs to somebody else/)
+    await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /belongs to another user/)
   })
 }

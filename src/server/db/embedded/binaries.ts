@@ -13,23 +13,23 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { cannotStart } from './explain.ts'
 
-/** One build of PostgreSQL on disk. */
+/** A PostgreSQL build on disk. */
 export interface Build {
-  /** The folder that holds `bin`, `lib` and `share`. */
+  /** Folder with `bin`, `lib` and `share`. */
   readonly folder: string
   /** Such as `18.4.0-beta.17`. */
   readonly version: string
   readonly major: number
 }
 
-/** The platforms whose builds are listed in our `package.json`. */
+/** Platforms with a build in our `package.json`. */
 const platforms = new Set(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
 
-/** The build for this machine, from its npm package. */
+/** Returns the build for this platform from its npm package. Throws `unavailable` if there is none. */
 export function packagedBuild(platform: string = `${process.platform}-${process.arch}`): Build {
   if (!platforms.has(platform)) {
     throw cannotStart(
-      `there is no embedded PostgreSQL for ${platform}`,
+      `embedded PostgreSQL is not available for ${platform}`,
       'install PostgreSQL 15 or newer and set DATABASE_URL',
     )
   }
@@ -38,24 +38,24 @@ export function packagedBuild(platform: string = `${process.platform}-${process.
     return buildAt(join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native'))
   } catch (cause) {
     const way = 'run "npm ci" without --omit=optional, or set DATABASE_URL'
-    throw cannotStart(`the package ${name} is not installed`, way, cause)
+    throw cannotStart(`package ${name} is not installed`, way, cause)
   }
 }
 
-/** The build in the `native` folder of an unpacked npm package. */
+/** Returns the build in the `native` folder of an unpacked npm package. */
 export function buildAt(folder: string): Build {
   const { version } = JSON.parse(readFileSync(join(folder, '..', 'package.json'), 'utf8')) as { version: string }
   return { folder, version, major: Number.parseInt(version, 10) }
 }
 
-/** True when the library links, which the package's install script makes, are all there or could be made now. */
+/** True if all library links, which the install script of the package creates, exist or could be created now. */
 export function hasLinks({ folder }: Build): boolean {
   return missingLinks(folder).every(({ file, link }) => {
     try {
       symlinkSync(basename(file), link)
       return true
     } catch {
-      // Made by another process meanwhile, or the folder is not ours to write.
+      // Another process created it meanwhile, or the folder is not writable.
       return existsSync(link)
     }
   })
@@ -70,7 +70,9 @@ function missingLinks(folder: string): { file: string; link: string }[] {
     .filter(({ link }) => !existsSync(link))
 }
 
-/** A copy of `build` below `parent` that every user may run, for a build that the database's user cannot reach. */
+/**
+ * Returns a copy of `build` below `parent` that every user may run, for builds that the server's user cannot access.
+ */
 export function copyOf(build: Build, parent: string): Build {
   const home = join(parent, `postgres-${build.version}`)
   const copy = { ...build, folder: join(home, 'native') }
@@ -92,7 +94,7 @@ export function copyOf(build: Build, parent: string): Build {
   return copy
 }
 
-/** The package may have been unpacked under a strict umask. */
+/** Makes a copy readable by all users, because the package may have been unpacked with a strict umask. */
 function openToAll(folder: string): void {
   chmodSync(folder, 0o755)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

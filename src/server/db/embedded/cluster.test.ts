@@ -18,14 +18,14 @@ for (const [what, write] of [
   ['not a number', (file: string) => writeFileSync(file, 'eighteen\n')],
   ['a folder', (file: string) => mkdirSync(file)],
 ] as const) {
-  test(`F2: a PG_VERSION that is ${what} is named, with the next step`, async t => {
+  test(`F2: a PG_VERSION that is ${what} is reported with the next step`, async t => {
     const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-cluster-'))
     t.after(() => rmSync(dataDir, { recursive: true }))
     const cluster = join(dataDir, 'postgres')
     mkdirSync(cluster)
     write(join(cluster, 'PG_VERSION'))
     await assert.rejects(prepareCluster({ dataDir, cluster, maxConnections: 1, log }, confinement), {
-      message: /PG_VERSION does not hold a version of PostgreSQL\. To go on: restore a backup/,
+      message: /PG_VERSION does not contain a PostgreSQL version; restore a backup/,
     })
   })
 }

@@ -21,14 +21,16 @@ import { cannotStart, explain } from './explain.ts'
 import { isAlive } from './lock-file.ts'
 import { passwordFile } from './password-file.ts'
 
-/** Small, since it serves one program. `initdb` writes them to postgresql.conf, where the operator may change them. */
+/**
+ * Small settings for one client program. `initdb` writes them to postgresql.conf, where the operator may change them.
+ */
 const settings = {
   shared_buffers: '32MB',
   maintenance_work_mem: '32MB',
   min_wal_size: '32MB',
   max_wal_size: '256MB',
   max_wal_senders: '2',
-  // Each of these would cost processes that stand idle.
+  // Avoids idle processes.
   io_method: 'sync',
   max_logical_replication_workers: '0',
   max_parallel_workers_per_gather: '0',
@@ -43,26 +45,31 @@ interface Place {
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-/** Makes the database's folder on the first start; refuses one that another major version made. */
+/**
+ * Creates the database folder on the first start. Throws `unavailable` for a folder of another owner or major version.
+ */
 export async function prepareCluster(place: Place, confinement: Confinement): Promise<void> {
   const { dataDir, cluster } = place
-  refuseOtherOwner(cluster, confinement)
+  rejectOtherOwner(cluster, confinement)
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(place, confinement)
-  refuseOtherVersion(cluster, confinement.build.major)
+  rejectOtherVersion(cluster, confinement.build.major)
   if (confinement.account) await giveTo(confinement.account, cluster, place.log)
-  // Volumes of containers may widen the rights, which PostgreSQL refuses.
+  // Container volumes may widen the permissions, which PostgreSQL rejects.
   chmodSync(cluster, 0o700)
   removeUnfinished(dataDir)
 }
 
 /**
- * Builds the folder under another name and renames it when it is complete, so that no interruption leaves half a
- * database. When another process was faster, its folder stays.
+ * Creates the folder under a temporary name and renames it when complete, so that an interruption leaves no partial
+ * database. If another process was faster, its folder is kept.
  */
 async function createCluster(place: Place, confinement: Confinement): Promise<void> {
   const { dataDir, cluster } = place
   if (existsSync(cluster) && readdirSync(cluster).length > 0) {
-    throw cannotStart(`${cluster} is not empty, and not a database`, 'move it away, or set SWITCHYARD_DATA_DIR')
+    throw cannotStart(
+      `${cluster} is not empty and does not contain a database`,
+      'move it away, or set SWITCHYARD_DATA_DIR',
+    )
   }
   removeUnfinished(dataDir)
   const unfinished = join(dataDir, `postgres.new-${process.pid}`)
@@ -77,7 +84,7 @@ async function createCluster(place: Place, confinement: Confinement): Promise<vo
   }
 }
 
-/** As the account that will own it, or as one that this machine lists and given away before the server first runs. */
+/** Runs initdb as the future owner, or as a listed account with a change of the owner before the server first runs. */
 async function createAt(folder: string, place: Place, confinement: Confinement): Promise<void> {
   const { account } = confinement
   if (!account) return initdb(folder, place, confinement)
@@ -88,7 +95,7 @@ async function createAt(folder: string, place: Place, confinement: Confinement):
   if (creator.uid === account.uid) return
   place.log.warn(
     { user: creator.name, uid: account.uid },
-    'the database was created as a shared user, as this system permits no mount namespace; the server has its own user',
+    'created the database as a shared user, because mount namespaces are not permitted; the server runs as a separate user',
   )
   await giveTo(account, folder, place.log)
 }
@@ -111,24 +118,24 @@ async function initdb(folder: string, { dataDir, maxConnections }: Place, confin
   if (code !== 0) throw explain({ doing: 'creating the database', dataDir, output: output.join('').slice(-2000) })
 }
 
-/** Removes what an interrupted first start left, unless its process still runs. */
+/** Removes folders of interrupted first starts, unless their process is still running. */
 function removeUnfinished(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     const pid = Number(/^postgres(?:-.+)?\.new-(\d+)$/.exec(name)?.[1])
     if (!pid || (pid !== process.pid && isAlive(pid))) continue
-    // Its initdb may be about to end, and still write.
+    // Retries, because its initdb may still be writing.
     rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   }
 }
 
-/** Makes the rename survive a power cut. */
+/** Makes a rename durable. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)
 }
 
-function refuseOtherOwner(cluster: string, { account }: Confinement): void {
+function rejectOtherOwner(cluster: string, { account }: Confinement): void {
   const owner = statSync(cluster, { throwIfNoEntry: false })?.uid
   const us = process.getuid?.()
   if (account || owner === undefined || owner === us) return
@@ -138,19 +145,19 @@ function refuseOtherOwner(cluster: string, { account }: Confinement): void {
   )
 }
 
-function refuseOtherVersion(cluster: string, ours: number): void {
+function rejectOtherVersion(cluster: string, ours: number): void {
   const file = join(cluster, 'PG_VERSION')
   const theirs = majorVersion(file)
   if (theirs === ours) return
   if (theirs === undefined)
-    throw cannotStart(`${file} does not hold a version of PostgreSQL`, 'restore a backup of that folder')
+    throw cannotStart(`${file} does not contain a PostgreSQL version`, 'restore a backup of that folder')
   throw cannotStart(
-    `${cluster} was made by PostgreSQL ${theirs}, but this version of Switchyard brings ${ours}`,
-    `start the version of Switchyard that made it and export the data (pg_dump ${theirs}), then import it into an empty data folder`,
+    `${cluster} was created by PostgreSQL ${theirs}, but this version of Switchyard includes PostgreSQL ${ours}`,
+    `start the version of Switchyard that created it and export the data (pg_dump ${theirs}), then import it into an empty data folder`,
   )
 }
 
-/** Undefined when the file cannot be read or holds something else. */
+/** Undefined if the file cannot be read or does not contain a version. */
 function majorVersion(file: string): number | undefined {
   try {
     return Number(/^\d+/.exec(readFileSync(file, 'utf8'))?.[0] ?? Number.NaN) || undefined
@@ -160,13 +167,14 @@ function majorVersion(file: string): number | undefined {
 }
 
 /**
- * Gives the files to the server's user, folder by folder and the outermost last. They may belong to root after a restore, or to
- * a shared user. Not by names of ours: a process of that user could exchange a folder for a link meanwhile, which `chown` notices.
+ * Changes the owner of the files to the server's user, the outermost folder last. They may belong to root after a
+ * restore, or to a shared user. Uses `chown`, which is safe if a process of that user replaces a folder by a link
+ * meanwhile.
  */
 async function giveTo({ uid, gid }: Account, cluster: string, log: Place['log']): Promise<void> {
   const owner = statSync(cluster).uid
   if (owner === uid) return
   await runChild('chown', ['-RhP', `${uid}:${gid}`, '--', cluster], { env: { PATH: '/usr/bin:/bin' } })
   syncFolder(cluster)
-  log.info({ cluster, from: owner, to: uid }, 'the files of the embedded database have another owner now')
+  log.info({ cluster, from: owner, to: uid }, 'changed the owner of the embedded database files')
 }

@@ -7,16 +7,16 @@ import { type Build, copyOf, hasLinks } from './binaries.ts'
 import { cannotStart, explain } from './explain.ts'
 import { withPasswordFile } from './password-file.ts'
 
-/** How the programs of PostgreSQL are started on this machine. */
+/** How PostgreSQL programs are started on this machine. */
 export interface Confinement {
   readonly build: Build
-  /** Undefined: our own user. */
+  /** User to run as; undefined for our own. */
   readonly account: Account | undefined
-  /** Undefined: this machine has no usable `setpriv`. */
+  /** Path of `setpriv`; undefined if there is no usable one. */
   readonly setpriv: string | undefined
-  /** The one right of root that the server keeps, when its folders lie below one that only root may enter. */
+  /** The only root capability that the server keeps, if its folders are below one that only root may enter. */
   readonly capability: string | undefined
-  /** Takes the place of `/etc/passwd` for the program, whose account is not listed there. */
+  /** Replaces `/etc/passwd` for a program whose account is not listed there. */
   readonly passwordFile?: string | undefined
 }
 
@@ -26,7 +26,7 @@ interface Command {
   readonly options: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'>
 }
 
-/** What to spawn, so that `program` of the build runs as the right user and ends with us. */
+/** Returns the command that runs `program` of the build as the right user and stops it when this process exits. */
 export function commandOf(confinement: Confinement, program: string, args: string[]): Command {
   const command = confinedCommand(confinement, program, args)
   const { passwordFile } = confinement
@@ -40,12 +40,12 @@ function confinedCommand(
   args: string[],
 ): Command {
   const file = join(build.folder, 'bin', program)
-  // No variables of ours: they hold secrets, and PG* would change the server.
+  // Without our environment: it contains secrets, and PG* variables would affect the server.
   const options = { cwd: '/', env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }
   if (!setpriv) {
     return { file, args, options: account ? { ...options, uid: account.uid, gid: account.gid } : options }
   }
-  // The kernel sends SIGINT, a clean and fast end, when we are gone without a chance to say so.
+  // The kernel sends SIGINT, a fast clean shutdown, when this process is killed.
   const flags = ['--pdeathsig', 'INT', '--no-new-privs']
   if (account) flags.push(`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups')
   if (capability) {
@@ -66,7 +66,10 @@ interface Wish {
   readonly account: Account | undefined
 }
 
-/** The first way to start the programs that works here, tried out; refuses with the reason when none does. */
+/**
+ * Returns the first way to start the programs that works on this machine. Throws `unavailable` with the reason if none
+ * works.
+ */
 export async function findConfinement({ dataDir, build, account }: Wish): Promise<Confinement> {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'].find(path => existsSync(path))
   const isClosed = account !== undefined && !canEnter(account, realpathSync(dataDir))
@@ -92,17 +95,17 @@ function canRun(account: Account, build: Build): boolean {
   return canEnter(account, program)
 }
 
-/** Enough to pass closed folders; the second is what containers leave to root. */
+/** Returns a capability that allows entering closed folders; containers usually leave only the second one. */
 function capabilityToEnter(dataDir: string, setpriv: string | undefined): string {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : ''
-  const held = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
-  if (setpriv && held & 4n) return 'dac_read_search'
-  if (setpriv && held & 2n) return 'dac_override'
+  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
+  if (setpriv && effective & 4n) return 'dac_read_search'
+  if (setpriv && effective & 2n) return 'dac_override'
   throw closed(dataDir)
 }
 
 function closed(dataDir: string, cause?: unknown): Error {
-  const problem = `the data folder ${dataDir} lies below a folder that only root may enter, and PostgreSQL refuses to be root`
+  const problem = `data folder ${dataDir} is below a folder that only root may enter, and PostgreSQL does not run as root`
   const way = 'set SWITCHYARD_DATA_DIR to a folder such as /var/lib/switchyard, or start as another user'
   return cannotStart(problem, way, cause)
 }
@@ -115,9 +118,9 @@ async function tryOut(way: Confinement): Promise<void> {
 function unusable({ build, capability }: Pick<Confinement, 'build' | 'capability'>, dataDir: string, failure: unknown) {
   const { code, stderr = '' } = failure as { code?: unknown; stderr?: string }
   const file = join(build.folder, 'bin', 'postgres')
-  // The file is there, but not the loader that it names: a system with another C library, such as Alpine.
+  // The file exists but its loader does not: a system with another C library, such as Alpine.
   if (existsSync(file) && (code === 'ENOENT' || /No such file or directory/.test(stderr))) {
-    const problem = 'the embedded PostgreSQL needs glibc, which this system does not have (Alpine has musl)'
+    const problem = 'embedded PostgreSQL requires glibc, which this system does not have (Alpine has musl)'
     return cannotStart(problem, 'use an image with glibc, such as Debian, or set DATABASE_URL', failure)
   }
   if (capability) return closed(dataDir, failure)

@@ -16,21 +16,21 @@ import { dirname, join } from 'node:path'
 import type { Account } from './account.ts'
 import { cannotStart } from './explain.ts'
 
-/** Where the parts of the embedded database lie. */
+/** Paths of the embedded database. */
 export interface Folders {
   readonly dataDir: string
-  /** The database itself. */
+  /** Database folder. */
   readonly cluster: string
-  /** Who may log in, written by us at each start. */
+  /** Folder of the authentication files, which are written at each start. */
   readonly access: string
-  /** The folder of the unix socket. */
+  /** Folder of the Unix socket. */
   readonly socket: string
 }
 
-/** Room for the longest path in a socket address; Linux takes 107 bytes, macOS 103. */
-const longestSocketPath = 103
+/** Maximum bytes of a socket path: 107 on Linux, 103 on macOS. */
+const maxSocketPathLength = 103
 
-/** The port is only part of the socket's name: nothing listens on the network. */
+/** Part of the socket name only: the server does not listen on the network. */
 export const port = 5432
 
 export function foldersOf(dataDir: string): Folders {
@@ -45,11 +45,11 @@ export function foldersOf(dataDir: string): Folders {
 function socketFolder(dataDir: string): string {
   const name = `switchyard-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
   const candidates = [join(dataDir, 'postgres-socket'), join(tmpdir(), name), join('/tmp', name)]
-  const fits = (folder: string) => Buffer.byteLength(join(folder, `.s.PGSQL.${port}`)) <= longestSocketPath
+  const fits = (folder: string) => Buffer.byteLength(join(folder, `.s.PGSQL.${port}`)) <= maxSocketPathLength
   return candidates.find(fits) ?? join('/tmp', name)
 }
 
-/** Makes the data folder and returns its real path, or refuses with the reason why it cannot be used. */
+/** Creates the data folder and returns its real path. Throws `unavailable` with the reason if it cannot be used. */
 export function prepareDataDir(dataDir: string): string {
   try {
     makeFolder(dataDir, 0o700)
@@ -59,46 +59,51 @@ export function prepareDataDir(dataDir: string): string {
     const { name, uid } = ourselves()
     const reason = cause instanceof Error ? cause.message : String(cause)
     const way = `make it writable for that user (chown ${uid}), or set SWITCHYARD_DATA_DIR to another folder`
-    throw cannotStart(`the data folder ${dataDir} cannot be used by user ${name}: ${reason}`, way, cause)
+    throw cannotStart(`data folder ${dataDir} cannot be used by user ${name}: ${reason}`, way, cause)
   }
 }
 
-/** Not `mkdir` with `recursive`: that reports a read-only disk as a missing folder, and closes the parents as well. */
+/**
+ * Not recursive `mkdir`, which reports a read-only disk as a missing folder and applies the mode to the parents too.
+ */
 function makeFolder(folder: string, mode: number): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder), 0o755)
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it.
     if (!existsSync(folder)) throw error
   }
 }
 
-/** Lets the database's user pass through the data folder; what lies inside has rights of its own. */
-export function letPass(dataDir: string): void {
+/** Lets the server's user traverse the data folder; the files inside have their own permissions. */
+export function allowTraversal(dataDir: string): void {
   chmodSync(dataDir, statSync(dataDir).mode | 0o011)
 }
 
-/** A folder of the database's user alone. In a shared temp folder somebody else may have been there before. */
+/**
+ * Creates a private folder of the server's user. Throws if another user created it before, possible in a shared temp
+ * folder.
+ */
 export function makePrivateFolder(folder: string, account: Account | undefined): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
   const us = process.getuid?.()
   if (!found.isDirectory() || (found.uid !== us && found.uid !== account?.uid && !isOursAlone(dirname(folder)))) {
-    throw cannotStart(`${folder} belongs to somebody else`, 'remove it, or set SWITCHYARD_DATA_DIR to a shorter path')
+    throw cannotStart(`${folder} belongs to another user`, 'remove it, or set SWITCHYARD_DATA_DIR to a shorter path')
   }
   if (account && found.uid !== account.uid) chownSync(folder, account.uid, account.gid)
   chmodSync(folder, 0o700)
 }
 
-/** True when only we can make anything in a folder; what lies there may belong to an account of before. */
+/** True if only our user can create files in the folder; existing ones may belong to a previous account. */
 function isOursAlone(folder: string): boolean {
   const { uid, mode } = statSync(folder)
   return uid === process.getuid?.() && (mode & 0o022) === 0
 }
 
-/** Lets our own user in as `postgres` and as `switchyard`, and nobody else: the kernel tells the server who calls. */
+/** Allows only our own user to log in, as `postgres` and as `switchyard`. The kernel authenticates the peer. */
 export function writeAccess(folder: string): void {
   const user = ourselves().name.replaceAll('"', '""')
   mkdirSync(folder, { recursive: true })
@@ -107,7 +112,7 @@ export function writeAccess(folder: string): void {
   writeForAll(join(folder, 'pg_ident.conf'), `switchyard "${user}" postgres\nswitchyard "${user}" switchyard`)
 }
 
-/** Readable by the database's user whatever our umask is; nothing in it is secret. */
+/** Writes a file that the server's user can read with any umask. It must not contain secrets. */
 function writeForAll(file: string, text: string): void {
   writeFileSync(file, `${text}\n`)
   chmodSync(file, 0o644)
@@ -118,7 +123,7 @@ function ourselves(): { name: string; uid: number } {
     const { username, uid } = userInfo()
     return { name: username, uid }
   } catch (cause) {
-    const problem = `the user ${process.getuid?.()} has no entry in /etc/passwd, which PostgreSQL needs`
+    const problem = `user ${process.getuid?.()} has no entry in /etc/passwd, which PostgreSQL needs`
     throw cannotStart(problem, 'add one, start as another user, or set DATABASE_URL', cause)
   }
 }

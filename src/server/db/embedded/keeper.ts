@@ -5,7 +5,7 @@ import type { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { pause } from '../../platform/timers.ts'
 import type { Confinement } from './confinement.ts'
-import { cannotStart, explain, isPassing } from './explain.ts'
+import { cannotStart, explain, isTransient } from './explain.ts'
 import { type Folders, makePrivateFolder, writeAccess } from './folders.ts'
 import { disownLockFile, isServer, readLockFile } from './lock-file.ts'
 import { provision, takeLock, visit } from './owner.ts'
@@ -15,29 +15,30 @@ interface Place {
   readonly folders: Folders
   readonly confinement: Confinement
   readonly log: Log
-  /** Wins over `max_connections` of postgresql.conf, unless it is undefined. */
+  /** Overrides `max_connections` of postgresql.conf unless undefined. */
   readonly connections: number | undefined
-  /** Told when another process took the folder while our server was down; nothing of ours runs on it then. */
+  /** Called if another process took over the folder while our server was down. Our server has stopped by then. */
   readonly onTaken: (error: Error) => void
 }
 
-/** The connection that holds the lock. */
-interface Hold {
+/** Connection that holds the lock. */
+interface LockConnection {
   readonly client: Client
   readonly lost: Promise<void>
 }
 
 const pollMs = 15
 const retryMs = 1_500
-/** Long, since after a crash the server replays its log before it serves. */
-const ownPatienceMs = 60_000
-const foreignPatienceMs = 15_000
-/** In this time a server that is just being started gets its owner. */
+/** Long, because after a crash the server replays its log before it accepts connections. */
+const ownTimeoutMs = 60_000
+const foreignTimeoutMs = 15_000
+/** Time in which a server that is being started gets its owner. */
 const orphanMs = 250
 
 /**
- * Keeps one server running on a data folder, and shows that we own the folder: by an advisory lock of a connection that
- * stays open, so that it is free in the moment when we are gone. (`postmaster.pid` would also name an orphan.)
+ * Keeps one server running on a data folder and owns the folder with an advisory lock. The lock belongs to a connection
+ * that stays open, so it is released as soon as this process exits. (`postmaster.pid` would also list an orphaned
+ * server.)
  */
 export class Keeper {
   readonly #place: Place
@@ -45,7 +46,7 @@ export class Keeper {
   readonly #stopping = new AbortController()
   #server: ServerProcess | undefined
   #hasServed = false
-  #hold: Hold | undefined
+  #lockConnection: LockConnection | undefined
   #taken: AppError | undefined
   #recovery: Promise<void> | undefined
 
@@ -53,34 +54,34 @@ export class Keeper {
     this.#place = place
   }
 
-  /** Serves and owns the folder from then on, or refuses with the reason. */
+  /** Resolves once the server runs and this process owns the folder. Rejects with the reason otherwise. */
   async start(): Promise<void> {
     const startedAt = performance.now()
     try {
-      let hold: Hold | undefined
-      while (!hold) {
-        hold = await this.#attempt()
-        if (!hold) await this.#waitSince(startedAt)
+      let lockConnection: LockConnection | undefined
+      while (!lockConnection) {
+        lockConnection = await this.#attempt()
+        if (!lockConnection) await this.#waitSince(startedAt)
       }
-      this.#watch(hold)
+      this.#watch(lockConnection)
     } catch (error) {
       await this.#server?.stop()
       throw error
     }
   }
 
-  /** Ends the server in order; connections that are still open are cut. */
+  /** Stops the server cleanly and closes open connections. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#recovery
-    await this.#hold?.client.end()
+    await this.#lockConnection?.client.end()
     await this.#server?.stop()
     const { socket, dataDir } = this.#place.folders
     if (!socket.startsWith(dataDir)) rmSync(socket, { recursive: true, force: true })
   }
 
-  /** One step towards a running server with our lock; undefined when the next step is to try again. */
-  async #attempt(): Promise<Hold | undefined> {
+  /** Makes one attempt to get a running server with our lock; undefined if the caller should retry. */
+  async #attempt(): Promise<LockConnection | undefined> {
     if (!this.#server && !(await this.#launch())) return undefined
     if (this.#server?.hasExited) return this.#afterExit(this.#server.output())
     const client = await visit({ socket: this.#place.folders.socket, token: this.#token })
@@ -101,7 +102,7 @@ export class Keeper {
     }
   }
 
-  /** True when the server was started; false while another one has yet to end. */
+  /** Starts the server; false while another server has not exited. */
   async #launch(): Promise<boolean> {
     const { folders, confinement, log, connections } = this.#place
     const lockFile = readLockFile(folders.cluster)
@@ -117,7 +118,7 @@ export class Keeper {
     return true
   }
 
-  /** False when a server answers there. One without an owner is asked to end. */
+  /** False if a server answers on the socket. Stops one without an owner. */
   async #isFree(socket: string): Promise<boolean> {
     const client = await visit({ socket, token: this.#token })
     if (client === 'refused') throw this.#foreign()
@@ -130,7 +131,7 @@ export class Keeper {
     }
     const pid = readLockFile(this.#place.folders.cluster)?.pid
     if (!pid || !isServer(pid)) throw this.#foreign()
-    this.#place.log.warn({ pid }, 'ending a database server whose owner is gone')
+    this.#place.log.warn({ pid }, 'stopping a database server whose owner has exited')
     process.kill(pid, 'SIGINT')
     return false
   }
@@ -141,61 +142,61 @@ export class Keeper {
     const { dataDir } = this.#place.folders
     const who = holder.pid ? `process ${holder.pid}` : 'another process'
     const way = `stop ${who}, or set SWITCHYARD_DATA_DIR to another folder`
-    this.#taken = cannotStart(`the data folder ${dataDir} is in use by ${who}`, way)
+    this.#taken = cannotStart(`data folder ${dataDir} is in use by ${who}`, way)
     throw this.#taken
   }
 
   #afterExit(output: string): undefined {
     this.#server = undefined
-    // One that was killed while it served can be started again at once.
-    if (this.#hasServed || isPassing(output)) return undefined
+    // A server that was killed while it ran can be restarted at once.
+    if (this.#hasServed || isTransient(output)) return undefined
     const { dataDir, cluster } = this.#place.folders
     throw explain({ doing: `starting the database in ${cluster}`, dataDir, output })
   }
 
   async #waitSince(startedAt: number): Promise<void> {
-    const patienceMs = this.#server ? ownPatienceMs : foreignPatienceMs
-    if (performance.now() - startedAt < patienceMs) return pause(pollMs)
+    const timeoutMs = this.#server ? ownTimeoutMs : foreignTimeoutMs
+    if (performance.now() - startedAt < timeoutMs) return pause(pollMs)
     if (!this.#server) throw this.#foreign()
     const { cluster, dataDir } = this.#place.folders
     throw explain({ doing: `starting the database in ${cluster}`, dataDir, output: this.#server.output() })
   }
 
-  /** A server that we can neither use nor end: another user's, one that hangs, or one of another container. */
+  /** Error for a server that we can neither use nor stop: of another user or container, or one that hangs. */
   #foreign(): AppError {
     const { cluster, dataDir } = this.#place.folders
     const pid = readLockFile(cluster)?.pid
-    const problem = `another database server (process ${pid ?? 'unknown'}) runs on the data folder ${dataDir}`
-    return cannotStart(problem, `end it (kill -INT ${pid ?? '<pid>'}), or set SWITCHYARD_DATA_DIR to another folder`)
+    const problem = `another database server (process ${pid ?? 'unknown'}) uses the data folder ${dataDir}`
+    return cannotStart(problem, `stop it (kill -INT ${pid ?? '<pid>'}), or set SWITCHYARD_DATA_DIR to another folder`)
   }
 
-  #watch(hold: Hold): void {
-    this.#hold = hold
+  #watch(lockConnection: LockConnection): void {
+    this.#lockConnection = lockConnection
     this.#hasServed = true
-    void hold.lost.then(() => {
+    void lockConnection.lost.then(() => {
       if (!this.#stopping.signal.aborted) this.#recovery = this.#recover()
     })
   }
 
-  /** The server died, or only our connection: brings both back, for as long as it takes. */
+  /** Restarts the server, or only reconnects, with unlimited retries. */
   async #recover(): Promise<void> {
     const { log } = this.#place
     const { signal } = this.#stopping
-    log.warn('the embedded database went away; starting it again')
-    let said = ''
+    log.warn('embedded database exited; restarting it')
+    let logged = ''
     while (!signal.aborted) {
       let waitMs = pollMs
       try {
-        const hold = await this.#attempt()
-        if (hold) {
-          log.warn('the embedded database is back')
-          return this.#watch(hold)
+        const lockConnection = await this.#attempt()
+        if (lockConnection) {
+          log.warn('embedded database is running again')
+          return this.#watch(lockConnection)
         }
       } catch (error) {
         if (this.#taken) return this.#giveUp(this.#taken)
         const text = String(error)
-        if (text !== said) log.error({ err: error }, 'the embedded database does not start; trying again')
-        said = text
+        if (text !== logged) log.error({ err: error }, 'cannot restart the embedded database; retrying')
+        logged = text
         waitMs = retryMs
       }
       await pause(waitMs, signal)

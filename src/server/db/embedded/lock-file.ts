@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** What `postmaster.pid` says of the server that wrote it. */
+/** Content of `postmaster.pid`. */
 interface LockFile {
   readonly pid: number
   readonly socket: string | undefined
@@ -19,7 +19,7 @@ interface LockFile {
 
 const nameOf = (cluster: string) => join(cluster, 'postmaster.pid')
 
-/** The lock file of a database's folder; undefined when no server runs there or the last one ended cleanly. */
+/** Returns the lock file of a database folder; undefined if no server runs there or the last one stopped cleanly. */
 export function readLockFile(cluster: string): LockFile | undefined {
   try {
     const lines = readFileSync(nameOf(cluster), 'utf8').split('\n')
@@ -31,7 +31,7 @@ export function readLockFile(cluster: string): LockFile | undefined {
   }
 }
 
-/** True when a process with this id exists, also one of another user. */
+/** True if a process with this id exists, even of another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -41,7 +41,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** True when `pid` is a running PostgreSQL, and neither a zombie nor a stranger that got the number of a dead one. */
+/** True if `pid` is a running PostgreSQL, not a zombie or an unrelated process that reuses the pid. */
 export function isServer(pid: number): boolean {
   if (!existsSync('/proc/self/cmdline')) return isAlive(pid)
   try {
@@ -52,24 +52,24 @@ export function isServer(pid: number): boolean {
   }
 }
 
-/** Beyond the highest process id of any system, so nobody has it. */
-const nobodysPid = '9999999'
+/** Above the highest pid of any system, so never in use. */
+const unusedPid = '9999999'
 
 /**
- * Takes the dead owner's number out of the lock file. PostgreSQL would wait for ever when a stranger has that number
- * now, as in every restarted container. The rest stays, so that it still looks for memory of surviving children.
+ * Removes the pid of a dead owner from the lock file. PostgreSQL would wait forever if an unrelated process reuses the
+ * pid, as in restarted containers. The rest stays, so that it still checks for shared memory of surviving children.
  */
 export function disownLockFile({ cluster, socket }: { cluster: string; socket: string }): void {
-  const descriptor = openIfThere(nameOf(cluster))
-  if (descriptor !== undefined) takeNumberOut(descriptor)
+  const descriptor = openIfExists(nameOf(cluster))
+  if (descriptor !== undefined) replacePid(descriptor)
   if (!existsSync(socket)) return
   for (const name of readdirSync(socket)) if (name.startsWith('.s.PGSQL.')) rmSync(join(socket, name))
 }
 
-/** Undefined when its owner came to its end meanwhile, and took it away. */
-function openIfThere(file: string): number | undefined {
+/** Undefined if its owner exited meanwhile and deleted it. */
+function openIfExists(file: string): number | undefined {
   try {
-    // No links: as root we write in a folder of another user.
+    // Without following links, because as root we write to a folder of another user.
     return openSync(file, constants.O_RDWR | constants.O_NOFOLLOW)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -77,11 +77,11 @@ function openIfThere(file: string): number | undefined {
   }
 }
 
-function takeNumberOut(descriptor: number): void {
+function replacePid(descriptor: number): void {
   try {
     const { nlink } = fstatSync(descriptor)
     const [pid = '', ...rest] = readFileSync(descriptor, 'utf8').split('\n')
-    if (nlink === 1 && pid !== nobodysPid) writeSync(descriptor, [nobodysPid, ...rest].join('\n'), 0)
+    if (nlink === 1 && pid !== unusedPid) writeSync(descriptor, [unusedPid, ...rest].join('\n'), 0)
   } finally {
     closeSync(descriptor)
   }

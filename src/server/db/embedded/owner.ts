@@ -2,21 +2,24 @@ import { Client } from 'pg'
 import { pause } from '../../platform/timers.ts'
 import { port } from './folders.ts'
 
-/** Any number, as long as it never changes. */
+/** Arbitrary, but must never change. */
 const lockKey = 7_239_481_037
 
 const ownerName = /^switchyard-owner\/(\d+)\//
 
-/** Why no connection came about. `starting` and `absent` may pass; `refused` means that the server is another user's. */
+/**
+ * Reason for a failed connection. `starting` and `absent` are temporary; `refused` means that another user runs the
+ * server.
+ */
 type Absence = 'starting' | 'absent' | 'refused'
 
 interface Visit {
   readonly socket: string
-  /** Tells this owner from every other, also from one of the same process. */
+  /** Identifies this owner, even among several in one process. */
   readonly token: string
 }
 
-/** A connection as the database's superuser, or why there is none. */
+/** Returns a connection as superuser, or the reason why it failed. */
 export async function visit({ socket, token }: Visit): Promise<Client | Absence> {
   const client = new Client({
     host: socket,
@@ -27,7 +30,7 @@ export async function visit({ socket, token }: Visit): Promise<Client | Absence>
     application_name: `switchyard-owner/${process.pid}/${token}`,
     connectionTimeoutMillis: 2_000,
   })
-  // The loss of this connection is seen by its end event; unheard, the error would end the process.
+  // The end event reports a lost connection; an unhandled error event would end the process.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -39,7 +42,7 @@ export async function visit({ socket, token }: Visit): Promise<Client | Absence>
   }
 }
 
-/** Who else holds the lock of the data folder; undefined when it is ours now, for as long as `client` stays connected. */
+/** Takes the lock of the data folder while `client` stays connected; undefined on success, else the current holder. */
 export async function takeLock(client: Client, token: string): Promise<{ pid: number | undefined } | undefined> {
   const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [lockKey])
   if (rows[0]?.taken) return undefined
@@ -49,7 +52,7 @@ export async function takeLock(client: Client, token: string): Promise<{ pid: nu
     [lockKey],
   )
   const name = holders.rows[0]?.name ?? ''
-  // Gone between the two statements, or an earlier connection of our own that the server has yet to miss: try again.
+  // Released between the two statements, or held by our previous connection that the server has not closed: retry.
   if (name === '' || name.endsWith(`/${token}`)) {
     await pause(20)
     return takeLock(client, token)
@@ -58,7 +61,7 @@ export async function takeLock(client: Client, token: string): Promise<{ pid: nu
   return { pid: pid || undefined }
 }
 
-/** Makes the role and the database that the service uses. */
+/** Creates the role and the database of the service if missing. */
 export async function provision(client: Client): Promise<void> {
   const roles = await client.query("select from pg_roles where rolname = 'switchyard'")
   if (roles.rowCount === 0) await client.query('create role switchyard login')

@@ -10,7 +10,7 @@ interface Command {
   readonly args: string[]
 }
 
-/** The command with `passwordFile` in the place of `/etc/passwd`, for itself alone. */
+/** Returns the command wrapped so that only it sees `passwordFile` as `/etc/passwd`. */
 export const withPasswordFile = (passwordFile: string, { file, args }: Command): Command => ({
   file: 'unshare',
   args: [
@@ -20,8 +20,8 @@ export const withPasswordFile = (passwordFile: string, { file, args }: Command):
 })
 
 /**
- * A file that lists `account`, which `/etc/passwd` does not; undefined where the system permits no mount namespace, as most
- * containers do not, or where the C library gets its users from elsewhere.
+ * Creates a passwd file with `account`, which `/etc/passwd` does not list. Undefined if mount namespaces are not
+ * permitted, as in most containers, or if the C library reads users from elsewhere.
  */
 export async function passwordFile({ uid, gid }: Account, dataDir: string): Promise<string | undefined> {
   const folder = join(dataDir, 'postgres-access')

@@ -6,16 +6,16 @@ import { pause } from '../../platform/timers.ts'
 import { type Confinement, commandOf } from './confinement.ts'
 import { type Folders, port } from './folders.ts'
 
-/** A PostgreSQL server that we started. */
+/** PostgreSQL server started by this process. */
 export interface ServerProcess {
   readonly hasExited: boolean
-  /** The last lines that it wrote. */
+  /** Returns its last output lines. */
   output(): string
-  /** Ends it: cleanly, and by force when that takes too long. */
+  /** Stops it cleanly, and by force after a timeout. */
   stop(): Promise<void>
 }
 
-const keptLines = 20
+const maxLines = 20
 const cleanStopMs = 10_000
 const forcedStopMs = 3_000
 
@@ -23,19 +23,19 @@ interface Options {
   readonly confinement: Confinement
   readonly folders: Folders
   readonly log: Log
-  /** Those of postgresql.conf when undefined. */
+  /** Value of postgresql.conf if undefined. */
   readonly connections: number | undefined
 }
 
-/** Starts the server; it serves some moments later, or has exited then. */
+/** Starts the server, which needs some time until it accepts connections or exits. */
 export function startServer({ confinement, folders, log, connections }: Options): ServerProcess {
   const { file, args, options } = commandOf(confinement, 'postgres', serverArgs(folders, connections))
-  // A group of its own: the terminal's Ctrl-C is for us, who need the database to end in order.
+  // A separate process group, so that Ctrl-C does not stop the database before this process.
   const child = startChild(file, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   const lines: string[] = []
   const keep = (line: string) => {
     lines.push(line)
-    if (lines.length > keptLines) lines.shift()
+    if (lines.length > maxLines) lines.shift()
     if (line.includes('PANIC:')) log.error({ line }, 'embedded database')
     else log.debug({ line }, 'embedded database')
   }
@@ -71,7 +71,7 @@ function serverArgs({ cluster, access, socket }: Folders, connections: number | 
     log_destination: 'stderr',
     log_line_prefix: '',
     log_checkpoints: 'off',
-    // Statements and the details of errors hold what users wrote.
+    // Statements and error details contain user data.
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
     ...(connections !== undefined && { max_connections: connections }),
@@ -79,19 +79,19 @@ function serverArgs({ cluster, access, socket }: Folders, connections: number | 
   return ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
 
-/** Signals of PostgreSQL: INT ends the connections and saves, QUIT stops at once and recovers at the next start. */
+/** PostgreSQL signals: INT is a fast clean shutdown, QUIT stops at once with recovery at the next start. */
 async function stop(child: ChildProcess, ended: Promise<void>): Promise<void> {
   const steps = [
     ['SIGINT', cleanStopMs],
     ['SIGQUIT', forcedStopMs],
     ['SIGKILL', forcedStopMs],
   ] as const
-  for (const [signal, patienceMs] of steps) {
+  for (const [signal, timeoutMs] of steps) {
     if (hasExited(child)) break
     child.kill(signal)
-    const enough = new AbortController()
-    await Promise.race([ended, pause(patienceMs, enough.signal)])
-    enough.abort()
+    const timeout = new AbortController()
+    await Promise.race([ended, pause(timeoutMs, timeout.signal)])
+    timeout.abort()
   }
   if (child.pid !== undefined && hasExited(child)) await ended
 }

@@ -8,15 +8,15 @@ import type { BodyRecords } from './records.ts'
 
 interface Deps {
   readonly gateway: Pick<Gateway, 'call' | 'deployment' | 'logsBodies'>
-  readonly records: Pick<BodyRecords, 'keep'>
+  readonly records: Pick<BodyRecords, 'record'>
 }
 
-/** Of each body. A few hundred sentences tell what went wrong; the search for secrets looks at every byte. */
-const mostBytes = 256 * 1024
+/** Recorded bytes of each body. Bounds the time of the search for secrets, which reads every byte. */
+const maxBytes = 256 * 1024
 
 /**
- * Model calls whose bodies are recorded where their key or the model that answers wants it. Everything reaches the sink as it
- * came, and at once.
+ * Creates the recorder of model calls. Records the bodies of a call where its key or its model has `log_bodies`. Does
+ * not change or delay the answer.
  */
 export function createRecordedCalls({ gateway, records }: Deps): Pick<Gateway, 'call'> {
   const isOn = (untilMs: number | undefined) => untilMs !== undefined && Date.now() < untilMs
@@ -31,17 +31,17 @@ export function createRecordedCalls({ gateway, records }: Deps): Pick<Gateway, '
       try {
         return await gateway.call(call, answer)
       } catch (error) {
-        if (error instanceof AppError) answer.refused(error)
+        if (error instanceof AppError) answer.rejected(error)
         throw error
       } finally {
         if (isKeys || wantsRecord(answer.deployment))
-          records.keep(rowOf(call), { request: requestOf(call), response: answer.recorded() })
+          records.record(rowOf(call), { request: requestOf(call), response: answer.recorded() })
       }
     },
   }
 }
 
-/** A sink that keeps the beginning of an answer. */
+/** Sink that records the beginning of an answer. */
 class AnswerRecord implements Sink {
   readonly #sink: Sink
   readonly #chunks: Buffer[] = []
@@ -64,7 +64,7 @@ class AnswerRecord implements Sink {
   }
 
   data(chunk: Buffer): boolean {
-    this.#keep(chunk)
+    this.#record(chunk)
     return this.#sink.data(chunk)
   }
 
@@ -73,16 +73,16 @@ class AnswerRecord implements Sink {
   }
 
   end(chunk?: Buffer): void {
-    if (chunk) this.#keep(chunk)
+    if (chunk) this.#record(chunk)
     this.#sink.end(chunk)
   }
 
-  /** The client gets this error in its own envelope. */
-  refused({ code, message, headers }: AppError): void {
+  /** Records an error, which the client gets in the envelope of its format. */
+  rejected({ code, message, headers }: AppError): void {
     this.#status = statusOfCode(code)
     this.#contentType = 'text/plain'
     this.deployment = headers['x-switchyard-deployment']
-    this.#keep(Buffer.from(message))
+    this.#record(Buffer.from(message))
   }
 
   recorded() {
@@ -92,12 +92,12 @@ class AnswerRecord implements Sink {
       status: this.#status,
       content_type: this.#contentType,
       body,
-      truncated: isText && this.#bytes > mostBytes,
+      truncated: isText && this.#bytes > maxBytes,
     }
   }
 
-  #keep(chunk: Buffer): void {
-    const room = mostBytes - this.#bytes
+  #record(chunk: Buffer): void {
+    const room = maxBytes - this.#bytes
     this.#bytes += chunk.length
     if (room > 0) this.#chunks.push(chunk.subarray(0, room))
   }
@@ -111,13 +111,12 @@ function requestOf({ body, headers }: Call) {
   return {
     content_type: type,
     body: isForm ? null : beginningOf(body),
-    truncated: !isForm && body.length > mostBytes,
+    truncated: !isForm && body.length > maxBytes,
   }
 }
 
-/** A part of a long body would keep all of it in memory for as long as its record waits. */
-const beginningOf = (body: Buffer): Buffer =>
-  body.length > mostBytes ? Buffer.from(body.subarray(0, mostBytes)) : body
+/** Copies the beginning of a long body: a subarray would retain the whole body until the record is written. */
+const beginningOf = (body: Buffer): Buffer => (body.length > maxBytes ? Buffer.from(body.subarray(0, maxBytes)) : body)
 
 const modelKey = keysOf(['model'])
 

@@ -1,6 +1,6 @@
 import type { Audit } from '../../audit/audit.ts'
+import { nextVersion, type RowCipher } from '../../db/encrypted-rows.ts'
 import type { RunSql } from '../../db/once.ts'
-import { nextVersion, type RowSealer } from '../../db/sealed-rows.ts'
 import type { Actor, By, Caller } from '../../http/caller.ts'
 import { isNarrow } from '../../http/reach.ts'
 import type { WholeEchoes } from '../../platform/echoes.ts'
@@ -9,12 +9,12 @@ import type { Log } from '../../platform/log.ts'
 import { redacted } from './redact.ts'
 import type { BodiesRow, BodiesStore, Visible } from './store.ts'
 
-/** One side of a call. */
+/** Recorded request or response. */
 interface Recorded<Body> {
   readonly content_type: string | null
-  /** The beginning of it, as far as it is kept; null where it is no text. */
+  /** Beginning of the body; null where it is not text. */
   readonly body: Body | null
-  /** More followed. */
+  /** True when the body was longer. */
   readonly truncated: boolean
 }
 
@@ -27,21 +27,21 @@ export type RecordedBodies = Bodies<string>
 
 interface Deps {
   readonly store: BodiesStore
-  readonly sealer: RowSealer<'call_bodies'>
-  /** Finds the credentials of the providers that are configured now. */
+  readonly cipher: RowCipher<'call_bodies'>
+  /** Returns the filter for the credentials of the configured providers. */
   readonly echoes: () => WholeEchoes
   readonly audit: Audit
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Calls whose bodies wait to be written. More are not recorded: a call never waits for its record. */
-const mostWaiting = 200
+/** Maximum writes in flight. Further calls are not recorded: a call never waits for its record. */
+const maxWrites = 200
 
-/** Bodies of calls, redacted and sealed. */
+/** Recorded bodies of calls, redacted and encrypted. */
 export type BodyRecords = ReturnType<typeof createBodyRecords>
 
-export function createBodyRecords({ store, sealer, echoes, audit, log }: Deps) {
-  /** Writes that have not ended: a reader may come before its row is committed. */
+export function createBodyRecords({ store, cipher, echoes, audit, log }: Deps) {
+  /** Writes in flight, by request id: a reader may come before the row is committed. */
   const writes = new Map<string, Promise<void>>()
 
   const clean = <R extends Recorded<Buffer>>({ body, ...side }: R, known: WholeEchoes) => ({
@@ -50,12 +50,12 @@ export function createBodyRecords({ store, sealer, echoes, audit, log }: Deps) {
   })
 
   const write = async (row: BodiesRow, bodies: Bodies<Buffer>): Promise<void> => {
-    // After what the call's own turn still has to do.
+    // Yields first, so that redaction does not delay the end of the call.
     await new Promise(resolve => setImmediate(resolve))
     const known = echoes()
     const content = { request: clean(bodies.request, known), response: clean(bodies.response, known) }
     const bound = { request_id: row.request_id, version: nextVersion(undefined) }
-    await store.insert({ ...row, ...bound, ...sealer.seal(JSON.stringify(content), bound) })
+    await store.insert({ ...row, ...bound, ...cipher.encrypt(JSON.stringify(content), bound) })
   }
 
   const noteOf =
@@ -71,24 +71,24 @@ export function createBodyRecords({ store, sealer, echoes, audit, log }: Deps) {
 
   return {
     /** Records a call in the background; a failure is logged. */
-    keep(row: BodiesRow, bodies: Bodies<Buffer>): void {
+    record(row: BodiesRow, bodies: Bodies<Buffer>): void {
       const { request_id } = row
-      if (writes.size >= mostWaiting) {
-        log.warn({ request_id }, 'the bodies of a call are not recorded: too many wait to be written')
+      if (writes.size >= maxWrites) {
+        log.warn({ request_id }, `bodies of a call not recorded: ${maxWrites} records are waiting for the database`)
         return
       }
       const written = write(row, bodies)
-        .catch((error: unknown) => log.warn({ err: error, request_id }, 'could not record the bodies of a call'))
+        .catch((error: unknown) => log.warn({ err: error, request_id }, 'cannot record the bodies of a call'))
         .finally(() => writes.delete(request_id))
       writes.set(request_id, written)
     },
 
-    /** What was recorded of a call that the caller may see; the audit log notes who reads it. */
+    /** Returns the recorded bodies of a call that the caller may see. Writes an entry to the audit log. */
     async read(requestId: string, { caller, actor }: By) {
       await writes.get(requestId)
       const row = await store.find(requestId, visibleTo(caller), noteOf('read', actor))
       if (!row) throw notRecorded(requestId)
-      const { request, response } = JSON.parse(sealer.open(row).toString()) as RecordedBodies
+      const { request, response } = JSON.parse(cipher.decrypt(row).toString()) as RecordedBodies
       const { request_id, principal, api_key_id: key_id, owner_id, model } = row
       const created_at = row.created_at.toISOString()
       return { request_id, created_at, principal, key_id, owner_id, model, request, response }
@@ -101,7 +101,7 @@ export function createBodyRecords({ store, sealer, echoes, audit, log }: Deps) {
   }
 }
 
-/** A limited admin key sees the calls of its own line. */
+/** A limited admin key sees only calls with itself and its descendants. */
 const visibleTo = (caller: Caller): Visible => ({
   owner: caller.ownerScope,
   within: isNarrow(caller) ? caller.key?.id : undefined,
@@ -110,5 +110,5 @@ const visibleTo = (caller: Caller): Visible => ({
 const notRecorded = (requestId: string): AppError =>
   new AppError(
     'not_found',
-    `no bodies of call ${requestId.slice(0, 100)} are recorded; log_bodies of a key or a model records those to come`,
+    `bodies of call ${requestId.slice(0, 100)} are not recorded; set log_bodies of a key or a model to record later calls`,
   )

@@ -24,16 +24,17 @@ const cases: readonly (readonly [given: string, kept: string])[] = [
   ['-----BEGIN PRIVATE KEY-----\\nMIIabc=\\n-----END PRIVATE KEY-----\\nrest', '[secret]\\nrest'],
   ['plain words about a secret', 'plain words about a secret'],
 ]
-for (const [given, kept] of cases) test(`${given} is kept as ${kept}`, () => assert.equal(redacted(given, none), kept))
+for (const [given, kept] of cases)
+  test(`${given} is stored as ${kept}`, () => assert.equal(redacted(given, none), kept))
 
-test('credentials of providers are left out in every writing, at a cut end too', () => {
+test('credentials of providers are removed in every encoding, also at a truncated end', () => {
   const echoes = wholeEchoes([credential])
   const hex = Buffer.from(credential).toString('hex')
   assert.equal(redacted(`a ${credential} b ${hex}`, echoes), 'a [secret] b [secret]')
   assert.doesNotMatch(redacted(`a ${hex.slice(0, -4)}`, echoes), new RegExp(hex.slice(0, 12)))
 })
 
-test('texts made to hold up a search take no longer than others', () => {
+test('adversarial texts take no longer than others', () => {
   for (const piece of [
     '\\',
     '"token":"',

@@ -3,7 +3,7 @@ import { usageRoutes } from '../../../contract/usage.ts'
 import { bind } from '../../http/bind.ts'
 import type { BodyRecords } from './records.ts'
 
-/** Bodies of recorded calls, for admins. */
+/** Serves the recorded bodies of calls, to admins. */
 export function serveCallBodies(app: FastifyInstance, { records }: { readonly records: BodyRecords }): void {
   bind(app, usageRoutes.bodies, ({ params }, caller, { actor }) => records.read(params.request_id, { caller, actor }))
 

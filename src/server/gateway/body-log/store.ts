@@ -1,30 +1,30 @@
 import type { Pool } from 'pg'
 import { transaction } from '../../db/connect.ts'
 import { type RunSql, sqlOfClient } from '../../db/once.ts'
-import type { Sealed } from '../../platform/seal.ts'
+import type { EncryptedValue } from '../../platform/encryption.ts'
 
-/** What a recorded call says of itself outside of its seal. */
+/** Columns of a recorded call that are not encrypted. */
 export interface BodiesRow {
   readonly request_id: string
   readonly principal: string
   readonly api_key_id: string | null
   readonly owner_id: string | null
-  /** As the call named it. */
+  /** Name that the call used. */
   readonly model: string
 }
 
-type SealedRow = BodiesRow & Sealed & { readonly version: number }
-type FoundRow = Omit<SealedRow, 'key_id'> & { readonly created_at: Date }
+type EncryptedRow = BodiesRow & EncryptedValue & { readonly version: number }
+type FoundRow = Omit<EncryptedRow, 'key_id'> & { readonly created_at: Date }
 
-/** Which calls a caller may see. */
+/** Calls that a caller may see. */
 export interface Visible {
-  /** Only calls of this owner; undefined: of any. */
+  /** Only calls of this owner; undefined: of any owner. */
   readonly owner: string | undefined
-  /** Only calls with this key and its descendants; undefined: with any. */
+  /** Only calls with this key and its descendants; undefined: with any key. */
   readonly within: string | undefined
 }
 
-/** Adds an entry of the audit log, in the same transaction. */
+/** Writes an entry to the audit log, in the same transaction. */
 type Note = (sql: RunSql, row: BodiesRow) => Promise<void>
 
 const columns = 'request_id, principal, api_key_id, owner_id, model, created_at, version::float8 as version, sealed'
@@ -37,7 +37,7 @@ const named = `
 export type BodiesStore = ReturnType<typeof bodiesStore>
 
 export function bodiesStore(pool: Pool) {
-  /** Runs a statement that returns the call, and notes it where there is one. */
+  /** Runs a statement that returns the call, and writes the audit entry where there is one. */
   const noted = (text: string, requestId: string, { owner, within }: Visible, note: Note) =>
     transaction(pool, async client => {
       const { rows } = await client.query<FoundRow>(text, [requestId, owner, within])
@@ -46,8 +46,8 @@ export function bodiesStore(pool: Pool) {
     })
 
   return {
-    /** A request that is there already keeps its row. */
-    async insert({ request_id, principal, api_key_id, owner_id, model, version, sealed, key_id }: SealedRow) {
+    /** Inserts a row. Keeps an existing row of the same request. */
+    async insert({ request_id, principal, api_key_id, owner_id, model, version, sealed, key_id }: EncryptedRow) {
       const text = `
         insert into call_bodies (request_id, principal, api_key_id, owner_id, model, version, sealed, key_id)
         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (request_id) do nothing`

@@ -15,7 +15,7 @@ function read(bytes: Buffer, cuts: readonly number[] = []): readonly AwsFrame[] 
   return [...ends, bytes.length].flatMap((end, index) => stream(bytes.subarray(index === 0 ? 0 : ends[index - 1], end)))
 }
 
-test('a stream cut anywhere gives the same events', () => {
+test('the events are the same for any split of the stream', () => {
   const frame = fc.tuple(fc.stringMatching(/^[a-zA-Z]{1,20}$/), fc.string({ unit: 'grapheme', maxLength: 200 }))
   const property = fc.property(fc.array(frame, { maxLength: 6 }), fc.array(fc.nat()), (frames, cuts) => {
     const bytes = Buffer.concat(frames.map(([name, data]) => event(name, data)))
@@ -27,13 +27,13 @@ test('a stream cut anywhere gives the same events', () => {
   fc.assert(property, { numRuns: 300 })
 })
 
-test('a stream that comes byte by byte gives the same events', () => {
+test('the events are the same for a stream that arrives byte by byte', () => {
   const bytes = Buffer.concat([event('messageStart', '{"role":"assistant"}'), event('contentBlockDelta', '{"é":"😀"}')])
   const cuts = Array.from({ length: bytes.length }, (_, at) => at)
   assert.deepEqual(read(bytes, cuts), read(bytes))
 })
 
-test('exceptions and errors carry their name and their words', () => {
+test('exceptions and errors have a name and a message', () => {
   const recorded =
     'AAAA3QAAAGfHkZB6DTptZXNzYWdlLXR5cGUHAAlleGNlcHRpb24POmV4Y2VwdGlvbi10eXBlBwAZbW9kZWxTdHJlYW1FcnJvckV4Y2VwdGlvbg06Y29udGVudC10eXBlBwAQYXBwbGljYXRpb24vanNvbnsibWVzc2FnZSI6Ik1vZGVsIFN0cmVhbSBFcnJvciIsIm9yaWdpbmFsU3RhdHVzQ29kZSI6NTAwLCJvcmlnaW5hbE1lc3NhZ2UiOiJUaGUgbW9kZWwgc3RyZWFtIGZhaWxlZC4ifVczQxM='
   const error = awsFrame(
@@ -46,7 +46,7 @@ test('exceptions and errors carry their name and their words', () => {
   assert.deepEqual(failure, { event: 'InternalFailure', data: '{"message":"Oh \\"no\\""}', bytes: error.length })
 })
 
-test('one wrong bit anywhere is found, and the frames before it are not lost', () => {
+test('any flipped bit is detected, and the frames before it are returned', () => {
   const good = event('messageStart', '{}')
   const bad = event('contentBlockDelta', '{"delta":{"text":"hello"}}')
   for (let bit = 0; bit < bad.length * 8; bit++) {
@@ -61,7 +61,7 @@ test('one wrong bit anywhere is found, and the frames before it are not lost', (
   }
 })
 
-/** A prelude with a right check sum, and nothing behind it. */
+/** A prelude with a correct checksum and no message. */
 const prelude = (length: number): Buffer => {
   const bytes = Buffer.alloc(12)
   bytes.writeUInt32BE(length, 0)
@@ -75,17 +75,17 @@ for (const [name, bytes] of [
   ['zeros', Buffer.alloc(64)],
   ['a length of more than 16 MiB', prelude(16 * 1024 * 1024 + 1)],
 ] as const) {
-  test(`${name} in place of an event stream is refused at once, not waited for`, () => {
+  test(`${name} instead of an event stream throws at once`, () => {
     assert.throws(() => createAwsEventStream()(bytes), EventStreamError)
   })
 }
 
-test('what a stream that breaks off leaves behind is no event', () => {
+test('a truncated frame is not an event', () => {
   const bytes = event('messageStop', '{"stopReason":"end_turn"}')
   for (let end = 0; end < bytes.length; end++) assert.deepEqual(read(bytes.subarray(0, end)), [])
 })
 
-test('a frame of 8 MB in small pieces is put together in linear time', () => {
+test('a frame of 8 MiB in small pieces is assembled in linear time', () => {
   const data = 'x'.repeat(8 * 1024 * 1024)
   const bytes = event('contentBlockDelta', data)
   const cuts = Array.from({ length: Math.floor(bytes.length / 512) }, (_, at) => at * 512)

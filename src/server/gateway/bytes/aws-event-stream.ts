@@ -2,17 +2,17 @@ import { createRequire } from 'node:module'
 import { crc32 } from 'node:zlib'
 import type { EventStreamCodec } from '@smithy/core/event-streams'
 
-/** A message of an AWS event stream. */
+/** Message of an AWS event stream. */
 export interface AwsFrame {
-  /** Its `:event-type`; of an exception or an error its name, such as `throttlingException`. */
+  /** The `:event-type`; for an exception or an error its name, such as `throttlingException`. */
   readonly event: string | undefined
-  /** How many bytes the message has. */
+  /** Size of the message in bytes. */
   readonly bytes: number
-  /** The payload as text, which is JSON. */
+  /** The payload, which is JSON text. */
   readonly data: string
 }
 
-/** Bytes that are no AWS event stream. `frames` are those that the same chunk held before the fault. */
+/** Error for bytes that are not an AWS event stream. `frames` are the valid ones before the error in the same chunk. */
 export class EventStreamError extends Error {
   readonly frames: readonly AwsFrame[]
 
@@ -23,23 +23,23 @@ export class EventStreamError extends Error {
   }
 }
 
-/** Total length, length of the headers, check sum of both. */
+/** Total length, length of the headers and checksum of both. */
 const preludeBytes = 12
-/** A prelude and the check sum of the whole. */
+/** A prelude and the checksum of the message. */
 const minFrameBytes = 16
-/** What AWS allows. */
+/** Limit of AWS. */
 const maxFrameBytes = 16 * 1024 * 1024
 
 /**
- * Reads `application/vnd.amazon.eventstream`, which may be cut anywhere. All check sums are verified. Throws
- * EventStreamError for anything else, and for frames of more than 16 MiB; no byte is read after that. Each byte is
- * copied twice at most, and what waits for its end is one frame.
+ * Returns a parser of `application/vnd.amazon.eventstream` for chunks that are split at any place. It verifies all
+ * checksums. It throws EventStreamError for anything else and for frames over 16 MiB, and for every chunk after that.
+ * It copies each byte at most twice and buffers at most one frame.
  */
 export function createAwsEventStream(): (chunk: Uint8Array) => readonly AwsFrame[] {
   const codec = loadCodec()
   let waiting: Buffer[] = []
   let waitingBytes = 0
-  /** How many bytes the frame at hand has; until that is known, its prelude's. */
+  /** Size of the current frame; the size of a prelude until that is known. */
   let neededBytes = preludeBytes
   let fault: string | undefined
 
@@ -49,20 +49,20 @@ export function createAwsEventStream(): (chunk: Uint8Array) => readonly AwsFrame
     throw new EventStreamError(message, frames, cause)
   }
 
-  /** Takes the whole frames off; the rest waits. */
+  /** Returns the complete frames and buffers the rest. */
   const cut = (bytes: Buffer): readonly AwsFrame[] => {
     const frames: AwsFrame[] = []
     let at = 0
     neededBytes = preludeBytes
     while (bytes.length - at >= preludeBytes) {
       const length = lengthOf(bytes.subarray(at, at + preludeBytes))
-      if (length === undefined) return fail('a frame begins with bytes that are no prelude', frames)
+      if (length === undefined) return fail('invalid frame prelude', frames)
       neededBytes = length
       if (bytes.length - at < length) break
       try {
         frames.push(decoded(codec, bytes.subarray(at, at + length)))
       } catch (cause) {
-        return fail('a frame cannot be read', frames, cause)
+        return fail('invalid frame', frames, cause)
       }
       at += length
       neededBytes = preludeBytes
@@ -82,7 +82,9 @@ export function createAwsEventStream(): (chunk: Uint8Array) => readonly AwsFrame
   }
 }
 
-/** The whole length that a prelude states; undefined when it is none. A wrong one could make us wait for ever. */
+/**
+ * Returns the frame length in a prelude; undefined for an invalid one, whose length could block the parser for ever.
+ */
 function lengthOf(prelude: Buffer): number | undefined {
   const length = prelude.readUInt32BE(0)
   const headersLength = prelude.readUInt32BE(4)
@@ -102,7 +104,7 @@ function decoded(codec: EventStreamCodec, bytes: Buffer): AwsFrame {
     case 'exception':
       return { event: text(':exception-type') ?? 'exception', data, bytes: length }
     case 'error':
-      // The only kind whose words stand in headers.
+      // Errors are the only messages with their text in headers.
       return {
         event: text(':error-code') ?? 'error',
         data: JSON.stringify({ message: text(':error-message') ?? '' }),
@@ -113,7 +115,7 @@ function decoded(codec: EventStreamCodec, bytes: Buffer): AwsFrame {
   }
 }
 
-/** The message that tells a client of an exception; nothing follows it. */
+/** Returns the exception message that ends a stream. */
 export function awsException(name: string, message: string): Buffer {
   const text = (value: string) => ({ type: 'string', value }) as const
   const headers = {
@@ -132,7 +134,7 @@ type Library = typeof import('@smithy/core/event-streams')
 const require = createRequire(import.meta.url)
 let codec: EventStreamCodec | undefined
 
-/** Loads the library with the first stream: it takes 13 MB, and most servers never call AWS. */
+/** Loads the library for the first stream: it takes 13 MB, and most servers never call AWS. */
 function loadCodec(): EventStreamCodec {
   if (!codec) {
     const library: Library = require('@smithy/core/event-streams')

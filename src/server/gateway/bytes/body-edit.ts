@@ -5,17 +5,17 @@ const openArray = 0x5b
 
 interface Edit {
   /**
-   * Dotted paths through members of objects; elements of an array are no step of their own: `tools.strict` is that field
-   * of every tool. A path that leads nowhere is no fault.
+   * Dotted paths of members. Arrays have no path segment: `tools.strict` is that field of every tool. Paths that do not
+   * exist are ignored.
    */
   readonly remove?: readonly string[]
-  /** Top-level members with their new values, which become JSON; new ones come first. */
+  /** Top-level members and their new values, which are serialised. New members are put first. */
   readonly set?: Readonly<Record<string, unknown>>
 }
 
 interface Edited {
   readonly body: Buffer
-  /** What was there to remove, indices of arrays among the steps: `tools.0.strict`. */
+  /** Paths of the removed members, with array indices: `tools.0.strict`. */
   readonly removed: readonly string[]
 }
 
@@ -25,13 +25,13 @@ export interface Splice {
   readonly text: string
 }
 
-/** Changes members of the JSON object in `body`, which must be valid JSON. All bytes that are not theirs stay. */
+/** Changes members of the JSON object in `body`, which must be valid JSON. All other bytes stay unchanged. */
 export function editTopLevel(body: Buffer, { remove = [], set = {} }: Edit): Edited {
   const at = skipBlank(body, 0)
   const text = openText(body)
   const members = membersAt(text, at)
   const gone = members.filter(({ key }) => remove.includes(key) && !Object.hasOwn(set, key))
-  // A new member is written before what is removed at the same place.
+  // A new member must be inserted before a removal at the same offset.
   const splices = [...settings({ members, gone, set, at: at + 1 }), ...removals(members, gone)]
   const removed = gone.map(member => member.key)
   for (const member of members) {
@@ -42,21 +42,21 @@ export function editTopLevel(body: Buffer, { remove = [], set = {} }: Edit): Edi
 }
 
 interface Below {
-  /** The place of the value that is looked into. */
+  /** Path of the value that is searched. */
   readonly prefix: string
-  /** Behind that place. */
+  /** Paths relative to `prefix`. */
   readonly paths: readonly string[]
   readonly splices: Splice[]
   readonly removed: string[]
 }
 
-/** Finds what the paths name inside a member's value. As deep as the paths, which an operator wrote. */
+/** Finds the members that the paths name inside a value. The recursion is as deep as the operator's paths. */
 function collect(text: Text, { valueStart }: Member, { prefix, paths, splices, removed }: Below): void {
   if (paths.length === 0) return
   const members = membersAt(text, valueStart)
   if (text.bytes[valueStart] === openArray) {
     for (const element of members) {
-      // Arrays in arrays stay closed: how deep they go is the sender's choice.
+      // Arrays in arrays are skipped, because the sender controls their depth.
       if (text.bytes[element.valueStart] === openArray) continue
       collect(text, element, { prefix: `${prefix}.${element.key}`, paths, splices, removed })
     }
@@ -79,7 +79,7 @@ function collect(text: Text, { valueStart }: Member, { prefix, paths, splices, r
 const pathsBelow = (key: string, paths: readonly string[]): readonly string[] =>
   paths.filter(path => path.startsWith(`${key}.`)).map(path => path.slice(key.length + 1))
 
-/** Each goes with the comma behind it; those at the end with the comma before them. */
+/** Returns the splices that remove members: each with the comma after it, the last ones with the comma before them. */
 export function removals(members: readonly Member[], gone: readonly Member[]): readonly Splice[] {
   const lastKept = members.findLastIndex(member => !gone.includes(member))
   return gone.map(member => {
@@ -94,7 +94,7 @@ interface Setting {
   readonly members: readonly Member[]
   readonly gone: readonly Member[]
   readonly set: Readonly<Record<string, unknown>>
-  /** Right behind the opening bracket. */
+  /** Offset after the opening bracket. */
   readonly at: number
 }
 
@@ -124,13 +124,13 @@ export function spliced(body: Buffer, splices: readonly Splice[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Bytes that go out one behind the other. */
+/** Bytes that are sent one after the other. */
 export type Parts = Buffer | readonly Buffer[]
 
-/** From here on a copy costs more than a second write does. */
+/** Bytes from which a copy costs more than a second write. */
 const worthParts = 32 * 1024
 
-/** `body` with the string at `span` replaced; every other byte stays. Most of a long body is not copied for it. */
+/** Replaces the string at `span`; every other byte stays. Most of a long body is not copied. */
 export function spliceString(body: Buffer, { start, end }: Span, text: string): Parts {
   const literal = JSON.stringify(text)
   if (body.length < worthParts) return rebuilt(body, { start, end }, literal)

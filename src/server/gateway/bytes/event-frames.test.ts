@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FrameSplitter, HeldTail } from './event-frames.ts'
+import { FrameSplitter, FrameTail } from './event-frames.ts'
 
-/** Passes chunks on in whole frames. */
+/** Splitter and tail that turn chunks into complete frames. */
 function createCutter(maxBytes?: number) {
   const splitter = new FrameSplitter(() => undefined)
-  const tail = new HeldTail(maxBytes)
+  const tail = new FrameTail(maxBytes)
   return { tail, push: (chunk: Buffer) => tail.take(chunk, splitter.push(chunk)) }
 }
 
 const lineEnds = ['\n', '\r\n', '\r'] as const
 
-test('R2: the bytes come out as they went in, and only whole frames are out before the end', () => {
+test('R2: the bytes are unchanged, and only complete frames are sent before the end', () => {
   const frames = fc.array(fc.stringMatching(/^(event: x|: odd|data:\{\}|data: a b)$/), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(
@@ -37,7 +37,7 @@ test('R2: the bytes come out as they went in, and only whole frames are out befo
   )
 })
 
-test('a frame longer than the limit is passed on in parts, and the cutter knows that it is open', () => {
+test('a frame longer than the limit is sent in parts, and isBetweenFrames is false meanwhile', () => {
   const cutter = createCutter(100)
   assert.deepEqual(cutter.push(Buffer.alloc(60, 'x')), [])
   assert.equal(cutter.tail.isBetweenFrames, true)

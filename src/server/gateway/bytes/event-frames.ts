@@ -3,21 +3,23 @@ import { isRecord, type Json, jsonOr } from '../../platform/json.ts'
 import type { UpstreamFrame } from '../core/codec.ts'
 
 interface SplitterOptions {
-  /** The longest frame that is put together across chunks; a longer one comes without its middle. 64 KiB unless given. */
+  /**
+   * Maximum bytes of a frame that is buffered across chunks; the middle of a longer one is dropped. 64 KiB by default.
+   */
   readonly maxBytes?: number
-  /** Hears of it when a frame is longer. */
+  /** Called when a frame is longer. */
   readonly onLong?: () => void
 }
 
 const defaultMaxBytes = 64 * 1024
-/** What is kept of a longer one: its name stands at the start, and OpenAI's usage near the end. */
+/** Bytes that are kept of a longer frame: its name is at the start, and OpenAI's usage near the end. */
 const headBytes = 256
 const tailBytes = 16 * 1024
 const nothing = Buffer.alloc(0)
 const byteOrderMark = Buffer.from('\uFEFF')
 
 /**
- * Cuts a stream of server-sent events into its frames, each with the empty line at its end: LF, CRLF or CR end a line.
+ * Splits a stream of server-sent events into frames, each with the empty line that ends it. LF, CRLF and CR end a line.
  * Memory is bounded by one frame.
  */
 export class FrameSplitter {
@@ -25,7 +27,7 @@ export class FrameSplitter {
   readonly #maxBytes: number
   readonly #onLong: (() => void) | undefined
   #rest: Buffer = nothing
-  /** The beginning of a frame that lost its middle. */
+  /** Start of a frame whose middle was dropped. */
   #head: Buffer | undefined
   #isFirst = true
 
@@ -35,17 +37,17 @@ export class FrameSplitter {
     this.#maxBytes = maxBytes
   }
 
-  /** Takes the next bytes. How many of them belong to frames that are whole now; 0 when no frame ends among them. */
+  /** Reads the next bytes. Returns how many of them belong to complete frames; 0 when no frame ends in them. */
   push(chunk: Buffer): number {
     const before = this.#rest.length
     const bytes = before === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    // Nearly all streams have no CR at all, and one native search tells.
+    // Nearly all streams have no CR, and one native search shows it.
     const frameEnd = bytes.includes(cr) ? anyFrameEnd : plainFrameEnd
     let from = 0
-    // What was searched before holds at most the beginning of an empty line.
+    // Bytes of earlier chunks hold at most the start of an empty line.
     const searchFrom = Math.max(0, before - windowsBlankLine.length + 1)
     for (let end = frameEnd(bytes, searchFrom); end > 0; end = frameEnd(bytes, from)) {
-      this.#hand(bytes.subarray(from, end))
+      this.#emit(bytes.subarray(from, end))
       from = end
     }
     if (from === bytes.length) this.#rest = nothing
@@ -53,13 +55,13 @@ export class FrameSplitter {
     return from === 0 ? 0 : from - before
   }
 
-  /** Hands over what is left after the last empty line. */
+  /** Emits the bytes after the last empty line as a frame. */
   finish(): void {
-    if (this.#rest.length > 0) this.#hand(this.#rest)
+    if (this.#rest.length > 0) this.#emit(this.#rest)
     this.#rest = nothing
   }
 
-  #hand(frame: Buffer): void {
+  #emit(frame: Buffer): void {
     const whole = this.#head ? Buffer.concat([this.#head, frame]) : frame
     this.#head = undefined
     const isMarked = this.#isFirst && whole.subarray(0, byteOrderMark.length).equals(byteOrderMark)
@@ -67,7 +69,7 @@ export class FrameSplitter {
     this.#onFrame(isMarked ? whole.subarray(byteOrderMark.length) : whole)
   }
 
-  /** Keeps bytes that are a copy: the chunk that they were part of may be large. */
+  /** Buffers `rest`, which must be a copy so that its chunk, which may be large, can be freed. */
   #keep(rest: Buffer): void {
     const isLong = rest.length > this.#maxBytes || (this.#head !== undefined && rest.length > tailBytes)
     if (isLong && !this.#head) {
@@ -84,16 +86,16 @@ const oldBlankLine = Buffer.from('\r\r')
 
 const cr = 0x0d
 
-/** The place after the first empty line of bytes without a CR, 0 without one. */
+/** Returns the offset after the first empty line of bytes without a CR; 0 without one. */
 function plainFrameEnd(bytes: Buffer, from: number): number {
   const plain = bytes.indexOf(blankLine, from)
   return plain < 0 ? 0 : plain + blankLine.length
 }
 
-/** The place after the first empty line, 0 without one. */
+/** Returns the offset after the first empty line; 0 without one. */
 function anyFrameEnd(bytes: Buffer, from: number): number {
   const plain = bytes.indexOf(blankLine, from)
-  // The other two are searched only before the usual one: a chunk may hold hundreds of frames.
+  // The other two line ends are searched only before the usual one, because a chunk may hold hundreds of frames.
   const before = plain < 0 ? bytes : bytes.subarray(0, plain + 1)
   const windows = before.indexOf(windowsBlankLine, from)
   const old = (windows < 0 ? before : before.subarray(0, windows + 1)).indexOf(oldBlankLine, from)
@@ -103,53 +105,52 @@ function anyFrameEnd(bytes: Buffer, from: number): number {
 }
 
 /**
- * What of a stream goes out while its last frame is still coming: whole frames. No reader can use the rest yet; so a break
- * can be told in a clean frame of its own, and a ping fits in at any time. A frame longer than `maxBytes` goes out in parts.
- * No byte is changed or lost.
+ * Buffers the last, incomplete frame of a stream, so that only complete frames are sent. An error frame or a ping can
+ * then be inserted at any time. A frame longer than `maxBytes` is sent in parts. No byte is changed or lost.
  */
-export class HeldTail {
+export class FrameTail {
   readonly #maxBytes: number
-  #held: Buffer[] = []
+  #buffered: Buffer[] = []
   #bytes = 0
-  /** True when all that went out so far ends with a whole frame. */
+  /** True when the bytes sent so far end with a complete frame. */
   isBetweenFrames = true
 
   constructor(maxBytes = defaultMaxBytes) {
     this.#maxBytes = maxBytes
   }
 
-  /** Takes the next bytes, of which so many belong to whole frames; returns those that may go out now, in order. */
-  take(chunk: Buffer, whole: number): readonly Buffer[] {
-    if (whole === chunk.length && whole > 0) {
+  /** Adds a chunk whose first `complete` bytes end complete frames. Returns the bytes to send now, in order. */
+  take(chunk: Buffer, complete: number): readonly Buffer[] {
+    if (complete === chunk.length && complete > 0) {
       this.isBetweenFrames = true
-      return this.#held.length === 0 ? [chunk] : [...this.release(), chunk]
+      return this.#buffered.length === 0 ? [chunk] : [...this.release(), chunk]
     }
-    const ready: Buffer[] = whole > 0 ? [...this.release(), chunk.subarray(0, whole)] : []
-    if (whole > 0) this.isBetweenFrames = true
-    const tail = chunk.subarray(whole)
-    this.#held.push(tail)
+    const ready: Buffer[] = complete > 0 ? [...this.release(), chunk.subarray(0, complete)] : []
+    if (complete > 0) this.isBetweenFrames = true
+    const tail = chunk.subarray(complete)
+    this.#buffered.push(tail)
     this.#bytes += tail.length
     if (this.#bytes <= this.#maxBytes) return ready
     this.isBetweenFrames = false
     return [...ready, ...this.release()]
   }
 
-  /** The bytes that still wait for the rest of their frame. */
+  /** Returns and clears the buffered bytes. */
   release(): readonly Buffer[] {
-    const held = this.#held
-    this.#held = []
+    const buffered = this.#buffered
+    this.#buffered = []
     this.#bytes = 0
-    return held
+    return buffered
   }
 }
 
-/** Event and data of a frame; undefined for one without data. Source: the HTML standard, section 9.2. */
+/** Returns event and data of a frame; undefined for one without data. Source: the HTML standard, section 9.2. */
 export function readFrame(frame: Buffer): UpstreamFrame | undefined {
   const text = frame.toString()
   return usualFrame(text) ?? anyFrame(text)
 }
 
-/** For a frame that has one data line and at most an event line before it, as nearly all do. */
+/** Fast path for nearly all frames: one data line after at most one event line. */
 function usualFrame(text: string): UpstreamFrame | undefined {
   const isNamed = text.startsWith('event: ')
   const nameEnd = isNamed ? text.indexOf('\n') : 0
@@ -161,15 +162,15 @@ function usualFrame(text: string): UpstreamFrame | undefined {
 }
 
 function anyFrame(text: string): UpstreamFrame | undefined {
-  // The empty line at the end may be missing. That at the start says that a byte order mark in front is no mark here.
+  // The empty line at the end may be missing. The one at the start keeps the reader from skipping a byte order mark.
   for (const { event, data } of sseReader()(`\n${text}\n\n`)) return { event, data }
   return undefined
 }
 
-/** The JSON object that a frame's data is; undefined for any other data. */
+/** Returns the JSON object in a frame's data; undefined for any other data. */
 export function dataOf(frame: Buffer): Json | undefined {
   const text = readFrame(frame)?.data.trim() ?? ''
-  // The client sees the very same bytes: judging what is no JSON is its business, a tap only reads along.
+  // Invalid JSON is not reported: the client receives the same bytes and handles them.
   const value = text === '' ? undefined : jsonOr(text, undefined)
   return isRecord(value) ? value : undefined
 }

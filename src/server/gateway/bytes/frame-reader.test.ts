@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { sseReader } from '../../../contract/sse.ts'
 import { createFrameReader } from './frame-reader.ts'
 
-/** What the reader makes of `bytes` in pieces. */
+/** Returns the frames that the reader finds in `bytes`, split at `cuts`. */
 function read(bytes: Buffer, cuts: readonly number[] = []) {
   const reader = createFrameReader('sse')
   const places = [...new Set(cuts.map(cut => cut % (bytes.length + 1)))].toSorted((a, b) => a - b)
@@ -12,7 +12,7 @@ function read(bytes: Buffer, cuts: readonly number[] = []) {
   return pieces.flatMap(piece => reader.push(piece).frames)
 }
 
-/** Lines as upstreams write them, and as they should not. */
+/** Valid and invalid lines of upstreams. */
 const line = fc.oneof(
   fc.string({ unit: 'grapheme' }).map(text => `data: ${text.replaceAll(/[\r\n]/g, '')}`),
   fc.constantFrom(
@@ -31,7 +31,7 @@ const stream = fc
   .array(fc.tuple(line, fc.constantFrom('\n', '\n\n', '\r\n', '\r\n\r\n', '\n\n\n')), { maxLength: 20 })
   .map(lines => lines.map(([text, end]) => text + end).join(''))
 
-test('T12: whatever the spelling and wherever it is cut, the frames are those of the standard', () => {
+test('T12: for any stream and any split the frames are those of the standard', () => {
   fc.assert(
     fc.property(stream, fc.array(fc.nat(), { maxLength: 8 }), (text, cuts) => {
       const expected = [...sseReader()(text)].map(({ event, data }) => ({ event, data }))
@@ -40,7 +40,7 @@ test('T12: whatever the spelling and wherever it is cut, the frames are those of
   )
 })
 
-test('characters cut between chunks are whole again', () => {
+test('characters split between chunks are joined', () => {
   const bytes = Buffer.from('data: über 🌊\n\ndata: ok\n\n')
   for (let at = 0; at <= bytes.length; at++) {
     assert.deepEqual(
@@ -50,11 +50,11 @@ test('characters cut between chunks are whole again', () => {
   }
 })
 
-test('F17: an event of more than 1 MiB is a fault, and what came before it is kept', () => {
+test('F17: an event of more than 1 MiB is a fault, and the frames before it are returned', () => {
   const reader = createFrameReader('sse')
   assert.deepEqual(reader.push(Buffer.from('data: first\n\n')).frames, [{ event: undefined, data: 'first' }])
   const long = Buffer.from(`data: ${'x'.repeat(100_000)}`)
   assert.equal(reader.push(long).fault, undefined)
   const faults = Array.from({ length: 11 }, () => reader.push(long.subarray(6)).fault)
-  assert.equal(faults.at(-1), 'sent an event that is too long')
+  assert.equal(faults.at(-1), 'sent an event longer than 1 MiB')
 })

@@ -2,18 +2,18 @@ import type { Codec, UpstreamFrame } from '../core/codec.ts'
 import { createAwsEventStream, EventStreamError } from './aws-event-stream.ts'
 import { FrameSplitter, readFrame } from './event-frames.ts'
 
-/** What a chunk held. A fault ends the stream: the rest of a sentence about the upstream. */
+/** Frames of a chunk. `fault` ends the stream and completes the sentence "the upstream of model X ...". */
 interface Reading {
   readonly frames: readonly UpstreamFrame[]
   readonly fault?: string
 }
 
-/** Takes an upstream's frames out of its bytes, which may be cut anywhere. */
+/** Reads an upstream's frames from chunks that are split at any place. */
 export interface FrameReader {
   push(chunk: Buffer): Reading
 }
 
-/** Bytes of one frame; whoever sends more is broken, or wants our memory. Source: Reliability, F17. */
+/** Bytes of one frame: a longer one is an upstream error or an attack on memory. Source: Reliability, F17. */
 const maxFrameBytes = 1024 * 1024
 
 export const createFrameReader = (framing: Codec['framing']): FrameReader =>
@@ -39,7 +39,7 @@ function createSseReader(): FrameReader {
     push(chunk) {
       frames = []
       splitter.push(chunk)
-      return isTooLong ? { frames, fault: 'sent an event that is too long' } : { frames }
+      return isTooLong ? { frames, fault: 'sent an event longer than 1 MiB' } : { frames }
     },
   }
 }
@@ -52,7 +52,7 @@ function createAwsReader(): FrameReader {
         return { frames: read(chunk) }
       } catch (error) {
         if (!(error instanceof EventStreamError)) throw error
-        return { frames: error.frames, fault: 'sent bytes that are no event stream' }
+        return { frames: error.frames, fault: 'sent bytes that are not an event stream' }
       }
     },
   }

@@ -7,13 +7,13 @@ import { openText, valueEnd, wordsOf } from './json-scanner.ts'
 const names = ['model', 'max_tokens', 'stream']
 const keys = keysOf(names)
 
-/** What the walk finds: undefined for no object, else the text of each value and the keys that came twice. */
+/** Text of each value that ownMembers finds; undefined when the body is not an object. */
 function found(bytes: Buffer) {
   const members = ownMembers(bytes, keys)
   return members && { values: members.values.map(span => span && bytes.toString('utf8', span.start, span.end)) }
 }
 
-/** The same by JSON.parse. */
+/** The object that JSON.parse returns; undefined for anything else. */
 function parsed(bytes: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
@@ -43,15 +43,15 @@ const odd = [
   ['{}', 'an empty object'],
   [' \t\r\n{ } \n', 'white space around'],
   ['{}{}', 'two objects'],
-  ['{} x', 'text behind'],
+  ['{} x', 'text after the object'],
   ['\ufeff{}', 'a byte order mark'],
   ['[]', 'an array'],
   ['"{}"', 'a string'],
   ['{"model":}', 'no value'],
   ['{"model"}', 'no colon'],
-  ['{"model":1,}', 'a comma too many'],
+  ['{"model":1,}', 'a trailing comma'],
   ['{,}', 'a comma alone'],
-  ['{"a":[1,]}', 'a comma too many in an array'],
+  ['{"a":[1,]}', 'a trailing comma in an array'],
   ['{"a":[,1]}', 'a comma first in an array'],
   ['{"a":[1}', 'the wrong bracket'],
   ['{"a":{"b":[]}}', 'empty brackets inside'],
@@ -62,17 +62,17 @@ const odd = [
   ['{"model":01}', 'a leading zero'],
   ['{"model":-}', 'a sign alone'],
   ['{"model":-0.0e+1}', 'all parts of a number'],
-  ['{"model":1.}', 'no digit behind the point'],
+  ['{"model":1.}', 'no digit after the point'],
   ['{"model":.5}', 'no digit before the point'],
   ['{"model":1e}', 'no exponent'],
-  ['{"model":+1}', 'a plus'],
-  ['{"model":NaN}', 'no number'],
-  ['{"model":tru}', 'half a word'],
-  ['{"model":trueish}', 'more than a word'],
-  ['{"model":true,"stream":null,"max_tokens":false}', 'all words'],
+  ['{"model":+1}', 'a plus sign'],
+  ['{"model":NaN}', 'NaN'],
+  ['{"model":tru}', 'a truncated literal'],
+  ['{"model":trueish}', 'a literal with extra letters'],
+  ['{"model":true,"stream":null,"max_tokens":false}', 'all literals'],
   ['{"model":"a\tb"}', 'a control character in a string'],
   ['{"model":"a\u007f\u0080\u2028"}', 'other characters in a string'],
-  ['{"model":"\\x"}', 'an escape that is none'],
+  ['{"model":"\\x"}', 'an invalid escape'],
   ['{"model":"\\u12"}', 'half an escape'],
   ['{"model":"\\u12g4"}', 'an escape without digits'],
   ['{"model":"\\ud83d"}', 'half of a pair'],
@@ -85,7 +85,7 @@ const odd = [
 
 for (const [text, name] of odd) test(`agrees with JSON.parse on ${name}`, () => assertAgrees(Buffer.from(text)))
 
-test('bytes that are no UTF-8 are taken where JSON.parse takes them', () => {
+test('bytes that are not UTF-8 are accepted where JSON.parse accepts them', () => {
   for (const place of [9, 10, 11, 12, 13]) {
     for (const byte of [0x80, 0xc3, 0xe2, 0xf0, 0xff]) {
       const bytes = Buffer.from('{"model":"abc"}')
@@ -95,7 +95,7 @@ test('bytes that are no UTF-8 are taken where JSON.parse takes them', () => {
   }
 })
 
-test('agrees with JSON.parse on any JSON, wherever it lies in memory and whatever breaks it', () => {
+test('agrees with JSON.parse on any JSON and any change to it, at any memory offset', () => {
   const piece = fc.constantFrom(...'{}[]:,"\\/ \n\t\u0000\u001f0127.eE+-tfnu\u00e9x', 'model', '\\u0061', '\\n')
   const broken = fc.option(fc.record({ at: fc.nat(), drop: fc.nat(3), put: piece }), { nil: undefined })
   fc.assert(
@@ -133,7 +133,7 @@ test('agrees with JSON.parse on strings of quotes, escapes and control character
   )
 })
 
-test('agrees with JSON.parse on long strings full of escapes, with one byte changed or cut off', () => {
+test('agrees with JSON.parse on long strings full of escapes, with a changed byte or a truncated end', () => {
   const unit = fc.constantFrom(
     'a',
     'some text',
@@ -161,7 +161,7 @@ test('agrees with JSON.parse on long strings full of escapes, with one byte chan
   )
 })
 
-test('what a longer text left behind does not count for the next one', () => {
+test('bytes of a longer previous text are ignored', () => {
   assertAgrees(Buffer.from(`{"model":"${'x'.repeat(90)}"}`))
   for (let length = 9; length < 100; length++)
     assertAgrees(Buffer.from(`{"model":"${'x'.repeat(90)}"}`).subarray(0, length))
@@ -170,30 +170,30 @@ test('what a longer text left behind does not count for the next one', () => {
 const places = [
   ['first', '{"model":"a","messages":[]}', '"a"'],
   ['last, with white space', '{ "messages" : [ ] ,\r\n\t"model" :\n "a" }', '"a"'],
-  ['after an object that has one of its own', '{"metadata":{"model":"no"},"model":"yes"}', '"yes"'],
-  ['after the same word as a value', '{"x":"model","model":"yes"}', '"yes"'],
-  ['after a string that only looks like it', '{"x":"\\"model\\":\\"no\\"","model":"yes"}', '"yes"'],
+  ['after an object with the same key', '{"metadata":{"model":"no"},"model":"yes"}', '"yes"'],
+  ['after a value equal to the key', '{"x":"model","model":"yes"}', '"yes"'],
+  ['after a string that looks like the member', '{"x":"\\"model\\":\\"no\\"","model":"yes"}', '"yes"'],
   ['spelled with escapes', '{"m\\u006fdel":"yes"}', '"yes"'],
   ['with quotes inside', '{"model":"a\\"b\\\\"}', '"a\\"b\\\\"'],
-  ['not there', '{"messages":[{"model":"no"}]}', undefined],
+  ['missing', '{"messages":[{"model":"no"}]}', undefined],
   ['not a string', '{"model": 5 }', '5'],
 ] as const
 
 for (const [name, text, expected] of places) {
-  test(`a value is found where it stands: ${name}`, () => assert.equal(found(Buffer.from(text))?.values[0], expected))
+  test(`finds the value of a key: ${name}`, () => assert.equal(found(Buffer.from(text))?.values[0], expected))
 }
 
-test('every key that stands twice is named, however it is spelled', () => {
-  const doubledOf = (text: string) => ownMembers(Buffer.from(text), keys)?.doubled
-  assert.deepEqual(doubledOf('{"model":1,"stream":2}'), [])
-  assert.deepEqual(doubledOf('{"stream":1,"str\\u0065am":2,"model":3,"\\u006d\\u006f\\u0064\\u0065\\u006c":4}'), [
+test('every duplicate key is reported, with or without escapes', () => {
+  const duplicatesOf = (text: string) => ownMembers(Buffer.from(text), keys)?.duplicates
+  assert.deepEqual(duplicatesOf('{"model":1,"stream":2}'), [])
+  assert.deepEqual(duplicatesOf('{"stream":1,"str\\u0065am":2,"model":3,"\\u006d\\u006f\\u0064\\u0065\\u006c":4}'), [
     'stream',
     'model',
   ])
-  assert.deepEqual(doubledOf('{"model":1,"a":{"model":2},"MODEL":3,"model ":4}'), [])
+  assert.deepEqual(duplicatesOf('{"model":1,"a":{"model":2},"MODEL":3,"model ":4}'), [])
 })
 
-test('a body that is nothing but brackets needs no more memory than a few times its length', () => {
+test('a body of brackets only is scanned without recursion', () => {
   const depth = 1_000_000
   const text = (inside: string) => Buffer.from(`{"a":${'['.repeat(depth)}${inside}${']'.repeat(depth)},"model":7}`)
   assert.deepEqual(found(text(''))?.values, ['7', undefined, undefined])
@@ -210,21 +210,21 @@ const bitsOf = (text: string) => ownMembers(Buffer.from(text), keys, watched)?.f
 const withWords = [
   ['a value at the top', '{"model":"image"}', 1],
   ['a key at the top', '{"image":1}', 1],
-  ['a value in the depth', '{"a":[{"b":["image"]}]}', 1],
-  ['a key in the depth', '{"a":[{"image":null}]}', 1],
+  ['a nested value', '{"a":[{"b":["image"]}]}', 1],
+  ['a nested key', '{"a":[{"image":null}]}', 1],
   ['a part of a string', '{"model":"images","a":"an image"}', 0],
-  ['a word in quotes inside of a string', '{"model":"\\"image\\""}', 0],
-  ['a word that counts as a value only, as a value', '{"a":{"type":"thinking"}}', 2],
-  ['a word that counts as a value only, as a key', '{"thinking":{"thinking":1}}', 0],
+  ['a quoted word inside a string', '{"model":"\\"image\\""}', 0],
+  ['a value-only word as a value', '{"a":{"type":"thinking"}}', 2],
+  ['a value-only word as a key', '{"thinking":{"thinking":1}}', 0],
   ['a word of more than 16 characters', '{"type":"computer_screenshot"}', 4],
   ['several', '{"a":["thinking","image",{"computer_screenshot":"x"}]}', 7],
 ] as const
 
 for (const [name, text, bits] of withWords) {
-  test(`words are reported where they stand as such: ${name}`, () => assert.equal(bitsOf(text), bits))
+  test(`watched words: ${name}`, () => assert.equal(bitsOf(text), bits))
 }
 
-test('a letter that is written as an escape is reported, other escapes are not', () => {
+test('an escaped letter is reported, other escapes are not', () => {
   const has = (text: string) => ownMembers(Buffer.from(text), keys, watched)?.hasEscapedLetter
   assert.deepEqual(
     ['{"a":"\\u0069mage"}', '{"\\u0041":1}', '{"a":"\\u00e9\\u001f\\u2028"}', '{"a":"\\\\u0069"}', '{"a":"i"}'].map(
@@ -234,7 +234,7 @@ test('a letter that is written as an escape is reported, other escapes are not',
   )
 })
 
-test('what was found in one text does not count for another that is read in between', () => {
+test('counts of one text do not include those of a text that is scanned in between', () => {
   const text = openText(Buffer.from('{"a":"image"}'), watched)
   assert.equal(valueEnd(text, 0), 13)
   const other = openText(Buffer.from('["b"]'), watched)

@@ -1,7 +1,7 @@
 import {
-  broken,
   escapedLetter,
   isAt,
+  malformed,
   openText,
   pastColon,
   type Span,
@@ -13,45 +13,45 @@ import {
   type Words,
 } from './json-scanner.ts'
 
-/** A member of an object, or an element of an array, as it stands in a JSON text. */
+/** Member of an object, or element of an array, in a JSON text. Positions are byte offsets. */
 export interface Member {
-  /** Escapes resolved; the index for an element. */
+  /** The key with escapes resolved; the index for an element. */
   readonly key: string
-  /** Where the key begins; for an element the same as `valueStart`. */
+  /** Start of the key; for an element the same as `valueStart`. */
   readonly start: number
   readonly valueStart: number
-  /** Behind the value; commas and white space follow. */
+  /** End of the value, before commas and white space. */
   readonly end: number
 }
 
-/** The own members of a JSON object, as far as they were asked for. */
+/** Requested top-level members of a JSON object, and what the scan of the object found. */
 export interface OwnMembers {
-  /** The text that they are members of: places in another one say nothing. */
+  /** The text that the offsets refer to. */
   readonly body: Buffer
-  /** Where the value of each key stands, in the order of the keys; the last one of a key that occurs twice. */
+  /** Span of each key's value, in the order of the keys; the last value of a duplicate key. */
   readonly values: readonly (Span | undefined)[]
-  /** The keys that occur more than once. Parsers disagree on which one counts. */
-  readonly doubled: readonly string[]
-  /** The keys. */
+  /** Keys that occur more than once. Parsers disagree on which one counts. */
+  readonly duplicates: readonly string[]
+  /** The requested keys. */
   readonly names: readonly string[]
-  /** The bits of the words that were looked out for and stand anywhere, without escapes. */
+  /** Bits of the watched words that occur anywhere, written without escapes. */
   readonly foundWords: number
   /** True when a letter is written as an escape: it may belong to one of the words. */
   readonly hasEscapedLetter: boolean
-  /** How many values the object holds: strings, numbers and words, and empty brackets. Brackets around them do not count. */
+  /** Number of values: strings, numbers, literals and empty brackets. Other brackets do not count. */
   readonly count: number
-  /** How many brackets stand around a value at most, without those of the object itself. */
+  /** Maximum number of brackets around a value, without those of the object itself. */
   readonly depth: number
-  /** The strings of more than 512 bytes in a long body. */
+  /** Strings of more than 512 bytes in a long body. */
   readonly long?: readonly Span[] | undefined
 }
 
-/** What to look for in an object, made once. */
+/** Keys to search for, prepared once. */
 interface Keys {
   /** Plain ASCII. */
   readonly names: readonly string[]
   readonly bytes: readonly Buffer[]
-  /** The longest spelling of any: each character as an escape of six bytes. */
+  /** Maximum bytes of a key in the text: each character as an escape of six bytes. */
   readonly maxBytes: number
 }
 
@@ -60,7 +60,7 @@ const backslash = 0x5c
 const openArray = 0x5b
 const openObject = 0x7b
 
-/** Prepares the names of members for a search. */
+/** Prepares keys for a search. */
 export const keysOf = (names: readonly string[]): Keys => ({
   names,
   bytes: names.map(name => Buffer.from(name)),
@@ -68,29 +68,29 @@ export const keysOf = (names: readonly string[]): Keys => ({
 })
 
 /**
- * Finds members of the JSON object in `body` without building it. Every byte is checked; for a long body that costs a
- * tenth of what JSON.parse does, and it leaves nothing for the collector. Undefined for anything that JSON.parse would not
- * take, or that is no object.
+ * Finds members of the JSON object in `body` without parsing values. Every byte is validated; for a long body that
+ * costs a tenth of JSON.parse and creates no garbage. Returns undefined for anything that JSON.parse rejects or that is
+ * not an object.
  */
 export function ownMembers(body: Buffer, keys: Keys, words?: Words): OwnMembers | undefined {
   const start = skipBlank(body, 0)
   if (body[start] !== openObject) return undefined
   const values: (Span | undefined)[] = keys.names.map(() => undefined)
-  const doubled: string[] = []
+  const duplicates: string[] = []
   const text = openText(body, words)
   const end = walk(text, start, (keyStart, keyEnd, value) => {
     const key = keyAt(body, { start: keyStart, end: keyEnd }, keys)
     if (key < 0) return
-    if (values[key]) doubled.push(keys.names[key] ?? '')
+    if (values[key]) duplicates.push(keys.names[key] ?? '')
     values[key] = value
   })
-  if (end === broken || skipBlank(body, end) !== body.length) return undefined
+  if (end === malformed || skipBlank(body, end) !== body.length) return undefined
   const { foundWords, long, depth } = text
   const hasEscapedLetter = (foundWords & escapedLetter) !== 0
-  return { body, values, doubled, names: keys.names, foundWords, hasEscapedLetter, count: text.values, depth, long }
+  return { body, values, duplicates, names: keys.names, foundWords, hasEscapedLetter, count: text.values, depth, long }
 }
 
-/** The members of the object or array that begins at `at` in a valid JSON text; none for any other value. */
+/** Returns the members of the object or array that starts at `at` in a valid JSON text; empty for any other value. */
 export function membersAt(text: Text, at: number): readonly Member[] {
   const { bytes } = text
   const isArray = bytes[at] === openArray
@@ -103,7 +103,7 @@ export function membersAt(text: Text, at: number): readonly Member[] {
   return members
 }
 
-/** The value at a place; of objects and arrays deeper than `depth` levels nothing but that they are there. */
+/** Parses the value at a span; objects and arrays deeper than `depth` levels are empty. */
 export function outlineAt(text: Text, { start, end }: Span, depth: number): unknown {
   const first = text.bytes[start]
   if (first !== openArray && first !== openObject) return JSON.parse(text.bytes.toString('utf8', start, end))
@@ -114,7 +114,10 @@ export function outlineAt(text: Text, { start, end }: Span, depth: number): unkn
 
 type Visit = (start: number, keyEnd: number, value: Span) => void
 
-/** Visits each member of the object or array that opens at `open`; the place behind its closing bracket, or `broken`. */
+/**
+ * Visits each member of the object or array that opens at `open`. Returns the offset after its closing bracket, or
+ * `malformed`.
+ */
 function walk(text: Text, open: number, visit: Visit): number {
   const { bytes } = text
   const bracket = bytes[open] ?? 0
@@ -124,20 +127,20 @@ function walk(text: Text, open: number, visit: Visit): number {
   for (;;) {
     const keyEnd = bracket === openObject ? stringEnd(text, at) : at
     const start = bracket === openObject ? pastColon(bytes, keyEnd) : at
-    const end = start === broken ? broken : valueEnd(text, start)
-    if (end === broken) return broken
+    const end = start === malformed ? malformed : valueEnd(text, start)
+    if (end === malformed) return malformed
     visit(at, keyEnd, { start, end })
     const next = skipBlank(bytes, end)
     if (bytes[next] === closing) return next + 1
-    if (bytes[next] !== comma) return broken
+    if (bytes[next] !== comma) return malformed
     at = skipBlank(bytes, next + 1)
   }
 }
 
-/** Which of the keys a string with its quotes is, escapes resolved; -1 for any other. */
+/** Returns the index of the key that a quoted string equals after its escapes are resolved; -1 for another string. */
 function keyAt(body: Buffer, { start, end }: Span, { names, bytes, maxBytes }: Keys): number {
   const length = end - start - 2
-  // Without a call-back or an iterator: this runs for every member of every body.
+  // No callback or iterator here: this runs for every member of every body.
   for (let at = 0; at < bytes.length; at++)
     if (bytes[at]?.length === length && isAt(body, start + 1, bytes[at])) return at
   if (length > maxBytes || !body.subarray(start, end).includes(backslash)) return -1

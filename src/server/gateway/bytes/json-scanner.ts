@@ -1,47 +1,48 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// Where the values of a JSON text end, without building them. It agrees with JSON.parse on what is valid; bytes above ASCII
-// may be anything, as they may for JSON.parse once they have been decoded.
+// Finds where the values of a JSON text end, without parsing them. It accepts exactly what JSON.parse accepts. Bytes
+// above
+// ASCII are not checked, because decoding replaces invalid ones before JSON.parse sees them.
 
-/** The bytes of a JSON value in a body; of a string with its quotes. */
+/** Byte range of a JSON value in a body; a string includes its quotes. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** In place of an end: the text is not JSON. */
-export const broken = -1
+/** Returned instead of an end: the text is not JSON. */
+export const malformed = -1
 
-/** A JSON text that is being read. */
+/** JSON text that is being scanned. */
 export interface Text {
   readonly bytes: Buffer
-  /** Which of all texts it is. */
+  /** Identifies the text among all texts. */
   readonly number: number
-  /** Strings to look out for. */
+  /** Strings to watch for. */
   readonly words?: Words | undefined
-  /** The bits of the words that were read, as they are, without escapes. */
+  /** Bits of the words found so far, written without escapes. */
   foundWords: number
-  /** Strings, numbers, words and empty brackets that were read as values so far, in all depths. */
+  /** Number of strings, numbers, literals and empty brackets that were read as values, at all depths. */
   values: number
-  /** The most brackets that were open around one of them, as far as `valueEnd` opened them. */
+  /** Maximum number of brackets around one of them, counted from where `valueEnd` started. */
   depth: number
-  /** Strings of more than 512 bytes, kept for texts that are long themselves. */
+  /** Strings of more than 512 bytes; present for texts of more than 32 KiB. */
   readonly long?: Span[]
 }
 
-/** Strings to look out for, as the scanner takes them. */
+/** Strings to watch for, in the scanner's format. */
 export interface Words {
   readonly count: number
   readonly table: Uint8Array
 }
 
 interface Word {
-  /** Plain ASCII, at most 32 characters; of a longer one than 16 only those and its length are compared. */
+  /** Plain ASCII, at most 32 characters. Only the first 16 characters and the length are compared. */
   readonly text: string
-  /** What is set in `foundWords` once the word was read; below bit 30. */
+  /** Set in `foundWords` when the word is found; below bit 30. */
   readonly bit: number
-  /** True: as the key of a member it does not count. */
+  /** True: ignored as the key of a member. */
   readonly isValue?: true
 }
 
@@ -50,7 +51,7 @@ const maxWords = 32
 const maxWordLength = 32
 const comparedLength = 16
 
-/** Prepares strings to look out for. */
+/** Prepares strings to watch for. */
 export function wordsOf(words: readonly Word[]): Words {
   if (words.length > maxWords) throw new Error(`more than ${maxWords} words`)
   const table = Buffer.alloc(words.length * wordBytes)
@@ -67,7 +68,7 @@ export function wordsOf(words: readonly Word[]): Words {
   return { count: words.length, table }
 }
 
-/** Source, memory and reason: `json-scanner.wat` beside this file, decision 0008. */
+/** WebAssembly module. Source and memory layout: `json-scanner.wat` in this folder. Reason: decision 0008. */
 interface Scanner {
   readonly memory: WebAssembly.Memory
   readonly open: (wordCount: number, bracketsAt: number, longAt: number) => void
@@ -75,7 +76,7 @@ interface Scanner {
   readonly valueEnd: (at: number, end: number) => number
 }
 
-/** A closing bracket stands two places behind its opening one in ASCII. */
+/** Distance in ASCII from an opening bracket to its closing one. */
 export const toClosing = 2
 const colon = 0x3a
 
@@ -83,22 +84,22 @@ const pageBytes = 65_536
 const countsAt = 256
 const wordsAt = 512
 const textAt = 2_048
-/** The scanner reads whole steps: what lies behind the text is read, but does not count. */
+/** Bytes after the text that the scanner may read, because it reads whole steps; they are ignored. */
 const stepBytes = 64
 
 const binary = readFileSync(join(import.meta.dirname, 'json-scanner.wasm'))
 const scanner = new WebAssembly.Instance(new WebAssembly.Module(binary)).exports as Scanner
-/** Of all that was grown so far: at most the longest body that a route takes, and an eighth of it. */
+/** View of the whole memory, which never shrinks: at most 9/8 of the longest body that a route accepts. */
 let room = new Uint8Array(scanner.memory.buffer)
-/** Values, deepest level, words found, long strings: since they were last taken. */
+/** Values, maximum depth, found words and long strings since the last reset. */
 let counts = new Int32Array(scanner.memory.buffer, countsAt, 4)
 for (const digit of '0123456789abcdefABCDEF') room[digit.charCodeAt(0)] = 1
 let opened = 0
-/** The text whose copy the scanner has, and the words that it looks out for. */
-let held = 0
-let heldWords: Words | undefined
+/** Number of the text in the scanner's memory, and the words that it watches for. */
+let loadedNumber = 0
+let loadedWords: Words | undefined
 
-/** Prepares a text for reading. */
+/** Prepares a text for scanning. */
 export const openText = (bytes: Buffer, words?: Words): Text => ({
   bytes,
   number: ++opened,
@@ -112,7 +113,8 @@ export const openText = (bytes: Buffer, words?: Words): Text => ({
 const longTextBytes = 32 * 1024
 const longStringBytes = 512
 
-function hold({ bytes, number, words, long }: Text): void {
+/** Copies a text into the scanner's memory. */
+function load({ bytes, number, words, long }: Text): void {
   const bracketsAt = (textAt + bytes.length + stepBytes) & ~7
   const longAt = (bracketsAt + (bytes.length >> 3) + 16) & ~7
   const end = longAt + (long ? 8 * (Math.ceil(bytes.length / longStringBytes) + 1) : 0)
@@ -123,57 +125,57 @@ function hold({ bytes, number, words, long }: Text): void {
   }
   room.set(bytes, textAt)
   room[textAt + bytes.length] = 0
-  if (words && words !== heldWords) {
+  if (words && words !== loadedWords) {
     room.set(words.table, wordsAt)
-    heldWords = words
+    loadedWords = words
   }
   scanner.open(words?.count ?? 0, bracketsAt, long ? longAt : 0)
-  held = number
+  loadedNumber = number
 }
 
-/** The place of the next byte at or after `from` that is not white space. */
+/** Returns the offset of the first byte at or after `from` that is not white space. */
 export function skipBlank(bytes: Uint8Array, from: number): number {
   let at = from
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++
   return at
 }
 
-/** The place behind the string that begins at `start`; with words to look out for, it is a key. */
+/** Returns the offset after the string that starts at `start`. For watched words the string counts as a key. */
 export function stringEnd(text: Text, start: number): number {
-  if (start < 0 || start >= text.bytes.length) return broken
-  if (text.number !== held) hold(text)
-  return taken(text, scanner.stringEnd(textAt + start, textAt + text.bytes.length))
+  if (start < 0 || start >= text.bytes.length) return malformed
+  if (text.number !== loadedNumber) load(text)
+  return withCounts(text, scanner.stringEnd(textAt + start, textAt + text.bytes.length))
 }
 
-/** The place behind the value that begins at `start`. */
+/** Returns the offset after the value that starts at `start`. */
 export function valueEnd(text: Text, start: number): number {
-  if (start >= text.bytes.length) return broken
-  if (text.number !== held) hold(text)
-  return taken(text, scanner.valueEnd(textAt + start, textAt + text.bytes.length))
+  if (start >= text.bytes.length) return malformed
+  if (text.number !== loadedNumber) load(text)
+  return withCounts(text, scanner.valueEnd(textAt + start, textAt + text.bytes.length))
 }
 
-/** Takes over what the scanner has counted. */
-function taken(text: Text, end: number): number {
+/** Adds the scanner's counts to the text and resets them. Returns `end` as an offset in the text. */
+function withCounts(text: Text, end: number): number {
   const [values = 0, depth = 0, words = 0, long = 0] = counts
   text.values += values
   if (depth > text.depth) text.depth = depth
   text.foundWords |= words
-  if (long > 0) takeLong(text, long)
+  if (long > 0) addLongStrings(text, long)
   counts.fill(0)
-  return end === broken ? broken : end - textAt
+  return end === malformed ? malformed : end - textAt
 }
 
-function takeLong({ long, bytes }: Text, count: number): void {
+function addLongStrings({ long, bytes }: Text, count: number): void {
   const bracketsAt = (textAt + bytes.length + stepBytes) & ~7
   const places = new Int32Array(scanner.memory.buffer, (bracketsAt + (bytes.length >> 3) + 16) & ~7, 2 * count)
   for (let at = 0; at < places.length; at += 2)
     long?.push({ start: (places[at] ?? 0) - textAt, end: (places[at + 1] ?? 0) - textAt })
 }
 
-/** In `foundWords`: a letter is written as an escape, and may belong to a word that was looked out for. */
+/** Bit of `foundWords`: a letter is written as an escape and may belong to a watched word. */
 export const escapedLetter = 1 << 30
 
-/** True when the bytes from `start` on begin with `word`. */
+/** Reports whether `word` is at `start`. */
 export function isAt(bytes: Buffer, start: number, word: Buffer | undefined): boolean {
   if (!word) return false
   let at = 0
@@ -181,8 +183,8 @@ export function isAt(bytes: Buffer, start: number, word: Buffer | undefined): bo
   return at === word.length
 }
 
-/** The place where the value begins that belongs to the key which ends at `keyEnd`. */
+/** Returns the start of the value whose key ends at `keyEnd`, or `malformed`. */
 export function pastColon(bytes: Uint8Array, keyEnd: number): number {
-  const at = keyEnd === broken ? broken : skipBlank(bytes, keyEnd)
-  return bytes[at] === colon ? skipBlank(bytes, at + 1) : broken
+  const at = keyEnd === malformed ? malformed : skipBlank(bytes, keyEnd)
+  return bytes[at] === colon ? skipBlank(bytes, at + 1) : malformed
 }

@@ -1,27 +1,29 @@
-;; Reads JSON texts without building their values. Every function takes a place and returns the place behind what it read, or
-;; -1 when the text, which ends at $end, is not JSON. Behind the text stands a zero byte, which no value goes past.
+;; Scans JSON texts without parsing their values. Every function takes an address and returns the address after what it
+;; read, or -1 when the text, which ends at $end, is not JSON. A zero byte follows the text; no value extends past it.
 ;;
-;; Memory: 0 a table with 1 for each byte that is a hexadecimal digit, at its code; 256 the counts (values, deepest level, bits of
-;; the words found and bit 30 for an escaped letter, long strings); 512 the words, 48 bytes each (16 of text, 16 of mask, length, bit, 1 when only values count); 2048
-;; the text. Behind the text stand the bits of the open brackets (1 for an object), then the places of long strings.
+;; Memory layout by address:
+;;   0     table with 1 at the code of each hexadecimal digit
+;;   256   counts: values, maximum depth, bits of the found words (bit 30: escaped letter), long strings
+;;   512   watched words, 48 bytes each: text (16), mask (16), length (4), bit (4), 1 when keys do not count (4)
+;;   2048  text, then the bits of the open brackets (1 for an object), then the start and end of long strings
 (module
   (memory (export "memory") 1)
   (global $wordCount (mut i32) (i32.const 0))
   (global $bracketsAt (mut i32) (i32.const 0))
-  ;; 0 when long strings are not wanted.
+  ;; 0 when long strings are not recorded.
   (global $longAt (mut i32) (i32.const 0))
 
-  ;; Prepares for another text.
+  ;; Sets the addresses for the next text.
   (func (export "open") (param $wordCount i32) (param $bracketsAt i32) (param $longAt i32)
     (global.set $wordCount (local.get $wordCount))
     (global.set $bracketsAt (local.get $bracketsAt))
     (global.set $longAt (local.get $longAt)))
 
-  ;; The string that begins with the quote at $at, as a key.
+  ;; Reads the string whose opening quote is at $at, as a key.
   (func (export "stringEnd") (param $at i32) (param $end i32) (result i32)
     (call $string (local.get $at) (local.get $end) (i32.const 1)))
 
-  ;; The value that begins at $at.
+  ;; Reads the value that starts at $at.
   (func (export "valueEnd") (param $at i32) (param $end i32) (result i32)
     (local $depth i32)
     (local $byte i32)
@@ -34,7 +36,7 @@
         (if
           (i32.eq (i32.or (local.get $byte) (i32.const 0x20)) (i32.const 0x7b))
           (then
-            ;; An opening bracket: both have codes that differ in one bit.
+            ;; An opening bracket: the codes of [ and { differ in one bit.
             (local.set $isObject (i32.eq (local.get $byte) (i32.const 0x7b)))
             (call $setBracket (local.get $depth) (local.get $isObject))
             (local.set $depth (i32.add (local.get $depth) (i32.const 1)))
@@ -61,7 +63,7 @@
             (br_if $broken (i32.eq (local.get $at) (i32.const -1)))))
         (local.set $values (i32.add (local.get $values) (i32.const 1)))
 
-        ;; Behind a value, or at the closing bracket of an empty one.
+        ;; After a value, or at the closing bracket of an empty object or array.
         (loop $behind
           (if
             (i32.eqz (local.get $depth))
@@ -124,7 +126,7 @@
           (br $next))))
     (local.get $at))
 
-  ;; The key that begins at $at, with its colon.
+  ;; Reads the key that starts at $at and its colon.
   (func $keyEnd (param $at i32) (param $end i32) (result i32)
     (local.set $at (call $string (local.get $at) (local.get $end) (i32.const 1)))
     (if (i32.eq (local.get $at) (i32.const -1)) (then (return (i32.const -1))))
@@ -134,7 +136,7 @@
       (i32.const -1)
       (i32.eq (i32.load8_u (local.get $at)) (i32.const 0x3a))))
 
-  ;; The number, true, false or null that begins at $at with $byte.
+  ;; Reads the number, true, false or null that starts at $at with $byte.
   (func $plainEnd (param $at i32) (param $byte i32) (result i32)
     (if
       (i32.or
@@ -178,7 +180,7 @@
         (local.get $at)
         (i32.or (i32.eq (local.get $byte) (i32.const 0x2b)) (i32.eq (local.get $byte) (i32.const 0x2d))))))
 
-  ;; At least one digit.
+  ;; Reads one or more digits.
   (func $digitsEnd (param $at i32) (result i32)
     (local $first i32)
     (local.set $first (local.get $at))
@@ -190,7 +192,7 @@
           (br $next))))
     (select (i32.const -1) (local.get $at) (i32.eq (local.get $at) (local.get $first))))
 
-  ;; The string that begins with the quote at $at; notes words and long strings.
+  ;; Reads the string whose opening quote is at $at; records watched words and long strings.
   (func $string (param $at i32) (param $end i32) (param $isKey i32) (result i32)
     (local $behind i32)
     (local $length i32)
@@ -250,8 +252,9 @@
     (i32.store offset=4 (local.get $place) (local.get $end))
     (i32.store offset=268 (i32.const 0) (i32.add (local.get $count) (i32.const 1))))
 
-  ;; The string whose first byte behind its quote stands at $at: 32 bytes a step, each bit of a mask stands for one of them. Which
-  ;; bytes an odd run of backslashes escapes is found for all at once, by the carries of one subtraction (the method of simdjson).
+  ;; Reads the string whose first byte after the opening quote is at $at, in steps of 32 bytes. Each bit of a mask stands
+  ;; for one byte. The carries of one subtraction find all bytes that an odd run of backslashes escapes (the method of
+  ;; simdjson).
   (func $stringEnd (param $at i32) (param $end i32) (result i32)
     (local $first v128)
     (local $second v128)
@@ -261,7 +264,7 @@
     ;; 1 when the first byte of the step is escaped.
     (local $carried i32)
     (local $quotes i32)
-    ;; The bytes of the string in this step, without its quote.
+    ;; Mask of the string's bytes in this step, without the closing quote.
     (local $inside i32)
     (local $unicode i32)
     (local $place i32)
@@ -285,7 +288,7 @@
       (local.set $escaped (i32.const 0))
       (if (i32.or (local.get $backslashes) (local.get $carried))
         (then
-          ;; Backslashes that may begin an escape; behind each odd run the subtraction leaves its mark.
+          ;; Backslashes that may start an escape; the subtraction sets the bit after each odd run.
           (local.set $codes
             (i32.and (local.get $backslashes) (i32.xor (local.get $carried) (i32.const -1))))
           (local.set $codes
@@ -300,7 +303,7 @@
             (i32.shr_u (i32.and (local.get $codes) (local.get $backslashes)) (i32.const 31)))
           (local.set $quotes
             (i32.and (local.get $quotes) (i32.xor (local.get $escaped) (i32.const -1))))))
-      ;; All bits below the first quote; all there are when there is none.
+      ;; All bits below the first quote; all bits when there is none.
       (local.set $inside
         (i32.and
           (i32.xor (local.get $quotes) (i32.const -1))
@@ -320,7 +323,7 @@
       (local.set $escaped (i32.and (local.get $escaped) (local.get $inside)))
       (if (local.get $escaped)
         (then
-          ;; Each half of a byte is looked up: what may follow a backslash is in the class of both.
+          ;; Looks up both halves of each byte: a byte may follow a backslash when both lookups share a class bit.
           (if
             (i32.and
               (local.get $escaped)
@@ -370,7 +373,7 @@
                       (i32.load8_u (i32.load8_u offset=3 (local.get $place)))
                       (i32.load8_u (i32.load8_u offset=4 (local.get $place))))))
                 (then (return (i32.const -1))))
-              ;; 0x40 to 0x7f: a letter that could have been written as it is.
+              ;; 0x40 to 0x7f: a letter that needs no escape.
               (if
                 (i32.eq
                   (i32.and (i32.load offset=1 (local.get $place)) (i32.const 0x00fcffff))

@@ -4,17 +4,17 @@ import { wordBits } from '../core/request-words.ts'
 import type { OwnMembers } from './json-members.ts'
 import type { Span } from './json-scanner.ts'
 
-/** A request whose long texts stayed bytes. */
-export interface Lifted {
-  /** The body with a token in place of each. */
+/** Request body whose long texts were replaced by tokens. */
+export interface ExtractedTexts {
+  /** The body with a token in place of each text. */
   readonly text: string
-  /** Of all texts together. */
+  /** Total size of the texts. */
   readonly bytes: number
-  /** Puts the texts into a JSON body that was made of it: as they came, without being read or escaped again. */
-  lower(body: Buffer): Buffer
+  /** Replaces the tokens in a converted JSON body by the original bytes of the texts. */
+  restore(body: Buffer): Buffer
 }
 
-/** The members whose texts are passed on as they are, whatever the format. */
+/** Members whose text every format forwards unchanged. */
 const names = ['"text"', '"content"'].map(name => Buffer.from(name))
 const billingHeader = Buffer.from('x-anthropic-billing-header')
 
@@ -24,16 +24,20 @@ const backslash = 0x5c
 const semicolon = 0x3b
 const zero = 0x30
 
-/** No caller can guess it. The quote in front tells by its backslashes in how many JSON texts a token stands. */
+/**
+ * Random, so that no caller can guess it. The backslashes before its quote show how many JSON texts a token is nested
+ * in.
+ */
 const mark = randomBytes(12).toString('hex')
 const markBytes = Buffer.from(mark)
 const tokenOf = (index: number): string => `"${mark}${index};`
 
 /**
- * Replaces the long texts of a JSON body, found by the scan, with tokens, so that reading and writing it costs what the rest
- * is worth. Undefined where there is none. Only texts that no conversion looks into are taken: see `isPlain`.
+ * Replaces the long texts of a JSON body, which the scan found, with tokens: converting the body then does not parse
+ * and escape them. Returns undefined when there are none. Texts that a conversion reads are left in place: see
+ * `isPlain`.
  */
-export function liftTexts(body: Buffer, found: OwnMembers | undefined): Lifted | undefined {
+export function extractLongTexts(body: Buffer, found: OwnMembers | undefined): ExtractedTexts | undefined {
   if (found?.body !== body || !found.long?.length || mayHoldDocuments(found)) return undefined
   const spans = found.long.filter(span => isTextMember(body, span.start) && isPlain(body, span))
   if (spans.length === 0 || !isUtf8(body)) return undefined
@@ -46,14 +50,14 @@ export function liftTexts(body: Buffer, found: OwnMembers | undefined): Lifted |
     bytes += end - start
   }
   pieces.push(body.toString('utf8', at))
-  return { text: pieces.join(''), bytes, lower: made => lowered(made, { body, spans }) }
+  return { text: pieces.join(''), bytes, restore: made => restored(made, { body, spans }) }
 }
 
-/** The text of a document may be read: some formats take it as base64. */
+/** A conversion may read the text of a document, because some formats take it as base64. */
 const mayHoldDocuments = ({ foundWords, hasEscapedLetter }: OwnMembers): boolean =>
   (foundWords & wordBits.document) !== 0 || hasEscapedLetter
 
-/** True when the string that begins at `start` is the value of one of the members above. */
+/** Reports whether the string that starts at `start` is the value of one of the members above. */
 function isTextMember(body: Buffer, start: number): boolean {
   const at = beforeBlank(body, start)
   if (body[at - 1] !== colon) return false
@@ -67,7 +71,7 @@ function beforeBlank(body: Buffer, end: number): number {
   return at
 }
 
-/** Space at the end may have to go, and the line that Claude Code begins with does: such texts are read. */
+/** False for texts that a conversion changes: it trims trailing space and removes Claude Code's billing header. */
 function isPlain(body: Buffer, { start, end }: Span): boolean {
   const last = body[end - 2] ?? 0
   const endsPlainly = last > 0x20 && last < 0x7f && !body.subarray(end - 7, end - 2).includes(backslash)
@@ -79,7 +83,7 @@ interface Source {
   readonly spans: readonly Span[]
 }
 
-function lowered(made: Buffer, source: Source): Buffer {
+function restored(made: Buffer, source: Source): Buffer {
   const parts: Buffer[] = []
   let done = 0
   for (let found = made.indexOf(markBytes); found >= 0; found = made.indexOf(markBytes, done)) {
@@ -91,19 +95,21 @@ function lowered(made: Buffer, source: Source): Buffer {
   return Buffer.concat([...parts, made.subarray(done)])
 }
 
-/** Where the quote of a token begins, with the backslashes before it. */
+/** Returns the start of a token's quote, with the backslashes before it. */
 function beforeQuote(made: Buffer, found: number): number {
   let at = made[found - 1] === quote ? found - 1 : found
   while (made[at - 1] === backslash) at--
   return at
 }
 
-/** The text of a token as it stands in a JSON text; `quoteBytes` are 2 there, 4 in a JSON text within one, then 8. */
+/**
+ * Returns the text of a token, escaped for its nesting: `quoteBytes` is 2 in a JSON text, 4 in a nested one, then 8.
+ */
 function textAt({ body, spans }: Source, digits: Buffer, quoteBytes: number): Buffer {
   let index = 0
   for (const digit of digits) index = 10 * index + digit - zero
   const span = spans[index]
-  if (!span) throw new Error('a text of the request was lost')
+  if (!span) throw new Error('long text of the request is missing (bug)')
   const text = body.subarray(span.start + 1, span.end - 1)
   if (quoteBytes === 2) return text
   let escaped = text.toString()

@@ -27,7 +27,7 @@ const { value } = fc.letrec<{ value: string; array: string; object: string }>(ti
 const keys = keysOf(['model', 'max_tokens', 'stream'])
 const otherKey = string.filter(text => !['model', 'max_tokens', 'stream'].includes(JSON.parse(text)))
 
-test('R3: when the model maps, every byte but that of its string stays', () => {
+test('R3: replacing the model keeps every byte outside its string', () => {
   const pairs = fc.array(fc.tuple(otherKey, value), { maxLength: 5 })
   fc.assert(
     fc.property(pairs, pairs, string, string, blank, (before, after, from, to, gap) => {
@@ -35,7 +35,7 @@ test('R3: when the model maps, every byte but that of its string stays', () => {
         `${gap}{${[...before, ['"model"', model], ...after].map(([key, item]) => `${gap}${key}:${gap}${item}`).join(',')}${gap}}`
       const body = Buffer.from(write(from))
       const members = ownMembers(body, keys)
-      assert.deepEqual(members?.doubled, [])
+      assert.deepEqual(members?.duplicates, [])
       const [model] = members.values
       assert.ok(model)
       assert.equal(joined(spliceString(body, model, JSON.parse(to))).toString(), write(JSON.stringify(JSON.parse(to))))
@@ -44,7 +44,7 @@ test('R3: when the model maps, every byte but that of its string stays', () => {
   )
 })
 
-test('R3: of a long body only the short side of the name is copied', () => {
+test('R3: only the shorter side of a long body is copied', () => {
   const text = 'x'.repeat(100_000)
   const texts = [`{"model":"a/b","text":"${text}"}`, `{"text":"${text}","model":"a/b"}`]
   for (const long of texts) {

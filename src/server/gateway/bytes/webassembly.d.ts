@@ -1,4 +1,4 @@
-/** As much of the JavaScript API as is used here: Node.js has it, but its types leave it to those of browsers. */
+/** The used part of the WebAssembly API: Node.js has it, but declares it only in the types of browsers. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array)
@@ -9,7 +9,7 @@ declare namespace WebAssembly {
   }
   interface Memory {
     readonly buffer: ArrayBuffer
-    /** By so many pages of 64 KiB. */
+    /** Adds pages of 64 KiB. */
     grow(pages: number): number
   }
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/database.ts'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import { defaultRouter } from '../../config/router-of-file.ts'
-import { createRowSealer } from '../../db/sealed-rows.ts'
-import { createKeyring } from '../../platform/seal.ts'
+import { createRowCipher } from '../../db/encrypted-rows.ts'
+import { createKeyring } from '../../platform/encryption.ts'
 import type { Outcome, Sink } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
 import type { Router, Served } from '../routing/router.ts'
@@ -16,7 +16,7 @@ import { responseCacheStore } from './store.ts'
 const { pool } = await freshDatabase()
 const cache = createResponseCache({
   store: responseCacheStore(pool),
-  sealer: createRowSealer(createKeyring([Buffer.alloc(32, 1)]), 'response_cache'),
+  cipher: createRowCipher(createKeyring([Buffer.alloc(32, 1)]), 'response_cache'),
   maxBytes: () => 1e9,
   log: { warn: () => assert.fail('the cache failed') },
 })
@@ -28,7 +28,7 @@ const body = Buffer.from(
 
 function tripOf(principal: string, signal: AbortSignal = new AbortController().signal) {
   const deployment = deploymentAt('http://127.0.0.1:1', { cacheTtlMs: 60_000 })
-  const served: Served = { ...targetAt(deployment), lane: () => assert.fail('the lane is not asked') }
+  const served: Served = { ...targetAt(deployment), adapter: () => assert.fail('the adapter is not candidates') }
   const call = {
     kind: 'messages',
     body,
@@ -40,9 +40,9 @@ function tripOf(principal: string, signal: AbortSignal = new AbortController().s
   } as const
   return {
     call,
-    ask: readRequest(call),
+    parsed: readRequest(call),
     settings: defaultRouter,
-    asked: [served],
+    candidates: [served],
     groupOf: () => [],
     ownHeaders: {},
     startedMs: performance.now(),
@@ -62,13 +62,13 @@ const streaming = (length: number): { readonly route: Router; readonly calls: ()
   }
   return {
     calls: () => calls,
-    async route({ call, ask, asked: [target], ownHeaders, startedMs }, sink) {
+    async route({ call, parsed, candidates: [target], ownHeaders, startedMs }, sink) {
       calls++
       assert.ok(target)
       sink.head(200, { 'content-type': 'text/event-stream' })
       sink.data(Buffer.alloc(length / 2, 'a'))
       sink.end(Buffer.alloc(length / 2, 'b'))
-      return { ending, attempt: { call, ask, target, ownHeaders, startedMs }, attempts: 1, givenUp: [] }
+      return { ending, attempt: { call, parsed, target, ownHeaders, startedMs }, attempts: 1, discarded: [] }
     },
   }
 }
@@ -110,7 +110,7 @@ test('a stream is replayed as fast as its client reads, to its last byte', async
   assert.ok(client.bytes().equals(Buffer.concat([Buffer.alloc(megabyte / 2, 'a'), Buffer.alloc(megabyte / 2, 'b')])))
 })
 
-test('a replay ends when its client leaves', async () => {
+test('a replay ends when its client disconnects', async () => {
   const { route } = streaming(megabyte)
   const cached = createCachedRouter(route, cache)
   await cached(tripOf('bob'), fastSink)
@@ -121,7 +121,7 @@ test('a replay ends when its client leaves', async () => {
   assert.equal(client.bytes().length, 128 * 1024)
 })
 
-test('an answer of more than 4 MB is not kept', async () => {
+test('an answer of more than 4 MB is not cached', async () => {
   const { route, calls } = streaming(4 * megabyte + 2)
   const cached = createCachedRouter(route, cache)
   for (const _ of [1, 2]) await cached(tripOf('eve'), fastSink)

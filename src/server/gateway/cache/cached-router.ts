@@ -1,50 +1,50 @@
-import type { Leaving } from '../../platform/leaving.ts'
+import type { CancelSignal } from '../../platform/cancel-signal.ts'
 import { drained, type Outcome, type Sink } from '../core/call.ts'
-import type { Arrival, Router, Trip } from '../routing/router.ts'
+import type { RouteRequest, RouteResult, Router } from '../routing/router.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { streamHeaders } from '../upstream/headers.ts'
 import type { CachedAnswer, ResponseCache } from './entries.ts'
 import { type CacheUse, entryName, ttlOf } from './request.ts'
 
-/** A route request with what its client wants of the cache. */
-interface CachedTrip extends Trip {
+/** Route request with the client's choice about the cache. */
+interface CachedRouteRequest extends RouteRequest {
   readonly cacheUse: CacheUse
 }
 
-/** A longer answer is not kept. */
+/** Longer answers are not cached. */
 const maxBytes = 4 * 1024 * 1024
-/** A replayed stream goes out in pieces of this size. */
+/** A replayed stream is sent in chunks of this size. */
 const pieceBytes = 64 * 1024
 
-/** A router that answers from the cache where it can, and stores what upstreams answer. Never rejects. */
+/** Creates a router that answers from the cache where possible, and caches answers of upstreams. Never rejects. */
 export function createCachedRouter(
   route: Router,
   cache: ResponseCache,
-): (trip: CachedTrip, sink: Sink) => Promise<Arrival> {
-  const cached = async (trip: CachedTrip, ttlMs: number, sink: Sink): Promise<Arrival> => {
-    const name = entryName(trip)
-    const found = trip.cacheUse === 'refresh' ? undefined : await cache.find(name, ttlMs)
-    if (found) return replay(trip, found, sink)
+): (routeRequest: CachedRouteRequest, sink: Sink) => Promise<RouteResult> {
+  const cached = async (routeRequest: CachedRouteRequest, ttlMs: number, sink: Sink): Promise<RouteResult> => {
+    const name = entryName(routeRequest)
+    const found = routeRequest.cacheUse === 'refresh' ? undefined : await cache.find(name, ttlMs)
+    if (found) return replay(routeRequest, found, sink)
     const copy = copyingSink(sink)
-    const ownHeaders = { ...trip.ownHeaders, 'x-switchyard-cache': 'miss' }
-    const arrival = await route({ ...trip, ownHeaders }, copy.sink)
-    const answer = isAnsweredAsAsked(arrival, trip) ? copy.answer() : undefined
-    if (answer) cache.keep(name, answer, ttlMs)
-    return arrival
+    const ownHeaders = { ...routeRequest.ownHeaders, 'x-switchyard-cache': 'miss' }
+    const result = await route({ ...routeRequest, ownHeaders }, copy.sink)
+    const answer = isAnsweredByCandidate(result, routeRequest) ? copy.answer() : undefined
+    if (answer) cache.put(name, answer, ttlMs)
+    return result
   }
-  return (trip, sink) => {
-    const ttlMs = trip.cacheUse === 'off' ? undefined : ttlOf(trip)
-    return ttlMs === undefined ? route(trip, sink) : cached(trip, ttlMs, sink)
+  return (routeRequest, sink) => {
+    const ttlMs = routeRequest.cacheUse === 'off' ? undefined : ttlOf(routeRequest)
+    return ttlMs === undefined ? route(routeRequest, sink) : cached(routeRequest, ttlMs, sink)
   }
 }
 
-/** The answer of a fallback must not outlive the failure that led to it. */
-function isAnsweredAsAsked({ ending, attempt }: Arrival, { asked }: Trip): boolean {
+/** False for the answer of a fallback, which must not be cached beyond the failure that led to it. */
+function isAnsweredByCandidate({ ending, attempt }: RouteResult, { candidates }: RouteRequest): boolean {
   const isWhole = 'outcome' in ending && ending.outcome === 'completed' && ending.status === 200
-  return isWhole && asked.some(served => served === attempt?.target)
+  return isWhole && candidates.some(served => served === attempt?.target)
 }
 
-/** A sink that passes an answer on and has a copy of it in the end, unless it was cut or is too long. */
+/** Creates a sink that forwards an answer and copies it. Returns no copy of an incomplete or too long answer. */
 function copyingSink(sink: Sink) {
   let head: Omit<CachedAnswer, 'body'> | undefined
   let chunks: Buffer[] = []
@@ -94,10 +94,14 @@ interface Found extends CachedAnswer {
   readonly ageSeconds: number
 }
 
-async function replay(trip: Trip, { contentType, degraded, body, ageSeconds }: Found, sink: Sink): Promise<Arrival> {
-  const { ownHeaders, startedMs, call } = trip
-  const arrived = { attempt: undefined, attempts: 0, givenUp: [], replayed: trip }
-  if (call.signal.aborted) return { ...arrived, ending: leftBefore }
+async function replay(
+  routeRequest: RouteRequest,
+  { contentType, degraded, body, ageSeconds }: Found,
+  sink: Sink,
+): Promise<RouteResult> {
+  const { ownHeaders, startedMs, call } = routeRequest
+  const base = { attempt: undefined, attempts: 0, discarded: [], replayed: routeRequest }
+  if (call.signal.aborted) return { ...base, ending: abortedBefore }
   const isStream = contentType.startsWith('text/event-stream')
   sink.head(200, {
     'content-type': contentType,
@@ -112,10 +116,10 @@ async function replay(trip: Trip, { contentType, degraded, body, ageSeconds }: F
   else sink.end(body)
   const outcome = call.signal.aborted ? 'aborted' : 'completed'
   const ending: Outcome = { outcome, status: 200, stopReason: undefined, usage: noTokens, firstContentMs }
-  return { ...arrived, ending }
+  return { ...base, ending }
 }
 
-const leftBefore: Outcome = {
+const abortedBefore: Outcome = {
   outcome: 'aborted',
   status: undefined,
   stopReason: undefined,
@@ -123,8 +127,8 @@ const leftBefore: Outcome = {
   firstContentMs: undefined,
 }
 
-/** As fast as the client reads. */
-async function stream(body: Buffer, sink: Sink, signal: Leaving): Promise<void> {
+/** Sends a stream, with back-pressure. */
+async function stream(body: Buffer, sink: Sink, signal: CancelSignal): Promise<void> {
   for (let at = 0; at < body.length && !signal.aborted; at += pieceBytes) {
     if (!sink.data(body.subarray(at, at + pieceBytes))) await drained(sink, signal)
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/database.ts'
-import { createRowSealer } from '../../db/sealed-rows.ts'
-import { createKeyring } from '../../platform/seal.ts'
-import { createReseal } from '../../secrets/reseal.ts'
+import { createRowCipher } from '../../db/encrypted-rows.ts'
+import { createKeyring } from '../../platform/encryption.ts'
+import { createReencryption } from '../../secrets/reencryption.ts'
 import { secretStore } from '../../secrets/store.ts'
 import { type CachedAnswer, createResponseCache } from './entries.ts'
 import { responseCacheStore } from './store.ts'
@@ -23,7 +23,7 @@ interface Options {
 const cacheWith = ({ maxBytes = 1e9, keys = [oldKey], warnings = [] }: Options = {}) =>
   createResponseCache({
     store,
-    sealer: createRowSealer(createKeyring(keys), 'response_cache'),
+    cipher: createRowCipher(createKeyring(keys), 'response_cache'),
     maxBytes: () => maxBytes,
     log: { warn: (_: unknown, text: string) => void warnings.push(text) } as never,
   })
@@ -40,7 +40,7 @@ const bodyOf = async (cache: ReturnType<typeof cacheWith>, name = named('a'), tt
 test('an answer is found by its principal and its id, with its head and every byte, at once and in another process', async () => {
   const cache = cacheWith()
   const bytes = Buffer.from([0, 10, 255, 10, 13])
-  cache.keep(named('a'), { contentType: 'text/event-stream', degraded: 'top_k=dropped', body: bytes }, hourMs)
+  cache.put(named('a'), { contentType: 'text/event-stream', degraded: 'top_k=dropped', body: bytes }, hourMs)
   for (const reader of [cache, cacheWith()]) {
     const found = await reader.find(named('a'), hourMs)
     assert.deepEqual(found, {
@@ -55,17 +55,17 @@ test('an answer is found by its principal and its id, with its head and every by
   assert.equal(await cache.find(named('b'), hourMs), undefined)
 })
 
-test('a later answer replaces the one before', async () => {
+test('a later answer replaces the previous one', async () => {
   const cache = cacheWith()
-  cache.keep(named('again'), answerOf('one'), hourMs)
+  cache.put(named('again'), answerOf('one'), hourMs)
   assert.equal(await bodyOf(cache, named('again')), 'one')
-  cache.keep(named('again'), answerOf('two'), hourMs)
+  cache.put(named('again'), answerOf('two'), hourMs)
   assert.equal(await bodyOf(cache, named('again')), 'two')
 })
 
-test('an entry ends with the time it was stored for, and for calls that want a younger one', async () => {
+test('an entry expires after its ttl, and is a miss for calls with a shorter ttl', async () => {
   const cache = cacheWith()
-  cache.keep(named('old'), answerOf('old'), hourMs)
+  cache.put(named('old'), answerOf('old'), hourMs)
   assert.equal(await bodyOf(cache, named('old')), 'old')
   const age = async (column: string) =>
     pool.query(`update response_cache set ${column} = ${column} - interval '10 minutes' where id = 'old'`)
@@ -76,25 +76,25 @@ test('an entry ends with the time it was stored for, and for calls that want a y
   assert.equal(await bodyOf(cache, named('old'), 10 * hourMs), undefined)
 })
 
-test('what is stored cannot be read without the key, nor in the place of another entry', async () => {
+test('a stored entry cannot be decrypted without the key, nor in place of another entry', async () => {
   const warnings: string[] = []
   const cache = cacheWith({ warnings })
-  cache.keep(named('sealed'), answerOf('a secret word'), hourMs)
+  cache.put(named('sealed'), answerOf('a secret word'), hourMs)
   assert.equal(await bodyOf(cache, named('sealed')), 'a secret word')
   const { rows } = await pool.query<{ sealed: Buffer }>(`select sealed from response_cache where id = 'sealed'`)
   assert.ok(!rows[0]?.sealed.includes('secret'))
   await pool.query(`update response_cache set principal = 'bob' where id = 'sealed'`)
   assert.equal(await bodyOf(cache, named('sealed', 'bob')), undefined)
   assert.equal(await bodyOf(cacheWith({ keys: [newKey], warnings })), undefined)
-  const text = 'could not read the response cache; the call goes to an upstream'
+  const text = 'cannot read the response cache; calling an upstream'
   assert.deepEqual(warnings, [text, text])
 })
 
-test('the oldest entries go first when all of them are too long', async () => {
+test('the oldest entries are deleted first beyond the limit', async () => {
   await pool.query('delete from response_cache')
   const cache = cacheWith({ maxBytes: 3_500 })
   for (const id of ['1', '2', '3', '4', '5']) {
-    cache.keep(named(id), answerOf(id.repeat(1_000)), hourMs)
+    cache.put(named(id), answerOf(id.repeat(1_000)), hourMs)
     assert.equal((await bodyOf(cache, named(id)))?.length, 1_000)
   }
   const { rows } = await pool.query<{ id: string }>('select id from response_cache order by id')
@@ -104,26 +104,26 @@ test('the oldest entries go first when all of them are too long', async () => {
   )
 })
 
-test('entries are sealed anew when the encryption key changes', async () => {
+test('entries are re-encrypted when the encryption key changes', async () => {
   const cache = cacheWith()
-  cache.keep(named('kept'), answerOf('kept'), hourMs)
+  cache.put(named('kept'), answerOf('kept'), hourMs)
   assert.equal(await bodyOf(cache, named('kept')), 'kept')
   const keyring = createKeyring([newKey, oldKey])
   const secrets = secretStore(pool)
   assert.ok((await secrets.keyUse()).some(({ table }) => table === 'response_cache'))
-  await createReseal({ store: secrets, keyring, log: silent, pauseMs: 0 }).run(new AbortController().signal)
+  await createReencryption({ store: secrets, keyring, log: silent, pauseMs: 0 }).run(new AbortController().signal)
   assert.equal(await bodyOf(cacheWith({ keys: [newKey] }), named('kept')), 'kept')
 })
 
-test('a database that fails costs a call nothing but a line in the log', async () => {
+test('a failing database only logs a warning', async () => {
   const warnings: string[] = []
   const cache = cacheWith({ warnings })
   await pool.query('alter table response_cache rename to elsewhere')
-  cache.keep(named('lost'), answerOf('lost'), hourMs)
+  cache.put(named('lost'), answerOf('lost'), hourMs)
   assert.equal(await bodyOf(cache, named('lost')), undefined)
   await pool.query('alter table elsewhere rename to response_cache')
   assert.deepEqual(warnings, [
-    'could not write to the response cache',
-    'could not read the response cache; the call goes to an upstream',
+    'cannot write to the response cache',
+    'cannot read the response cache; calling an upstream',
   ])
 })

@@ -1,39 +1,39 @@
-import { nextVersion, type RowSealer } from '../../db/sealed-rows.ts'
+import { nextVersion, type RowCipher } from '../../db/encrypted-rows.ts'
 import type { Log } from '../../platform/log.ts'
 import { pause } from '../../platform/timers.ts'
 import type { EntryName, ResponseCacheStore } from './store.ts'
 
-/** An answer as its client got it: status 200, with the headers that belong to the body. */
+/** A cached answer with status 200, as its client received it. */
 export interface CachedAnswer {
   readonly contentType: string
-  /** `x-switchyard-degraded`, where the answer had it. */
+  /** Value of `x-switchyard-degraded`, where the answer had it. */
   readonly degraded: string | undefined
   readonly body: Buffer
 }
 
 interface Deps {
   readonly store: ResponseCacheStore
-  readonly sealer: RowSealer<'response_cache'>
-  /** Bytes of all entries. */
+  readonly cipher: RowCipher<'response_cache'>
+  /** Returns the limit of all entries, in bytes. */
   readonly maxBytes: () => number
   readonly log: Pick<Log, 'warn'>
 }
 
-/** A call never waits longer for an entry: a database that hangs costs it this much, and then it is a miss. */
+/** Maximum time of a lookup. After it, as with an unresponsive database, the lookup is a miss. */
 const maxLookupMs = 2_000
-/** Answers that wait for the database; further ones are not stored. */
+/** Maximum size of answers with a write in flight; further answers are not cached. */
 const maxPendingBytes = 64 * 1024 * 1024
-/** The share of all bytes that one process writes before it deletes the oldest entries. */
+/** Share of the limit that a process writes before it deletes the oldest entries. */
 const trimShare = 1 / 32
 
-/** Answers that calls with the same request get again. Failures of the database are logged, and never fail a call. */
+/** Response cache. Failures of the database are logged and never fail a call. */
 export type ResponseCache = ReturnType<typeof createResponseCache>
 
-export function createResponseCache({ store, sealer, maxBytes, log }: Deps) {
-  /** A client may repeat a request before the answer to the first is stored. */
+export function createResponseCache({ store, cipher, maxBytes, log }: Deps) {
+  /** Writes in flight, by entry: a client may repeat a request before the first answer is stored. */
   const writes = new Map<string, Promise<void>>()
   let pendingBytes = 0
-  // Other processes, and those before this one, have written too.
+  // The first write trims: other and earlier processes have written as well.
   let untrimmedBytes = Number.POSITIVE_INFINITY
 
   const keyOf = ({ principal, id }: EntryName): string => `${id} ${principal}`
@@ -41,7 +41,7 @@ export function createResponseCache({ store, sealer, maxBytes, log }: Deps) {
   const read = async (name: EntryName, ttlMs: number) => {
     await writes.get(keyOf(name))
     const row = await store.find(name, ttlMs)
-    return row && { ...unpacked(sealer.open(row)), ageSeconds: Math.floor(row.age_s) }
+    return row && { ...unpacked(cipher.decrypt(row)), ageSeconds: Math.floor(row.age_s) }
   }
 
   const trim = async (): Promise<void> => {
@@ -52,20 +52,20 @@ export function createResponseCache({ store, sealer, maxBytes, log }: Deps) {
 
   const write = async (name: EntryName, answer: CachedAnswer, ttlMs: number): Promise<void> => {
     const bound = { ...name, version: nextVersion(undefined) }
-    const row = { ...bound, ...sealer.seal(packed(answer), bound) }
+    const row = { ...bound, ...cipher.encrypt(packed(answer), bound) }
     await store.put(row, ttlMs)
     untrimmedBytes += row.sealed.length
     await trim()
   }
 
   return {
-    /** The answer of that name, if it is not older than `ttlMs`. */
+    /** Returns the entry, if it is not older than `ttlMs`. */
     async find(name: EntryName, ttlMs: number): Promise<(CachedAnswer & { readonly ageSeconds: number }) | undefined> {
       const ended = new AbortController()
       try {
         return await Promise.race([read(name, ttlMs), pause(maxLookupMs, ended.signal).then(() => undefined)])
       } catch (error) {
-        log.warn({ err: error }, 'could not read the response cache; the call goes to an upstream')
+        log.warn({ err: error }, 'cannot read the response cache; calling an upstream')
         return undefined
       } finally {
         ended.abort()
@@ -73,13 +73,13 @@ export function createResponseCache({ store, sealer, maxBytes, log }: Deps) {
     },
 
     /** Stores an answer in the background. */
-    keep(name: EntryName, answer: CachedAnswer, ttlMs: number): void {
+    put(name: EntryName, answer: CachedAnswer, ttlMs: number): void {
       const { length } = answer.body
       if (pendingBytes + length > maxPendingBytes) return
       pendingBytes += length
       const key = keyOf(name)
       const writing = write(name, answer, ttlMs)
-        .catch((error: unknown) => log.warn({ err: error }, 'could not write to the response cache'))
+        .catch((error: unknown) => log.warn({ err: error }, 'cannot write to the response cache'))
         .finally(() => {
           pendingBytes -= length
           if (writes.get(key) === writing) writes.delete(key)
@@ -91,7 +91,7 @@ export function createResponseCache({ store, sealer, maxBytes, log }: Deps) {
 
 const newline = 0x0a
 
-/** The head as one line of JSON, then the body. */
+/** Serializes an answer: the head as one line of JSON, then the body. */
 const packed = ({ body, ...head }: CachedAnswer): Buffer =>
   Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body])
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import type { Call, CallKind, CallSession } from '../core/call.ts'
-import type { Trip } from '../routing/router.ts'
+import type { RouteRequest } from '../routing/router.ts'
 import { cacheUseOf, entryName, ttlOf } from './request.ts'
 
 const call: Call = {
@@ -16,12 +16,17 @@ const call: Call = {
 }
 
 function tripOf(changes: Partial<Call> = {}, modelTtlMs: readonly (number | undefined)[] = [60_000]) {
-  const asked = modelTtlMs.map((cacheTtlMs, at) => {
+  const candidates = modelTtlMs.map((cacheTtlMs, at) => {
     const deployment = deploymentAt('http://127.0.0.1:1', { id: `test.${at}`, ...(cacheTtlMs && { cacheTtlMs }) })
-    return { ...targetAt(deployment), lane: () => assert.fail('the lane is not asked') }
+    return { ...targetAt(deployment), adapter: () => assert.fail('the adapter is not candidates') }
   })
-  const ask: Trip['ask'] = { model: 'test-model', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 }
-  return { call: { ...call, ...changes }, ask, asked }
+  const parsed: RouteRequest['parsed'] = {
+    model: 'test-model',
+    modelSpan: { start: 0, end: 0 },
+    stream: false,
+    maxTokens: 1,
+  }
+  return { call: { ...call, ...changes }, parsed, candidates }
 }
 
 const keyWith = (cacheTtlMs?: number): Partial<Call> => ({
@@ -38,7 +43,7 @@ const keyWith = (cacheTtlMs?: number): Partial<Call> => ({
   },
 })
 
-test('the setting of the key wins over that of the model; without any the cache is off', () => {
+test('the setting of the key overrides that of the model; without settings the cache is off', () => {
   assert.equal(ttlOf(tripOf()), 60_000)
   assert.equal(ttlOf(tripOf(keyWith(1_000))), 1_000)
   assert.equal(ttlOf(tripOf(keyWith(), [undefined, 5_000, 7_000])), 5_000)
@@ -48,12 +53,12 @@ test('the setting of the key wins over that of the model; without any the cache 
 const cached: readonly CallKind[] = ['messages', 'chat', 'gemini', 'completions', 'embeddings', 'moderations', 'rerank']
 const never: readonly CallKind[] = ['count_tokens', 'responses_compact', 'images', 'speech', 'transcriptions']
 
-test('answers of generation and embeddings are kept; counts, forms, images and speech are not', () => {
+test('answers of generation and embeddings are cached; counts, forms, images and speech are not', () => {
   for (const kind of cached) assert.equal(ttlOf(tripOf({ kind })), 60_000, kind)
   for (const kind of never) assert.equal(ttlOf(tripOf({ kind })), undefined, kind)
 })
 
-test('calls of sessions, calls that stay at a deployment, and responses with a state are not cached', () => {
+test('calls of sessions, calls bound to a deployment and stateful responses are not cached', () => {
   const session: CallSession = { session_id: 's', agent_id: 'a', owner_id: 'o', prompt_id: 'p', run_id: 'r' }
   assert.equal(ttlOf(tripOf({ session })), undefined)
   assert.equal(ttlOf(tripOf({ deployment: 'test.0' })), undefined)
@@ -65,7 +70,7 @@ test('calls of sessions, calls that stay at a deployment, and responses with a s
   assert.equal(ttlOf(tripOf({ kind, chain: { ...chain, previousId: 'resp_1' } })), undefined)
 })
 
-test('the name of an entry covers all that decides on an answer, and nothing else', () => {
+test('the name of an entry covers everything that determines an answer, and nothing else', () => {
   const { id } = entryName(tripOf())
   const same: readonly Partial<Call>[] = [
     { requestId: 'req_2' },

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../platform/errors.ts'
 import type { Call, CallKind } from '../core/call.ts'
-import type { Trip } from '../routing/router.ts'
+import type { RouteRequest } from '../routing/router.ts'
 import { forwardedHeaders, forwardedQuery } from '../upstream/headers.ts'
 import type { EntryName } from './store.ts'
 
-/** How a request wants the cache used: `refresh` asks an upstream and stores the answer, `off` does neither. */
+/** A request's choice about the cache: `refresh` calls an upstream and caches the answer, `off` bypasses the cache. */
 export type CacheUse = 'on' | 'off' | 'refresh'
 
-/** What the header `x-switchyard-cache` asks for. */
+/** Reads the header `x-switchyard-cache`. */
 export function cacheUseOf({ headers }: Pick<Call, 'headers'>): CacheUse {
   const given = headers['x-switchyard-cache']
   if (given === undefined) return 'on'
@@ -16,7 +16,7 @@ export function cacheUseOf({ headers }: Pick<Call, 'headers'>): CacheUse {
   throw invalid('header x-switchyard-cache must be off or refresh')
 }
 
-/** Calls whose answer depends on their request alone, and is worth keeping. */
+/** Kinds of calls whose answers depend on the request alone and are worth caching. */
 const cachedKinds: ReadonlySet<CallKind> = new Set([
   'messages',
   'chat',
@@ -31,14 +31,14 @@ const cachedKinds: ReadonlySet<CallKind> = new Set([
 ])
 
 /**
- * How long the answer of a call is kept; undefined where the cache is off for it: by the settings of its key and its model,
- * for calls of sessions, and for calls that go on from a stored response or store theirs.
+ * Returns how long the answer of a call is cached; undefined where it is not: by the settings of its key and model, for
+ * calls of sessions, and for calls that continue from a stored response or store their own.
  */
-export function ttlOf({ call, asked }: Pick<Trip, 'call' | 'asked'>): number | undefined {
+export function ttlOf({ call, candidates }: Pick<RouteRequest, 'call' | 'candidates'>): number | undefined {
   const { kind, caller, session, deployment } = call
   if (session || deployment !== undefined || !cachedKinds.has(kind)) return undefined
   const ttlMs =
-    caller.key?.cacheTtlMs ?? asked.find(({ deployment: { cacheTtlMs } }) => cacheTtlMs)?.deployment.cacheTtlMs
+    caller.key?.cacheTtlMs ?? candidates.find(({ deployment: { cacheTtlMs } }) => cacheTtlMs)?.deployment.cacheTtlMs
   return ttlMs && !isStateful(call) ? ttlMs : undefined
 }
 
@@ -46,16 +46,20 @@ const isStateful = ({ kind, chain }: Call): boolean =>
   kind === 'responses' && (!chain || chain.isStored || chain.previousId !== undefined)
 
 /**
- * Calls with the same name get the same answer. It covers all that decides on an answer: the principal, the body byte by byte,
- * the headers and the query that go on to upstreams, and the deployments that the model's name leads to.
+ * Returns the name of the cache entry of a call. It covers everything that determines an answer: the principal, the
+ * bytes of the body, the headers and the query that are forwarded to upstreams, and the deployments of the model.
  */
-export function entryName({ call, ask, asked }: Pick<Trip, 'call' | 'ask' | 'asked'>): EntryName {
+export function entryName({
+  call,
+  parsed,
+  candidates,
+}: Pick<RouteRequest, 'call' | 'parsed' | 'candidates'>): EntryName {
   const { kind, address, query, body } = call
   const { principal } = call.caller
   const headers = Object.entries(forwardedHeaders(call)).sort(([one], [other]) => (one < other ? -1 : 1))
-  const targets = asked.map(({ deployment, upstreamModel, protocol }) => [deployment.id, upstreamModel, protocol])
-  const facts = [principal, kind, ask.model, address, forwardedQuery(query), headers, targets]
-  // JSON text holds no line feed, so the body cannot be taken for a part of it.
+  const targets = candidates.map(({ deployment, upstreamModel, protocol }) => [deployment.id, upstreamModel, protocol])
+  const facts = [principal, kind, parsed.model, address, forwardedQuery(query), headers, targets]
+  // JSON text contains no line feed, so it separates the facts from the body.
   const id = createHash('sha256')
     .update(`${JSON.stringify(facts)}\n`)
     .update(body)

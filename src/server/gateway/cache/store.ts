@@ -1,20 +1,20 @@
 import type { Pool } from 'pg'
-import type { BoundRow } from '../../db/sealed-rows.ts'
-import type { Sealed } from '../../platform/seal.ts'
+import type { BoundRow } from '../../db/encrypted-rows.ts'
+import type { EncryptedValue } from '../../platform/encryption.ts'
 
-/** Names an entry: `id` is a digest of the principal and the request. */
+/** Name of an entry: `id` is a digest of the principal and the request. */
 export interface EntryName {
   readonly principal: string
   readonly id: string
 }
 
-export type EntryRow = BoundRow<'response_cache'> & Sealed
+export type EntryRow = BoundRow<'response_cache'> & EncryptedValue
 
 type FoundRow = BoundRow<'response_cache'> & { readonly sealed: Buffer; readonly age_s: number }
 
 const milliseconds = (parameter: string) => `${parameter}::float8 * interval '1 millisecond'`
 
-/** An entry may have been stored for a longer time than the call at hand wants. */
+/** Checks the age as well: an entry may have been stored with a longer lifetime than this call allows. */
 const findText = `
   select principal, id, version, sealed, extract(epoch from clock_timestamp() - created_at)::float8 as age_s
   from response_cache
@@ -27,10 +27,10 @@ const putText = `
     bytes = excluded.bytes, created_at = clock_timestamp(), expires_at = excluded.expires_at, version = excluded.version,
     sealed = excluded.sealed, key_id = excluded.key_id`
 
-/** Entries that one statement deletes. */
+/** Maximum entries that one statement deletes. */
 const batchRows = 500
 
-/** The sum is read from an index alone. Entries that another process deletes at the same time are left to it. */
+/** Reads the sum from an index alone. Skips entries that another process is deleting. */
 const trimText = `
   with doomed as (
     select principal, id
@@ -46,19 +46,19 @@ export type ResponseCacheStore = ReturnType<typeof responseCacheStore>
 
 export function responseCacheStore(pool: Pool) {
   return {
-    /** The entry, unless it has expired or is older than `ttlMs`. */
+    /** Returns the entry, unless it has expired or is older than `ttlMs`. */
     async find({ principal, id }: EntryName, ttlMs: number): Promise<FoundRow | undefined> {
       const query = { name: 'cached_response', text: findText, values: [principal, id, ttlMs] }
       return (await pool.query<FoundRow>(query)).rows[0]
     },
 
-    /** Adds the entry, or replaces the one of that name. */
+    /** Inserts or replaces the entry. */
     async put({ principal, id, version, sealed, key_id }: EntryRow, ttlMs: number): Promise<void> {
       const values = [principal, id, sealed.length, ttlMs, version, sealed, key_id]
       await pool.query({ name: 'cache_response', text: putText, values })
     },
 
-    /** Deletes the oldest entries beyond so many bytes, up to a batch of them; true when there may be more. */
+    /** Deletes up to a batch of the oldest entries beyond `maxBytes`. True when there may be more. */
     async trim(maxBytes: number): Promise<boolean> {
       return (await pool.query(trimText, [maxBytes])).rowCount === batchRows
     },

@@ -6,21 +6,21 @@ import { readGeminiArray, readGeminiStream } from '../../../../test/support/gemi
 import {
   fullUsage,
   messageFrames,
-  type SpokenBlock,
-  type SpokenMessage,
+  type ScriptedBlock,
+  type ScriptedMessage,
 } from '../../../../test/support/message-frames.ts'
 import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
-import { createKeyring } from '../../platform/seal.ts'
+import { createKeyring } from '../../platform/encryption.ts'
 import { anthropicMessagesCodec } from '../formats/anthropic/codec.ts'
 import { carriedBlocks } from '../formats/gemini/carried-state.ts'
 import { geminiClient } from '../formats/gemini/read-request.ts'
 import { chatClient } from '../formats/openai-chat/read-request.ts'
 import { responsesClient } from '../formats/openai-responses/read-request.ts'
-import { openedThinking } from '../formats/openai-responses/reasoning.ts'
+import { decodedThinking } from '../formats/openai-responses/reasoning.ts'
 import type { Attempt, Sink } from './call.ts'
 import type { ClientFormat } from './client-format.ts'
-import { createCallSignatures, createReasoningSeals } from './reasoning-seal.ts'
-import { createTranslatedLane } from './translated-lane.ts'
+import { createCallSignatures, createReasoningSigners } from './reasoning-signers.ts'
+import { createTranslation } from './translation.ts'
 
 // Answers state when they were made.
 mock.timers.enable({ apis: ['Date'], now: 7_000 })
@@ -51,10 +51,10 @@ async function through(client: ClientFormat, stream: boolean, chunks: readonly B
     onDrain: () => assert.fail('there is always room'),
     end: chunk => void (chunk && out.push(chunk)),
   }
-  const lane = createTranslatedLane({
+  const adapter = createTranslation({
     client,
     codec: anthropicMessagesCodec,
-    seals: createReasoningSeals(createKeyring([Buffer.alloc(32, 1)])),
+    signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
     holdBackMs: 60_000,
@@ -67,7 +67,7 @@ async function through(client: ClientFormat, stream: boolean, chunks: readonly B
       return exchange.result
     },
   })
-  const ending = await lane(attemptOf(client, stream), sink)
+  const ending = await adapter(attemptOf(client, stream), sink)
   const text = ending.outcome === 'refused' ? ending.body.toString() : Buffer.concat(out).toString()
   return { outcome: ending.outcome, status: ending.status, text }
 }
@@ -84,7 +84,7 @@ function attemptOf(client: ClientFormat, stream: boolean): Attempt {
       caller: { principal: 'master', key: undefined },
       signal: new AbortController().signal,
     },
-    ask: { model: 'm', modelSpan: { start: 0, end: 0 }, stream, maxTokens: 0 },
+    parsed: { model: 'm', modelSpan: { start: 0, end: 0 }, stream, maxTokens: 0 },
     target,
     ownHeaders: {},
     startedMs: performance.now(),
@@ -92,7 +92,7 @@ function attemptOf(client: ClientFormat, stream: boolean): Attempt {
 }
 
 const words = fc.string({ unit: 'grapheme', maxLength: 40 })
-const block: fc.Arbitrary<SpokenBlock> = fc.oneof(
+const block: fc.Arbitrary<ScriptedBlock> = fc.oneof(
   words.map(text => ({ type: 'text' as const, text })),
   fc.record({ type: fc.constant('thinking' as const), thinking: words, signature: fc.string({ minLength: 1 }) }),
   fc.record({
@@ -102,7 +102,7 @@ const block: fc.Arbitrary<SpokenBlock> = fc.oneof(
     input: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }),
   }),
 )
-const message: fc.Arbitrary<SpokenMessage> = fc
+const message: fc.Arbitrary<ScriptedMessage> = fc
   .record({
     content: fc.uniqueArray(block, { maxLength: 6, selector: one => ('id' in one ? one.id : Symbol()) }),
     stop_reason: fc.constantFrom('end_turn', 'max_tokens', 'tool_use', 'stop_sequence', 'refusal', 'pause_turn'),
@@ -125,18 +125,18 @@ const message: fc.Arbitrary<SpokenMessage> = fc
     usage: { ...fullUsage(input, output), cache_read_input_tokens: cached },
   }))
   // As it arrives: JSON has neither -0 nor objects without a prototype.
-  .map(of => JSON.parse(JSON.stringify(of)) as SpokenMessage)
+  .map(of => JSON.parse(JSON.stringify(of)) as ScriptedMessage)
 
 /** The bytes of a stream, cut at any places. */
-const cutStream = (of: SpokenMessage, places: readonly number[]): Buffer[] => {
+const cutStream = (of: ScriptedMessage, places: readonly number[]): Buffer[] => {
   const bytes = Buffer.from([...messageFrames(of)].join(''))
   const cuts = [...new Set(places.map(place => place % bytes.length))].sort((a, b) => a - b)
   return [0, ...cuts].map((from, at) => bytes.subarray(from, cuts[at] ?? bytes.length))
 }
-const wholeBody = (of: SpokenMessage): Buffer[] => [Buffer.from(JSON.stringify(of))]
+const wholeBody = (of: ScriptedMessage): Buffer[] => [Buffer.from(JSON.stringify(of))]
 const places = fc.array(fc.nat(100_000), { maxLength: 40 })
 
-const saidBy = ({ content }: SpokenMessage) => ({
+const saidBy = ({ content }: ScriptedMessage) => ({
   text: content.map(one => (one.type === 'text' ? one.text : '')).join(''),
   thinking: content.map(one => (one.type === 'thinking' ? one.thinking : '')).join(''),
   calls: content.flatMap(one => (one.type === 'tool_use' ? [{ id: one.id, name: one.name, input: one.input }] : [])),
@@ -148,7 +148,7 @@ const finishes: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 }
 
-test('any legal stream, cut anywhere, becomes chat chunks with the same text, calls, usage and finish', async () => {
+test('any legal stream, split anywhere, becomes chat chunks with the same text, calls, usage and finish reason', async () => {
   await fc.assert(
     fc.asyncProperty(message, places, async (of, cuts) => {
       const said = readChatStream((await through(chatClient, true, cutStream(of, cuts))).text)
@@ -168,7 +168,7 @@ test('any legal stream, cut anywhere, becomes chat chunks with the same text, ca
   )
 })
 
-test('a chat that is not streamed says the same', async () => {
+test('a chat without streaming has the same content', async () => {
   await fc.assert(
     fc.asyncProperty(message, async of => {
       const whole = (await through(chatClient, false, wholeBody(of), 'application/json')).text
@@ -185,14 +185,14 @@ test('a chat that is not streamed says the same', async () => {
   )
 })
 
-test('any legal stream, cut anywhere, becomes Responses events with the same items; the last one holds them all', async () => {
+test('any legal stream, split anywhere, becomes Responses events with the same items; the last event has all of them', async () => {
   await fc.assert(
     fc.asyncProperty(message, places, async (of, cuts) => {
       const said = readResponseStream((await through(responsesClient, true, cutStream(of, cuts))).text)
       const items = said.output.map(item => {
         const delta = said.deltas.get(String(item['id'])) ?? ''
         if (item['type'] === 'message') return { type: 'text', text: delta }
-        if (item['type'] === 'reasoning') return openedThinking(item['encrypted_content'])
+        if (item['type'] === 'reasoning') return decodedThinking(item['encrypted_content'])
         const input = JSON.parse(String(item['arguments'])) as unknown
         return { type: 'tool_use', id: item['call_id'], name: item['name'], input }
       })
@@ -206,7 +206,7 @@ test('any legal stream, cut anywhere, becomes Responses events with the same ite
   )
 })
 
-test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts, usage and finish reason', async () => {
+test('any legal stream, split anywhere, becomes Gemini chunks with the same parts, usage and finish reason', async () => {
   await fc.assert(
     fc.asyncProperty(message, places, async (of, cuts) => {
       const said = readGeminiStream((await through(geminiClient, true, cutStream(of, cuts))).text)
@@ -225,7 +225,7 @@ test('any legal stream, cut anywhere, becomes Gemini chunks with the same parts,
   )
 })
 
-test('K1: all that was thought comes back out of the signatures of a Gemini stream, in order', async () => {
+test('K1: the signatures of a Gemini stream restore all thinking, in order', async () => {
   await fc.assert(
     fc.asyncProperty(message, places, async (of, cuts) => {
       const { signatures } = readGeminiStream((await through(geminiClient, true, cutStream(of, cuts))).text)
@@ -249,7 +249,7 @@ const errorChecks: readonly (readonly [ClientFormat, (text: string) => boolean])
   ],
 ]
 
-test('E5: a stream that breaks off anywhere ends in an error in every format, never in an end of its own', async () => {
+test('E5: a stream truncated anywhere ends with an error in every format, never as complete', async () => {
   await fc.assert(
     fc.asyncProperty(message, fc.nat(100_000), async (of, place) => {
       const bytes = Buffer.from([...messageFrames(of)].join(''))
@@ -265,7 +265,7 @@ test('E5: a stream that breaks off anywhere ends in an error in every format, ne
   )
 })
 
-test('E5: an answer in one piece that is truncated is an upstream error, which can be tried elsewhere', async () => {
+test('E5: a truncated whole answer is an upstream error, which can be retried elsewhere', async () => {
   await fc.assert(
     fc.asyncProperty(message, fc.nat(100_000), async (of, place) => {
       const bytes = Buffer.from(JSON.stringify(of))

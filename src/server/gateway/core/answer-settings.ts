@@ -5,29 +5,29 @@ import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { StepOptions } from './normal-history.ts'
 
-/** What may be answered where a limit is required, and neither the client nor the list of models states one. Our choice. */
-const usualMaxTokens = 32_000
+/** Output limit where one is required, and neither the client nor the list of models states one. Our choice. */
+const defaultMaxTokens = 32_000
 
 /**
- * The request with a limit that its model takes: a higher one is lowered, and none is made up, but for
- * Anthropic's format, which requires one. That is the model's own then, so that the answer ends where it would have ended without.
+ * Returns the request with an output limit that its model accepts: a higher limit is lowered. A missing limit is added
+ * only in Anthropic's format, which requires one: the model's maximum, so that it does not shorten the answer.
  */
 export function withinAnswerLimit(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
-  const most = modelLimits(target).maxOutput
+  const maxOutput = modelLimits(target).maxOutput
   const { max_tokens: given, thinking } = request
   if (typeof given !== 'number') {
-    return isAnthropicFormat(target.protocol) ? { ...request, max_tokens: most ?? usualMaxTokens } : request
+    return isAnthropicFormat(target.protocol) ? { ...request, max_tokens: maxOutput ?? defaultMaxTokens } : request
   }
-  if (most === undefined || given <= most) return request
+  if (maxOutput === undefined || given <= maxOutput) return request
   note('max_tokens', 'lowered')
-  const lowered = { ...request, max_tokens: most }
-  if (!isRecord(thinking) || !(Number(thinking['budget_tokens']) >= most)) return lowered
-  // Thinking is a part of the answer, and something must remain to be said.
+  const lowered = { ...request, max_tokens: maxOutput }
+  if (!isRecord(thinking) || !(Number(thinking['budget_tokens']) >= maxOutput)) return lowered
+  // Thinking counts toward the limit, and some tokens must remain for the answer.
   note('thinking.budget_tokens', 'lowered')
-  return { ...lowered, thinking: { ...thinking, budget_tokens: Math.floor(most / 2) } }
+  return { ...lowered, thinking: { ...thinking, budget_tokens: Math.floor(maxOutput / 2) } }
 }
 
-/** The request without a wish for thinking, where the operator says that the model cannot think. */
+/** Returns the request without thinking, where the model is configured without the capability `reasoning`. */
 export function withinCapabilities(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   if (target.deployment.capabilities?.reasoning !== false) return request
   const { thinking, output_config: config, ...rest } = request
@@ -38,19 +38,19 @@ export function withinCapabilities(request: CanonicalRequest, { target, note }: 
   return { ...rest, ...(Object.keys(others).length > 0 && { output_config: others }) }
 }
 
-/** Providers of OpenAI's formats, and Gemini, take temperatures up to 2. */
-function highest(name: 'temperature' | 'top_p' | 'top_k', protocol: Target['protocol']): number {
+/** Returns the maximum of a sampling setting. OpenAI's formats and Gemini accept temperatures up to 2. */
+function maxOf(name: 'temperature' | 'top_p' | 'top_k', protocol: Target['protocol']): number {
   if (name === 'top_k') return Number.POSITIVE_INFINITY
   return name === 'top_p' || isAnthropicFormat(protocol) || protocol === 'bedrock-converse' ? 1 : 2
 }
 
-/** The request with sampling settings in the ranges that its upstream takes: it would refuse the call otherwise. */
+/** Returns the request with sampling settings in the ranges of its upstream, which would reject the call otherwise. */
 export function withinSamplingRanges(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   const changed: Record<string, unknown> = {}
   for (const name of ['temperature', 'top_p', 'top_k'] as const) {
     const value = request[name]
     if (typeof value !== 'number') continue
-    const within = Math.min(Math.max(value, 0), highest(name, target.protocol))
+    const within = Math.min(Math.max(value, 0), maxOf(name, target.protocol))
     if (within === value) continue
     changed[name] = within
     note(name, 'clamped')

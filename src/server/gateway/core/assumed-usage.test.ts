@@ -58,7 +58,7 @@ async function pair(protocol: SpokenProtocol, { outputTokensPerSecond = 1e12, to
   return { ...app, upstream, ask }
 }
 
-/** The row of a call whose client leaves while its upstream has said nothing. */
+/** Returns the row of a call whose client disconnects before the upstream sends anything. */
 async function rowOfLeft(protocol: SpokenProtocol, format: Format, options: Options & { stream?: boolean } = {}) {
   const { upstream, ask, booked, bookedCalls } = await pair(protocol, options)
   upstream.hold()
@@ -73,7 +73,7 @@ async function rowOfLeft(protocol: SpokenProtocol, format: Format, options: Opti
 
 const answered = (Object.keys(formats) as Format[]).filter(format => format !== 'embeddings')
 for (const protocol of everyProtocol) {
-  test(`V4: a call that is left before its first byte is booked with what it may cost, at ${protocol}`, async () => {
+  test(`V4: a call aborted before its first byte is booked with its possible cost, at ${protocol}`, async () => {
     for (const [format, stream] of answered.flatMap(format => [[format, false] as const, [format, true] as const])) {
       const row = await rowOfLeft(protocol, format, { stream })
       assert.deepEqual([row?.outcome, row?.estimated, row?.output_tokens], ['aborted', true, 64], format)
@@ -83,7 +83,7 @@ for (const protocol of everyProtocol) {
   })
 }
 
-test('V4: embeddings that are left are booked with their input', async () => {
+test('V4: aborted embeddings are booked with their input', async () => {
   const gone = new AbortController()
   const silent = createServer(() => gone.abort())
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
@@ -107,12 +107,12 @@ test('V4: embeddings that are left are booked with their input', async () => {
   assert.ok(row && row.input_tokens > 150 && Number(row.cost_usd) > 0)
 })
 
-test('V4: as much output is assumed as the upstream had time for', async () => {
+test('V4: the assumed output follows from the upstream’s time', async () => {
   const row = await rowOfLeft('anthropic-messages', 'messages', { outputTokensPerSecond: 0 })
   assert.deepEqual([row?.estimated, row?.output_tokens], [true, 0])
 })
 
-test('V4: a call without max_tokens is assumed to take the longest answer at most', async () => {
+test('V4: the assumed output of a call without max_tokens is at most the model’s maximum', async () => {
   const { upstream, post, booked, bookedCalls } = await pair('openai-responses')
   upstream.hold()
   const gone = new AbortController()
@@ -125,7 +125,7 @@ test('V4: a call without max_tokens is assumed to take the longest answer at mos
 })
 
 for (const stream of [false, true]) {
-  test(`V4: a call that its time-out cuts is booked, ${stream ? 'streamed' : 'not streamed'}`, async () => {
+  test(`V4: a call that times out is booked, ${stream ? 'streamed' : 'not streamed'}`, async () => {
     const { upstream, ask, booked, bookedCalls } = await pair('anthropic-messages', { totalMs: 100 })
     upstream.hold()
     const { status } = await ask('messages', { stream })
@@ -134,7 +134,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('V4: a call that nobody got is free: a refusal, an upstream that is away', async () => {
+test('V4: a call that no upstream accepted is free: an upstream error, an unreachable upstream', async () => {
   const { upstream, ask, booked, bookedCalls } = await pair('anthropic-messages')
   await upstream.stop()
   await ask('messages')

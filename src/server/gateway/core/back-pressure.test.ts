@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { anthropicMessages } from '../passthrough/anthropic-messages.ts'
 import { StreamRelay } from '../passthrough/stream-relay.ts'
 import type { Sink } from './call.ts'
-import { HeldFrames } from './held-frames.ts'
+import { FrameBuffer } from './frame-buffer.ts'
 
 const holdBackMs = 2_000
 const frame = 'event: ping\ndata: {"type":"ping"}\n\n'
@@ -31,14 +31,14 @@ function slowClient() {
   return { sink, controller, did, drain: () => drain() }
 }
 
-test('R3: a relay that the end of the hold-back window opens pauses an upstream that its client cannot follow', t => {
+test('R3: a passthrough that starts at the end of the hold-back window pauses an upstream that is faster than the client', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { sink, controller, did, drain } = slowClient()
   const relay = new StreamRelay({
-    wire: anthropicMessages,
+    format: anthropicMessages,
     sink,
     open: () => sink.head(200, {}),
-    holdsRefusals: false,
+    buffersRefusals: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
     holdBackMs,
@@ -52,22 +52,22 @@ test('R3: a relay that the end of the hold-back window opens pauses an upstream 
   relay.stop()
 })
 
-test('R3: a translated answer that the end of the hold-back window opens pauses its upstream as well', t => {
+test('R3: a translation that starts at the end of the hold-back window pauses its upstream as well', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { sink, controller, did, drain } = slowClient()
-  const held = new HeldFrames({
+  const buffer = new FrameBuffer({
     sink,
     open: () => sink.head(200, {}),
     ping: () => frame,
     pingAfterMs: 60_000,
     holdBackMs,
   })
-  held.add(frame)
-  held.flush(controller)
+  buffer.add(frame)
+  buffer.flush(controller)
   assert.deepEqual(did, [])
   t.mock.timers.tick(holdBackMs)
   assert.deepEqual(did, ['head', 'data', 'pause'])
   drain()
   assert.deepEqual(did.slice(3), ['resume'])
-  held.stop()
+  buffer.stop()
 })

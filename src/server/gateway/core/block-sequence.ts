@@ -9,26 +9,26 @@ type Delta = Extract<UpstreamEvent, { readonly type: 'block_delta' }>
 type Signature = Extract<UpstreamEvent, { readonly type: 'block_signature' }>
 type Cited = Extract<UpstreamEvent, { readonly type: 'block_citation' }>
 
-/** What belongs to a block and waits with it. */
-type Waiting = Delta | Signature | Cited
+/** Event inside a block. */
+type BlockEvent = Delta | Signature | Cited
 
 interface Block {
   readonly key: string
   readonly start: BlockStart
-  /** What waits until the block is the current one; equal kinds are joined. */
-  waiting: Waiting[]
+  /** Events buffered until the block is current; neighbours of the same kind are joined. */
+  buffered: BlockEvent[]
   isStopped: boolean
   hasDelta: boolean
 }
 
 /**
- * Puts blocks that an upstream may send side by side into one row: the oldest that is not complete is the current one, the
- * others wait.
+ * Orders blocks that an upstream may send in parallel. The oldest incomplete block is current and is emitted; events of
+ * the others are buffered.
  */
 export class BlockSequence {
   readonly #out: Options['out']
   readonly #onRepair: Options['onRepair']
-  /** Open ones, the current one first. */
+  /** Open blocks, the current one first. */
   readonly #open = new Map<string, Block>()
   #current: Block | undefined
   #hasTool = false
@@ -44,22 +44,22 @@ export class BlockSequence {
     return this.#hasTool
   }
 
-  /** Of text, thinking and tool input so far. */
+  /** Length of text, thinking and tool input so far. */
   get characters(): number {
     return this.#characters
   }
 
   start(key: string, start: BlockStart): void {
     if (this.#open.has(key)) {
-      this.#onRepair(`a second start of block ${key}`)
+      this.#onRepair(`second start of block ${key}`)
       return
     }
-    // Text and thinking end where something else begins; the input of a tool call may go on beside it.
+    // Text and thinking end where another block starts; the input of a tool call may continue in parallel.
     if (this.#current && this.#current.start.type !== 'tool_use') this.stop(this.#current.key)
-    const block: Block = { key, start, waiting: [], isStopped: false, hasDelta: false }
+    const block: Block = { key, start, buffered: [], isStopped: false, hasDelta: false }
     this.#open.set(key, block)
     if (start.type === 'tool_use') this.#hasTool = true
-    if (!this.#current) this.#show(block)
+    if (!this.#current) this.#makeCurrent(block)
     if (start.type === 'whole') this.stop(key)
   }
 
@@ -67,33 +67,33 @@ export class BlockSequence {
     const { key, text } = delta
     const block = this.#openBlock(key)
     if (!block) {
-      this.#onRepair(`a delta for block ${key}, which is not open`)
+      this.#onRepair(`delta for block ${key}, which is not open`)
       return
     }
     if (text === '' || block.start.type === 'whole') return
     this.#characters += text.length
-    this.#say(block, delta)
+    this.#emit(block, delta)
   }
 
   signature(signature: Signature): void {
     const block = this.#openBlock(signature.key)
     if (block?.start.type !== 'thinking') {
-      this.#onRepair(`a signature for block ${signature.key}, which is no open thinking`)
+      this.#onRepair(`signature for block ${signature.key}, which is not an open thinking block`)
       return
     }
-    if (signature.signature !== '') this.#say(block, signature)
+    if (signature.signature !== '') this.#emit(block, signature)
   }
 
   citation(cited: Cited): void {
     const block = this.#openBlock(cited.key)
-    if (block?.start.type === 'text') this.#say(block, cited)
-    else this.#onRepair(`a citation for block ${cited.key}, which is no open text`)
+    if (block?.start.type === 'text') this.#emit(block, cited)
+    else this.#onRepair(`citation for block ${cited.key}, which is not an open text block`)
   }
 
   stop(key: string): void {
     const block = this.#openBlock(key)
     if (!block) {
-      this.#onRepair(`a stop for block ${key}, which is not open`)
+      this.#onRepair(`stop for block ${key}, which is not open`)
       return
     }
     block.isStopped = true
@@ -111,36 +111,36 @@ export class BlockSequence {
     return block?.isStopped ? undefined : block
   }
 
-  #say(block: Block, event: Waiting): void {
+  #emit(block: Block, event: BlockEvent): void {
     block.hasDelta = true
     if (block === this.#current) this.#out(event)
     else {
-      const longer = joined(block.waiting.at(-1), event)
-      if (longer) block.waiting[block.waiting.length - 1] = longer
-      else block.waiting.push(event)
+      const longer = joined(block.buffered.at(-1), event)
+      if (longer) block.buffered[block.buffered.length - 1] = longer
+      else block.buffered.push(event)
     }
   }
 
-  #show(block: Block): void {
+  #makeCurrent(block: Block): void {
     this.#current = block
     this.#out({ type: 'block_start', block: block.start })
-    for (const event of block.waiting) this.#out(event)
-    block.waiting = []
+    for (const event of block.buffered) this.#out(event)
+    block.buffered = []
   }
 
   #finish(block: Block): void {
-    // A call without arguments: what clients join must be JSON all the same.
+    // A call without arguments: the joined deltas must still be JSON.
     if (block.start.type === 'tool_use' && !block.hasDelta) this.#out({ type: 'block_delta', text: '{}' })
     this.#out({ type: 'block_stop' })
     this.#open.delete(block.key)
     this.#current = undefined
     const [next] = this.#open.values()
-    if (next) this.#show(next)
+    if (next) this.#makeCurrent(next)
   }
 }
 
-/** Both events as one; undefined when they are of different kinds. */
-function joined(a: Waiting | undefined, b: Waiting): Waiting | undefined {
+/** Joins two events; undefined when they are of different kinds. */
+function joined(a: BlockEvent | undefined, b: BlockEvent): BlockEvent | undefined {
   if (a?.type === 'block_delta' && b.type === a.type) {
     const logprobs = [...(a.logprobs ?? []), ...(b.logprobs ?? [])]
     return { ...a, text: a.text + b.text, ...(logprobs.length > 0 && { logprobs }) }

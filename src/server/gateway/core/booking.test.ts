@@ -16,7 +16,7 @@ const attempt: Attempt = {
     caller: masterCaller,
     signal: new AbortController().signal,
   },
-  ask: { model: 'm', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 },
+  parsed: { model: 'm', modelSpan: { start: 0, end: 0 }, stream: false, maxTokens: 1 },
   target: targetAt(deploymentAt('http://x'), 'm'),
   ownHeaders: {},
   startedMs: 0,
@@ -30,23 +30,23 @@ const completed = {
   firstContentMs: undefined,
 } as const
 const rowOf = (given: Attempt, outcome: Outcome) =>
-  usageRow(given, { outcome, attempts: 1, price: undefined, hold: undefined, besidesUsd: [] })
+  usageRow(given, { outcome, attempts: 1, price: undefined, reservation: undefined, discardedUsd: [] })
 
 const degradedOf = (degraded: Outcome['degraded']) =>
   rowOf(attempt, { ...completed, ...(degraded && { degraded }) }).degraded
 
-test('all that an upstream could not carry is booked, also what no header has room for', () => {
+test('all degradations are booked, also those that the header omits', () => {
   const many = Array.from({ length: 40 }, (_, at) => ({ path: `messages.${at}`, action: 'dropped' }))
   assert.equal(degradedOf(many)?.split(', ').length, 40)
   assert.equal(degradedOf([{ path: 'top_k', action: 'dropped' }]), 'top_k=dropped')
 })
 
-test('a call that lost nothing is booked without a list', () => {
+test('a call without degradations is booked without a list', () => {
   assert.equal(degradedOf(undefined), null)
   assert.equal(degradedOf([]), null)
 })
 
-test('names of strangers in the list cannot keep a row from being written', () => {
+test('untrusted names in the list never prevent the row from being written', () => {
   const listed = degradedOf([
     { path: `a\0b${'x'.repeat(20_000)}`, action: 'dropped' },
     { path: '\ud800', action: 'cut' },
@@ -56,7 +56,7 @@ test('names of strangers in the list cannot keep a row from being written', () =
   assert.equal(degradedOf([{ path: '\ud800', action: 'cut' }]), '\ufffd=cut')
 })
 
-test('an ARN of Bedrock is booked without the number of its account, the name that was asked for as it came', () => {
+test('an ARN of Bedrock is booked without its account number, the requested name unchanged', () => {
   const arn = 'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1'
   const target = targetAt(deploymentAt('http://x', { provider: 'bedrock' }), arn)
   const { upstream_model, alias } = rowOf({ ...attempt, target }, completed)

@@ -1,4 +1,4 @@
-import type { Hold } from '../../budgets/budgets.ts'
+import type { Reservation } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
 import type { Protocol } from '../../config/config.ts'
 import type { FrozenPayers } from '../../controls/freezes.ts'
@@ -8,7 +8,7 @@ import type { UsageRow } from '../../usage/store.ts'
 import { isEmbedding } from '../endpoints/embedding-formats.ts'
 import { imageOf } from '../endpoints/request.ts'
 import { endpoints, isEndpoint } from '../endpoints/table.ts'
-import { isRaw } from '../lanes.ts'
+import { isPassthrough } from '../format-adapters.ts'
 import type { ModelLimits, ModelPrice } from '../pricing/price-book.ts'
 import { toolCallsOf } from '../pricing/tool-fees.ts'
 import { chargeOf, tokenChargeOf } from '../pricing/unit-prices.ts'
@@ -16,50 +16,64 @@ import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { withoutAccount } from '../upstream/bedrock.ts'
 import { withoutSecrets } from '../upstream/scrub.ts'
-import type { Ask, Attempt, Call, CallKind, EndpointKind, GivenUp, Outcome, Target, Units } from './call.ts'
+import type {
+  Attempt,
+  Call,
+  CallKind,
+  DiscardedAnswer,
+  EndpointKind,
+  Outcome,
+  ParsedRequest,
+  Target,
+  Units,
+} from './call.ts'
 import type { Degradation } from './degradations.ts'
 
 interface Ended {
   readonly outcome: Outcome
-  /** Tries in all. */
+  /** Number of attempts. */
   readonly attempts: number
-  /** What the model costs there; undefined when nobody knows. */
+  /** Price of the model at its deployment; undefined when unknown. */
   readonly price: ModelPrice | undefined
-  /** What was held for it; undefined when nothing was. */
-  readonly hold: Pick<Hold, 'amountUsd' | 'sliceId'> | undefined
-  /** What answers cost that were given up for this one. */
-  readonly besidesUsd: readonly string[]
+  /** Reservation of the call; undefined without one. */
+  readonly reservation: Pick<Reservation, 'amountUsd' | 'sliceId'> | undefined
+  /** Costs of the discarded answers. */
+  readonly discardedUsd: readonly string[]
 }
 
-/** The ledger's row for a call that has ended, under the name that was asked for and the deployment that came last. */
-export function usageRow(attempt: Attempt, { outcome, attempts, price, hold, besidesUsd }: Ended): UsageRow {
-  const { call, ask, target, startedMs } = attempt
+/** Returns the ledger row of an ended call, with the requested model and the deployment of the last attempt. */
+export function usageRow(attempt: Attempt, { outcome, attempts, price, reservation, discardedUsd }: Ended): UsageRow {
+  const { call, parsed, target, startedMs } = attempt
   const { usage } = outcome
   const charge = isEndpoint(call.kind)
     ? endpointCharge(call.kind, attempt, outcome, price)
     : tokenChargeOf({ call, target, usage, price })
-  return rowOf(call, ask, {
+  return rowOf(call, parsed, {
     ...charge,
     target,
     outcome,
     attempts,
-    costUsd: sumUsd(costOfCall(outcome, charge.costUsd, hold), besidesUsd),
-    hold,
+    costUsd: sumUsd(costOfCall(outcome, charge.costUsd, reservation), discardedUsd),
+    reservation,
     totalMs: performance.now() - startedMs,
   })
 }
 
-/** What answers cost that were given up, as far as their models have a price. */
+/** Returns the costs of the discarded answers whose models have a price. */
 export const costsOf = (
   call: Call,
-  givenUp: readonly GivenUp[],
+  discarded: readonly DiscardedAnswer[],
   priceOf: (target: Target) => ModelPrice | undefined,
 ): readonly string[] =>
-  givenUp.flatMap(({ target, usage }) => tokenChargeOf({ call, target, usage, price: priceOf(target) }).costUsd ?? [])
+  discarded.flatMap(({ target, usage }) => tokenChargeOf({ call, target, usage, price: priceOf(target) }).costUsd ?? [])
 
-/** What is assumed from the request alone never costs more than what was held for it. */
-function costOfCall({ unstatedMs }: Outcome, cost: string | undefined, hold: Ended['hold']): string | undefined {
-  return unstatedMs === undefined || cost === undefined || !hold ? cost : lesserUsd(cost, hold.amountUsd)
+/** Returns the cost of a call. A cost assumed from the request alone is limited to the reserved amount. */
+function costOfCall(
+  { unstatedMs }: Outcome,
+  cost: string | undefined,
+  reservation: Ended['reservation'],
+): string | undefined {
+  return unstatedMs === undefined || cost === undefined || !reservation ? cost : lesserUsd(cost, reservation.amountUsd)
 }
 
 function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: Outcome, price: Ended['price']) {
@@ -67,45 +81,45 @@ function endpointCharge(kind: EndpointKind, { call, target }: Attempt, outcome: 
   return chargeOf({ kind, model: target, image, usage: outcome.usage, units: outcome.units ?? {}, price })
 }
 
-/** The ledger's row for a call that the response cache answered: no upstream was called, and nothing is spent. */
+/** Returns the ledger row of a call that the response cache answered: no upstream was called, and the cost is 0. */
 export const cachedRow = (
-  { call, ask, startedMs }: Pick<Attempt, 'call' | 'ask' | 'startedMs'>,
-  { outcome, hold }: Pick<Ended, 'outcome' | 'hold'>,
+  { call, parsed, startedMs }: Pick<Attempt, 'call' | 'parsed' | 'startedMs'>,
+  { outcome, reservation }: Pick<Ended, 'outcome' | 'reservation'>,
 ): UsageRow => ({
-  ...rowOf(call, ask, {
+  ...rowOf(call, parsed, {
     outcome,
     attempts: 0,
     costUsd: '0',
-    hold,
+    reservation,
     totalMs: performance.now() - startedMs,
   }),
   lane: 'cache',
   cached: true,
 })
 
-/** The ledger's row for a request to a provider's own API: counted, without a usage that anybody could read. */
+/** Returns the ledger row of a request to a provider's own API. Counts the request; its usage is unknown. */
 export const nativeRow = (
-  { call, ask, target, startedMs }: Attempt,
-  { outcome, hold, costUsd }: Pick<Ended, 'outcome' | 'hold'> & { readonly costUsd: string | undefined },
+  { call, parsed, target, startedMs }: Attempt,
+  { outcome, reservation, costUsd }: Pick<Ended, 'outcome' | 'reservation'> & { readonly costUsd: string | undefined },
 ): UsageRow => ({
-  ...rowOf(call, ask, {
+  ...rowOf(call, parsed, {
     target,
     outcome,
     attempts: 1,
     costUsd,
-    hold,
+    reservation,
     totalMs: performance.now() - startedMs,
   }),
   lane: 'native',
 })
 
-/** What the ledger says of a call whose process ended before it did: what was held for it counts as spent. */
-export const lostRow = (call: Call, ask: Ask, heldUsd: string): UsageRow =>
-  rowOf(call, ask, {
+/** Returns the ledger row of a call whose process crashed: the reserved amount counts as spent. */
+export const lostRow = (call: Call, parsed: ParsedRequest, reservedUsd: string): UsageRow =>
+  rowOf(call, parsed, {
     outcome: lost,
     attempts: 0,
-    costUsd: heldUsd,
-    hold: { amountUsd: heldUsd, sliceId: undefined },
+    costUsd: reservedUsd,
+    reservation: { amountUsd: reservedUsd, sliceId: undefined },
     totalMs: 0,
   })
 
@@ -117,7 +131,7 @@ const lost = {
   firstContentMs: undefined,
 } as const
 
-/** How a call ended, as far as it is known. Amounts are exact decimals in US dollars. */
+/** Facts of an ended call. Amounts are exact decimals in US dollars. */
 interface Facts {
   readonly target?: Target
   readonly outcome: Omit<Outcome, 'outcome'> & { readonly outcome: Outcome['outcome'] | 'lost' }
@@ -125,18 +139,18 @@ interface Facts {
   readonly costUsd: string | undefined
   readonly rates?: UsageRow['rates'] | undefined
   readonly priceSource?: string | undefined
-  readonly hold: Ended['hold']
+  readonly reservation: Ended['reservation']
   readonly totalMs: number
 }
 
-/** All columns at once: a row that grows by and by takes three times the memory, for every call. */
-function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
+/** Creates the row with all columns at once: an object that grows step by step takes three times the memory. */
+function rowOf(call: Call, parsed: ParsedRequest, facts: Facts): UsageRow {
   const { session, headers } = call
   const { target, outcome } = facts
   const { usage } = outcome
   const payers = payersOf(call)
   const deployment = target?.deployment
-  // An upstream chooses these words, and may put its credential there.
+  // The upstream chooses these texts, which may contain its credential.
   const clean = <T extends string | null | undefined>(text: T) =>
     text && deployment ? withoutSecrets(text, deployment) : text
   return {
@@ -152,7 +166,7 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     client_session_id: text(headers['x-claude-code-session-id']),
     client_agent_id: text(headers['x-claude-code-agent-id']),
     client_parent_id: text(headers['x-claude-code-parent-agent-id']),
-    alias: storable(ask.model) ?? '',
+    alias: storable(parsed.model) ?? '',
     deployment: deployment?.id ?? '',
     provider: deployment?.provider ?? '',
     upstream_model: storable(target && withoutAccount(target.upstreamModel)) ?? '',
@@ -174,8 +188,8 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
     cost_usd: orNull(facts.costUsd),
     rates: orNull(facts.rates),
     price_source: orNull(facts.priceSource),
-    held_usd: orNull(facts.hold?.amountUsd),
-    slice_id: orNull(facts.hold?.sliceId),
+    held_usd: orNull(facts.reservation?.amountUsd),
+    slice_id: orNull(facts.reservation?.sliceId),
     cached: null,
     degraded: clean(listed(outcome.degraded ?? [])),
     first_content_ms: orNull(outcome.firstContentMs),
@@ -185,11 +199,11 @@ function rowOf(call: Call, ask: Ask, facts: Facts): UsageRow {
 
 const orNull = <T>(value: T | null | undefined): T | null => value ?? null
 
-/** Who pays, and in whose name. A session's owner comes before the key's. Undefined: nobody that could have a limit. */
+/** Returns the payers of a call; undefined if no budget can limit it. A session's owner precedes the key's. */
 export function payersOf({ caller, session }: Call): Payers | undefined {
   const { key, principal } = caller
   if (!key && !session) return undefined
-  // A key without an owner stands for itself.
+  // The principal of a key without an owner is the key itself.
   const ownerOfKey = key && principal !== key.id ? principal : undefined
   return {
     key: key?.id,
@@ -199,59 +213,59 @@ export function payersOf({ caller, session }: Call): Payers | undefined {
   }
 }
 
-/** Whose freeze stands against a call. */
+/** Returns the keys and the owner whose freeze blocks a call. */
 export function frozenPayersOf(call: Call): FrozenPayers {
   const { key } = call.caller
   return { keys: key ? [key.id, ...(key.ancestors ?? [])] : [], owner: payersOf(call)?.owner }
 }
 
 const laneName = (kind: CallKind, protocol: Protocol): string =>
-  protocol === 'demo' ? 'demo' : isRaw(kind, protocol) ? 'raw' : 'translated'
+  protocol === 'demo' ? 'demo' : isPassthrough(kind, protocol) ? 'raw' : 'translated'
 
-/** What was used besides tokens and searches of the web, which have a column of their own; null without any. */
+/** Returns units besides tokens and web searches, which have their own columns; null without any. */
 function serverToolUnits(usage: TokenCounts, call: Call): Units | null {
   if (usage.file_searches + usage.code_containers === 0) return null
   const { web_search: _, web_search_preview: __, ...others } = toolCallsOf(usage, call)
   return others
 }
 
-const longestListing = 8_000
+const maxListingLength = 8_000
 
-/** All that was dropped or approximated, as `path=action` pairs; null when nothing was. */
+/** Returns all degradations as `path=action` pairs; null without any. */
 function listed(degradations: readonly Degradation[]): string | null {
   if (degradations.length === 0) return null
   const pairs = degradations.map(({ path, action }) => `${path}=${action}`).join(', ')
-  return storable(pairs, longestListing)
+  return storable(pairs, maxListingLength)
 }
 
-/** A header's value; null without one. */
+/** Returns the value of a header; null without one. */
 const text = (value: string | string[] | undefined): string | null =>
   value === undefined ? null : storable(typeof value === 'string' ? value : value[0])
 
-/** Text of strangers as a column takes it: no NUL, which PostgreSQL refuses, and no more than a name's length. */
-function storable(text: string | undefined, mostCharacters = 300): string | null {
+/** Returns untrusted text as a column accepts it: without NUL, which PostgreSQL rejects, and truncated. */
+function storable(text: string | undefined, maxCharacters = 300): string | null {
   if (text === undefined) return null
-  const isPlain = text.length <= mostCharacters && !text.includes('\0') && text.isWellFormed()
-  return isPlain ? text : text.replaceAll('\0', '').slice(0, mostCharacters).toWellFormed()
+  const isPlain = text.length <= maxCharacters && !text.includes('\0') && text.isWellFormed()
+  return isPlain ? text : text.replaceAll('\0', '').slice(0, maxCharacters).toWellFormed()
 }
 
 interface Assumptions {
-  /** Of the model that had the request. */
+  /** Limits of the model that got the request. */
   readonly limits: ModelLimits
   readonly outputTokensPerSecond: number
 }
 
 /**
- * The outcome as it is booked when its usage is not stated. An answer that was left, lost or cut before its upstream stated the usage counts with its
- * whole input, and with as much output as the upstream may have made by then: hanging up must not be a way around a budget.
- * `unstatedMs` stays where the upstream stated nothing at all.
+ * Returns the outcome to book when the upstream did not state the usage, because the answer was aborted, lost or
+ * truncated. Counts the whole input, and as much output as the upstream may have produced by then: otherwise a client
+ * could avoid its budget by disconnecting. `unstatedMs` stays where the upstream stated no counts at all.
  */
-export function withAssumed(outcome: Outcome, { call, ask }: Attempt, assumptions: Assumptions): Outcome {
+export function withAssumed(outcome: Outcome, { call, parsed }: Attempt, assumptions: Assumptions): Outcome {
   const { unstatedMs = 0, usage } = outcome
-  const most = ask.maxTokens || (assumptions.limits.maxOutput ?? assumptions.limits.contextWindow)
+  const maxOutput = parsed.maxTokens || (assumptions.limits.maxOutput ?? assumptions.limits.contextWindow)
   const assumed = Math.ceil((unstatedMs / 1_000) * assumptions.outputTokensPerSecond)
   const hasOutput = !isEmbedding(call.kind) && !(isEndpoint(call.kind) && !endpoints[call.kind].hasOutput)
-  const output = hasOutput ? Math.min(assumed, most ?? assumed) : 0
+  const output = hasOutput ? Math.min(assumed, maxOutput ?? assumed) : 0
   const booked = { ...usage, output_tokens: Math.max(usage.output_tokens, output), estimated: true }
   if (hasInput(usage)) {
     const { unstatedMs: _, ...stated } = outcome

@@ -1,12 +1,12 @@
 import type { Deployment, Protocol } from '../../config/config.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { Leaving } from '../../platform/leaving.ts'
+import type { CancelSignal } from '../../platform/cancel-signal.ts'
 import type { OwnMembers } from '../bytes/json-members.ts'
 import type { Span } from '../bytes/json-scanner.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import type { Degradation } from './degradations.ts'
 
-/** The session on whose behalf a call is made; booked with it. */
+/** Session that makes a call. Stored with the call in the ledger. */
 export interface CallSession {
   readonly session_id: string
   readonly agent_id: string
@@ -16,8 +16,8 @@ export interface CallSession {
 }
 
 /**
- * What a client asks for, and with it the format of both bodies: `messages` and `count_tokens` are Anthropic's,
- * `chat`, `embeddings` and all that begin with `responses` are OpenAI's, `gemini` and `gemini_count` are Google's.
+ * Kind of a call, which determines the format of request and response: `messages` and `count_tokens` are Anthropic's,
+ * `chat`, `embeddings` and those beginning with `responses` are OpenAI's, those beginning with `gemini` are Google's.
  */
 export type CallKind =
   | 'messages'
@@ -34,12 +34,12 @@ export type CallKind =
   | BedrockKind
   | EndpointKind
 
-/** Amazon Bedrock's own formats, which its models alone serve. */
+/** Amazon Bedrock's own formats, which only its models serve. */
 export type BedrockKind = 'converse' | 'invoke'
 
 export const isBedrock = (kind: CallKind): kind is BedrockKind => kind === 'converse' || kind === 'invoke'
 
-/** OpenAI's other endpoints: passthrough to upstreams that have them. `endpoints/table.ts` describes each. */
+/** OpenAI's other endpoints: passthrough to upstreams that have them. See `endpoints/table.ts`. */
 export type EndpointKind =
   | 'completions'
   | 'moderations'
@@ -51,11 +51,11 @@ export type EndpointKind =
   | 'transcriptions'
   | 'translations'
 
-/** True for calls that count tokens: they are free, and say nothing about how a deployment answers. */
+/** True for calls that count tokens. They are free, and their failures do not affect the health of a deployment. */
 export const isCount = (kind: CallKind): boolean =>
   kind === 'count_tokens' || kind === 'gemini_count' || kind === 'responses_count'
 
-/** What the address of a call says, in formats whose bodies do not. */
+/** Model and streaming of a call, in formats that state them in the URL and not in the body. */
 export interface Address {
   readonly model: string
   readonly stream: boolean
@@ -64,46 +64,46 @@ export interface Address {
 /** One model call, from a client over HTTP or from a runtime in this process. */
 export interface Call {
   readonly kind: CallKind
-  /** JSON or a form in the format of `kind`. It is forwarded byte for byte where the upstream speaks that format. */
+  /** JSON or a form in the format of `kind`. Forwarded byte for byte where the upstream has the same format. */
   readonly body: Buffer
-  /** Present where the path names the model: in Google's format, and for forms on Azure's paths. */
+  /** Present where the path contains the model: in Google's and Bedrock's formats, and for forms on Azure's paths. */
   readonly address?: Address
-  /** In lower case. Only `anthropic-*`, `x-claude-code-*` and harmless `openai-*` ones go on, each to its own kind. */
+  /** Names in lower case. Only `anthropic-*`, `x-claude-code-*` and safe `openai-*` headers are forwarded. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** `?beta=true`, or empty. Goes along to upstreams of Anthropic's format. */
+  /** Query of the URL with its `?`, such as `?beta=true`, or empty. Forwarded to upstreams of Anthropic's format. */
   readonly query: string
   readonly requestId: string
   readonly caller: Pick<Caller, 'principal' | 'key'>
   readonly session?: CallSession
-  /** The id of the only deployment that may serve the call: it has what the call goes on from. */
+  /** Id of the only deployment that may serve the call: it stores the state that the call continues from. */
   readonly deployment?: string
-  /** Present in Responses calls. `isStored`: the client lets its answer be stored. `isKept`: the gateway stores what it translates. */
+  /** Of Responses calls. `isStored`: the client allows storage. `isKept`: the gateway stores a translated answer. */
   readonly chain?:
     | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isKept: boolean }
     | undefined
-  /** Aborts when nobody waits for the answer any more. */
-  readonly signal: Leaving
-  /** Ends the call because somebody stopped it. Present for calls of clients; those of a session end with its run. */
+  /** Aborts when the client disconnects, the run ends or the call is stopped. */
+  readonly signal: CancelSignal
+  /** Stops the call. Present for calls of clients; calls of a session end with its run. */
   readonly stop?: () => void
 }
 
 /**
- * Where an answer goes: `head` once, `data` any number of times, `end` once. After the call's signal has aborted
- * nothing more comes. Chunks may be cut anywhere; what they hold together is exactly the answer's body.
+ * Receives an answer: `head` once, `data` any number of times, `end` once. Receives no more calls after the call's
+ * signal aborts. Chunks may be split anywhere; concatenated they are exactly the body of the answer.
  */
 export interface Sink {
   head(status: number, headers: Readonly<Record<string, string>>): void
-  /** False asks to wait until `onDrain` calls back before sending more. */
+  /** Returns false when the sender should wait for `onDrain` before it sends more. */
   data(chunk: Buffer): boolean
-  /** Calls back once, when there is room again. */
+  /** Calls `resume` once, when the sink accepts data again. */
   onDrain(resume: () => void): void
   end(chunk?: Buffer): void
-  /** Ends an answer that is not whole, so that the client sees it; for formats that cannot state a failure themselves. */
+  /** Breaks the connection of an incomplete answer; for formats that cannot report a failure in the stream. */
   cut?(): void
 }
 
-/** Resolves when a sink has room again, or nobody waits for the answer any more. */
-export function drained(sink: Sink, signal: Leaving): Promise<void> {
+/** Resolves when a sink accepts data again, or the signal aborts. */
+export function drained(sink: Sink, signal: CancelSignal): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
       signal.removeEventListener('abort', done)
@@ -114,7 +114,7 @@ export function drained(sink: Sink, signal: Leaving): Promise<void> {
   })
 }
 
-/** What some models charge for besides tokens, or at a rate of its own: counts by unit. */
+/** Billing units besides tokens, or with their own rate. */
 export type Unit =
   | 'character'
   | 'second'
@@ -128,38 +128,38 @@ export type Unit =
   | 'code_container'
 export type Units = Readonly<Partial<Record<Unit, number>>>
 
-/** How a call ended. What was sent to the sink says the same to the client. */
+/** Outcome of a call. Agrees with what the client received. */
 export interface Outcome {
   readonly outcome: 'completed' | 'failed' | 'aborted'
-  /** The status that the sink got; undefined when the caller left before. */
+  /** Status sent to the sink; undefined when the client disconnected before. */
   readonly status: number | undefined
   readonly stopReason: string | undefined
   readonly usage: TokenCounts
-  /** From the start of the call to the first content; undefined without any. */
+  /** Time from the start of the call to the first content; undefined without content. */
   readonly firstContentMs: number | undefined
-  /** What the upstream's protocol could not carry, found in the request or in the answer. */
+  /** Degradations of the request and of the answer. */
   readonly degraded?: readonly Degradation[]
-  /** What the call used besides tokens. */
+  /** Units used besides tokens. */
   readonly units?: Units
-  /** As in `Refusal`, where the upstream's refusal was passed on. */
-  readonly reason?: NonNullable<Refusal['reason']>
+  /** As in `UpstreamError`, where that error was sent to the client. */
+  readonly reason?: NonNullable<UpstreamError['reason']>
   /**
-   * How long the upstream may have made output that was not counted: all the time that it had the request, when its answer
-   * ended before it stated the usage; the time before the first content, when it thinks unseen and never states any. It
-   * may bill for all of that. The ledger gets an estimate then.
+   * Time in which the upstream may have produced output without stating usage: the whole time of the request, when the
+   * answer ended before its usage; the time before the first content, when the upstream reasons unseen and never states
+   * usage. The upstream may bill that output, so the ledger gets an estimate.
    */
   readonly unstatedMs?: number
 }
 
-/** What the checks of a request body found. The parsed body itself is let go: a stream may run for minutes. */
-export interface Ask {
+/** Result of the checks of a request. Does not retain the parsed body, since a stream may run for minutes. */
+export interface ParsedRequest {
   readonly model: string
-  /** Where the top-level `model` string stands in the body; empty where the address names the model. */
+  /** Position of the top-level `model` string in the body; empty where the address contains the model. */
   readonly modelSpan: Span
   readonly stream: boolean
-  /** 0 when the request names none. */
+  /** Limit of output tokens; 0 when the request sets none. */
   readonly maxTokens: number
-  /** What the scan of the body found; absent where the body is no JSON. */
+  /** Members that the scan of the body found; absent where the body is not JSON. */
   readonly members?: OwnMembers
 }
 
@@ -170,56 +170,56 @@ export interface DeployedModel {
   readonly upstreamModel: string
 }
 
-/** The name that prices, limits and the rules of reasoning go by: that of the model behind the deployment, where it is known. */
+/** Returns the model name for prices, limits and traits: the configured base model, else the upstream's name. */
 export const baseModelOf = ({
   deployment,
   upstreamModel,
 }: Pick<DeployedModel, 'upstreamModel'> & { readonly deployment: Pick<Deployment, 'baseModel'> }): string =>
   deployment.baseModel?.model ?? upstreamModel
 
-/** A model at a deployment, chosen for a call, with the protocol that the call is made in. */
+/** A model at a deployment, chosen for a call, with the protocol of the call. */
 export interface Target extends DeployedModel {
   readonly protocol: Protocol
 }
 
-/** One try of a call at one deployment. */
+/** One attempt of a call at one deployment. */
 export interface Attempt {
   readonly call: Call
-  readonly ask: Ask
+  readonly parsed: ParsedRequest
   readonly target: Target
-  /** Response headers of ours that go out with whatever this attempt answers. */
+  /** Headers that the gateway adds to the answer of this attempt. */
   readonly ownHeaders: Readonly<Record<string, string>>
-  /** `performance.now()` when the call came in. */
+  /** `performance.now()` at the start of the call. */
   readonly startedMs: number
-  /** True: an answer that only declines is given up as a refusal by policy, since another model may answer. */
+  /** True: an answer that only declines is discarded as a policy error, since a fallback may answer. */
   readonly hasPolicyFallback?: true
 }
 
 /**
- * An upstream's own refusal, complete, with nothing sent to the sink yet: it can still be retried elsewhere. An error
- * event in the hold-back window of a stream is one too, with status 529. Source: Gateway, section 3.
+ * Complete error response of an upstream, with the sink untouched, so that the call can be retried. Also made from an
+ * error event in the hold-back window of a stream, with status 529. Source: Gateway, section 3.
  */
-export interface Refusal {
+export interface UpstreamError {
   readonly outcome: 'refused'
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** In the format of the call. */
   readonly body: Buffer
-  /** What another model may be able to do: take a longer prompt, or answer what this one's policy refuses. */
+  /** Why another model may succeed: a larger context window, or another content policy. */
   readonly reason?: 'context_window' | 'policy'
   readonly degraded?: readonly Degradation[]
-  /** What the upstream counted for an answer that was given up, and bills. */
+  /** Usage of a discarded answer, which the upstream bills. */
   readonly usage?: TokenCounts
 }
 
-/** An answer that was given up for another model's. */
-export interface GivenUp {
+/** A billed answer that was discarded because a fallback may answer. */
+export interface DiscardedAnswer {
   readonly target: Target
   readonly usage: TokenCounts
 }
 
 /**
- * Runs attempts at deployments of one kind. Rejects with AppError only while the sink is untouched; later failures are
- * told in the stream itself.
+ * Makes attempts at deployments: relays, translates or answers a call of one kind in one protocol. Rejects with
+ * AppError only while the sink is untouched; later failures are reported in the stream.
  */
-export type Lane = (attempt: Attempt, sink: Sink) => Promise<Outcome | Refusal>
+export type FormatAdapter = (attempt: Attempt, sink: Sink) => Promise<Outcome | UpstreamError>

@@ -17,7 +17,7 @@ function adapted(schema: unknown, target = claude) {
   return { schema: config.format.schema, isSame: result === request, notes }
 }
 
-test('what Claude refuses is told in the description, objects are closed, and both are reported', () => {
+test('unsupported keywords move to the description, objects are closed, and both are reported', () => {
   const age = { type: 'integer', description: 'In years.', minimum: 0, maximum: 150 }
   const tags = { type: 'array', items: { type: 'string', maxLength: 5 }, minItems: 2 }
   const { schema, notes } = adapted({ type: 'object', properties: { age, tags }, required: ['age'] })
@@ -44,7 +44,7 @@ test('what Claude refuses is told in the description, objects are closed, and bo
   ])
 })
 
-test('properties that have such names survive, formats and counts that are taken stay, oneOf is anyOf', () => {
+test('properties with such names and supported keywords stay, and oneOf becomes anyOf', () => {
   const { schema } = adapted({
     type: 'object',
     properties: { minimum: { type: 'string', format: 'date' }, format: { type: 'array', items: {}, minItems: 1 } },
@@ -60,14 +60,14 @@ test('properties that have such names survive, formats and counts that are taken
   })
 })
 
-test('a schema that is fine, any schema for another model, and what is no schema go on as they came', () => {
+test('a supported schema, a schema for another model and an invalid schema stay unchanged', () => {
   const fine = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false }
   assert.ok(adapted(fine).isSame)
   assert.ok(adapted({ type: 'object', properties: { a: { type: 'string', maxLength: 1 } } }, other).isSame)
   for (const schema of [undefined, null, 5, 'x', []]) assert.ok(adapted(schema).isSame)
 })
 
-test('any JSON is read without a fault, an adapted schema needs no second change, however deep it is', () => {
+test('any JSON is adapted without an error, and adapting twice equals adapting once', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom('type', 'items', 'properties', 'minimum', 'anyOf', 'x'), fc.jsonValue()),

@@ -3,29 +3,29 @@ import { isClaude } from '../formats/shared/model-traits.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { StepOptions } from './normal-history.ts'
 
-/** Words of JSON Schema that structured output of Claude refuses. Source: Anthropic's page on structured outputs. */
-const refused: ReadonlySet<string> = new Set([
+/** Keywords of JSON Schema that Claude's structured output rejects. Source: Anthropic's page on structured outputs. */
+const unsupported: ReadonlySet<string> = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   ...['minLength', 'maxLength', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
   ...['patternProperties', 'propertyNames', 'unevaluatedProperties', 'contains', 'minContains', 'maxContains'],
 ])
 
-/** Formats of strings that it keeps to; any other is refused. */
-const takenFormats: ReadonlySet<unknown> = new Set([
+/** Supported string formats; any other is rejected. */
+const supportedFormats: ReadonlySet<unknown> = new Set([
   ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
 ])
 
-/** Whose value is one schema, a list of them, or an object of them by name. */
+/** Keywords whose value is a schema, a list of schemas, or an object of schemas by name. */
 const inner: ReadonlySet<string> = new Set(['items', 'not', 'if', 'then', 'else', 'additionalItems'])
 const innerLists: ReadonlySet<string> = new Set(['anyOf', 'allOf', 'prefixItems'])
 const innerMaps: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
 
-/** No schema that a model can follow nests deeper; what is below goes on as it is. */
-const mostDepth = 100
+/** Deeper levels are not adapted: a model could not follow such a schema. */
+const maxDepth = 100
 
 /**
- * The request with a schema that Claude takes for its structured output. What it refuses is told in the description
- * instead, where the model reads it, and objects are closed. Each change is reported.
+ * Returns the request with a schema that Claude's structured output accepts. Unsupported keywords move to the
+ * description, which the model reads, and objects are closed (`additionalProperties: false`). Each change is reported.
  */
 export function withClaudeSchema(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   if (!isClaude(target)) return request
@@ -33,13 +33,13 @@ export function withClaudeSchema(request: CanonicalRequest, { target, note }: St
   const format = recordOf(config['format'])
   const { type, schema } = format
   if (type !== 'json_schema' || !isRecord(schema)) return request
-  const adapted = new Adaption(note).schema(schema, 'output_config.format.schema', 0)
+  const adapted = new SchemaAdapter(note).schema(schema, 'output_config.format.schema', 0)
   if (adapted === schema) return request
   return { ...request, output_config: { ...config, format: { ...format, schema: adapted } } }
 }
 
-/** One pass over a schema. What needs no change is not copied. */
-class Adaption {
+/** Adapts one schema. Parts without changes are not copied. */
+class SchemaAdapter {
   readonly #note: StepOptions['note']
 
   constructor(note: StepOptions['note']) {
@@ -47,28 +47,29 @@ class Adaption {
   }
 
   schema(schema: Json, path: string, depth: number): Json {
-    if (depth > mostDepth) return schema
-    const kept: Record<string, unknown> = {}
-    const told: string[] = []
+    if (depth > maxDepth) return schema
+    const adapted: Record<string, unknown> = {}
+    const described: string[] = []
     let isChanged = false
     for (const [name, value] of Object.entries(schema)) {
-      if (isRefused(name, value)) {
-        told.push(`${name}: ${JSON.stringify(value)}`)
+      if (isUnsupported(name, value)) {
+        described.push(`${name}: ${JSON.stringify(value)}`)
         this.#note(`${path}.${name}`, 'described')
         continue
       }
-      // Only one of its branches can be chosen anyway, and one that fits is all that is asked for.
-      const taken = name === 'oneOf' ? 'anyOf' : name
-      kept[taken] = this.#value(taken, value, { path: `${path}.${name}`, depth })
-      isChanged ||= kept[taken] !== value || taken !== name
+      // `oneOf` is not supported. The model writes one branch in any case, so `anyOf` accepts the same answers.
+      const keyword = name === 'oneOf' ? 'anyOf' : name
+      adapted[keyword] = this.#value(keyword, value, { path: `${path}.${name}`, depth })
+      isChanged ||= adapted[keyword] !== value || keyword !== name
     }
-    if (told.length > 0) kept['description'] = [textOf(kept['description']), `(${told.join(', ')})`].join(' ').trim()
-    const isOpen = isObject(kept) && kept['additionalProperties'] !== false
+    if (described.length > 0)
+      adapted['description'] = [textOf(adapted['description']), `(${described.join(', ')})`].join(' ').trim()
+    const isOpen = isObject(adapted) && adapted['additionalProperties'] !== false
     if (isOpen) {
-      kept['additionalProperties'] = false
+      adapted['additionalProperties'] = false
       this.#note(`${path}.additionalProperties`, 'closed')
     }
-    return isChanged || told.length > 0 || isOpen ? kept : schema
+    return isChanged || described.length > 0 || isOpen ? adapted : schema
   }
 
   #value(name: string, value: unknown, { path, depth }: { readonly path: string; readonly depth: number }): unknown {
@@ -87,10 +88,10 @@ class Adaption {
   }
 }
 
-function isRefused(name: string, value: unknown): boolean {
+function isUnsupported(name: string, value: unknown): boolean {
   if (name === 'minItems') return value !== 0 && value !== 1
-  if (name === 'format') return !takenFormats.has(value)
-  return refused.has(name)
+  if (name === 'format') return !supportedFormats.has(value)
+  return unsupported.has(name)
 }
 
 const isObject = ({ type, properties }: Json): boolean =>

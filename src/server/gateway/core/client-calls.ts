@@ -1,7 +1,7 @@
 import { frozenPayersOf } from './booking.ts'
 import type { Call } from './call.ts'
 
-/** Whose model calls are stopped: those of a key with its descendants, of an owner, or of everybody. */
+/** Payer whose model calls are stopped: a key with its descendants, an owner, or all. */
 export interface StoppedPayer {
   readonly scope: 'key' | 'owner' | 'all'
   /** Empty for `all`. */
@@ -11,15 +11,15 @@ export interface StoppedPayer {
 const noSlot = -1
 
 /**
- * The model calls that clients make through this process, while they last. Calls of sessions end with their runs. Slots that are
- * used again, not a set: a set under such churn leaves old tables behind, which keep ended calls and their bodies alive until the
- * next full collection (150 MB more memory, and twice the CPU time of a 305 KB call).
+ * Model calls of clients in flight in this process. Calls of sessions are not included: they end with their runs. An
+ * array of reused slots, since a Set with this churn leaves old tables behind, which retain ended calls and their
+ * bodies until the next full collection (150 MB more memory, and twice the CPU time of a 305 KB call).
  */
 export class ClientCalls {
   readonly #slots: (Call | undefined)[] = []
   readonly #free: number[] = []
 
-  /** The slot of the call, for `end`. */
+  /** Adds a call. Returns its slot, for `end`. */
   begin(call: Call): number {
     if (!call.stop) return noSlot
     const slot = this.#free.pop() ?? this.#slots.length
@@ -33,7 +33,7 @@ export class ClientCalls {
     this.#free.push(slot)
   }
 
-  /** Stops those that `payer` pays for; how many there were. */
+  /** Stops the calls that `payer` pays for. Returns their number. */
   stop(payer: StoppedPayer): number {
     const stopped = this.#slots.filter(call => call !== undefined).filter(call => isPaidBy(call, payer))
     for (const call of stopped) call.stop?.()

@@ -1,53 +1,53 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import type { AnswerEvent } from './answer-event.ts'
-import type { Attempt, Call, Refusal, Target } from './call.ts'
+import type { Attempt, Call, Target, UpstreamError } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { Degradation, OwnNames } from './degradations.ts'
 
-/** What a conversion may know besides the request. */
+/** Context of a conversion. */
 export interface ClientContext {
   readonly target: Target
   /** True when the client wants a stream. */
   readonly stream: boolean
-  /** The model's name as the client spelt it. */
+  /** The model's name as the client sent it. */
   readonly model: string
   readonly requestId: string
-  /** Seconds since 1970, as OpenAI's objects state when they were made. */
+  /** Unix seconds, for `created` in OpenAI's objects. */
   readonly createdAt: number
   readonly chain?: Call['chain']
 }
 
-/** A canonical request, and what writes its answer. */
+/** Canonical request, and the writer of its answer. */
 interface Conversion {
   readonly body: CanonicalRequest
-  /** In the client's own names. */
+  /** With the client's names of fields. */
   readonly degraded: readonly Degradation[]
   readonly ownNames: OwnNames
   readonly writer: AnswerWriter
 }
 
 /**
- * A format that clients call in: reads a request body that is parsed already. Throws `invalid_request` that names the field
- * for what has no equivalent and must not be dropped.
+ * Converts a parsed request body of a client format to a canonical request. Throws `invalid_request` that names the
+ * field for what has no equivalent and must not be dropped.
  */
 export type ClientFormat = (request: Readonly<Record<string, unknown>>, context: ClientContext) => Conversion
 
-/** Writes an answer in a client's own format, event by event. One answer each. */
+/** Writes one answer in the client's format, event by event. */
 export interface AnswerWriter {
-  /** The frames that go out for `event`; empty when there is nothing to say, or no stream is wanted. */
+  /** Returns the frames for `event`; empty when the format has none, or without streaming. */
   take(event: AnswerEvent): string
-  /** The whole answer, once it has ended without an error; undefined for one that has no form in the client's format. */
+  /** Returns the whole answer after its successful end; undefined when the format cannot represent it. */
   whole(): object | undefined
-  /** A failure in the client's own format. */
+  /** Writes a failure in the client's format. */
   readonly problem: ProblemWriter
 }
 
-/** Writes a failure of a model call in a client's own format. */
-export type ProblemWriter = (code: ErrorCode, message: string, reason?: Refusal['reason']) => object
+/** Writes a failure of a model call in the client's format. */
+export type ProblemWriter = (code: ErrorCode, message: string, reason?: UpstreamError['reason']) => object
 
-/** How clients of one format count tokens. */
+/** Token counting of one client format. */
 export interface CountFormat {
-  /** Reads what is to be counted. */
+  /** Converts a request to count. */
   read(
     request: Readonly<Record<string, unknown>>,
     context: ClientContext,
@@ -55,11 +55,11 @@ export interface CountFormat {
   write(inputTokens: number): object
 }
 
-/** What a client format may know of an attempt. */
-export const clientContext = ({ call, ask, target }: Attempt): ClientContext => ({
+/** Returns the context of a conversion for an attempt. */
+export const clientContext = ({ call, parsed, target }: Attempt): ClientContext => ({
   target,
-  stream: ask.stream,
-  model: ask.model,
+  stream: parsed.stream,
+  model: parsed.model,
   requestId: call.requestId,
   createdAt: Math.floor(Date.now() / 1000),
   chain: call.chain,

@@ -4,8 +4,9 @@ import type { CanonicalRequest } from './codec.ts'
 import type { StepOptions } from './normal-history.ts'
 
 /**
- * Tools that Anthropic defines and the client runs, as functions with their documented input: Claude knows it by heart,
- * other upstreams must be told. A search for tools is left out: it runs at Anthropic, and all tools are in the request.
+ * Returns the request with tools that Anthropic defines and the client runs as functions with their documented input.
+ * Claude knows these tools; other models need the schema. A tool search is dropped: it runs at Anthropic, and all tools
+ * are in the request.
  */
 export function withClientTools(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   const { tools, ...rest } = request
@@ -41,7 +42,7 @@ const functionOf = (tool: Json, { description, properties, required }: Definitio
   ...(tool['cache_control'] !== undefined && { cache_control: tool['cache_control'] }),
 })
 
-/** What a model must know of the screen to name a place on it. */
+/** Returns the size of the screen, which a model needs for coordinates. */
 const screenOf = ({ display_width_px: width, display_height_px: height }: Json): string =>
   width === undefined ? '' : ` The screen is ${String(width)} pixels wide and ${String(height)} high.`
 
@@ -59,7 +60,7 @@ const bash: Definition = {
   required: [],
 }
 
-/** What an editor and a memory have in common. */
+/** Properties that the editor and the memory tool share. */
 const edits = {
   view_range: { ...pair, description: 'For view: first and last line, counted from 1; -1 is the last' },
   file_text: { ...text, description: 'For create: the whole content' },
@@ -145,7 +146,7 @@ const laterComputer = (...more: readonly string[]): Definition => ({
   },
 })
 
-/** By the start of the type; the first that matches counts. */
+/** Definitions by prefix of the tool type. The first match is used. */
 const definitions: readonly (readonly [string, Definition])[] = [
   ['bash_2', bash],
   ['text_editor_2024', olderEditor('undo_edit')],

@@ -7,12 +7,12 @@ import type { Call } from './call.ts'
 import type { Degradation } from './degradations.ts'
 
 /**
- * What every client format is read into and every upstream format is written from: a request in Anthropic's vocabulary, as
- * an object. Only model, messages, max_tokens and stream were checked: all else is open.
+ * Canonical request: every client format is converted to it, and every upstream format from it. A parsed request in
+ * Anthropic's vocabulary. Only model, messages, max_tokens and stream are checked; all other fields are open.
  */
 export type CanonicalRequest = Json
 
-/** What a codec may know besides the bytes. */
+/** Context of a codec for one call. */
 export interface CodecContext {
   readonly deployment: Pick<
     Deployment,
@@ -20,82 +20,82 @@ export interface CodecContext {
   >
   /** The model's name at the upstream. */
   readonly upstreamModel: string
-  /** True when the upstream is asked to stream. */
+  /** True for a streamed call. */
   readonly stream: boolean
   readonly requestId: string
-  readonly reasoning: ReasoningSeal
+  readonly reasoning: ReasoningSigner
   readonly callSignatures: CallSignatures
-  /** The headers of the client's request, of which some formats pass on a few. */
+  /** Headers of the client's request. Some formats forward a few of them. */
   readonly clientHeaders?: Call['headers']
 }
 
-/** Carries another provider's reasoning state through Anthropic's `thinking.signature`. Source: Gateway, section 2.3. */
-export interface ReasoningSeal {
-  /** A signature that holds `state`, bound to this context's provider and model. */
-  seal(state: string): string
-  /** The state inside a signature of ours for this provider; undefined for any other, which must be dropped and listed. */
-  open(signature: string): string | undefined
-  /** The same, but only for what this very model gave: it takes that back, whatever its name tells. */
-  openOwn(signature: string): string | undefined
+/** Signs other providers' reasoning state, for Anthropic's `thinking.signature`. Source: Gateway, section 2.3. */
+export interface ReasoningSigner {
+  /** Returns a signature that contains `state`, bound to this context's provider and model. */
+  sign(state: string): string
+  /** Returns the state in a signature for this provider; undefined for any other, which must be dropped. */
+  stateOf(signature: string): string | undefined
+  /** As `stateOf`, but only for a signature made for the same model. */
+  ownStateOf(signature: string): string | undefined
 }
 
-/** Gemini's signatures on calls without thinking, by tool_use id. Bounded: the oldest go first. */
+/** Gemini's signatures of tool calls without thinking, by tool_use id. Bounded; the least recently used are evicted. */
 export interface CallSignatures {
-  remember(toolUseId: string, signature: string): void
-  recall(toolUseId: string): string | undefined
+  set(toolUseId: string, signature: string): void
+  get(toolUseId: string): string | undefined
 }
 
-/** What goes to the upstream. */
+/** Request to an upstream. */
 export interface UpstreamRequest<Body = Json> {
-  /** Behind the deployment's base address, with its query: `/chat/completions`. */
+  /** Path relative to the deployment's base URL, with its query: `/chat/completions`. */
   readonly path: string
-  /** Besides content type and credential. */
+  /** Headers besides content type and credential. */
   readonly headers?: Readonly<Record<string, string>>
-  /** An object becomes JSON. Equal requests give equal text: keys are always set in the same order. */
+  /** An object is sent as JSON. Equal requests give equal text, for the upstream's prompt cache. */
   readonly body: Body
   readonly degraded: readonly Degradation[]
 }
 
-/** One event of an upstream's stream. `event` is the SSE name or AWS's `:event-type`; with `:exception-type` it is that. */
+/** One event of an upstream's stream. `event` is the SSE name, or AWS's `:event-type` or `:exception-type`. */
 export interface UpstreamFrame {
   readonly event: string | undefined
   readonly data: string
 }
 
-/** Reads one answer's stream. Never throws for what an upstream may send: nonsense becomes an `error` event. */
+/** Reads the stream of one answer. Never throws for what an upstream sends: invalid data becomes an `error` event. */
 export interface StreamDecoder {
   push(frame: UpstreamFrame): readonly UpstreamEvent[]
   /**
-   * The connection ended without an error. What is still known goes out; `message_stop` only when the upstream has said
-   * that the answer is complete, in whatever way its protocol does. Without one the client is told of a truncated stream.
+   * Ends the stream after the connection closed without an error. Returns the remaining events, with `message_stop`
+   * only when the upstream marked the answer as complete. Without it, the client gets an error for a truncated stream.
    */
   end(): readonly UpstreamEvent[]
 }
 
-/** An upstream's refusal in our terms. */
+/** An upstream's error, as codes of the gateway. */
 export interface UpstreamProblem {
   readonly code: ErrorCode
-  /** The status that the client gets, where it is not that of the code. */
+  /** Status for the client, where it differs from that of the code. */
   readonly status?: number
-  /** The upstream's own words, as plain text: no JSON inside a string. */
+  /** The upstream's message as plain text, without its JSON envelope. */
   readonly message: string
   readonly reason?: 'context_window' | 'policy'
 }
 
-/** One upstream protocol. All pure: the translated lane does the talking. */
+/** One upstream protocol. Pure functions: the translation sends and receives. */
 export interface Codec {
   readonly framing: 'sse' | 'aws-event-stream'
-  /** Throws AppError `invalid_request` that names the field for what has no equivalent and must not be dropped. */
+  /** Writes a request. Throws `invalid_request` with the field that has no equivalent and must not be dropped. */
   request(request: CanonicalRequest, context: CodecContext): UpstreamRequest<Json | Parts>
   decoder(context: CodecContext): StreamDecoder
-  /** The events of a whole answer: the parsed body of a call that was not streamed. Ends with message_stop or error. */
+  /** Reads a whole answer, the parsed body of a call without streaming. The events end with message_stop or error. */
   answer(body: unknown, context: CodecContext): readonly UpstreamEvent[]
-  /** `body` is the parsed JSON, or the text when it is none. The status is the upstream's own, 400 or above. */
+  /** Reads an error. `body` is the parsed JSON, or text that is not JSON; `status` is 400 or above. */
   problem(status: number, body: unknown): UpstreamProblem
-  /** The provider's own counting of input tokens, where it has one. */
+  /** The provider's endpoint for counting input tokens, where it has one. */
   readonly counting?: {
     request(request: CanonicalRequest, context: CodecContext): UpstreamRequest<Json | Parts>
-    /** Undefined when the body holds no count. */
+    /** Returns the count; undefined when the body has none. */
     answer(body: unknown): number | undefined
   }
 }

@@ -1,29 +1,29 @@
 import type { Json } from '../../platform/json.ts'
 
-/** Something of a request or an answer that an upstream's protocol could not carry as it was. */
+/** A change to a request or an answer that the upstream's protocol could not represent. */
 export interface Degradation {
-  /** Where it stood, such as `top_k` or `messages.3.content.1`. */
+  /** Path of the field, such as `top_k` or `messages.3.content.1`. */
   readonly path: string
-  /** What became of it, in the past tense, such as `dropped` or `image_moved`. */
+  /** What was done, in the past tense, such as `dropped` or `image_moved`. */
   readonly action: string
 }
 
 /**
- * What a client calls settings of a canonical request, such as `generationConfig.topP` for `top_p`, and after a `*` fields of
- * its blocks and tools, such as `.parameters` for `*.input_schema`.
+ * The client's names of fields in a canonical request: of settings, such as `generationConfig.topP` for `top_p`, and
+ * after a `*`, of fields of blocks and tools, such as `.parameters` for `*.input_schema`.
  */
 export type OwnNames = Readonly<Record<string, string>>
 
 const origin = Symbol('origin')
 
-/** Notes in a new part of a canonical request where its client has it, such as `input.3`; what was noted before stays. */
+/** Records the client's path of a new part of a canonical request, such as `input.3`. Keeps a path recorded before. */
 export function placed<T extends object>(part: T, path: string): T {
   const noted = part as { [origin]?: string }
   noted[origin] ??= path
   return part
 }
 
-/** The same for each of some parts, which must be new ones as well. */
+/** As `placed`, for several new parts. */
 export function allPlaced<T extends object>(parts: readonly T[], path: string): readonly T[] {
   for (const part of parts) placed(part, path)
   return parts
@@ -32,10 +32,10 @@ export function allPlaced<T extends object>(parts: readonly T[], path: string): 
 const originOf = (part: unknown): string | undefined =>
   typeof part === 'object' && part !== null ? (part as { readonly [origin]?: string })[origin] : undefined
 
-/** What a block came from as a whole: the message or item of the client's that holds it. */
+/** Returns the path of the client's message or item that contains a block. */
 export const placeOfMessage = (block: object | undefined): string => originOf(block)?.match(/^\w+\.\d+/)?.[0] ?? ''
 
-/** Degradations of a canonical request in the words of the client that sent it. */
+/** Returns degradations of a canonical request with the client's names of fields. */
 export const inOwnNames = (
   degradations: readonly Degradation[],
   names: OwnNames,
@@ -64,14 +64,14 @@ function ownPath(path: string, names: OwnNames, request: Json): string {
 const maxPairs = 20
 const maxBytes = 1024
 
-/** The value of `x-switchyard-degraded`: `top_k=dropped, stop_sequences=cut, +3`; undefined without any. */
+/** Returns the value of `x-switchyard-degraded`: `top_k=dropped, stop_sequences=cut, +3`; undefined if empty. */
 export function degradedHeader(degradations: readonly Degradation[]): string | undefined {
   if (degradations.length === 0) return undefined
   const shown: string[] = []
   let bytes = 0
   for (const { path, action } of degradations.slice(0, maxPairs)) {
     const pair = `${path}=${action}`.replaceAll(/[^\x21-\x7e]/g, '_')
-    // Room is kept for the number of those that are left out.
+    // 16 bytes are reserved for the number of omitted pairs.
     if (bytes + pair.length + 2 > maxBytes - 16) break
     shown.push(pair)
     bytes += pair.length + 2
@@ -80,7 +80,7 @@ export function degradedHeader(degradations: readonly Degradation[]): string | u
   return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(', ')
 }
 
-/** What goes out with an answer, the list of what its request lost among it. */
+/** Returns the attempt with `x-switchyard-degraded` added to its headers. */
 export function withDegradedHeader<T extends { readonly ownHeaders: Readonly<Record<string, string>> }>(
   attempt: T,
   degraded: readonly Degradation[],

@@ -3,18 +3,18 @@ import { detailOf } from '../formats/shared/extras.ts'
 import { isAnthropicFormat, isClaude, isOpenAiFormat, traitsOf } from '../formats/shared/model-traits.ts'
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
-import { sealPrefix } from './reasoning-seal.ts'
+import { signaturePrefix } from './reasoning-signers.ts'
 import type { Survey } from './survey.ts'
 
-/** What a step of the normalisation may know, and where it reports what it changed. */
+/** Context of a step of the normalisation, and its report of changes. */
 export interface StepOptions {
   readonly target: Target
-  /** Of the request as it was given. */
+  /** Survey of the original request. */
   readonly survey: Survey
   readonly note: (path: string, action: string) => void
 }
 
-/** Images with the media type that their bytes have. */
+/** Returns the request with the media type of each image corrected to that of its bytes. */
 export const withImageTypes = (request: CanonicalRequest, options: StepOptions): CanonicalRequest =>
   options.survey.hasImages ? withBlocks(request, (block, path) => withImageType(block, path, options)) : request
 
@@ -41,13 +41,13 @@ const signatures: readonly (readonly [RegExp, string])[] = [
   [/^RIFF.{4}WEBP/s, 'image/webp'],
 ]
 
-/** The type that the first bytes show; undefined for any other than the four that models read. */
+/** Returns the media type by the first bytes; undefined for types other than the four that models read. */
 function imageTypeOf(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 16), 'base64').toString('latin1')
   return signatures.find(([signature]) => signature.test(head))?.[1]
 }
 
-/** The request with every block of its messages as `change` returns it. */
+/** Returns the request with `change` applied to every block of its messages. */
 function withBlocks(request: CanonicalRequest, change: (block: Json, path: string) => Json): CanonicalRequest {
   return withEntries(request, 'messages', (message, at) =>
     isRecord(message)
@@ -58,7 +58,7 @@ function withBlocks(request: CanonicalRequest, change: (block: Json, path: strin
   )
 }
 
-/** Claude checks the signatures of thinking, and no upstream of Anthropic's format reads what this gateway sealed. */
+/** Drops thinking of other providers: upstreams of Anthropic's format cannot read its signatures. */
 export function withoutForeignThinking(
   request: CanonicalRequest,
   { target, survey, note }: StepOptions,
@@ -67,23 +67,23 @@ export function withoutForeignThinking(
   const toClaude = isClaude(target)
   const isForeign = (block: unknown): boolean => {
     const { type, signature, data } = recordOf(block)
-    if (type === 'redacted_thinking') return textOf(data).startsWith(sealPrefix)
+    if (type === 'redacted_thinking') return textOf(data).startsWith(signaturePrefix)
     if (type !== 'thinking') return false
-    return textOf(signature).startsWith(sealPrefix) || (toClaude && textOf(signature) === '')
+    return textOf(signature).startsWith(signaturePrefix) || (toClaude && textOf(signature) === '')
   }
   return withEntries(request, 'messages', (message, at) => {
     const blocks = listOf(recordOf(message)['content'])
     if (!blocks.some(isForeign)) return message
     for (const [index, block] of blocks.entries())
       if (isForeign(block)) note(`messages.${at}.content.${index}`, 'dropped')
-    const kept = blocks.filter(block => !isForeign(block))
-    return { ...recordOf(message), content: kept.length > 0 ? kept : [{ type: 'text', text: '...' }] }
+    const own = blocks.filter(block => !isForeign(block))
+    return { ...recordOf(message), content: own.length > 0 ? own : [{ type: 'text', text: '...' }] }
   })
 }
 
 /**
- * Claude before 4.6 refuses to think on behind calls whose turn does not begin with its thinking, and clients of other
- * formats may not have kept that.
+ * Disables thinking after tool calls whose turn does not begin with thinking, which Claude before 4.6 rejects: clients
+ * of other formats may not send the thinking back.
  */
 export function withPossibleThinking(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   const { thinking, messages } = request
@@ -91,14 +91,14 @@ export function withPossibleThinking(request: CanonicalRequest, { target, note }
   if (traitsOf(baseModelOf(target)).thinking !== 'budget') return request
   const last = listOf(messages).findLast(message => recordOf(message)['role'] === 'assistant')
   const blocks = recordsOf(recordOf(last)['content'])
-  const isThought = /^(redacted_)?thinking$/.test(textOf(blocks[0]?.['type']))
-  if (isThought || !blocks.some(({ type }) => type === 'tool_use')) return request
+  const startsWithThinking = /^(redacted_)?thinking$/.test(textOf(blocks[0]?.['type']))
+  if (startsWithThinking || !blocks.some(({ type }) => type === 'tool_use')) return request
   note('thinking', 'dropped')
   const { thinking: _, ...rest } = request
   return rest
 }
 
-/** Calls with different ids, each result under the id of its call, and as text the results that no call precedes. */
+/** Makes ids of tool calls unique, matches each result to its call, and turns results without a call into text. */
 export function withMatchedCalls(request: CanonicalRequest, { survey, note }: StepOptions): CanonicalRequest {
   if (survey.isMatched) return request
   const calls = new CallIds()
@@ -127,10 +127,10 @@ export function withMatchedCalls(request: CanonicalRequest, { survey, note }: St
 const withField = (block: Json, field: string, value: string): Json =>
   block[field] === value ? block : { ...block, [field]: value }
 
-/** The ids of calls as they are sent. Some servers number the calls of each answer from 0 again. */
+/** Unique ids of tool calls. Needed since some servers number the calls of each answer from 0. */
 class CallIds {
   readonly #taken = new Set<string>()
-  /** By the client's id: the calls of the last turn that has such, the next to be answered first. */
+  /** By the client's id: the calls of the last turn with that id, the next to be answered first. */
   readonly #latest = new Map<string, { readonly turn: number; readonly ids: string[] }>()
   #turn = 0
 
@@ -138,7 +138,7 @@ class CallIds {
     this.#turn++
   }
 
-  /** The id of a call, which no call before it has. */
+  /** Adds a call. Returns an id that no earlier call has. */
   added(id: string): string {
     let own = id
     for (let number = 2; this.#taken.has(own); number++) own = `${id}_${number}`
@@ -149,7 +149,7 @@ class CallIds {
     return own
   }
 
-  /** The id of the call that a result belongs to; undefined without any. */
+  /** Returns the id of the call that a result belongs to; undefined without a call. */
   answered(id: string): string | undefined {
     const ids = this.#latest.get(id)?.ids ?? []
     return ids.length > 1 ? ids.shift() : ids[0]
@@ -158,7 +158,7 @@ class CallIds {
 
 const textBlock = (text: string): Json => ({ type: 'text', text })
 
-/** What stands for a result whose call is not in the conversation. */
+/** Returns the text blocks for a result whose call is not in the conversation. */
 function orphanBlocks({ tool_use_id: id, content, is_error: isError }: Json): readonly Json[] {
   const heading = `${isError === true ? 'Error' : 'Result'} of tool call ${textOf(id)}:`
   if (typeof content === 'string') return [textBlock(`${heading}\n${content}`)]
@@ -168,7 +168,7 @@ function orphanBlocks({ tool_use_id: id, content, is_error: isError }: Json): re
   return [textBlock(heading), ...blocks]
 }
 
-/** A message with the blocks of its orphans in their place, but behind all results, which must come first. */
+/** Replaces the orphans of a message by their blocks, after all results, which must come first. */
 function withOrphans(message: Json): Json {
   const entries = listOf(message['content'])
   if (!entries.some(entry => isRecord(entry) && 'orphan' in entry)) return message
@@ -177,7 +177,7 @@ function withOrphans(message: Json): Json {
   return { ...message, content: [...entries.filter(isResult), ...others] }
 }
 
-/** Claude's upstreams refuse calls in the history of a request without tools: they are declared, not to be called. */
+/** Declares the tools of the history: Claude's upstreams reject tool calls in a request without tools. */
 export function withToolsOfHistory(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   const wantsTools = isAnthropicFormat(target.protocol) || target.protocol === 'bedrock-converse' || isClaude(target)
   if (!wantsTools || listOf(request['tools']).length > 0) return request
@@ -193,7 +193,7 @@ export function withToolsOfHistory(request: CanonicalRequest, { target, note }: 
   return { ...request, tools, tool_choice: { type: 'none' } }
 }
 
-/** The beginning of an answer that the client gave, without blanks at its end: Claude refuses those. */
+/** Trims white space at the end of a prefilled answer, which Claude rejects. */
 export function withTrimmedPrefill(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   const messages = listOf(request['messages'])
   const last = recordOf(messages.at(-1))
@@ -207,12 +207,12 @@ export function withTrimmedPrefill(request: CanonicalRequest, { target, note }: 
   return { ...request, messages: [...messages.slice(0, -1), ...end] }
 }
 
-/** The blocks themselves when they do not end in blanks. */
+/** Returns the blocks without white space at their end; the same array when there is none. */
 function withTrimmedEnd(blocks: readonly unknown[]): readonly unknown[] {
-  const said = recordOf(blocks.at(-1))
-  const text = textOf(said['text'])
+  const last = recordOf(blocks.at(-1))
+  const text = textOf(last['text'])
   const trimmed = text.trimEnd()
   const before = blocks.slice(0, -1)
-  if (said['type'] !== 'text' || (trimmed === text && text !== '')) return blocks
-  return trimmed === '' ? withTrimmedEnd(before) : [...before, { ...said, text: trimmed }]
+  if (last['type'] !== 'text' || (trimmed === text && text !== '')) return blocks
+  return trimmed === '' ? withTrimmedEnd(before) : [...before, { ...last, text: trimmed }]
 }

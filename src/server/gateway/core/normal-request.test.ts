@@ -28,7 +28,7 @@ const sound = {
 }
 
 for (const protocol of protocols) {
-  test(`${protocol}: a request that needs nothing is not copied`, () => {
+  test(`${protocol}: a request without changes is not copied`, () => {
     const { request, degraded, names } = normalRequest(sound, targetOf(protocol))
     assert.equal(request, sound)
     assert.deepEqual([degraded, names.size], [[], 0])
@@ -53,7 +53,7 @@ const requests = fc.record({
   messages: fc.oneof(messages, fc.jsonValue()),
 })
 
-test('whatever a client sends is taken, and is never written to', () => {
+test('any request is accepted, and is never mutated', () => {
   fc.assert(
     fc.property(requests, fc.constantFrom(...protocols), (request, protocol) => {
       const before = JSON.stringify(request)

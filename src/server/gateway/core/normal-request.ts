@@ -19,11 +19,11 @@ import {
 import { surveyOf } from './survey.ts'
 import { type ToolNames, withLegalNames } from './tool-names.ts'
 
-/** A canonical request as the formats may write it for one target. */
+/** Canonical request that the codec of a target can write. */
 export interface NormalRequest {
-  /** The request itself when nothing had to change. */
+  /** The original object when no step changed it. */
   readonly request: CanonicalRequest
-  /** What changed, in the client's own names, but for names of tools: the answer restores those. */
+  /** Changes, with the client's names of fields. Renamed tools are not included: the answer restores their names. */
   readonly degraded: readonly Degradation[]
   readonly names: ToolNames
 }
@@ -48,8 +48,9 @@ const steps: readonly Step[] = [
 ]
 
 /**
- * Returns `request`, in Anthropic's vocabulary, without what clients send by habit and upstreams refuse, misread or do
- * not cache. Every translated call passes here before its upstream's format writes it. What changed is named as its client does.
+ * Normalises a request for its target: removes or changes what clients commonly send and upstreams reject, misread or
+ * do not cache. Every translated call passes through here before the codec. Changes are reported with the client's
+ * names of fields.
  */
 export function normalRequest(request: CanonicalRequest, target: Target, names: OwnNames = {}): NormalRequest {
   const degraded: Degradation[] = []
@@ -63,7 +64,7 @@ export function normalRequest(request: CanonicalRequest, target: Target, names: 
 
 const billingHeader = 'x-anthropic-billing-header'
 
-/** Claude Code begins its instructions with a hash that is new in each request: no other provider's cache would match. */
+/** Drops the billing header of Claude Code: it differs in each request and defeats other prompt caches. */
 function withoutBillingHeader(request: CanonicalRequest, { note }: StepOptions): CanonicalRequest {
   const { system, ...rest } = request
   if (typeof system === 'string') {
@@ -77,25 +78,25 @@ function withoutBillingHeader(request: CanonicalRequest, { note }: StepOptions):
   const isBilling = (block: unknown): boolean => textOf(recordOf(block)['text']).startsWith(billingHeader)
   if (!blocks.some(isBilling)) return request
   for (const [index, block] of blocks.entries()) if (isBilling(block)) note(`system.${index}`, 'dropped')
-  const kept = blocks.filter(block => !isBilling(block))
-  return kept.length === 0 ? rest : { ...request, system: kept }
+  const others = blocks.filter(block => !isBilling(block))
+  return others.length === 0 ? rest : { ...request, system: others }
 }
 
-/** OpenAI writes four for a request, of which it sets one itself, near the end of the prompt. */
-const mostBreakpoints = 3
+/** OpenAI supports four per request, one of which it sets itself near the end of the prompt. */
+const maxBreakpoints = 3
 
 /**
- * The request with the client's marks of its cache as breakpoints, where the model has such: on instructions, on what the user
- * says and on results, the first ones of too many. Tools and the model's own words cannot have any.
+ * Returns the request with `cache_control` as breakpoints, where the model supports them: on instructions, user content
+ * and tool results, the first ones when there are too many. Tools and assistant content cannot have breakpoints.
  */
 function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   if (!takesCacheBreakpoints(target)) return request
-  let left = mostBreakpoints
-  const settled = (block: unknown, path: string, isTaken: boolean): unknown => {
+  let left = maxBreakpoints
+  const converted = (block: unknown, path: string, isTaken: boolean): unknown => {
     if (!isRecord(block)) return block
     const isResult = block['type'] === 'tool_result'
     const inside = isResult
-      ? withEntries(block, 'content', (part, at) => settled(part, `${path}.content.${at}`, true))
+      ? withEntries(block, 'content', (part, at) => converted(part, `${path}.content.${at}`, true))
       : block
     const { cache_control: mark, ...rest } = inside
     if (mark === undefined) return inside
@@ -105,19 +106,21 @@ function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepO
       return rest
     }
     left--
-    // All entries live for half an hour, which is longer than the usual five minutes.
+    // All entries live for half an hour, so a ttl of 5m is met, but not one of 1h.
     if (mark['ttl'] === '1h') note(`${path}.cache_control.ttl`, 'dropped')
     return withBreakpoint(rest)
   }
   const { cache_control: _, ...unmarked } = request
-  const inTools = withEntries(unmarked, 'tools', (tool, at) => settled(tool, `tools.${at}`, false))
-  const inSystem = withEntries(inTools, 'system', (block, at) => settled(block, `system.${at}`, true))
-  return withEntries(inSystem, 'messages', (message, at) => settledMessage(message, `messages.${at}.content`, settled))
+  const inTools = withEntries(unmarked, 'tools', (tool, at) => converted(tool, `tools.${at}`, false))
+  const inSystem = withEntries(inTools, 'system', (block, at) => converted(block, `system.${at}`, true))
+  return withEntries(inSystem, 'messages', (message, at) =>
+    convertedMessage(message, `messages.${at}.content`, converted),
+  )
 }
 
-type Settle = (block: unknown, path: string, isTaken: boolean) => unknown
+type Convert = (block: unknown, path: string, isTaken: boolean) => unknown
 
-const settledMessage = (message: unknown, path: string, settled: Settle): unknown =>
+const convertedMessage = (message: unknown, path: string, converted: Convert): unknown =>
   isRecord(message)
-    ? withEntries(message, 'content', (block, at) => settled(block, `${path}.${at}`, message['role'] !== 'assistant'))
+    ? withEntries(message, 'content', (block, at) => converted(block, `${path}.${at}`, message['role'] !== 'assistant'))
     : message

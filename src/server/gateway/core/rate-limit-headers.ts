@@ -1,10 +1,10 @@
-import type { Hold, RateLimit, RateLimitReached, RateLimits } from '../../budgets/budgets.ts'
+import type { RateLimit, RateLimitReached, RateLimits, Reservation } from '../../budgets/budgets.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Call, CallKind, Sink } from './call.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Whose headers the clients of a format read, OpenAI's where none is named; Google's clients read none. */
+/** Vendor whose rate limit headers the clients of a kind read; OpenAI by default. Google's clients read none. */
 const formats: Readonly<Partial<Record<CallKind, 'anthropic' | 'google'>>> = {
   messages: 'anthropic',
   count_tokens: 'anthropic',
@@ -14,24 +14,27 @@ const formats: Readonly<Partial<Record<CallKind, 'anthropic' | 'google'>>> = {
   gemini_embed_batch: 'google',
 }
 
-/** What the caller reads of its budgets with every answer. */
-export const headersOfHold = (hold: Hold, { kind }: Pick<Call, 'kind'>): Record<string, string> => ({
-  ...(hold.warning !== undefined && { 'x-switchyard-budget-warning': hold.warning }),
-  ...(hold.rateLimits && rateLimitHeaders(kind, hold.rateLimits)),
+/** Returns the headers about the caller's budgets for every answer. */
+export const budgetHeaders = (reservation: Reservation, { kind }: Pick<Call, 'kind'>): Record<string, string> => ({
+  ...(reservation.warning !== undefined && { 'x-switchyard-budget-warning': reservation.warning }),
+  ...(reservation.rateLimits && rateLimitHeaders(kind, reservation.rateLimits)),
 })
 
-/** Where the answer goes: without the upstream's rate limits where the caller has limits of ours. */
-export const sinkUnder = (hold: Hold | undefined, { kind }: Pick<Call, 'kind'>, sink: Sink): Sink =>
-  hold?.rateLimits ? withOwnLimits(sink, rateLimitHeaders(kind, hold.rateLimits)) : sink
+/** Returns a sink that replaces the upstream's rate limit headers, where the caller has rate limits. */
+export const sinkWithOwnLimits = (
+  reservation: Reservation | undefined,
+  { kind }: Pick<Call, 'kind'>,
+  sink: Sink,
+): Sink => (reservation?.rateLimits ? withOwnLimits(sink, rateLimitHeaders(kind, reservation.rateLimits)) : sink)
 
-/** The limits that refused a call; empty for any other error. */
+/** Returns the headers of the limits that rejected a call; empty for any other error. */
 export const limitsReached = (error: unknown, { kind }: Pick<Call, 'kind'>): Record<string, string> =>
   isRateLimitReached(error) && error.limits ? rateLimitHeaders(kind, error.limits) : {}
 
 const isRateLimitReached = (error: unknown): error is RateLimitReached =>
   error instanceof AppError && error.code === 'rate_limited' && 'limits' in error
 
-/** The limits of a caller in the headers of its format: `anthropic-ratelimit-*` or `x-ratelimit-*`. */
+/** Returns a caller's limits as headers of its format: `anthropic-ratelimit-*` or `x-ratelimit-*`. */
 export function rateLimitHeaders(kind: CallKind, { requests, tokens }: RateLimits): Record<string, string> {
   const format = formats[kind]
   if (format === 'google') return {}
@@ -53,7 +56,7 @@ const ofOpenAi = (name: string, { limit, remaining, resetSeconds }: RateLimit) =
 
 const upstreams = /^(anthropic|x)-ratelimit-/
 
-/** The same sink with the caller's own limits in place of the upstream's, which would be taken for them. */
+/** Returns a sink that replaces the upstream's limits by the caller's own, since clients could not distinguish them. */
 export const withOwnLimits = (sink: Sink, own: Headers): Sink => ({
   head(status, headers) {
     const others = Object.entries(headers).filter(([name]) => !upstreams.test(name))

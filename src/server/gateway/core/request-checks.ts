@@ -2,7 +2,7 @@ import { AppError, invalid } from '../../platform/errors.ts'
 import type { OwnMembers } from '../bytes/json-members.ts'
 import type { BedrockKind, CallKind, EndpointKind } from './call.ts'
 
-/** All fields that any of the checks below reads. */
+/** Fields that the checks below read. */
 export const checkedFields = [
   'model',
   'stream',
@@ -15,16 +15,16 @@ export const checkedFields = [
 
 type Field = (typeof checkedFields)[number]
 
-/** What a request says in the fields above; undefined where it says nothing. */
+/** Values of the fields above; undefined for a missing field. */
 export type Body = Readonly<Record<Field, unknown>>
 
-/** What is checked of a request before anything else happens. All other fields are open and pass. */
+/** First checks of a request. All other fields are open and pass. */
 interface Checks {
-  /** Top-level keys that may stand there only once. */
+  /** Top-level members that must not occur twice. */
   readonly watched: readonly Field[]
-  /** The most tokens that the answer may have; 0 when the request does not say. Throws `invalid_request`. */
-  maxTokens(body: Body): number
-  /** True for formats in which a field may be null to say nothing. */
+  /** Checks the request. Returns its limit of output tokens, 0 without one. Throws `invalid_request`. */
+  maxTokensOf(body: Body): number
+  /** True for formats in which null equals a missing field. */
   readonly allowsNull: boolean
 }
 
@@ -33,7 +33,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   messages: {
     watched: ['model', 'max_tokens', 'stream'],
     allowsNull: false,
-    maxTokens(body) {
+    maxTokensOf(body) {
       checkList(body, 'messages')
       if (body.max_tokens === undefined) throw invalid('max_tokens is required')
       return limit('max_tokens', body.max_tokens)
@@ -42,7 +42,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   count_tokens: {
     watched: ['model', 'max_tokens', 'stream'],
     allowsNull: false,
-    maxTokens(body) {
+    maxTokensOf(body) {
       checkList(body, 'messages')
       return typeof body.max_tokens === 'number' ? body.max_tokens : 0
     },
@@ -50,7 +50,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   chat: {
     watched: ['model', 'stream', 'max_tokens', 'max_completion_tokens'],
     allowsNull: true,
-    maxTokens(body) {
+    maxTokensOf(body) {
       checkList(body, 'messages')
       const older = optionalLimit(body, 'max_tokens')
       return optionalLimit(body, 'max_completion_tokens') ?? older ?? 0
@@ -59,7 +59,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   responses: {
     watched: ['model', 'stream', 'max_output_tokens'],
     allowsNull: true,
-    maxTokens(body) {
+    maxTokensOf(body) {
       if (typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
       return optionalLimit(body, 'max_output_tokens') ?? 0
     },
@@ -67,7 +67,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   responses_count: {
     watched: ['model', 'stream', 'max_output_tokens'],
     allowsNull: true,
-    maxTokens(body) {
+    maxTokensOf(body) {
       if (typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
       return typeof body.max_output_tokens === 'number' ? body.max_output_tokens : 0
     },
@@ -75,8 +75,8 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   responses_compact: {
     watched: ['model', 'max_output_tokens'],
     allowsNull: true,
-    maxTokens(body) {
-      // Where the conversation is stored upstream, its id stands in.
+    maxTokensOf(body) {
+      // The id of a conversation that the upstream stores may replace it.
       if (body.input !== undefined && typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
       return optionalLimit(body, 'max_output_tokens') ?? 0
     },
@@ -84,7 +84,7 @@ export const checksOf: Readonly<Record<Exclude<CallKind, `gemini${string}` | Bed
   embeddings: {
     watched: ['model'],
     allowsNull: true,
-    maxTokens(body) {
+    maxTokensOf(body) {
       if (typeof body.input !== 'string') checkList(body, 'input', 'a string or an array')
       return 0
     },
@@ -98,7 +98,7 @@ function checkList(body: Body, field: Field, kind = 'an array'): void {
   if (value.length === 0) throw invalid(`${field} must not be empty`)
 }
 
-/** Null says nothing in OpenAI's formats. */
+/** Checks a limit. In OpenAI's formats, null equals a missing field. */
 const optionalLimit = (body: Body, field: Field): number | undefined => {
   const value = body[field]
   return value === undefined || value === null ? undefined : limit(field, value)
@@ -110,25 +110,25 @@ function limit(field: Field, value: unknown): number {
   return value
 }
 
-/** Far more than any model reads. Each costs time and memory wherever a body is parsed, translated or counted. */
-const mostValues = 500_000
-/** Levels below the body itself. What writes JSON goes down them one inside the other. */
-const mostLevels = 500
+/** Maximum values in a body, far more than any model reads. Each costs time and memory. */
+const maxValues = 500_000
+/** Maximum nesting. `JSON.stringify` is recursive. */
+const maxLevels = 500
 
-/** Throws `invalid_request` for a body with more in it than can be read in a moment. */
+/** Throws `invalid_request` for a body with too many values or levels. */
 export function checkSize({ count, depth }: Pick<OwnMembers, 'count' | 'depth'>): void {
-  if (count > mostValues) throw invalid(`the body has more than ${mostValues} values`)
-  if (depth > mostLevels) throw invalid(`the body is nested deeper than ${mostLevels} levels`)
+  if (count > maxValues) throw invalid(`request body has more than ${maxValues} values`)
+  if (depth > maxLevels) throw invalid(`request body is nested deeper than ${maxLevels} levels`)
 }
 
-/** The JSON object in `body`. Throws `invalid_request` for anything else. */
+/** Parses the JSON object in `body`. Throws `invalid_request` for anything else. */
 export function parsedObject(body: Buffer | string): Record<string, unknown> {
   if (body.length === 0) throw invalid('the body is empty')
   let value: unknown
   try {
     value = JSON.parse(body.toString())
   } catch (cause) {
-    throw new AppError('invalid_request', 'the body is not valid JSON', { cause })
+    throw new AppError('invalid_request', 'request body is not valid JSON', { cause })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')

@@ -1,8 +1,8 @@
 import { wordsOf } from '../bytes/json-scanner.ts'
 
-/** Types of blocks that hold images. */
+/** Types of image blocks. */
 export const imageTypes = new Set(['image', 'image_url', 'input_image', 'computer_screenshot'])
-/** Types of blocks that hold documents, or name what is stored elsewhere. */
+/** Types of blocks with documents, or with references to stored data. */
 export const documentTypes = new Set([
   'document',
   'file',
@@ -12,22 +12,22 @@ export const documentTypes = new Set([
   'input_video',
   'video',
 ])
-/** Where Google's format keeps such data. */
+/** Fields of such data in Google's format. */
 const dataFields = ['inlineData', 'inline_data', 'fileData', 'file_data']
 
-/** What the scan of a request reports of its words, as bits. */
+/** Bits that the scan of a request sets for words that it finds. */
 export const wordBits = {
-  /** Without it, and without escaped letters, a body holds no images and nothing that is elsewhere. */
+  /** Not set: a body without escaped letters has no images, documents and references. */
   media: 1,
-  /** Only part of `media`: a block of that type. */
+  /** Set together with `media`, for the type `document`. */
   document: 2,
-  /** The value `thinking`, as the type of a block of reasoning is written. */
+  /** The value `thinking`, the type of a reasoning block. */
   thinking: 4,
 } as const
 
 const media = [...imageTypes, ...documentTypes, ...dataFields]
 
-/** The words that the scan of a request looks out for, so that later steps need not search the body for them. */
+/** Words that the scan of a request finds, so that later steps need not search the body. */
 export const requestWords = wordsOf([
   ...media.map(text => ({ text, bit: text === 'document' ? wordBits.media | wordBits.document : wordBits.media })),
   { text: 'thinking', bit: wordBits.thinking, isValue: true },

@@ -1,71 +1,74 @@
 import { AppError, invalid } from '../../platform/errors.ts'
 import { keysOf, type OwnMembers, ownMembers } from '../bytes/json-members.ts'
 import { type Span, skipBlank } from '../bytes/json-scanner.ts'
-import { endpointAsk } from '../endpoints/request.ts'
+import { parseEndpointRequest } from '../endpoints/request.ts'
 import { isEndpoint } from '../endpoints/table.ts'
-import { geminiAsk, geminiKeys } from '../formats/gemini/ask.ts'
+import { geminiKeys, parseGeminiRequest } from '../formats/gemini/parse-request.ts'
 import { boundFields } from '../tokens/input-bound.ts'
-import { bedrockAsk, bedrockKeys } from './bedrock-ask.ts'
-import { type Ask, type Call, type CallKind, isBedrock } from './call.ts'
+import { bedrockKeys, parseBedrockRequest } from './bedrock-request.ts'
+import { type Call, type CallKind, isBedrock, type ParsedRequest } from './call.ts'
 import { type Body, checkedFields, checkSize, checksOf, parsedObject } from './request-checks.ts'
 import { requestWords } from './request-words.ts'
 
-/** The formats in which an answer can be streamed. */
+/** Kinds whose answers can be streamed by a field of the body. */
 const streamed: ReadonlySet<CallKind> = new Set(['messages', 'chat', 'responses'])
 
-/** Room for any ARN in use. Names are compared with patterns of prices and of models, which a text without end would hold up. */
+/** Long enough for any ARN. Names are matched against patterns of prices and models, which takes time on long texts. */
 const maxModelLength = 1_000
 
 const keys = keysOf([...checkedFields, ...boundFields])
 
 /**
- * Checks the few fields that routing and budgets depend on; all else is open and passes. Throws `invalid_request` that
- * names the field. The body is checked to its last byte but no object is built of it. Source: Gateway, section 1.
+ * Parses a request: checks the few fields that routing and budgets depend on; all other fields pass. Throws
+ * `invalid_request` that names the field. Validates the whole body as JSON without building objects. Source: Gateway,
+ * section 1.
  */
-export function readRequest(call: Pick<Call, 'kind' | 'body' | 'address'> & Partial<Pick<Call, 'headers'>>): Ask {
-  const ask = askOf(call)
-  if (ask.model.length > maxModelLength) throw invalid(`model is longer than ${maxModelLength} characters`)
-  return ask
+export function readRequest(
+  call: Pick<Call, 'kind' | 'body' | 'address'> & Partial<Pick<Call, 'headers'>>,
+): ParsedRequest {
+  const parsed = parsedOf(call)
+  if (parsed.model.length > maxModelLength) throw invalid(`model is longer than ${maxModelLength} characters`)
+  return parsed
 }
 
-function askOf({ kind, body, address, headers = {} }: Parameters<typeof readRequest>[0]): Ask {
-  if (isEndpoint(kind)) return endpointAsk({ kind, body, headers, ...(address && { address }) })
+function parsedOf({ kind, body, address, headers = {} }: Parameters<typeof readRequest>[0]): ParsedRequest {
+  if (isEndpoint(kind)) return parseEndpointRequest({ kind, body, headers, ...(address && { address }) })
   const members = ownMembers(body, isBedrock(kind) ? bedrockKeys : address ? geminiKeys : keys, requestWords)
-  if (!members) throw refusalOf(body)
+  if (!members) throw syntaxErrorOf(body)
   checkSize(members)
-  if (address && isBedrock(kind)) return bedrockAsk({ body, address }, members)
-  return address ? geminiAsk({ kind, body, address }, members) : askOfBody({ kind, body }, members)
+  if (address && isBedrock(kind)) return parseBedrockRequest({ body, address }, members)
+  return address ? parseGeminiRequest({ kind, body, address }, members) : parsedOfBody({ kind, body }, members)
 }
 
 const isGoogle = (kind: CallKind): kind is Extract<CallKind, `gemini${string}`> => kind.startsWith('gemini')
 
-function askOfBody({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers): Ask {
+function parsedOfBody({ kind, body }: Pick<Call, 'kind' | 'body'>, members: OwnMembers): ParsedRequest {
   if (isGoogle(kind) || isBedrock(kind) || isEndpoint(kind))
-    throw new AppError('internal', 'a call in this format needs an address')
-  return askIn({ kind, body }, members)
+    throw new AppError('internal', 'call in this format has no address')
+  return parsedByModel({ kind, body }, members)
 }
 
-/** What a request asks for whose body names its model. */
-function askIn(
+/** Parses a request whose body contains the model. */
+function parsedByModel(
   { kind, body }: { readonly kind: keyof typeof checksOf; readonly body: Buffer },
   members: OwnMembers,
-): Ask {
+): ParsedRequest {
   const fields = outline(body, members)
   const { model, stream } = fields
   if (typeof model !== 'string') throw invalid(model === undefined ? 'model is required' : 'model must be a string')
   if (model === '') throw invalid('model must not be empty')
-  const { watched, allowsNull, maxTokens } = checksOf[kind]
-  const mostTokens = maxTokens(fields)
-  const saysStream = stream !== undefined && !(allowsNull && stream === null)
-  if (saysStream && typeof stream !== 'boolean') throw invalid('stream must be a boolean')
-  const doubled = members.doubled.find(name => watched.some(key => key === name))
-  if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
+  const { watched, allowsNull, maxTokensOf } = checksOf[kind]
+  const maxTokens = maxTokensOf(fields)
+  const hasStream = stream !== undefined && !(allowsNull && stream === null)
+  if (hasStream && typeof stream !== 'boolean') throw invalid('stream must be a boolean')
+  const duplicate = members.duplicates.find(name => watched.some(key => key === name))
+  if (duplicate !== undefined) throw invalid(`${duplicate} is given twice`)
   const [modelSpan] = members.values
   if (!modelSpan) throw new AppError('internal', 'the body could not be read')
-  return { model, modelSpan, stream: stream === true && streamed.has(kind), maxTokens: mostTokens, members }
+  return { model, modelSpan, stream: stream === true && streamed.has(kind), maxTokens, members }
 }
 
-/** The values of the checked fields, in their order. */
+/** Returns the values of the checked fields. */
 function outline(body: Buffer, { values }: OwnMembers): Body {
   const [model, stream, messages, input, maxTokens, maxCompletionTokens, maxOutputTokens] = values
   return {
@@ -79,7 +82,7 @@ function outline(body: Buffer, { values }: OwnMembers): Body {
   }
 }
 
-/** A value as the checks need it: objects are empty, and arrays hold nothing but whether they hold anything. */
+/** Returns a value as the checks need it: an object as `{}`, an array as `[]` or with one element. */
 function outlineOf(body: Buffer, span: Span | undefined): unknown {
   if (!span) return undefined
   const { start, end } = span
@@ -93,9 +96,9 @@ function outlineOf(body: Buffer, span: Span | undefined): unknown {
   }
 }
 
-/** What is wrong with a body, in the words of JSON.parse. */
-function refusalOf(body: Buffer): Error {
+/** Returns the error of a body that is not a JSON object. */
+function syntaxErrorOf(body: Buffer): Error {
   parsedObject(body)
-  // Both readings agree on what is JSON, so this would be a fault of ours.
+  // The scanner and JSON.parse agree on valid JSON, so this would be a bug.
   return new AppError('internal', 'the body could not be read')
 }

@@ -38,7 +38,7 @@ const delta = (key: string, text: string) => ({ type: 'block_delta', key, text }
 const stop = (key: string) => ({ type: 'block_stop', key }) as const
 const end = { type: 'message_stop' } as const
 
-test('T1: message_start comes first and once, also when the first thing said is a tool call', () => {
+test('T1: message_start comes first and once, also when the first block is a tool call', () => {
   const { wire } = encoded([start('a', toolBlock), delta('a', '{"x":1}'), end])
   assert.equal(wire[0]?.['type'], 'message_start')
   assert.equal(wire.filter(({ type }) => type === 'message_start').length, 1)
@@ -49,13 +49,13 @@ test('T6: a stream that opens with a tool call has no empty text block before it
   assert.deepEqual(content, [{ ...toolBlock, input: { x: 1 } }])
 })
 
-test('T8: a call without arguments gives input {} and valid JSON', () => {
+test('T8: a call without arguments has input {} and valid JSON', () => {
   const { body, content } = encoded([start('a', toolBlock), stop('a'), end])
   assert.match(body, /"partial_json":"\{\}"/)
   assert.deepEqual(content, [{ ...toolBlock, input: {} }])
 })
 
-test('T11: an empty answer still has its start, delta and stop', () => {
+test('T11: an empty answer has start, delta and stop', () => {
   const { wire } = encoded([end])
   assert.deepEqual(
     wire.map(({ type }) => type),
@@ -63,12 +63,12 @@ test('T11: an empty answer still has its start, delta and stop', () => {
   )
 })
 
-test('S1: a tool call gives tool_use even if the upstream reports a plain stop', () => {
+test('S1: the stop reason after a tool call is tool_use even if the upstream reports a plain stop', () => {
   const { message } = encoded([start('a', toolBlock), { type: 'stop', reason: 'end_turn' }, end])
   assert.equal(message?.['stop_reason'], 'tool_use')
 })
 
-test('S2: a matched stop string is told with its text', () => {
+test('S2: a matched stop string is reported with its text', () => {
   const { message } = encoded([{ type: 'stop', reason: 'stop_sequence', sequence: 'END' }, end])
   assert.deepEqual([message?.['stop_reason'], message?.['stop_sequence']], ['stop_sequence', 'END'])
 })
@@ -101,7 +101,7 @@ test('U4, U5: totals replace each other, and both kinds of cache writes stay apa
   assert.equal(sequencer.usage.estimated, false)
 })
 
-test('U8: usage that the upstream never stated is guessed from what was said, and marked', () => {
+test('U8: usage that the upstream never stated is estimated from the answer, and marked', () => {
   const { sequencer } = encoded([start('a', textBlock), delta('a', 'x'.repeat(400))])
   assert.deepEqual([sequencer.usage.output_tokens, sequencer.usage.estimated], [100, true])
 })
@@ -117,13 +117,13 @@ test('K2, K3: a signature in parts is joined, and thinking without any text keep
   assert.deepEqual(content, [{ type: 'thinking', thinking: '', signature: 'signature' }])
 })
 
-test('a block that comes in one piece is shown as it is', () => {
+test('a whole block passes unchanged', () => {
   const block = { type: 'redacted_thinking', data: 'abc' }
   const { content } = encoded([start('a', { type: 'whole', block }), end])
   assert.deepEqual(content, [block])
 })
 
-test('input of a tool call that is no JSON object makes no message, unless the token limit has cut it', () => {
+test('input of a tool call that is not a JSON object is an error, unless the token limit truncated it', () => {
   const cut = [start('a', toolBlock), delta('a', '{"x":')]
   assert.equal(encoded([...cut, end]).message, undefined)
   const limited = encoded([...cut, { type: 'stop', reason: 'max_tokens' }, end])
@@ -142,7 +142,7 @@ const repairCases: readonly (readonly [string, readonly OrderedEvent[]])[] = [
 ]
 
 for (const [what, events] of repairCases) {
-  test(`T2: ${what} is repaired, counted, and never breaks the grammar`, () => {
+  test(`T2: ${what} is repaired, counted, and never breaks the order of events`, () => {
     const repairs: string[] = []
     const { body } = encoded(events, repairs)
     assert.equal(repairs.length, 1)
@@ -163,7 +163,7 @@ const spoken = fc.array(
   { maxLength: 6 },
 )
 
-test('any order in which an upstream says its blocks gives one grammatical stream with the same content', () => {
+test('blocks in any order become a valid stream with the same content', () => {
   fc.assert(
     fc.property(spoken, fc.infiniteStream(fc.nat()), (blocks, choices) => {
       const events = interleaved(blocks, choices)
@@ -203,7 +203,7 @@ function interleaved(blocks: typeof spoken extends fc.Arbitrary<infer T> ? T : n
   return [...events, end]
 }
 
-test('the guess is made once, and the request is let go with the start of the message', () => {
+test('the estimate is made once, and the request is released at the start of the message', () => {
   for (const usage of [undefined, { input_tokens: 5 }]) {
     const calls: string[] = []
     const sequencer = new Sequencer({

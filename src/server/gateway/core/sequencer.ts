@@ -2,36 +2,36 @@ import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import type { AnswerEvent, StopReason, UpstreamEvent, UsageUpdate } from './answer-event.ts'
 import { BlockSequence } from './block-sequence.ts'
 
-/** An estimate of the input tokens, which holds the request until it is made. */
+/** Lazy estimate of the input tokens. Retains the request until it is made or dropped. */
 export interface InputGuess {
-  /** 1 or more. */
+  /** Returns the estimate, 1 or more. */
   tokens(): number
-  /** Nobody will ask any more. */
+  /** Releases the request. */
   drop(): void
 }
 
 interface Options {
-  /** Of the answer, when the upstream gives none. */
+  /** Id of the answer, when the upstream states none. */
   readonly messageId: string
-  /** The upstream's name of the model, when its answer gives none. */
+  /** The upstream's name of the model, when its answer states none. */
   readonly model: string
-  /** Used only when the upstream has not counted: it takes a while. */
+  /** Used only when the upstream has not stated the count, since it takes time. */
   readonly guess: InputGuess
-  /** Takes the events of the answer, in order. */
+  /** Receives the events of the answer, in order. */
   readonly out: (event: AnswerEvent) => void
-  /** Called when an illegal event was repaired. Tests throw here. */
+  /** Called when an invalid event was repaired. Tests throw here. */
   readonly onRepair: (what: string) => void
 }
 
-/** What the order is about; all else is reported outside of it. */
+/** Events that the sequencer orders; the others are reported separately. */
 export type OrderedEvent = Exclude<UpstreamEvent, { readonly type: 'error' | 'degraded' | 'declined' }>
 
-/** About what a token takes of text, for estimates of truncated streams. */
+/** Approximate characters per token, for estimates of truncated streams. */
 const charactersPerToken = 4
 
 /**
- * The only code that owns the order of an answer: one start, one open block at a time, one end with the reason and the
- * usage. Source: Gateway, section 2.2.
+ * Orders the events of an answer: one start, one open block at a time, one end with reason and usage. The only code
+ * that decides on the order. Source: Gateway, section 2.2.
  */
 export class Sequencer {
   readonly #options: Options
@@ -85,7 +85,7 @@ export class Sequencer {
     }
   }
 
-  /** True once the end of the message is out. */
+  /** True once the end of the message was emitted. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
@@ -95,15 +95,15 @@ export class Sequencer {
     return this.#stopReason
   }
 
-  /** With estimates, marked as such, for what the upstream has not stated. */
+  /** Usage so far, with estimates, marked as such, for counts that the upstream has not stated. */
   get usage(): TokenCounts {
     if (!this.#hasStarted) return noTokens
     if (this.#hasInputCount && this.#hasOutputCount) return this.#counts
-    const said = Math.ceil(this.#blocks.characters / charactersPerToken)
+    const estimate = Math.ceil(this.#blocks.characters / charactersPerToken)
     return {
       ...this.#counts,
       input_tokens: this.#hasInputCount ? this.#counts.input_tokens : this.#options.guess.tokens(),
-      output_tokens: this.#hasOutputCount ? this.#counts.output_tokens : said,
+      output_tokens: this.#hasOutputCount ? this.#counts.output_tokens : estimate,
       estimated: true,
     }
   }
@@ -112,7 +112,7 @@ export class Sequencer {
     const { messageId, out, onRepair } = this.#options
     if (usage) this.#merge(usage)
     if (this.#hasStarted) {
-      onRepair('a second message_start')
+      onRepair('second message_start')
       return
     }
     this.#hasStarted = true
@@ -120,7 +120,7 @@ export class Sequencer {
       type: 'message_start',
       id: id ?? messageId,
       model: model ?? this.#options.model,
-      // Some upstreams state zero where they do not know yet; clients take that for a count.
+      // Some upstreams state zero for a count that they do not know yet; clients would take it for a count.
       usage: { ...this.#counts, input_tokens: this.#counts.input_tokens || this.#options.guess.tokens() },
     })
     this.#options.guess.drop()
@@ -142,12 +142,15 @@ export class Sequencer {
     this.#options.out({ type: 'message_stop', reason, sequence, usage: this.usage })
   }
 
-  /** Clients run tools only when the stop reason says so, and some upstreams report a plain stop beside a call. */
+  /**
+   * Returns the reason for the client: `tool_use` after a tool call, since some upstreams report a plain stop, and
+   * clients would not run the tool.
+   */
   #finalReason(): StopReason {
-    const said = this.#stop?.reason ?? 'end_turn'
-    if (this.#blocks.hasTool) return said === 'end_turn' ? 'tool_use' : said
-    if (said !== 'tool_use') return said
-    this.#options.onRepair('a stop for a tool without any call')
+    const stated = this.#stop?.reason ?? 'end_turn'
+    if (this.#blocks.hasTool) return stated === 'end_turn' ? 'tool_use' : stated
+    if (stated !== 'tool_use') return stated
+    this.#options.onRepair('stop reason tool_use without a tool call')
     return 'end_turn'
   }
 }

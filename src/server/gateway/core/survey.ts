@@ -1,19 +1,19 @@
 import { listOf, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { CanonicalRequest } from './codec.ts'
 
-/** What one look at a request tells, so that steps with nothing to do take no time. */
+/** Result of one pass over a request, so that steps without work return at once. */
 export interface Survey {
-  /** Anything that is shown, wherever it stands. */
+  /** Contains an image, in a message or in a tool result. */
   readonly hasImages: boolean
-  /** Thinking of the model's, its text kept secret or not. */
+  /** Contains thinking or redacted thinking. */
   readonly hasThinking: boolean
-  /** No call has the id of another, and each result follows its call. */
+  /** Ids of calls are unique, and each result follows its call. */
   readonly isMatched: boolean
-  /** All names of tools, without empty ones: those are for the format to refuse. */
+  /** All names of tools except empty ones, which the format rejects. */
   readonly toolNames: ReadonlySet<string>
 }
 
-/** Looks at every block of a request. */
+/** Inspects every block of a request. */
 export function surveyOf({ tools, tool_choice: choice, messages }: CanonicalRequest): Survey {
   const survey = { hasImages: false, hasThinking: false, isMatched: true, toolNames: new Set<string>() }
   const callIds = new Set<unknown>()

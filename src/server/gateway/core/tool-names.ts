@@ -4,7 +4,7 @@ import type { AnswerEvent } from './answer-event.ts'
 import type { Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 
-/** The names under which the client knows its tools, by the names that were sent; empty when all could go as they are. */
+/** The client's names of tools, by the names sent to the upstream; empty when all names are sent unchanged. */
 export type ToolNames = ReadonlyMap<string, string>
 
 interface NameRule {
@@ -15,7 +15,7 @@ interface NameRule {
 const narrow: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }
 const anthropic: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 }
 
-/** What each protocol takes as the name of a tool. Vertex AI takes no colons, though Gemini's own API does. */
+/** Valid tool names of each protocol. Vertex AI rejects colons, which Gemini's own API accepts. */
 const rules: Readonly<Record<Target['protocol'], NameRule>> = {
   'anthropic-messages': anthropic,
   'bedrock-invoke': anthropic,
@@ -35,8 +35,8 @@ interface Named {
 const unchanged: ToolNames = new Map()
 
 /**
- * Renames the tools that the protocol refuses, everywhere in the request alike. Equal requests get equal names on every
- * replica, and no name that another tool has. `given` are all names of tools in the request.
+ * Renames the tools whose names the protocol rejects, everywhere in the request. The new names are unique and depend on
+ * the request alone, so that all replicas choose the same. `given` are all names of tools in the request.
  */
 export function withLegalNames(
   request: CanonicalRequest,
@@ -56,7 +56,7 @@ export function withLegalNames(
   return { request: renamed(request, sent), names: new Map([...sent].map(([name, legal]) => [legal, name])) }
 }
 
-/** A likeness of the name with a hash of all of it; a longer hash where another tool has that name. */
+/** Returns a readable form of the name with a hash of it; a longer hash where another tool has that name. */
 function legalName(name: string, { maxLength }: NameRule, taken: ReadonlySet<string>): string {
   const hash = createHash('sha256').update(name).digest('hex')
   const readable = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').replace(/^(?=[^a-zA-Z_])/, '_')
@@ -89,7 +89,7 @@ function renamed(request: CanonicalRequest, sent: ReadonlyMap<string, string>): 
   )
 }
 
-/** The event with the client's name of the tool in place of the one that was sent. */
+/** Returns the event with the client's name of the tool instead of the one sent to the upstream. */
 export function restoredName(event: AnswerEvent, names: ToolNames): AnswerEvent {
   if (event.type !== 'block_start' || event.block.type !== 'tool_use') return event
   const name = names.get(event.block.name)

@@ -10,11 +10,11 @@ import {
 } from '../upstream/exchange.ts'
 import { streamHeaders } from '../upstream/headers.ts'
 import type { AnswerEvent, UpstreamEvent } from './answer-event.ts'
-import type { Attempt, Outcome, Refusal, Sink } from './call.ts'
+import type { Attempt, Outcome, Sink, UpstreamError } from './call.ts'
 import type { AnswerWriter, ProblemWriter } from './client-format.ts'
 import type { StreamDecoder, UpstreamProblem } from './codec.ts'
 import type { Degradation } from './degradations.ts'
-import { HeldFrames } from './held-frames.ts'
+import { FrameBuffer } from './frame-buffer.ts'
 import type { Sequencer } from './sequencer.ts'
 
 interface Options {
@@ -24,23 +24,23 @@ interface Options {
   readonly frames: FrameReader
   readonly decoder: StreamDecoder
   readonly writer: AnswerWriter
-  /** Makes the sequencer that puts the events of this answer in order. */
+  /** Creates the sequencer of this answer. */
   readonly createSequencer: (out: (event: AnswerEvent) => void) => Sequencer
-  /** What the request lost; findings of the stream are added. */
+  /** Degradations of the request; those of the stream are added. */
   readonly degraded: Degradation[]
   readonly pingAfterMs: number
   readonly holdBackMs: number
   readonly clean: (message: string) => string
 }
 
-/** Watches whether an answer holds more than a refusal to answer. */
+/** Detects an answer that only declines to answer. */
 export class DeclineWatch {
   #isDeclining = false
   #isThinking = false
   #hasThought = false
   #hasAnswered = false
 
-  /** The text that follows declines. */
+  /** Notes that the text that follows declines. */
   declined(): void {
     this.#isDeclining = true
   }
@@ -57,18 +57,18 @@ export class DeclineWatch {
       block.type === 'tool_use' || (block.type === 'whole' && block.block.type !== 'redacted_thinking')
   }
 
-  /** True once there is an answer; thinking is none. */
+  /** True once there is content of an answer; thinking does not count. */
   get hasAnswered(): boolean {
     return this.#hasAnswered
   }
 
-  /** True once there is something for the client to read. */
-  get hasSaid(): boolean {
+  /** True once there is content for the client, including thinking. */
+  get hasContent(): boolean {
     return this.#hasAnswered || this.#hasThought
   }
 }
 
-/** What stands for an answer that only declines, so that another model is asked. */
+/** Error for a discarded answer that only declines, so that a fallback is tried. */
 export const declinedProblem = {
   code: 'invalid_request',
   message: 'the model declined to answer',
@@ -76,20 +76,20 @@ export const declinedProblem = {
 } as const
 
 /**
- * Turns an upstream's stream into the client's. Until the first content the answer is held back, so that an early error
- * can be tried elsewhere; after it the frames of each chunk leave at once, in one write.
+ * Translates an upstream's stream to the client's format. Frames are buffered until the first content, so that an early
+ * error can be retried elsewhere; after that, the frames of each chunk are written at once.
  */
 export class TranslatedStream implements AnswerStream {
   readonly #options: Options
   readonly #sequencer: Sequencer
-  readonly #held: HeldFrames
+  readonly #buffer: FrameBuffer
   readonly #decline = new DeclineWatch()
   #firstContentMs: number | undefined
 
   constructor(options: Options) {
     this.#options = options
     const { sink, head, pingAfterMs, holdBackMs } = options
-    this.#held = new HeldFrames({
+    this.#buffer = new FrameBuffer({
       sink,
       open: () => sink.head(head.status, { ...head.headers, ...eventStream, ...streamHeaders }),
       ping: () => options.writer.take(ping),
@@ -109,7 +109,7 @@ export class TranslatedStream implements AnswerStream {
     }
     ending ??= read.fault === undefined ? undefined : this.#fail('upstream_unreachable', this.#fault(read.fault))
     if (ending) return ending
-    this.#held.flush(controller)
+    this.#buffer.flush(controller)
     return undefined
   }
 
@@ -121,11 +121,11 @@ export class TranslatedStream implements AnswerStream {
     )
   }
 
-  breakOff({ code, message }: { code: ErrorCode; message: string }): Ending | undefined {
-    return this.#held.isOpen ? this.#fail(code, message) : undefined
+  interrupt({ code, message }: { code: ErrorCode; message: string }): Ending | undefined {
+    return this.#buffer.isOpen ? this.#fail(code, message) : undefined
   }
 
-  abandoned(rest: readonly Buffer[]): Outcome {
+  disconnected(rest: readonly Buffer[]): Outcome {
     const { frames, decoder } = this.#options
     for (const frame of rest.flatMap(chunk => frames.push(chunk).frames)) {
       for (const event of decoder.push(frame)) {
@@ -137,10 +137,10 @@ export class TranslatedStream implements AnswerStream {
   }
 
   stop(): void {
-    this.#held.stop()
+    this.#buffer.stop()
   }
 
-  /** Hands events on until one of them ends the answer. */
+  /** Passes events to the sequencer until one of them ends the answer. */
   #take(events: readonly UpstreamEvent[]): Ending | undefined {
     for (const event of events) {
       if (event.type === 'error') return this.#fail(event.code, this.#options.clean(event.message))
@@ -148,8 +148,8 @@ export class TranslatedStream implements AnswerStream {
       else if (event.type === 'declined') this.#decline.declined()
       else this.#sequencer.push(event)
       if (this.#sequencer.hasEnded) {
-        if (this.#isGivenUp) return { ...this.#refuse(declinedProblem), usage: this.#sequencer.usage }
-        this.#held.end()
+        if (this.#isDiscarded) return { ...this.#reject(declinedProblem), usage: this.#sequencer.usage }
+        this.#buffer.end()
         return this.#outcome('completed')
       }
     }
@@ -157,37 +157,37 @@ export class TranslatedStream implements AnswerStream {
   }
 
   #onAnswerEvent(event: AnswerEvent): void {
-    this.#held.add(this.#options.writer.take(event))
+    this.#buffer.add(this.#options.writer.take(event))
     this.#decline.take(event)
     if (event.type === 'message_start') return
     if (event.type === 'block_start') this.#firstContentMs ??= performance.now() - this.#options.attempt.startedMs
-    if (!this.#mayGiveUp) this.#held.release()
+    if (!this.#mayDiscard) this.#buffer.release()
   }
 
-  /** True as long as all that has come may be the beginning of a refusal, and another model could answer. */
-  get #mayGiveUp(): boolean {
-    return this.#options.attempt.hasPolicyFallback === true && !this.#decline.hasSaid
+  /** True while the answer may turn out to only decline, and a fallback may answer. */
+  get #mayDiscard(): boolean {
+    return this.#options.attempt.hasPolicyFallback === true && !this.#decline.hasContent
   }
 
-  get #isGivenUp(): boolean {
-    return this.#mayGiveUp && !this.#held.isOpen && this.#sequencer.stopReason === 'refusal'
+  get #isDiscarded(): boolean {
+    return this.#mayDiscard && !this.#buffer.isOpen && this.#sequencer.stopReason === 'refusal'
   }
 
-  /** Before the first content an error is a refusal that can still be tried elsewhere; after it one frame tells of it. */
-  #fail(code: ErrorCode, message: string): Outcome | Refusal {
+  /** Before the first content, returns an error that can be retried elsewhere; after it, writes an error frame. */
+  #fail(code: ErrorCode, message: string): Outcome | UpstreamError {
     const { writer } = this.#options
-    if (!this.#held.isOpen) {
-      const seen = code === 'invalid_request' ? code : 'overloaded'
-      return this.#refuse({ code: seen, message, reason: reasonOfText(message) })
+    if (!this.#buffer.isOpen) {
+      const retryCode = code === 'invalid_request' ? code : 'overloaded'
+      return this.#reject({ code: retryCode, message, reason: reasonOfText(message) })
     }
-    this.#held.add(writer.take({ type: 'error', code, message }))
-    this.#held.end()
+    this.#buffer.add(writer.take({ type: 'error', code, message }))
+    this.#buffer.end()
     return this.#outcome('failed')
   }
 
-  #refuse(problem: Parts['problem']): Refusal {
+  #reject(problem: Parts['problem']): UpstreamError {
     const { writer, head, degraded } = this.#options
-    return refusalOf({ problem, write: writer.problem, head, degraded })
+    return upstreamErrorOf({ problem, write: writer.problem, head, degraded })
   }
 
   #fault(fault: string): string {
@@ -197,7 +197,7 @@ export class TranslatedStream implements AnswerStream {
   #outcome(outcome: Outcome['outcome']): Outcome {
     return {
       outcome,
-      status: this.#held.isOpen ? this.#options.head.status : undefined,
+      status: this.#buffer.isOpen ? this.#options.head.status : undefined,
       stopReason: this.#sequencer.stopReason,
       usage: this.#sequencer.usage,
       firstContentMs: this.#firstContentMs,
@@ -211,14 +211,14 @@ const eventStream = { 'content-type': 'text/event-stream; charset=utf-8' } as co
 const ping: AnswerEvent = { type: 'ping' }
 
 interface Parts {
-  readonly problem: Omit<UpstreamProblem, 'reason'> & { readonly reason: Refusal['reason'] | undefined }
+  readonly problem: Omit<UpstreamProblem, 'reason'> & { readonly reason: UpstreamError['reason'] | undefined }
   readonly write: ProblemWriter
   readonly head: AnswerHead
   readonly degraded: readonly Degradation[]
 }
 
-/** An upstream error in the client's own format. */
-export const refusalOf = ({ problem, write, head, degraded }: Parts): Refusal => {
+/** Returns an upstream error in the client's format. */
+export const upstreamErrorOf = ({ problem, write, head, degraded }: Parts): UpstreamError => {
   const { code, status = statusOfCode(code), message, reason } = problem
   return {
     outcome: 'refused',

@@ -39,7 +39,7 @@ for (const [prompt, steps] of table) {
   test(`the demo model understands: ${prompt || '(an empty prompt)'}`, () => assert.deepEqual(planOf(prompt), steps))
 }
 
-test('H5: a hostile prompt takes no more steps than a plain one of its length', () => {
+test('H5: hostile prompts are parsed in linear time', () => {
   const parts = ['create a ', 'a.', 'create a.txt with text ', '"', 'write \u201c', 'run run ', 'x'.repeat(1000)]
   const blanks = [' ', '\t\n', '\n'.repeat(500)]
   const prompts = [
@@ -52,6 +52,6 @@ test('H5: a hostile prompt takes no more steps than a plain one of its length', 
   const started = process.cpuUsage()
   for (const prompt of prompts) planOf(prompt)
   const { user } = process.cpuUsage(started)
-  // The look-ahead that this replaces took a second and more for a single one of them.
+  // A parser with backtracking took over 1 s for one of them.
   assert.ok(user < 500_000, `${user} us for ${prompts.length} prompts`)
 })

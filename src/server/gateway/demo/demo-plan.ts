@@ -1,6 +1,6 @@
 import { DemoWords, type Part, type Word } from './demo-words.ts'
 
-/** Something the demo model can do for a prompt. */
+/** Step that the demo model can take for a prompt. */
 export type DemoStep =
   | { readonly kind: 'write'; readonly file: string; readonly content: string }
   | { readonly kind: 'read'; readonly file: string }
@@ -9,11 +9,11 @@ export type DemoStep =
 
 interface Found {
   readonly step: DemoStep
-  /** Behind the words that ask for it. */
+  /** Offset after the words of the request. */
   readonly end: number
 }
 
-/** Reads one kind of request that begins with the word `verb`. */
+/** Parses one kind of request that starts with the word `verb`. */
 type Rule = (words: DemoWords, verb: Word) => Found | undefined
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' '))
@@ -101,20 +101,20 @@ const list: Rule = (words, verb) => {
   return place && { step: { kind: 'list' }, end: place.end }
 }
 
-/** Of two that fit at the same word the longer one counts. */
+/** When several rules match at the same word, the longest match counts. */
 const rules: readonly Rule[] = [create, put, run, read, list]
 
-/** Longer prompts are understood by their beginning: the script is a demonstration. */
+/** Only this many characters of a prompt are parsed. */
 const maxPromptLength = 2_000
 const maxSteps = 8
 
-/** What `prompt` asks for, in its order. A prompt without a known request lists the folder. */
+/** Returns the steps that `prompt` requests, in order. A prompt without a known request lists the folder. */
 export function planOf(prompt: string): readonly DemoStep[] {
   const words = new DemoWords(prompt.slice(0, maxPromptLength))
   const steps: DemoStep[] = []
   let taken = 0
   for (const word of words.all) {
-    // A request inside another one is a part of its text: "run `ls`" lists nothing by itself.
+    // A request inside another one belongs to its text: "run `ls`" is one step.
     if (word.start < taken) continue
     const found = longest(rules.flatMap(rule => rule(words, word) ?? []))
     if (!found) continue
@@ -128,20 +128,20 @@ export function planOf(prompt: string): readonly DemoStep[] {
 const longest = (found: readonly Found[]): Found | undefined =>
   found.reduce<Found | undefined>((best, one) => (best && best.end >= one.end ? best : one), undefined)
 
-/** A tool that the request offers, as far as the script looks at it. */
+/** Tool that the request offers. */
 interface OfferedTool {
   readonly name: string
   /** Names of its parameters. */
   readonly parameters: readonly string[]
 }
 
-/** A call of an offered tool. */
+/** Call of an offered tool. */
 interface ToolCall {
   readonly name: string
   readonly input: Readonly<Record<string, string>>
 }
 
-/** The tools of a request body, whatever else it may hold. */
+/** Returns the tools of a request body. Ignores invalid entries. */
 export function offeredTools({
   tools,
   tool_choice: choice,
@@ -156,7 +156,7 @@ export function offeredTools({
   })
 }
 
-/** The call that does `step`, or undefined when no offered tool can. */
+/** Returns the call that executes `step`; undefined when no offered tool can. */
 export function callFor(step: DemoStep, tools: readonly OfferedTool[]): ToolCall | undefined {
   if (step.kind === 'write') {
     const own = filled(tools, /^write(_file)?$/i, { file: step.file, text: step.content })
@@ -169,7 +169,7 @@ export function callFor(step: DemoStep, tools: readonly OfferedTool[]): ToolCall
   return filled(tools, /^(bash|shell)$/i, { command: commandFor(step) })
 }
 
-/** Spellings of the parameters among the agents that bring tools along. */
+/** Parameter names in the tools of common agents. */
 const spellings = {
   file: ['file_path', 'filePath', 'path', 'file'],
   text: ['content', 'text', 'contents'],
@@ -185,8 +185,8 @@ function filled(
   if (!tool) return undefined
   const input: Record<string, string> = {}
   for (const [meaning, value] of Object.entries(values)) {
-    const known = spellings[meaning as keyof typeof spellings]
-    input[known.find(spelling => tool.parameters.includes(spelling)) ?? known[0] ?? meaning] = value
+    const names = spellings[meaning as keyof typeof spellings]
+    input[names.find(spelling => tool.parameters.includes(spelling)) ?? names[0] ?? meaning] = value
   }
   return { name: tool.name, input }
 }

@@ -1,17 +1,18 @@
 import { callFor, type DemoStep, offeredTools, planOf } from './demo-plan.ts'
-import type { SpokenBlock } from './message-events.ts'
+import type { ScriptedBlock } from './message-events.ts'
 
 const label = 'demo model: scripted, no real model.'
 
-/** What the script says next, and whether it waits for a tool. */
+/** Next turn of the scripted model. */
 export interface DemoTurn {
-  readonly content: readonly SpokenBlock[]
+  readonly content: readonly ScriptedBlock[]
   readonly stopReason: 'end_turn' | 'tool_use'
 }
 
 /**
- * The next turn of the scripted model: a pure function of the request, so that the same conversation always gets the
- * same answer. It does what it understands of the last prompt with the offered tools, one call a turn, then sums up.
+ * Returns the next turn of the scripted model. It is a pure function of the request: the same conversation always gets
+ * the same turn. The model executes the steps of the last prompt with the offered tools, one call per turn, then
+ * summarises.
  */
 export function demoTurn(request: Readonly<Record<string, unknown>>): DemoTurn {
   const messages = messagesOf(request['messages'])
@@ -87,7 +88,7 @@ function messagesOf(value: unknown): readonly ReadMessage[] {
   })
 }
 
-/** Content as blocks: a plain string is one text block; a tool result's text is that of its own blocks. */
+/** Converts content to blocks: a string becomes one text block; a tool result has the text of its blocks. */
 function blocksOf(content: unknown): readonly Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, isError: false }]
   if (!Array.isArray(content)) return []
@@ -98,7 +99,7 @@ function blocksOf(content: unknown): readonly Block[] {
   })
 }
 
-/** One level down is as deep as the format goes. */
+/** Joins the text of nested blocks. The format nests one level only. */
 const innerText = (content: unknown): string =>
   Array.isArray(content)
     ? content.map(block => String((block as { text?: unknown } | null)?.text ?? '')).join('\n')

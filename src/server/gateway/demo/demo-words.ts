@@ -1,4 +1,4 @@
-/** A run of letters, digits and underscores. */
+/** Run of letters, digits and underscores. */
 export interface Word {
   readonly start: number
   readonly end: number
@@ -6,7 +6,7 @@ export interface Word {
   readonly text: string
 }
 
-/** A part of a text, and where it ends with what surrounds it. */
+/** Part of a text. `end` is the offset after its closing quote, if any. */
 export interface Part {
   readonly text: string
   readonly end: number
@@ -17,14 +17,14 @@ const fileQuotes = '`"\''
 const clauseWords: ReadonlySet<string> = new Set(['and', 'then'])
 
 /**
- * A text read from left to right. Each method looks at most once at each character behind `at`, so that no text, however it
- * is written, takes more than its length times the number of calls: prompts are written by strangers.
+ * Parser of a prompt from left to right. Each method reads each character after `at` at most once, so that a hostile
+ * prompt cannot take more time than its length times the number of calls.
  */
 export class DemoWords {
   readonly #text: string
-  /** By the place where each begins. */
+  /** By start offset. */
   readonly #words = new Map<number, Word>()
-  /** Where the last sentence ends, without its full stop. */
+  /** End of the last sentence, without its full stop. */
   readonly #lastEnd: number
 
   constructor(text: string) {
@@ -39,36 +39,36 @@ export class DemoWords {
     }
   }
 
-  /** All words, in their order. */
+  /** All words in order. */
   get all(): Iterable<Word> {
     return this.#words.values()
   }
 
-  /** Behind the blanks at `at`; undefined where there are none. */
+  /** Returns the offset after the blanks at `at`; undefined without blanks. */
   blank(at: number): number | undefined {
     const end = this.#behindBlank(at)
     return end > at ? end : undefined
   }
 
-  /** Behind a colon, with or without blanks before it; `at` where there is none. */
+  /** Returns the offset after a colon with optional blanks before it; `at` without a colon. */
   colon(at: number): number {
     const end = this.#behindBlank(at)
     return this.#text[end] === ':' ? end + 1 : at
   }
 
-  /** The word behind the blanks at `at`, if it is one of `words`. */
+  /** Returns the word after the blanks at `at` if it is one of `words`. */
   next(at: number, words: ReadonlySet<string>): Word | undefined {
     const word = this.#words.get(this.blank(at) ?? -1)
     return word && words.has(word.text) ? word : undefined
   }
 
-  /** Behind the word at `at` if it is one of `words` and more follows behind blanks; else `at`. */
+  /** Returns the offset after the word at `at` if it is one of `words` and a blank follows; else `at`. */
   skip(at: number, words: ReadonlySet<string>): number {
     const end = this.next(at, words)?.end ?? at
     return isBlank(this.#text[end]) ? end : at
   }
 
-  /** Behind all of `words` that come one after the other from `at` on. */
+  /** Returns the offset after all consecutive words from `at` on that are in `words`. */
   skipAll(at: number, words: ReadonlySet<string>): number {
     let from = at
     let end = this.skip(from, words)
@@ -79,7 +79,7 @@ export class DemoWords {
     return end
   }
 
-  /** The name of a file with an ending, quoted or not, behind the blanks at `at`. */
+  /** Returns the file name with an extension, quoted or not, after the blanks at `at`. */
   file(at: number): Part | undefined {
     const from = this.blank(at)
     if (from === undefined) return undefined
@@ -89,27 +89,27 @@ export class DemoWords {
     return { text: this.#text.slice(start, end), end: isOneOf(fileQuotes, this.#text[end]) ? end + 1 : end }
   }
 
-  /** What stands in quotes at `at`, without them. */
+  /** Returns the text in quotes at `at`, without the quotes. */
   quoted(at: number): Part | undefined {
     const closing = closingQuoteOf[this.#text[at] ?? '']
     const end = closing === undefined ? -1 : this.#text.indexOf(closing, at + 1)
     return end < 0 ? undefined : { text: this.#text.slice(at + 1, end), end: end + 1 }
   }
 
-  /** All up to the next blank. */
+  /** Returns the text up to the next blank. */
   solid(at: number): Part | undefined {
     let end = at
     while (end < this.#text.length && !isBlank(this.#text[end])) end++
     return end > at ? { text: this.#text.slice(at, end), end } : undefined
   }
 
-  /** Words up to the end of the clause or of the line. */
+  /** Returns the text up to the end of the clause or of the line. */
   clause(at: number): Part | undefined {
     let end = at
     while (end < this.#text.length && this.#text[end] !== '\n') {
       if (end > at && this.#endsClause(end)) break
       end++
-      // The end of a clause is looked for where blanks begin, not at each of them.
+      // Checks for the end of the clause at the first blank of a run only.
       if (isBlank(this.#text[end - 1])) while (this.#text[end] !== '\n' && isBlank(this.#text[end])) end++
     }
     const text = this.#text.slice(at, end).trim()
@@ -124,7 +124,7 @@ export class DemoWords {
     return isOneOf('.,;', this.#text[at]) && isBlank(this.#text[behind])
   }
 
-  /** The last full stop between two word characters, and the word behind it, end a file's name. */
+  /** Returns the end of a file name: the word after the last full stop between two word characters. */
   #fileEnd(start: number): number | undefined {
     let end: number | undefined
     for (let at = start; isFileCharacter(this.#text[at]); at++) {

@@ -1,25 +1,25 @@
 import type { AnswerEvent, StopReason } from '../core/answer-event.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 
-/** A content block that the scripted model can say. */
-export type SpokenBlock =
+/** Content block of the scripted model. */
+export type ScriptedBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
 
-/** A whole answer of the scripted model. */
-export interface SpokenMessage {
+/** Whole message of the scripted model. */
+export interface ScriptedMessage {
   readonly id: string
   readonly model: string
-  readonly content: readonly SpokenBlock[]
+  readonly content: readonly ScriptedBlock[]
   readonly stopReason: StopReason
   readonly usage: TokenCounts
 }
 
-/** Characters of a delta, about what a model says at once. */
+/** Characters per delta, about as many as a real model sends. */
 const deltaLength = 16
 
-/** The events that say `message`, in small deltas. */
-export function* messageEvents({ id, model, content, stopReason, usage }: SpokenMessage): Generator<AnswerEvent> {
+/** Yields the events of a message, with small deltas. */
+export function* messageEvents({ id, model, content, stopReason, usage }: ScriptedMessage): Generator<AnswerEvent> {
   yield { type: 'message_start', id, model, usage: { ...usage, output_tokens: 1 } }
   yield { type: 'ping' }
   for (const block of content) {
@@ -31,7 +31,7 @@ export function* messageEvents({ id, model, content, stopReason, usage }: Spoken
   yield { type: 'message_stop', reason: stopReason, sequence: null, usage }
 }
 
-/** Cuts by code points: half a character would reach the client as a broken one. */
+/** Splits by code points, because half a character would be invalid at the client. */
 function* pieces(text: string): Generator<string> {
   const points = [...text]
   for (let at = 0; at < points.length; at += deltaLength) yield points.slice(at, at + deltaLength).join('')

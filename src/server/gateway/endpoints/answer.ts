@@ -4,7 +4,7 @@ import { noTokens, type TokenCounts, tokenCount } from '../tokens/token-counts.t
 import { charactersOf, type EndpointCall, fieldsOf, requestedUnits, secondsOf, textBytesOf } from './request.ts'
 import { endpoints } from './table.ts'
 
-/** What an answer states of what it used. */
+/** Usage that a response reports. */
 export interface Stated {
   readonly usage?: Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'cache_read_tokens'> | undefined
   readonly units: Units
@@ -12,7 +12,9 @@ export interface Stated {
 
 type Counts = Pick<Outcome, 'usage' | 'units'>
 
-/** What a `usage` object of any of the endpoints states: tokens under one of their names, or the length of the audio. */
+/**
+ * Returns the counts in a `usage` object of any endpoint: tokens under one of their names, or the length of the audio.
+ */
 export function statedIn(given: unknown): Stated {
   if (!isRecord(given)) return { units: {} }
   const seconds = given['seconds']
@@ -44,7 +46,7 @@ function unitOf(unit: keyof Units, value: unknown): Units {
   return count === undefined || count === 0 ? {} : { [unit]: count }
 }
 
-/** What a whole JSON answer states. Never throws. */
+/** Returns the usage in a whole JSON response. Never throws. */
 export function statedInAnswer(body: Buffer): Stated {
   const answer = recordOf(jsonOr(body.toString('utf8'), undefined))
   const { usage, units } = statedIn(answer['usage'])
@@ -62,15 +64,15 @@ export function statedInAnswer(body: Buffer): Stated {
 }
 
 /**
- * The counts to book of an answer: what it states, and guesses for what it leaves out. Tokens and the length of a recording
- * are marked as guesses; characters, documents and images are counted.
+ * Returns the counts to book: what the response reports, and estimates for the rest. Estimated tokens and recording
+ * lengths are marked as estimated; characters, documents and images are counted exactly.
  */
 export function countsOf({ call }: Pick<Attempt, 'call'>, kind: EndpointKind, stated: Stated): Counts {
   const fields = fieldsOf({ ...call, kind })
   const { unit } = endpoints[kind]
   const isUnknownLength = unit === 'second' && stated.units.second === undefined && stated.usage === undefined
-  const guess: Units = isUnknownLength ? { second: secondsOf(call, fields).guess } : {}
-  const { image, second, ...others } = { ...requestedUnits(kind, fields), ...guess, ...stated.units }
+  const estimate: Units = isUnknownLength ? { second: secondsOf(call, fields).estimate } : {}
+  const { image, second, ...others } = { ...requestedUnits(kind, fields), ...estimate, ...stated.units }
   const units: Units = {
     ...others,
     ...(unit === 'image' && image !== undefined && { image }),
@@ -78,17 +80,17 @@ export function countsOf({ call }: Pick<Attempt, 'call'>, kind: EndpointKind, st
   }
   const usage: TokenCounts = stated.usage
     ? { ...noTokens, ...stated.usage }
-    : { ...noTokens, ...guessedTokens(kind, call), estimated: unit === undefined || isUnknownLength }
+    : { ...noTokens, ...estimatedTokens(kind, call), estimated: unit === undefined || isUnknownLength }
   return { usage, ...(Object.keys(units).length > 0 && { units }) }
 }
 
 const bytesPerToken = 4
-/** Speech has some 15 characters and 20 tokens a second. */
+/** Speech has about 15 characters and 20 tokens per second. */
 const speechTokensPerCharacter = 1.5
 const audioTokensPerSecond = 10
 
-/** The tokens that a request and its answer usually have, where the upstream states none. */
-function guessedTokens(
+/** Estimates the tokens of a request and its response, for upstreams that do not report them. */
+function estimatedTokens(
   kind: EndpointKind,
   call: Omit<EndpointCall, 'kind'>,
 ): Pick<TokenCounts, 'input_tokens' | 'output_tokens'> {
@@ -99,9 +101,9 @@ function guessedTokens(
       input_tokens: text,
       output_tokens: Math.ceil(charactersOf(fields.values['input']) * speechTokensPerCharacter),
     }
-  const audio = endpoints[kind].unit === 'second' ? secondsOf(call, fields).guess * audioTokensPerSecond : 0
+  const audio = endpoints[kind].unit === 'second' ? secondsOf(call, fields).estimate * audioTokensPerSecond : 0
   return { input_tokens: text + audio, output_tokens: 0 }
 }
 
-/** A guess at the input tokens of a request. */
-export const guessedInput = (call: EndpointCall): number => guessedTokens(call.kind, call).input_tokens
+/** Estimates the input tokens of a request. */
+export const estimatedInput = (call: EndpointCall): number => estimatedTokens(call.kind, call).input_tokens

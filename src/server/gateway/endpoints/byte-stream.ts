@@ -7,11 +7,14 @@ interface Options {
   readonly attempt: Attempt
   readonly sink: Sink
   readonly head: AnswerHead
-  /** What to book of the answer. */
+  /** Returns the counts to book. */
   readonly counts: () => Pick<Outcome, 'usage' | 'units'>
 }
 
-/** Relays audio, text or any other bytes as they come, with back-pressure. A truncated answer is cut for the client too. */
+/**
+ * Relays audio, text or other bytes as they arrive, with back-pressure. A truncated response is truncated for the
+ * client too.
+ */
 export class ByteStream implements AnswerStream {
   readonly #options: Options
   #firstContentMs: number | undefined
@@ -34,7 +37,7 @@ export class ByteStream implements AnswerStream {
     return this.#outcome('completed')
   }
 
-  breakOff(_error: AppError): Outcome | undefined {
+  interrupt(_error: AppError): Outcome | undefined {
     if (this.#firstContentMs === undefined) return undefined
     const { sink } = this.#options
     if (sink.cut) sink.cut()
@@ -42,7 +45,7 @@ export class ByteStream implements AnswerStream {
     return this.#outcome('failed')
   }
 
-  abandoned(): Outcome {
+  disconnected(): Outcome {
     return this.#outcome('aborted')
   }
 

@@ -11,16 +11,16 @@ export type EmbeddingKind = 'embeddings' | 'gemini_embed' | 'gemini_embed_batch'
 export const isEmbedding = (kind: CallKind): kind is EmbeddingKind =>
   kind === 'embeddings' || kind === 'gemini_embed' || kind === 'gemini_embed_batch'
 
-/** What a client asks for, whatever its format. */
-interface Wanted {
+/** Request for embeddings, independent of the client's format. */
+interface EmbeddingRequest {
   readonly texts: readonly string[]
   readonly dimensions?: number | undefined
-  /** Google's word for what the vectors are for, such as `RETRIEVAL_QUERY`. */
+  /** Google's task type, such as `RETRIEVAL_QUERY`. */
   readonly taskType?: string | undefined
   readonly isBase64: boolean
 }
 
-/** What an upstream answers. `tokens` is undefined where it states none. */
+/** Embeddings of an upstream. `tokens` is undefined when it does not report them. */
 export interface Embedded {
   readonly vectors: readonly (readonly number[])[]
   readonly tokens?: number | undefined
@@ -29,8 +29,8 @@ export interface Embedded {
 type Stated = Embedded & { readonly tokens: number }
 
 interface Client {
-  read(body: Json): Wanted
-  write(embedded: Stated, wanted: Wanted, model: string): object
+  read(body: Json): EmbeddingRequest
+  write(embedded: Stated, request: EmbeddingRequest, model: string): object
 }
 
 const openAiClient: Client = {
@@ -81,7 +81,7 @@ function textOf(content: unknown, field: string): string {
   const parts = recordsOf(recordOf(content)['parts'])
   if (parts.length === 0) throw invalid(`${field}.parts is required`)
   if (!parts.every(({ text }) => typeof text === 'string'))
-    throw invalid(`${field}.parts must hold text: this upstream embeds nothing else`)
+    throw invalid(`${field}.parts must contain text: this provider embeds text only`)
   return parts.map(({ text }) => text).join('\n')
 }
 
@@ -93,7 +93,7 @@ function dimensionsOf(field: string, value: unknown): number | undefined {
 }
 
 interface Upstream {
-  requests(wanted: Wanted, target: Target): readonly { readonly path: string; readonly body: object }[]
+  requests(request: EmbeddingRequest, target: Target): readonly { readonly path: string; readonly body: object }[]
   read(answer: Json): Embedded
 }
 
@@ -151,13 +151,13 @@ const cohere: Upstream = {
         ...(dimensions && { output_dimension: dimensions }),
       },
     })),
-  // Newer models name the type of the numbers.
+  // Newer models group the vectors by number type.
   read: ({ embeddings }) => ({
     vectors: listOf(Array.isArray(embeddings) ? embeddings : recordOf(embeddings)['float']).map(vectorOf),
   }),
 }
 
-/** How a model embeds; undefined for one that does not, as far as its provider and its name tell. */
+/** Returns the upstream format of an embedding model; undefined for other models, judged by provider and name. */
 export function upstreamOf(target: Target): Upstream | undefined {
   const { deployment, protocol } = target
   const model = baseModelOf(target)
@@ -168,7 +168,7 @@ export function upstreamOf(target: Target): Upstream | undefined {
   return /cohere\.embed/.test(model) ? cohere : undefined
 }
 
-/** True for a model that embeds by translation. */
+/** Reports whether embeddings can be translated for a model. */
 export const canEmbed = (model: DeployedModel, protocol: Target['protocol']): boolean =>
   upstreamOf({ ...model, protocol }) !== undefined
 

@@ -1,16 +1,16 @@
 import { isRecord, recordOf } from '../../platform/json.ts'
 import { parsedObject } from '../core/request-checks.ts'
 import { readJson } from '../passthrough/answers.ts'
-import { rawGemini } from '../passthrough/gemini.ts'
-import type { Wire, WireCall } from '../passthrough/wire.ts'
+import { geminiPassthrough } from '../passthrough/gemini.ts'
+import type { PassthroughCall, PassthroughFormat } from '../passthrough/passthrough-format.ts'
 import { estimateInputOf } from '../tokens/count-tokens.ts'
 import { noTokens, tokenCount } from '../tokens/token-counts.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import { geminiPath, geminiResource } from '../upstream/paths.ts'
 
 /** Google's `embedContent` and `batchEmbedContents`, at Google. */
-export const rawGeminiEmbed: Wire = {
-  ...rawGemini,
+export const geminiEmbedPassthrough: PassthroughFormat = {
+  ...geminiPassthrough,
   request: attempt => ({
     path: geminiPath(attempt.target, attempt.call.kind === 'gemini_embed' ? 'embedContent' : 'batchEmbedContents'),
     headers: { ...ownHeaders },
@@ -24,9 +24,9 @@ export const rawGeminiEmbed: Wire = {
   },
 }
 
-/** Google wants the model of the path in the body too, so an alias must be replaced there. */
-function withUpstreamName({ call, ask, target }: WireCall): Buffer {
-  if (target.upstreamModel === ask.model) return call.body
+/** Google requires the model of the path in the body too, so an alias must be replaced there. */
+function withUpstreamName({ call, parsed, target }: PassthroughCall): Buffer {
+  if (target.upstreamModel === parsed.model) return call.body
   const body = parsedObject(call.body)
   const model = geminiResource(target.upstreamModel)
   const named = <T>(request: T): T => (isRecord(request) && 'model' in request ? { ...request, model } : request)

@@ -10,7 +10,7 @@ const body = form(
   'name=empty\r\n\r\n',
 )
 
-test('the boundary of a form comes from its content type, quoted or plain', () => {
+test('the boundary is read from the content type, quoted or plain', () => {
   assert.equal(boundaryOf('multipart/form-data; boundary=x'), 'x')
   assert.equal(boundaryOf('Multipart/Form-Data; charset=utf-8; boundary="a b"'), 'a b')
   assert.equal(boundaryOf('application/json'), undefined)
@@ -18,7 +18,7 @@ test('the boundary of a form comes from its content type, quoted or plain', () =
   assert.equal(boundaryOf(undefined), undefined)
 })
 
-test('parts of a form are found in place, whatever bytes a file holds', () => {
+test('parts are found for any bytes in a file', () => {
   const parts = partsOf(body, 'x')
   assert.deepEqual(
     parts.map(({ name, isFile, start, end }) => [name, isFile, body.toString('utf8', start, end)]),
@@ -32,7 +32,7 @@ test('parts of a form are found in place, whatever bytes a file holds', () => {
   assert.equal(partsOf(preamble, 'x').length, 3)
 })
 
-test('a field of a form is replaced, or added in front, and every other byte stays', () => {
+test('a field is replaced, or added first, and every other byte stays', () => {
   const part = partsOf(body, 'x')[1]
   const replaced = Buffer.concat(withField(body, { boundary: 'x', name: 'model', value: 'mine', part }))
   assert.equal(replaced.toString('latin1'), body.toString('latin1').replace('whisper-1', 'mine'))
@@ -44,11 +44,11 @@ test('a field of a form is replaced, or added in front, and every other byte sta
 })
 
 const wrong: readonly (readonly [what: string, body: Buffer, message: RegExp])[] = [
-  ['a body without the boundary', Buffer.from('hello'), /does not hold the boundary/],
+  ['a body without the boundary', Buffer.from('hello'), /does not contain the boundary/],
   ['a body that ends within a part', body.subarray(0, 90), /truncated/],
   ['a body without its closing boundary', body.subarray(0, -8), /truncated/],
   ['a part without a name', form('filename="a"\r\n\r\nx'), /has no name/],
   ['too many parts', form(...Array.from({ length: 101 }, () => 'name="a"\r\n\r\nx')), /more than 100 parts/],
 ]
 for (const [what, bytes, message] of wrong)
-  test(`a form is refused: ${what}`, () => assert.throws(() => partsOf(bytes, 'x'), message))
+  test(`a form is rejected: ${what}`, () => assert.throws(() => partsOf(bytes, 'x'), message))

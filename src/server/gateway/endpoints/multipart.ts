@@ -1,7 +1,7 @@
 import { invalid } from '../../platform/errors.ts'
 import type { Span } from '../bytes/json-scanner.ts'
 
-/** One part of a form. `start` and `end` are those of its content in the body. */
+/** Part of a form. `start` and `end` delimit its content in the body. */
 export interface Part extends Span {
   readonly name: string
   readonly isFile: boolean
@@ -12,7 +12,7 @@ const maxHeaderBytes = 16 * 1024
 const lineEnd = Buffer.from('\r\n')
 const headersEnd = Buffer.from('\r\n\r\n')
 
-/** The boundary that a content type names; undefined for one that is not `multipart/form-data`. */
+/** Returns the boundary in a content type; undefined for one that is not `multipart/form-data`. */
 export function boundaryOf(contentType: string | undefined): string | undefined {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) return undefined
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;]{1,200}))/i.exec(contentType ?? '') ?? []
@@ -20,8 +20,8 @@ export function boundaryOf(contentType: string | undefined): string | undefined 
 }
 
 /**
- * The parts of a form, found in place: nothing of the body is copied, and file contents are searched natively for the next
- * boundary only. Throws `invalid_request`.
+ * Returns the parts of a form without copying the body. File contents are only searched for the next boundary. Throws
+ * `invalid_request`.
  */
 export function partsOf(body: Buffer, boundary: string): readonly Part[] {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
@@ -32,7 +32,7 @@ export function partsOf(body: Buffer, boundary: string): readonly Part[] {
     const headersAt = body.indexOf(lineEnd, at)
     const contentAt = headersAt < 0 ? -1 : body.indexOf(headersEnd, headersAt)
     if (contentAt < 0) throw truncated()
-    if (contentAt - headersAt > maxHeaderBytes) throw invalid('a part of the form has headers over 16 KB')
+    if (contentAt - headersAt > maxHeaderBytes) throw invalid('a part of the form has headers longer than 16 KiB')
     const start = contentAt + headersEnd.length
     const end = delimiterAt(body, delimiter, start)
     if (end < 0) throw truncated()
@@ -43,7 +43,7 @@ export function partsOf(body: Buffer, boundary: string): readonly Part[] {
   return parts
 }
 
-/** Where the content that begins at `from` ends. A longer line that begins as the boundary does belongs to the content. */
+/** Returns the end of the content that starts at `from`. A longer line that starts with the boundary is content. */
 function delimiterAt(body: Buffer, delimiter: Buffer, from: number): number {
   let at = body.indexOf(delimiter, from)
   while (
@@ -57,7 +57,7 @@ function delimiterAt(body: Buffer, delimiter: Buffer, from: number): number {
 function startOf(body: Buffer, opening: Buffer, delimiter: Buffer): number {
   if (body.subarray(0, opening.length).equals(opening)) return opening.length
   const found = body.indexOf(delimiter)
-  if (found < 0) throw invalid('the body does not hold the boundary that content-type names')
+  if (found < 0) throw invalid('request body does not contain the boundary in content-type')
   return found + delimiter.length
 }
 
@@ -71,7 +71,9 @@ function headOf(headers: string): Pick<Part, 'name' | 'isFile'> {
   return { name, isFile: /;\s*filename\*?=/i.test(disposition) }
 }
 
-/** The form with `value` as the text of its field `name`, which `part` is; a new first part without one. Files are not copied. */
+/**
+ * Sets the text of the form field `name`, which is `part`; without `part` adds the field first. Files are not copied.
+ */
 export function withField(
   body: Buffer,
   { boundary, name, value, part }: { boundary: string; name: string; value: string; part: Part | undefined },

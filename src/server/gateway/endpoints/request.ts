@@ -3,18 +3,18 @@ import { countOf, isAbsent, type Json, listOf, nonEmptyText } from '../../platfo
 import { editTopLevel, type Parts, spliceString } from '../bytes/body-edit.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import type { Span } from '../bytes/json-scanner.ts'
-import type { Ask, Attempt, Call, EndpointKind, Units } from '../core/call.ts'
+import type { Attempt, Call, EndpointKind, ParsedRequest, Units } from '../core/call.ts'
 import { checkSize } from '../core/request-checks.ts'
 import type { ImageSize } from '../pricing/unit-prices.ts'
 import { boundaryOf, type Part, partsOf, withField } from './multipart.ts'
 import { endpoints } from './table.ts'
 
-/** A call of an endpoint of the table. */
+/** Call of an endpoint in `endpoints`. */
 export interface EndpointCall extends Pick<Call, 'body' | 'headers' | 'address'> {
   readonly kind: EndpointKind
 }
 
-/** The fields of a request; those of a form are text, and its files stand apart. */
+/** Fields of a request. The fields of a form are strings, and its files are separate. */
 export interface Fields {
   readonly values: Json
   readonly files: readonly Part[]
@@ -24,7 +24,7 @@ export interface Fields {
 
 const contentTypeOf = ({ headers }: Pick<Call, 'headers'>): string | undefined => [headers['content-type']].flat()[0]
 
-/** Reads a request as JSON or as a form, by its endpoint and content type. Throws `invalid_request`. */
+/** Parses a request as JSON or as a form, by endpoint and content type. Throws `invalid_request`. */
 export function fieldsOf({ kind, body, headers }: EndpointCall): Fields {
   const { form } = endpoints[kind]
   const boundary = form === 'json' ? undefined : boundaryOf(contentTypeOf({ headers }))
@@ -44,7 +44,7 @@ function objectIn(body: Buffer): Json {
   try {
     value = JSON.parse(body.toString('utf8'))
   } catch (cause) {
-    throw new AppError('invalid_request', 'the body is not valid JSON', { cause })
+    throw new AppError('invalid_request', 'request body is not valid JSON', { cause })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('the body must be a JSON object')
@@ -54,11 +54,11 @@ function objectIn(body: Buffer): Json {
 const nowhere: Span = { start: 0, end: 0 }
 const watched = keysOf(['model', 'stream'])
 
-/** What a request of an endpoint asks for. Throws `invalid_request` that names the field. */
-export function endpointAsk(call: EndpointCall): Ask {
+/** Validates a request of an endpoint. Throws `invalid_request` that names the field. */
+export function parseEndpointRequest(call: EndpointCall): ParsedRequest {
   const { kind, body, address } = call
   const endpoint = endpoints[kind]
-  // A form is no JSON.
+  // Undefined for a form.
   const members = ownMembers(body, watched)
   if (members) checkSize(members)
   const fields = fieldsOf(call)
@@ -69,8 +69,8 @@ export function endpointAsk(call: EndpointCall): Ask {
   if (model === '') throw invalid('model must not be empty')
   for (const name of endpoint.required) if (isAbsent(values[name])) throw invalid(`${name} is required`)
   if (form) checkForm(kind, fields)
-  const doubled = members?.doubled[0]
-  if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
+  const duplicate = members?.duplicates[0]
+  if (duplicate !== undefined) throw invalid(`${duplicate} is given twice`)
   return {
     model,
     modelSpan: members?.values[0] ?? nowhere,
@@ -89,22 +89,21 @@ function isStreamed({ values, form }: Fields): boolean {
 function checkForm(kind: EndpointKind, { files, form }: Fields): void {
   const { one, list, besides } = endpoints[kind].files ?? { one: 'file' }
   const named = (name: string | undefined) => files.filter(file => file.name === name).length
-  const stranger = files.find(({ name }) => name !== one && name !== list && name !== besides)
-  if (stranger)
-    throw invalid(`unknown file part ${JSON.stringify(stranger.name.slice(0, 100))}; the file belongs in ${one}`)
+  const unknown = files.find(({ name }) => name !== one && name !== list && name !== besides)
+  if (unknown) throw invalid(`unknown file part ${JSON.stringify(unknown.name.slice(0, 100))}; send the file as ${one}`)
   const ones = named(one)
   const isEnough = ones === 1 ? named(list) === 0 : ones === 0 && list !== undefined && named(list) > 0
   if (!isEnough || named(besides) > 1)
     throw invalid(
-      `the form must hold exactly one file part ${one}${list === undefined ? '' : `, or several named ${list}`}`,
+      `the form must contain exactly one file part ${one}${list === undefined ? '' : `, or several named ${list}`}`,
     )
   const models = form?.parts.filter(({ name }) => name === 'model') ?? []
   if (models.length > 1) throw invalid('model is given twice')
   if (models[0]?.isFile) throw invalid('model must be a string')
 }
 
-/** The received body; where the alias maps, or the request names no model, with the upstream's name of the model. */
-export function bodyFor({ call, ask, target }: Attempt, kind: EndpointKind): Parts {
+/** Returns the received body; with the upstream's model name when the alias maps or the request names no model. */
+export function bodyFor({ call, parsed, target }: Attempt, kind: EndpointKind): Parts {
   const model = target.upstreamModel
   const { form } = endpoints[kind].form === 'json' ? { form: undefined } : fieldsOf({ ...call, kind })
   if (form) {
@@ -112,17 +111,17 @@ export function bodyFor({ call, ask, target }: Attempt, kind: EndpointKind): Par
     const isSame = part && call.body.toString('utf8', part.start, part.end) === model
     return isSame ? call.body : withField(call.body, { boundary: form.boundary, name: 'model', value: model, part })
   }
-  if (ask.modelSpan.end === 0) return editTopLevel(call.body, { set: { model } }).body
-  return model === ask.model ? call.body : spliceString(call.body, ask.modelSpan, model)
+  if (parsed.modelSpan.end === 0) return editTopLevel(call.body, { set: { model } }).body
+  return model === parsed.model ? call.body : spliceString(call.body, parsed.modelSpan, model)
 }
 
-/** The content type of a form, which names its boundary; undefined for JSON. */
+/** Returns the content type of a form with its boundary; undefined for JSON. */
 export const formType = (call: Pick<Call, 'headers'>, kind: EndpointKind): string | undefined => {
   const type = contentTypeOf(call)
   return endpoints[kind].form === 'json' || boundaryOf(type) === undefined ? undefined : type
 }
 
-/** The units that the request alone tells; for images the most that the answer may hold. */
+/** Returns the units that the request determines; for images their maximum number. */
 export function requestedUnits(kind: EndpointKind, { values }: Fields): Units {
   switch (kind) {
     case 'speech':
@@ -140,40 +139,40 @@ export function requestedUnits(kind: EndpointKind, { values }: Fields): Units {
   }
 }
 
-/** Cohere counts a search for each 100 documents. */
+/** Cohere charges one search per 100 documents. */
 const documentsPerQuery = 100
 
-/** Characters as people count them, not UTF-16 units. */
+/** Counts code points, not UTF-16 units. */
 export const charactersOf = (value: unknown): number => {
   let count = 0
   for (const _ of nonEmptyText(value) ?? '') count++
   return count
 }
 
-/** Bytes that a model reads as text: all of a JSON body, the fields of a form. */
+/** Returns the bytes that a model reads as text: the whole JSON body, or a form without its files. */
 export const textBytesOf = ({ body }: Pick<Call, 'body'>, { files, form }: Fields): number =>
   form ? body.length - files.reduce((sum, { start, end }) => sum + end - start, 0) : body.length
 
-/** What decides the price of an image besides the model. */
+/** Returns the request fields that determine the price of an image besides the model. */
 export const imageOf = (call: EndpointCall): ImageSize =>
   endpoints[call.kind].unit === 'image' ? fieldsOf(call).values : {}
 
-/** The slowest speech codec in use needs some 6 kbit/s; most recordings have 32 and more. */
-const bytesPerSecond = { least: 750, usual: 4_000 }
+/** The slowest common speech codec uses about 6 kbit/s; most recordings use 32 kbit/s or more. */
+const bytesPerSecond = { min: 750, typical: 4_000 }
 
 /**
- * The length of the audio in a form: at most, and as a guess. A WAV file states how many bytes a second has; for all others
- * the size is all there is to go by.
+ * Returns maximum and estimated length in seconds of the audio in a form. The header of a WAV file holds the bytes per
+ * second; for other formats the length is derived from the size.
  */
 export function secondsOf(
   { body }: Pick<Call, 'body'>,
   { files }: Fields,
-): { readonly most: number; readonly guess: number } {
+): { readonly max: number; readonly estimate: number } {
   const [file] = files
-  if (!file) return { most: 0, guess: 0 }
+  if (!file) return { max: 0, estimate: 0 }
   const bytes = file.end - file.start
   const isWave = bytes > 44 && body.toString('latin1', file.start, file.start + 4) === 'RIFF'
   const stated = isWave ? body.readUInt32LE(file.start + 28) : 0
-  if (stated >= bytesPerSecond.least) return { most: Math.ceil(bytes / stated), guess: Math.ceil(bytes / stated) }
-  return { most: Math.ceil(bytes / bytesPerSecond.least), guess: Math.ceil(bytes / bytesPerSecond.usual) }
+  if (stated >= bytesPerSecond.min) return { max: Math.ceil(bytes / stated), estimate: Math.ceil(bytes / stated) }
+  return { max: Math.ceil(bytes / bytesPerSecond.min), estimate: Math.ceil(bytes / bytesPerSecond.typical) }
 }

@@ -31,7 +31,7 @@ for (const [provider, kinds] of Object.entries(lacking)) {
     ))
 }
 
-test('providers that have an endpoint elsewhere are called there', () => {
+test('an endpoint is called at the path of its provider', () => {
   assert.equal(endpointPath('images', modelAt('openai')), '/images/generations')
   assert.equal(endpointPath('images', modelAt('openrouter')), '/images')
   assert.equal(endpointPath('speech', modelAt('openrouter')), '/audio/speech')

@@ -1,20 +1,20 @@
 import type { CallKind, DeployedModel, EndpointKind, Unit } from '../core/call.ts'
 
-/** What the gateway knows of an endpoint whose bytes it passes on. */
+/** Properties of an endpoint that is passed through. */
 export interface Endpoint {
-  /** Behind the base address of an OpenAI-compatible upstream, and behind `/v1` here. */
+  /** Path after the base address of an OpenAI-compatible upstream, and after `/v1` at the gateway. */
   readonly path: string
-  /** The form of the request body; `either` takes the form and the same fields as JSON. */
+  /** Format of the request body; `either` accepts a form, or the same fields as JSON. */
   readonly form: 'json' | 'multipart' | 'either'
-  /** Fields without which no upstream answers. */
+  /** Required fields. */
   readonly required: readonly string[]
-  /** Names of the parts that hold files, of multipart bodies: exactly one of the first, any number of lists. */
+  /** Names of file parts in a form: exactly one `one` or several `list`, and at most one `besides`. */
   readonly files?: { readonly one: string; readonly list?: string; readonly besides?: string }
-  /** The model of a request that names none. */
+  /** Model of a request that names none. */
   readonly defaultModel?: string
-  /** What the endpoint charges where it does not charge tokens. */
+  /** Unit that the endpoint charges when it does not charge tokens. */
   readonly unit?: Unit
-  /** True where a price of tokens is only known with that of output. */
+  /** True when a token price is only complete with an output rate. */
   readonly hasOutput: boolean
 }
 
@@ -65,12 +65,12 @@ export const endpoints: Readonly<Record<EndpointKind, Endpoint>> = {
   },
 }
 
-/** True for calls that pass through to an endpoint of the table. */
+/** Reports whether calls of a kind pass through to an endpoint in `endpoints`. */
 export const isEndpoint = (kind: CallKind): kind is EndpointKind => Object.hasOwn(endpoints, kind)
 
 /**
- * The endpoints of known providers that do not have all of them. Source: OpenAI's and OpenRouter's OpenAPI documents, the
- * references "Azure OpenAI REST API", "OpenAI compatibility" of Ollama (some of its versions draw images) and of Gemini.
+ * Endpoints of known providers that lack some. Source: OpenAI's and OpenRouter's OpenAPI documents, the references
+ * "Azure OpenAI REST API", "OpenAI compatibility" of Ollama (some of its versions generate images) and of Gemini.
  */
 const served: Readonly<Record<string, readonly EndpointKind[]>> = {
   openai: without('rerank'),
@@ -87,14 +87,14 @@ function without(...lacking: readonly EndpointKind[]): readonly EndpointKind[] {
   return (Object.keys(endpoints) as EndpointKind[]).filter(kind => !lacking.includes(kind))
 }
 
-/** True when the model's upstream has the endpoint; nobody knows of servers of one's own, which are asked. */
+/** Reports whether a model's upstream has an endpoint. Unknown providers are assumed to have all of them. */
 export const hasEndpoint = (kind: EndpointKind, { deployment: { provider } }: DeployedModel): boolean =>
   !Object.hasOwn(served, provider) || (served[provider]?.includes(kind) ?? false)
 
-/** Where an endpoint stands behind the base address of a model's deployment. */
+/** Returns the path of an endpoint after the base address of a model's deployment. */
 export function endpointPath(kind: EndpointKind, { deployment: { provider, apiBase } }: DeployedModel): string {
   const { path } = endpoints[kind]
-  // Cohere's own API; its base address for OpenAI's clients has no rerank.
+  // Rerank exists in Cohere's own API only, not at its base address for OpenAI's clients.
   if (kind === 'rerank' && provider === 'cohere' && !/\/v\d+$/.test(apiBase)) return `/v2${path}`
   return kind === 'images' && provider === 'openrouter' ? '/images' : path
 }
@@ -114,7 +114,7 @@ const others: Readonly<
   gemini_embed_batch: '/v1beta/models/{model}:batchEmbedContents',
 }
 
-/** The kinds of calls that a model may serve, each with the path that clients call. */
+/** Path that clients call, by the kinds of calls that a model may serve. */
 export const pathOfKind: ReadonlyMap<CallKind, string> = new Map<CallKind, string>([
   ...(Object.entries(others) as [CallKind, string][]),
   ...(Object.entries(endpoints) as [EndpointKind, Endpoint][]).map(([kind, { path }]): [CallKind, string] => [

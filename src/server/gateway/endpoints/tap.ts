@@ -6,22 +6,22 @@ import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { type Stated, statedIn } from './answer.ts'
 
 const usageText = /"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/
-/** Events that end one answer: of images, of speech, of a transcript. */
+/** Events that end the stream of an image, of speech or of a transcript. */
 const finished = /"type"\s*:\s*"(?:image_(?:generation|edit)\.completed|speech\.audio\.done|transcript\.text\.done)"/
 const failed = /"type"\s*:\s*"(?:error|[\w.]+\.failed)"|^\s*data:\s*\{\s*"error"\s*:\s*["{]/m
 const textStart = /"text"\s*:\s*"/
 const finishReason = /"finish_reason"\s*:\s*"(\w+)"/
 
 /**
- * Reads along with the event streams of completions, images, speech and transcriptions. A frame with an image may come
- * without its middle, so figures are searched in its text.
+ * Reads usage from the event streams of completions, images, speech and transcriptions. The middle of a frame with an
+ * image may be missing, so counts are searched in its text.
  */
 export class EndpointTap extends StreamTap {
   override readonly takesPings = true
   #stated: Stated = { units: {} }
   #images = 0
 
-  /** What the stream has stated. */
+  /** Counts that the stream has reported so far. */
   get stated(): Stated {
     const image = this.#images > 0 && { image: this.#images }
     return { ...this.#stated, units: { ...this.#stated.units, ...image } }
@@ -65,7 +65,7 @@ export class EndpointTap extends StreamTap {
     this.end ??= 'stop'
   }
 
-  /** Each finished image of a stream states its own usage. */
+  /** Adds the usage of a finished image: each image of a stream reports its own usage. */
   #add({ usage, units }: Stated): void {
     const before = this.#images > 0 ? this.#stated : undefined
     const sum = (one: number | undefined, other: number | undefined): number => (one ?? 0) + (other ?? 0)

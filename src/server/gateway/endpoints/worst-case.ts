@@ -8,13 +8,13 @@ import { charactersOf, type Fields, fieldsOf, requestedUnits, secondsOf, textByt
 import { endpoints } from './table.ts'
 
 /**
- * Of the largest image at the finest quality, partial images included: gpt-image-2 makes 23,719 tokens of 2880 by 2880 pixels.
- * Source: OpenAI's guide "Image generation", its calculator.
+ * Tokens of the largest image at the highest quality with partial images: gpt-image-2 produces 23,719 tokens for 2880
+ * by 2880 pixels. Source: OpenAI's guide "Image generation", its calculator.
  */
 const tokensPerImage = 25_000
-/** More than the slowest speech has. */
+/** Upper bound for the slowest speech. */
 const speechTokensPerCharacter = 10
-/** Audio that goes in has some 10 tokens a second, its transcript no more. */
+/** Upper bound: input audio has about 10 tokens per second, its transcript no more. */
 const tokensPerSecond = 20
 
 interface Bound {
@@ -23,8 +23,8 @@ interface Bound {
   readonly output: number | undefined
 }
 
-/** The dearest that a call of an endpoint can become, whichever candidate serves it. Source: Gateway, section 4. */
-export function worstOfEndpoint(
+/** Returns the maximum cost of an endpoint call over all candidates. Source: Gateway, section 4. */
+export function endpointWorstCase(
   call: Pick<Call, 'body' | 'headers' | 'address'>,
   kind: EndpointKind,
   candidates: readonly DeployedModel[],
@@ -58,28 +58,28 @@ function boundOf(
   kind: EndpointKind,
   { fields, facts }: { fields: Fields; facts: ModelFacts },
 ): Bound {
-  const asked = requestedUnits(kind, fields)
+  const requested = requestedUnits(kind, fields)
   const text = textBytesOf(call, fields)
   switch (endpoints[kind].unit) {
     case 'second': {
-      const { most } = secondsOf(call, fields)
-      const tokens = most * tokensPerSecond
-      return { units: { second: most, audio_token: tokens }, input: text + tokens, output: tokens }
+      const { max } = secondsOf(call, fields)
+      const tokens = max * tokensPerSecond
+      return { units: { second: max, audio_token: tokens }, input: text + tokens, output: tokens }
     }
     case 'image': {
-      const images = asked.image ?? 1
+      const images = requested.image ?? 1
       const given = Math.max(fields.files.length, kind === 'images' ? 0 : 1) * tokensPerImage
       return { units: { image: images, image_token: given }, input: text + given, output: images * tokensPerImage }
     }
     case 'character':
-      return { units: asked, input: text, output: charactersOf(fields.values['input']) * speechTokensPerCharacter }
+      return { units: requested, input: text, output: charactersOf(fields.values['input']) * speechTokensPerCharacter }
     case 'query':
-      return { units: asked, input: text, output: 0 }
+      return { units: requested, input: text, output: 0 }
     default: {
-      const { max_tokens: most, n, best_of: best } = fields.values
-      const each = typeof most === 'number' ? most : (facts.maxOutput ?? facts.contextWindow)
+      const { max_tokens: max, n, best_of: best } = fields.values
+      const each = typeof max === 'number' ? max : (facts.maxOutput ?? facts.contextWindow)
       const answers = Math.max(1, ...[n, best].filter(count => typeof count === 'number'))
-      return { units: asked, input: text, output: each === undefined ? undefined : each * answers }
+      return { units: requested, input: text, output: each === undefined ? undefined : each * answers }
     }
   }
 }

@@ -1,20 +1,20 @@
 import type { Sink } from '../core/call.ts'
 
-/** An answer on its way to the client. */
+/** A recorded answer. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly isStream: boolean
   readonly chunks: readonly Buffer[]
-  /** True: it ended before it was whole, and cannot state that itself. */
+  /** True: the answer is incomplete, in a format that cannot report a failure in the stream. */
   readonly isCut: boolean
 }
 
 interface Options {
   readonly sink: Sink
-  /** `hold`: nothing goes to the sink. `copy`: the answer passes, and is kept as well. */
-  readonly wayOf: (isStream: boolean) => 'hold' | 'copy'
-  /** Whether a held answer that is too long to be kept goes to the sink; else it is dropped. */
+  /** `buffer`: nothing is sent to the sink. `copy`: the answer is sent, and recorded as well. */
+  readonly modeOf: (isStream: boolean) => 'buffer' | 'copy'
+  /** Whether a buffered answer that exceeds `maxBytes` is sent to the sink; else it is dropped. */
   readonly mayPass: (isStream: boolean) => boolean
   readonly maxBytes: number
 }
@@ -22,7 +22,7 @@ interface Options {
 const isEventStream = (headers: Answer['headers']): boolean =>
   headers['content-type']?.startsWith('text/event-stream') === true
 
-/** Sends an answer to `sink` as it is. */
+/** Sends a recorded answer to `sink`. */
 export function sendAnswer({ status, headers, chunks, isCut }: Answer, sink: Sink): void {
   sink.head(status, headers)
   const isEnded = !isCut || !sink.cut
@@ -32,12 +32,12 @@ export function sendAnswer({ status, headers, chunks, isCut }: Answer, sink: Sin
   else sink.cut?.()
 }
 
-/** A sink that keeps a successful answer for hooks, up to a limit. Errors pass: no model said them. */
+/** Sink that records a successful answer for hooks, up to a limit. Error responses are sent directly. */
 export class AnswerTap implements Sink {
   readonly #options: Options
   #head: Pick<Answer, 'status' | 'headers' | 'isStream'> | undefined
   #passes = true
-  #isKept = false
+  #isRecorded = false
   #isTooLong = false
   #isCut = false
   #chunks: Buffer[] = []
@@ -47,12 +47,12 @@ export class AnswerTap implements Sink {
     this.#options = options
   }
 
-  /** True when nothing of the answer went to the sink. */
-  get isHeld(): boolean {
+  /** True when no part of the answer was sent to the sink. */
+  get isBuffered(): boolean {
     return !this.#passes
   }
 
-  /** True when the answer was longer than can be kept. */
+  /** True when the answer exceeded `maxBytes`. */
   get isTooLong(): boolean {
     return this.#isTooLong
   }
@@ -61,22 +61,22 @@ export class AnswerTap implements Sink {
     return this.#head?.isStream ?? false
   }
 
-  /** The answer so far; undefined where it was not kept. */
+  /** The recorded answer so far; undefined where it is not recorded. */
   get answer(): Answer | undefined {
-    if (!this.#head || !this.#isKept) return undefined
+    if (!this.#head || !this.#isRecorded) return undefined
     return { ...this.#head, chunks: this.#chunks, isCut: this.#isCut }
   }
 
   head(status: number, headers: Answer['headers']): void {
     const isStream = isEventStream(headers)
     this.#head = { status, headers, isStream }
-    this.#isKept = status >= 200 && status < 300
-    this.#passes = !this.#isKept || this.#options.wayOf(isStream) === 'copy'
+    this.#isRecorded = status >= 200 && status < 300
+    this.#passes = !this.#isRecorded || this.#options.modeOf(isStream) === 'copy'
     if (this.#passes) this.#options.sink.head(status, headers)
   }
 
   data(chunk: Buffer): boolean {
-    this.#keep(chunk)
+    this.#record(chunk)
     return this.#passes ? this.#options.sink.data(chunk) : true
   }
 
@@ -86,7 +86,7 @@ export class AnswerTap implements Sink {
   }
 
   end(chunk?: Buffer): void {
-    if (chunk) this.#keep(chunk)
+    if (chunk) this.#record(chunk)
     if (this.#passes) this.#options.sink.end(chunk)
   }
 
@@ -98,22 +98,22 @@ export class AnswerTap implements Sink {
     else sink.end()
   }
 
-  #keep(chunk: Buffer): void {
-    if (!this.#isKept) return
+  #record(chunk: Buffer): void {
+    if (!this.#isRecorded) return
     this.#bytes += chunk.length
-    if (this.#bytes > this.#options.maxBytes) this.#letGo()
+    if (this.#bytes > this.#options.maxBytes) this.#stopRecording()
     else this.#chunks.push(chunk)
   }
 
-  #letGo(): void {
+  #stopRecording(): void {
     const { sink, mayPass } = this.#options
-    if (this.isHeld && this.#head && mayPass(this.#head.isStream)) {
+    if (this.isBuffered && this.#head && mayPass(this.#head.isStream)) {
       this.#passes = true
       sink.head(this.#head.status, this.#head.headers)
       for (const chunk of this.#chunks) sink.data(chunk)
     }
     this.#isTooLong = true
-    this.#isKept = false
+    this.#isRecorded = false
     this.#chunks = []
   }
 }

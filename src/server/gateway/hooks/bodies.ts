@@ -1,33 +1,33 @@
 import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { FrameSplitter, readFrame } from '../bytes/event-frames.ts'
-import type { Ask, Call, Outcome } from '../core/call.ts'
+import type { Call, Outcome, ParsedRequest } from '../core/call.ts'
 import type { UpstreamFrame } from '../core/codec.ts'
 import { formType } from '../endpoints/request.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import type { Answer } from './answer-tap.ts'
 import { HookFailure } from './client.ts'
 
-/** A call, and what it asks for. */
+/** A call with its parsed request. */
 export interface CheckedCall {
   readonly call: Call
-  readonly ask: Ask
+  readonly parsed: ParsedRequest
 }
 
-/** The body of a request to a hook of phase `pre`. */
+/** Returns the body of a request to a hook of phase `pre`. */
 export const requestBody = (checked: CheckedCall): string => `{"phase":"pre","call":${callText(checked)}}`
 
-/** The body of a request to a hook of phase `post`. */
+/** Returns the body of a request to a hook of phase `post`. */
 export const answerBody = (checked: CheckedCall, answer: Answer, outcome: Outcome['outcome']): string =>
   `{"phase":"post","call":${callText(checked)},"response":${responseText(answer, outcome)}}`
 
-/** The client's JSON goes in as it is: numbers keep their digits, and nothing is built of it. */
-function callText({ call, ask }: CheckedCall): string {
+/** Includes the client's JSON unparsed, so that numbers keep their digits. */
+function callText({ call, parsed }: CheckedCall): string {
   const { kind, requestId, caller, session } = call
   const facts = {
     request_id: requestId,
     kind,
-    model: ask.model,
-    stream: ask.stream,
+    model: parsed.model,
+    stream: parsed.stream,
     principal: caller.principal,
     key_id: caller.key?.id ?? null,
     ...(session && {
@@ -48,7 +48,7 @@ function responseText({ status, headers, isStream, chunks }: Answer, outcome: Ou
   return withMember(facts, 'body', isJson(text) ? text : 'null')
 }
 
-/** The JSON object `facts` with one more member, whose value is JSON already. */
+/** Returns `facts` as JSON with one more member, whose value is JSON text. */
 const withMember = (facts: object, name: string, value: string): string =>
   `${JSON.stringify(facts).slice(0, -1)},"${name}":${value}}`
 
@@ -56,7 +56,7 @@ const isJson = (text: string): boolean => jsonOr(text, undefined) !== undefined
 
 const contentTypeOf = ({ headers }: Call): string => [headers['content-type']].flat()[0] ?? 'application/json'
 
-/** True for a call whose body the gateway reads as a form: those with files. */
+/** True for a call whose body is a multipart form. */
 export const isForm = (call: Call): boolean => isEndpoint(call.kind) && formType(call, call.kind) !== undefined
 
 function framesIn(chunks: readonly Buffer[]): UpstreamFrame[] {
@@ -73,27 +73,27 @@ function framesIn(chunks: readonly Buffer[]): UpstreamFrame[] {
   return frames
 }
 
-/** The data of each event, as JSON text. */
+/** Returns the data of each event, as JSON text. */
 const eventsIn = (chunks: readonly Buffer[]): string[] =>
   framesIn(chunks).flatMap(({ data }) => (isJson(data) ? [data] : []))
 
-/** Fields by which a call was let in, and which its caller counts on. */
-const kept = ['stream', 'previous_response_id'] as const
+/** Fields that a hook cannot replace: admission depended on them, and the client relies on them. */
+const fixedFields = ['stream', 'previous_response_id'] as const
 
-/** The call with the body that a hook gave. How it is answered, and what it goes on from, stays. */
+/** Returns the call with the body of a hook. Streaming and the previous response cannot be changed. */
 export function withRequestBody(call: Call, body: unknown): Call {
-  if (isForm(call)) throw new HookFailure('it answered replace, but the request is a form')
+  if (isForm(call)) throw new HookFailure('action replace is not possible for a form')
   if (!isRecord(body)) throw new HookFailure('body in its answer must be a JSON object')
   const given = recordOf(jsonOr(call.body.toString('utf8'), undefined))
   const replaced: Record<string, unknown> = { ...body }
-  for (const name of kept) {
+  for (const name of fixedFields) {
     if (given[name] === undefined) delete replaced[name]
     else replaced[name] = given[name]
   }
   return { ...call, body: Buffer.from(JSON.stringify(replaced)) }
 }
 
-/** The answer with the content that a hook gave. */
+/** Returns the answer with the content of a hook. */
 export function withAnswerBody(answer: Answer, body: unknown): Answer {
   if (answer.isStream) return { ...answer, chunks: [streamOf(answer, body)] }
   if (!isRecord(body)) throw new HookFailure('body in its answer must be a JSON object')
@@ -102,7 +102,7 @@ export function withAnswerBody(answer: Answer, body: unknown): Answer {
   return { ...answer, headers, chunks: [bytes], isCut: false }
 }
 
-/** Events in the framing of the stream in whose place they go out. */
+/** Returns events in the framing of the stream that they replace. */
 function streamOf({ chunks }: Answer, body: unknown): Buffer {
   if (!Array.isArray(body) || !body.every(isRecord))
     throw new HookFailure('body in its answer must be a list of events, each a JSON object')

@@ -3,8 +3,8 @@ import type { Hook } from '../../config/config.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
-import { hasDoubledName } from '../bytes/doubled-names.ts'
-import { type Ask, type Call, isCount, type Outcome, type Sink } from '../core/call.ts'
+import { hasDuplicateName } from '../bytes/duplicate-names.ts'
+import { type Call, isCount, type Outcome, type ParsedRequest, type Sink } from '../core/call.ts'
 import type { Gateway } from '../gateway.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { answeredCall } from './answered-call.ts'
@@ -22,21 +22,21 @@ interface Options extends Settings {
   readonly log: Log
 }
 
-/** A gateway whose calls hooks are asked about. */
+/** Gateway that calls hooks. */
 interface HookedGateway {
   readonly gateway: Gateway
-  /** Takes over other hooks. Calls in flight keep theirs. */
+  /** Applies a new list of hooks. Calls in flight keep the previous one. */
   reload(settings: Settings): void
 }
 
-/** The hooks in force, and how they are asked. */
+/** Current hooks with their client. */
 interface InForce {
   readonly hooks: readonly Hook[]
   readonly client: HookClient
   readonly consult: Consult
 }
 
-/** Asks hooks before and after each model call of `gateway`, whoever makes it. Counts of tokens go on unasked. */
+/** Wraps `gateway` to call hooks before and after each model call. Token counts are excluded. */
 export function createHookedGateway({ gateway, log, ...settings }: Options): HookedGateway {
   const inForceOf = ({ hooks, outbound }: Settings): InForce => {
     const client = createHookClient(outbound)
@@ -46,12 +46,12 @@ export function createHookedGateway({ gateway, log, ...settings }: Options): Hoo
 
   const callWithHooks = async (given: Call, sink: Sink): Promise<Outcome> => {
     const { hooks, consult } = current
-    const first = { call: given, ask: gateway.check(given) }
+    const first = { call: given, parsed: gateway.check(given) }
     const checked = await prepared(first, { gateway, consult, hooks: hooks.filter(({ phase }) => phase === 'pre') })
-    if (!checked) return leftBefore
-    const asked = hooks.filter(hook => hook.phase === 'post' && concerns(hook, checked))
-    if (asked.length === 0) return gateway.call(checked.call, sink)
-    return answeredCall({ gateway, checked, sink, asked, consult })
+    if (!checked) return abortedBefore
+    const postHooks = hooks.filter(hook => hook.phase === 'post' && concerns(hook, checked))
+    if (postHooks.length === 0) return gateway.call(checked.call, sink)
+    return answeredCall({ gateway, checked, sink, hooks: postHooks, consult })
   }
 
   return {
@@ -74,9 +74,9 @@ export function createHookedGateway({ gateway, log, ...settings }: Options): Hoo
   }
 }
 
-/** True when a hook is for calls of that model and key. */
-const concerns = ({ models, keys }: Hook, { call, ask }: CheckedCall): boolean =>
-  coversModel(models, ask.model) && (keys.length === 0 || keys.includes(call.caller.key?.id ?? ''))
+/** True when a hook applies to calls with that model and key. */
+const concerns = ({ models, keys }: Hook, { call, parsed }: CheckedCall): boolean =>
+  coversModel(models, parsed.model) && (keys.length === 0 || keys.includes(call.caller.key?.id ?? ''))
 
 interface Preparing {
   readonly gateway: Pick<Gateway, 'check'>
@@ -84,24 +84,24 @@ interface Preparing {
   readonly hooks: readonly Hook[]
 }
 
-/** The call as hooks leave it, each after the one before; undefined when the caller has left. */
+/** Applies hooks to a call, one after the other. Undefined when the client has disconnected. */
 async function prepared(given: CheckedCall, { gateway, consult, hooks }: Preparing): Promise<CheckedCall | undefined> {
   let checked = given
   for (const hook of hooks) {
     if (!concerns(hook, checked)) continue
     const { call } = checked
-    refuseDoubledNames(call)
+    rejectDuplicateNames(call)
     const body = () => requestBody(checked)
     const changed = await consult.ask(hook, call, { body, replace: replaced => withRequestBody(call, replaced) })
     if (call.signal.aborted) return undefined
-    if (changed) checked = { call: changed, ask: checkAgain(gateway, changed, hook) }
+    if (changed) checked = { call: changed, parsed: checkAgain(gateway, changed, hook) }
   }
   return checked
 }
 
 /** Of two members of one name a hook would judge one, and the model could read the other. */
-function refuseDoubledNames(call: Call): void {
-  if (isForm(call) || !hasDoubledName(call.body)) return
+function rejectDuplicateNames(call: Call): void {
+  if (isForm(call) || !hasDuplicateName(call.body)) return
   const { requestId } = call
   throw invalid('an object in the body names a member twice').with({
     'x-switchyard-request-id': requestId,
@@ -109,8 +109,8 @@ function refuseDoubledNames(call: Call): void {
   })
 }
 
-/** The checks of a call whose body a hook has replaced. */
-function checkAgain(gateway: Pick<Gateway, 'check'>, call: Call, hook: Hook): Ask {
+/** Checks a call whose body a hook has replaced. */
+function checkAgain(gateway: Pick<Gateway, 'check'>, call: Call, hook: Hook): ParsedRequest {
   try {
     return gateway.check(call)
   } catch (error) {
@@ -120,7 +120,7 @@ function checkAgain(gateway: Pick<Gateway, 'check'>, call: Call, hook: Hook): As
   }
 }
 
-const leftBefore: Outcome = {
+const abortedBefore: Outcome = {
   outcome: 'aborted',
   status: undefined,
   stopReason: undefined,

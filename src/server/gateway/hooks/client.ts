@@ -1,43 +1,43 @@
 import type { Dispatcher } from 'undici'
 import type { Hook } from '../../config/config.ts'
+import type { CancelSignal } from '../../platform/cancel-signal.ts'
 import { newId } from '../../platform/ids.ts'
 import { isRecord, jsonOr, textIn } from '../../platform/json.ts'
-import type { Leaving } from '../../platform/leaving.ts'
-import { type Outbound, OutboundRefused, refusalFor } from '../../platform/outbound.ts'
+import { blockedReasonFor, type Outbound, OutboundBlocked } from '../../platform/outbound.ts'
 import { Pool } from '../../platform/undici.ts'
 import { signatureHeaders } from '../../platform/webhook-signature.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 
-/** What a hook decides. */
+/** Decision of a hook. */
 export type Verdict =
   | { readonly action: 'allow' }
   | { readonly action: 'block'; readonly message: string | undefined }
   | { readonly action: 'replace'; readonly body: unknown }
 
-/** A hook gave no valid answer. `message` goes on after the hook's name, and names no address; `cause` is for the log. */
+/** A hook gave no valid answer. `message` contains no address; `cause` is for the log. */
 export class HookFailure extends Error {}
 
 /** Requests to hooks. */
 export interface HookClient {
-  /** Asks once. Rejects with HookFailure, also when `leaving` aborts. */
-  ask(hook: Hook, body: string, leaving: Leaving | undefined): Promise<Verdict>
-  /** Closes idle connections, and the others after their requests. */
+  /** Sends one request. Rejects with HookFailure, also when `leaving` aborts. */
+  ask(hook: Hook, body: string, leaving: CancelSignal | undefined): Promise<Verdict>
+  /** Closes connections, each after its request in flight. */
   retire(): void
-  /** Ends all requests. */
+  /** Aborts all requests. */
   close(): Promise<void>
 }
 
-/** As long as the longest body that a call may have, which `replace` may answer with. */
+/** Equals the maximum body of a call, which `replace` may return. */
 const maxAnswerBytes = 32 * 1024 * 1024
 const maxMessageLength = 2_000
 
-/** A client whose connections go through the guard of `outbound`, and are kept open between requests. */
+/** Creates a client. Connections pass the guard of `outbound` and are reused. */
 export function createHookClient(outbound: Outbound): HookClient {
   const pools = new Map<string, Dispatcher>()
   const poolFor = (origin: string): Dispatcher => {
-    const known = pools.get(origin)
-    if (known) return known
-    // The time-out of each request bounds its connection as well.
+    const existing = pools.get(origin)
+    if (existing) return existing
+    // The timeout of each request includes the time to connect.
     const timeouts = { headersTimeout: 0, bodyTimeout: 0 }
     const pool = new Pool(origin, { connect: outbound.connect(30_000), connections: null, pipelining: 1, ...timeouts })
     pools.set(origin, pool)
@@ -45,8 +45,8 @@ export function createHookClient(outbound: Outbound): HookClient {
   }
   return {
     async ask(hook, body, leaving) {
-      const refusal = refusalFor(hook.url, outbound)
-      if (refusal !== undefined) throw new HookFailure('its address is not allowed', { cause: refusal })
+      const rejection = blockedReasonFor(hook.url, outbound)
+      if (rejection !== undefined) throw new HookFailure('its address is not allowed', { cause: rejection })
       const { origin, pathname, search } = new URL(hook.url)
       const headers = { ...ownHeaders, 'x-switchyard-hook': hook.name, ...signed(hook, body) }
       const request: Dispatcher.DispatchOptions = { method: 'POST', path: `${pathname}${search}`, headers, body }
@@ -69,7 +69,7 @@ function signed({ secret }: Hook, body: string): Record<string, string> {
 
 interface Bounds {
   readonly timeoutMs: number
-  readonly leaving: Leaving | undefined
+  readonly leaving: CancelSignal | undefined
 }
 
 interface Answer {
@@ -77,7 +77,7 @@ interface Answer {
   readonly text: string
 }
 
-/** Sends a request and reads its answer, within its time-out and while somebody waits for it. */
+/** Sends a request and reads its answer. Rejects after its timeout, and when `leaving` aborts. */
 function exchange(pool: Dispatcher, request: Dispatcher.DispatchOptions, { timeoutMs, leaving }: Bounds) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const chunks: Buffer[] = []
@@ -91,14 +91,14 @@ function exchange(pool: Dispatcher, request: Dispatcher.DispatchOptions, { timeo
     reject(failure)
   }
   const timer = setTimeout(() => giveUp(new HookFailure(`no answer within ${timeoutMs} ms`)), timeoutMs)
-  const left = () => giveUp(new HookFailure('the call was aborted'))
-  leaving?.addEventListener('abort', left, { once: true })
-  if (leaving?.aborted) left()
+  const onAbort = () => giveUp(new HookFailure('the call was aborted'))
+  leaving?.addEventListener('abort', onAbort, { once: true })
+  if (leaving?.aborted) onAbort()
   else
     pool.dispatch(request, {
       onRequestStart(started) {
         controller = started
-        // Its connection was made too late.
+        // The request was given up while it was connecting.
         if (given) started.abort(given)
       },
       onResponseStart(_controller, answered) {
@@ -107,19 +107,19 @@ function exchange(pool: Dispatcher, request: Dispatcher.DispatchOptions, { timeo
       onResponseData(_controller, chunk) {
         chunks.push(chunk)
         size += chunk.length
-        if (size > maxAnswerBytes) giveUp(new HookFailure('its answer is longer than 32 MB'))
+        if (size > maxAnswerBytes) giveUp(new HookFailure('its answer is larger than 32 MB'))
       },
       onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
       onResponseError: (_controller, error) => reject(given ?? unreachable(error)),
     })
   return promise.finally(() => {
     clearTimeout(timer)
-    leaving?.removeEventListener('abort', left)
+    leaving?.removeEventListener('abort', onAbort)
   })
 }
 
 function unreachable(error: Error): HookFailure {
-  if (error instanceof OutboundRefused) return new HookFailure('its address is not allowed', { cause: error })
+  if (error instanceof OutboundBlocked) return new HookFailure('its address is not allowed', { cause: error })
   const { code } = error as NodeJS.ErrnoException
   return new HookFailure(`it cannot be reached${typeof code === 'string' ? ` (${code})` : ''}`, { cause: error })
 }

@@ -7,18 +7,21 @@ const usage = { input_tokens: 700, cache_creation: { ephemeral_1h_input_tokens: 
 const long = [{ type: 'text', text: 'x'.repeat(2 * 1024 * 1024) }]
 
 const stated: readonly [what: string, text: string][] = [
-  ['a usual answer', JSON.stringify({ id: 'msg_1', content, stop_reason: 'end_turn', usage })],
-  ['one that is spread over lines', JSON.stringify({ usage, content, stop_reason: 'end_turn' }, null, 2)],
+  ['a usual response', JSON.stringify({ id: 'msg_1', content, stop_reason: 'end_turn', usage })],
+  ['a response over several lines', JSON.stringify({ usage, content, stop_reason: 'end_turn' }, null, 2)],
   [
-    'one whose keys are written with escapes',
+    'a response with escapes in its keys',
     JSON.stringify({ content, usage, stop_reason: 'end_turn' }).replace('"usage":{"in', '"us\\u0061ge":{"in'),
   ],
-  ['one that says it twice', `{"usage":{"output_tokens":1},"stop_reason":"end_turn","usage":${JSON.stringify(usage)}}`],
-  ['a very long one', JSON.stringify({ content: long, stop_reason: 'end_turn', usage })],
+  [
+    'a response with duplicate keys',
+    `{"usage":{"output_tokens":1},"stop_reason":"end_turn","usage":${JSON.stringify(usage)}}`,
+  ],
+  ['a very long response', JSON.stringify({ content: long, stop_reason: 'end_turn', usage })],
 ]
 
 for (const [what, text] of stated) {
-  test(`usage and stop reason of ${what} are those at its top level`, () => {
+  test(`usage and stop reason come from the top level of ${what}`, () => {
     const { usage: counts, stopReason } = usageOfAnswer(Buffer.from(text))
     assert.deepEqual(
       [counts.input_tokens, counts.cache_write_1h_tokens, counts.output_tokens, counts.estimated, stopReason],
@@ -27,7 +30,7 @@ for (const [what, text] of stated) {
   })
 }
 
-test('an answer that states no output gets a guess, marked as one; what is no answer counts for nothing', () => {
+test('a response without output tokens gets an estimate, marked as one; other bodies count as zero', () => {
   const guessed = usageOfAnswer(Buffer.from(JSON.stringify({ content, usage: null, stop_reason: 7 })))
   assert.deepEqual([guessed.usage.estimated, guessed.stopReason], [true, undefined])
   assert.equal(guessed.usage.output_tokens, Math.ceil(JSON.stringify(content).length / 4))

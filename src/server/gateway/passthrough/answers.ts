@@ -1,28 +1,28 @@
 import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import type { UsageUpdate } from '../core/answer-event.ts'
-import type { Outcome, Refusal } from '../core/call.ts'
+import type { Outcome, UpstreamError } from '../core/call.ts'
 import { noTokens, type TokenCounts, tokenCount, withUsage } from '../tokens/token-counts.ts'
-import type { UpstreamFault } from './wire.ts'
+import type { UpstreamFault } from './passthrough-format.ts'
 
-/** How the body of an error begins in all formats; an answer begins with its id or its type. */
+/** Start of an error body in every format. A successful body starts with its id or its type instead. */
 const errorStart = /^\s*\{\s*"(?:error"\s*:\s*["{]|type"\s*:\s*"error")/
 
-/** The error in the body of an answer with a status of success; undefined for an answer. */
+/** Returns the error in a body that came with a success status; undefined for a normal body. */
 export function errorInAnswer(body: Buffer): UpstreamFault | undefined {
   if (!errorStart.test(body.toString('latin1', 0, 128))) return undefined
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'))
     return isRecord(parsed) ? faultOf(parsed) : undefined
   } catch {
-    // Half an error is no answer either.
+    // A truncated error is still an error.
     return { message: '' }
   }
 }
 
 const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
-/** True for bytes that begin and end as a JSON object does: parsing all would delay the answer. */
+/** Reports whether the bytes start and end like a JSON object. Parsing all of them would delay the response. */
 export function isWholeJson(body: Buffer): boolean {
   let start = 0
   let end = body.length - 1
@@ -31,7 +31,7 @@ export function isWholeJson(body: Buffer): boolean {
   return body[start] === 0x7b && end > start && body[end] === 0x7d
 }
 
-/** The words of an error, wherever one of the formats keeps them: in `error`, or beside it. */
+/** Returns the message and the code of an error in any format: inside `error`, or beside it. */
 export function faultOf(data: unknown): UpstreamFault {
   const body = recordOf(data)
   if (typeof body['error'] === 'string') return { message: body['error'] }
@@ -43,7 +43,7 @@ export function faultOf(data: unknown): UpstreamFault {
   }
 }
 
-/** Why a response ended: its reason when it is not complete, else its status. */
+/** Returns why an OpenAI response ended: the reason of an incomplete response, else its status. */
 export function stopReasonOf({ status, incomplete_details: details }: Json): string | undefined {
   const { reason } = recordOf(details)
   if (typeof reason === 'string') return reason
@@ -54,15 +54,15 @@ const tooLong =
   /context_length|context_window|prompt is too long|input is too long|maximum context|context (?:length|window|limit)|too many (?:input )?tokens|request_too_large/i
 const policy = /content_filter|content_policy|policy_violation|policyviolation|usage polic|safety_policy/i
 
-/** What another model may be able to do, as the words of an error tell. */
-export function reasonOfText(text: string): Refusal['reason'] {
+/** Returns why another model might succeed, judged by the text of an error. */
+export function reasonOfText(text: string): UpstreamError['reason'] {
   if (tooLong.test(text)) return 'context_window'
   return policy.test(text) ? 'policy' : undefined
 }
 
-/** Usage and stop reason of a whole answer in Anthropic's format; nothing for any other body. */
+/** Returns usage and stop reason of a whole response in Anthropic's format; zero counts for any other body. */
 export function usageOfAnswer(body: Buffer): Pick<Outcome, 'usage' | 'stopReason'> {
-  const member = body.length > longestScanned ? parsed(body) : scanned(body)
+  const member = body.length > maxScannedLength ? parsed(body) : scanned(body)
   const usage = member('usage')
   const isStated = tokenCount(recordOf(usage)['output_tokens']) !== undefined
   return {
@@ -74,13 +74,13 @@ export function usageOfAnswer(body: Buffer): Pick<Outcome, 'usage' | 'stopReason
 const names = ['usage', 'stop_reason', 'content'] as const
 const keys = keysOf(names)
 
-/** Reads a member at the top level of an answer; undefined for one that is not there. */
+/** Returns a top-level member of a response; undefined when it is missing. */
 type ReadMember = (name: (typeof names)[number]) => unknown
 
-/** The scanner keeps the room that it has once taken, and few answers are longer. */
-const longestScanned = 2 * 1024 * 1024
+/** Bytes. The scanner never shrinks its memory, so the few longer responses are parsed instead. */
+const maxScannedLength = 2 * 1024 * 1024
 
-/** Builds only what is asked for. */
+/** Parses only the members that are read. */
 function scanned(body: Buffer): ReadMember {
   const found = ownMembers(body, keys)?.values
   return name => {
@@ -94,23 +94,23 @@ function parsed(body: Buffer): ReadMember {
   return name => answer[name]
 }
 
-/** The words of all formats for an answer that the model, or what watches over it, declines to give. */
+/** Terms with which the formats mark that the model or a content filter declined to answer. */
 const declining = /"(refusal|content_filter|blockReason|finishReason)"/
 
-/** True for a whole answer in which `judge` finds no more than a refusal. Only one that may be such is parsed. */
+/** Returns a check whether `judge` finds a whole response to be a refusal. Only bodies with a term above are parsed. */
 export const declinesBy =
   (judge: (answer: Json) => boolean) =>
   (body: Buffer): boolean =>
-    body.length < longestRefusal && declining.test(body.toString('latin1')) && judge(recordOf(readJson(body)))
+    body.length < maxErrorLength && declining.test(body.toString('latin1')) && judge(recordOf(readJson(body)))
 
-const longestRefusal = 64 * 1024
+const maxErrorLength = 64 * 1024
 
 const bytesPerToken = 4
 
-/** The JSON of a body; undefined when it is none. */
+/** Parses a body; undefined when it is not JSON. */
 export const readJson = (body: Buffer): unknown => jsonOr(body.toString('utf8'), undefined)
 
-/** The counts that an answer states; without any a guess from its content, marked as such. */
+/** Returns the counts that a response states; without them an estimate from its content, marked as estimated. */
 export function countedOr(stated: UsageUpdate | undefined, content: unknown): TokenCounts {
   if (stated?.output_tokens !== undefined) return { ...noTokens, ...stated }
   if (content === undefined) return noTokens

@@ -6,11 +6,11 @@ import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
 import { declinesBy, usageOfAnswer } from './answers.ts'
 import { deniedOf } from './deny-table.ts'
 import { mayHoldForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
+import type { PassthroughCall, PassthroughFormat, PassthroughRequest } from './passthrough-format.ts'
 import { errorFrame, pingFrame } from './stream-relay.ts'
 import { createUsageTap } from './usage-tap.ts'
-import type { Wire, WireCall, WireRequest } from './wire.ts'
 
-/** What all upstreams have in common whose answers are Anthropic's. */
+/** Response side of every upstream that responds in Anthropic's format. */
 export const anthropicAnswers = {
   createTap: createUsageTap,
   readAnswer: usageOfAnswer,
@@ -21,20 +21,20 @@ export const anthropicAnswers = {
   ping: pingFrame,
   failure: errorFrame,
   errorBody: ({ code, message, requestId }) => Buffer.from(JSON.stringify(anthropicError(code, message, requestId))),
-} as const satisfies Omit<Wire, 'request'>
+} as const satisfies Omit<PassthroughFormat, 'request'>
 
 const paths = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const
 
-/** Anthropic's own API, and servers that are compatible with it. */
-export const anthropicMessages: Wire = {
+/** Anthropic's own API and compatible servers. */
+export const anthropicMessages: PassthroughFormat = {
   ...anthropicAnswers,
   request(attempt) {
-    const { call, ask, target } = attempt
+    const { call, parsed, target } = attempt
     const path = `${call.kind === 'count_tokens' ? paths.count_tokens : paths.messages}${forwardedQuery(call.query)}`
     const headers = anthropicHeaders(call)
     const { deny } = target.deployment
     const body = withUpstreamModel(attempt)
-    const options = { toClaude: isClaude(target), members: ask.members }
+    const options = { toClaude: isClaude(target), members: parsed.members }
     if (deny === undefined && !mayHoldForeignThinking(call.body, options)) return { path, headers, body, degraded: [] }
     const cleaned = withoutForeignThinking(joined(body), options)
     return deny === undefined
@@ -43,14 +43,14 @@ export const anthropicMessages: Wire = {
   },
 }
 
-/** The received body; where the alias maps, with the upstream's name of the model in place of the client's. */
-export const withUpstreamModel = ({ call, ask, target }: WireCall): Parts =>
-  target.upstreamModel === ask.model ? call.body : spliceString(call.body, ask.modelSpan, target.upstreamModel)
+/** Returns the received body; where the alias maps to another name, with the upstream's model name in it. */
+export const withUpstreamModel = ({ call, parsed, target }: PassthroughCall): Parts =>
+  target.upstreamModel === parsed.model ? call.body : spliceString(call.body, parsed.modelSpan, target.upstreamModel)
 
 function withoutDenied(
-  { headers, body, degraded }: Omit<WireRequest, 'path'> & { readonly body: Buffer },
+  { headers, body, degraded }: Omit<PassthroughRequest, 'path'> & { readonly body: Buffer },
   table: readonly string[],
-): Omit<WireRequest, 'path'> {
+): Omit<PassthroughRequest, 'path'> {
   const { 'anthropic-beta': given, ...others } = headers
   const denied = deniedOf(given, table)
   const edited = editTopLevel(body, { remove: denied.fields })

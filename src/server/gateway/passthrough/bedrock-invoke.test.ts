@@ -41,7 +41,7 @@ function requestOf(body: string, { model = claude, kind = 'messages', beta, deny
   })
   const { degraded, ...request } = bedrockInvoke.request({
     call,
-    ask: readRequest(call),
+    parsed: readRequest(call),
     target: targetAt(deployment, model),
   })
   return { ...request, body: request.body.toString(), degraded: degraded.map(one => `${one.path}=${one.action}`) }
@@ -50,7 +50,7 @@ function requestOf(body: string, { model = claude, kind = 'messages', beta, deny
 const rest = '"max_tokens" : 1e1, "messages":[{"role":"user","content":"\\u00e9"}]'
 const version = '"anthropic_version":"bedrock-2023-05-31"'
 
-test('R3, G12: model and stream leave the body, the version enters it, and all else stays byte for byte', () => {
+test('R3, G12: the body loses model and stream, gains the version, and keeps every other byte', () => {
   const whole = requestOf(`{"model":"claude", ${rest}, "stream":false }`)
   assert.equal(whole.path, '/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke')
   assert.equal(whole.body, `{${version},${rest} }`)
@@ -60,7 +60,7 @@ test('R3, G12: model and stream leave the body, the version enters it, and all e
   assert.deepEqual([whole.degraded, streamed.degraded], [[], []])
 })
 
-test('G2, G12: betas move from the header into the body, behind those that stand there', () => {
+test('G2, G12: betas of the header are appended to those of the body', () => {
   const beta = 'interleaved-thinking-2025-05-14, context-1m-2025-08-07'
   const { headers, body } = requestOf(`{"model":"c","anthropic_beta":["computer-use-2025-01-24"],${rest}}`, { beta })
   assert.deepEqual(JSON.parse(body).anthropic_beta, [
@@ -69,44 +69,44 @@ test('G2, G12: betas move from the header into the body, behind those that stand
   assert.deepEqual(Object.keys(headers).sort(), ['accept-encoding', 'content-type', 'user-agent'])
 })
 
-const refused: readonly (readonly [string, string, string, Part, readonly string[]])[] = [
+const deniedCases: readonly (readonly [string, string, string, Part, readonly string[]])[] = [
   [
-    'a beta and its half of the body go together',
+    'a denied beta is dropped together with its body fields',
     `{"model":"c","context_management":{"edits":[]},${rest}}`,
     `{${version},${rest}}`,
     { beta: 'context-management-2025-06-27' },
     ['header.anthropic-beta.context-management-2025-06-27=dropped', 'context_management=dropped'],
   ],
   [
-    'the scope of a cache mark goes wherever it stands, the mark stays',
+    'the scope of a cache mark is dropped everywhere, the mark is kept',
     `{"model":"c","system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","scope":"global"}}],${rest}}`,
     `{${version},"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],${rest}}`,
     {},
     ['system.0.cache_control.scope=dropped'],
   ],
   [
-    'an effort and a strict tool go where the model takes none',
+    'effort and strict tools are dropped for a model that rejects them',
     `{"model":"c","output_config":{"effort":"high"},"tools":[{"name":"a","strict":true}],${rest}}`,
     `{${version},"output_config":{},"tools":[{"name":"a"}],${rest}}`,
     { model: 'anthropic.claude-sonnet-4-20250514-v1:0' },
     ['output_config.effort=dropped', 'tools.0.strict=dropped'],
   ],
   [
-    'the newest takes an effort, but no schema of the answer',
+    'the newest model keeps effort and loses the output format',
     `{"model":"c","output_config":{"effort":"high","format":{}},${rest}}`,
     `{${version},"output_config":{"effort":"high"},${rest}}`,
     { model: newest },
     ['output_config.format=dropped'],
   ],
   [
-    'a model between them takes both',
+    'a model in between keeps both',
     `{"model":"c","output_config":{"effort":"high","format":{}},${rest}}`,
     `{${version},"output_config":{"effort":"high","format":{}},${rest}}`,
     { model: selfPaced },
     [],
   ],
   [
-    'tool search has a beta of its own there',
+    'tool search gets the name of its own beta',
     `{"model":"c","tools":[{"type":"tool_search_tool_regex_20251119"}],${rest}}`,
     `{"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["tool-search-tool-2025-10-19"],"tools":[{"type":"tool_search_tool_regex_20251119"}],${rest}}`,
     { beta: 'advanced-tool-use-2025-11-20' },
@@ -114,7 +114,7 @@ const refused: readonly (readonly [string, string, string, Part, readonly string
   ],
 ]
 
-for (const [name, body, expected, part, degraded] of refused) {
+for (const [name, body, expected, part, degraded] of deniedCases) {
   test(`G6: ${name}`, () => {
     const found = requestOf(body, part)
     assert.equal(found.body, expected)
@@ -122,7 +122,7 @@ for (const [name, body, expected, part, degraded] of refused) {
   })
 }
 
-test('G12: a table of the deployment stands in place of the usual one', () => {
+test('G12: the deny table of a deployment replaces the default one', () => {
   const body = `{"model":"c","context_management":{},"metadata":{"user_id":"u"},${rest}}`
   const found = requestOf(body, { beta: 'x-beta,y-beta', deny: ['metadata', 'header:y-beta'] })
   assert.deepEqual(JSON.parse(found.body).anthropic_beta, ['x-beta'])
@@ -136,7 +136,7 @@ test('K4: thinking without a signature never reaches Claude', () => {
   assert.deepEqual(degraded, ['messages.0.content.0=dropped'])
 })
 
-test('C5: a count goes to the counter with all of the request, and its answer is read', () => {
+test('C5: a count sends the whole request to the counter and reads its response', () => {
   const body = '{"model":"c","system":"s","messages":[{"role":"user","content":"x"}]}'
   const { path, body: sent } = requestOf(body, { kind: 'count_tokens' })
   assert.equal(path, '/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens')
@@ -159,7 +159,7 @@ const errors = [
 ] as const
 
 for (const [status, body, type, message] of errors) {
-  test(`E2: an error of status ${status} keeps its words, in Anthropic's envelope`, () => {
+  test(`E2: an error with status ${status} keeps its message in Anthropic's envelope`, () => {
     const translated = bedrockInvoke.translateError?.(Buffer.from(body), { status, requestId: 'req_1' })
     const expected = { type: 'error', error: { type, message }, request_id: 'req_1' }
     assert.deepEqual(JSON.parse(translated?.toString() ?? ''), expected)
@@ -178,7 +178,7 @@ const events = [
   '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":3,"outputTokenCount":9}}',
 ]
 
-test('R1, R2: the events inside of the stream reach the client with their text unchanged, however it is cut', () => {
+test('R1, R2: the unwrapped events keep their text for any split of the stream', () => {
   const bytes = Buffer.concat(events.map(chunk))
   const expected = events.map(json => `event: ${JSON.parse(json).type}\ndata: ${json}\n\n`).join('')
   fc.assert(
@@ -196,12 +196,12 @@ test('R1, R2: the events inside of the stream reach the client with their text u
   readStream(expected.replace(/event: something_new.*\n.*\n\n/, ''))
 })
 
-test('a text with line breaks in it is still one event', () => {
+test('JSON with line breaks is one event', () => {
   const [frame] = bedrockInvoke.createUnwrap?.()(chunk('{\n  "type": "ping"\r\n}')) ?? []
   assert.equal(frame?.toString(), 'event: ping\ndata: {\ndata:   "type": "ping"\ndata: }\n\n')
 })
 
-test('E5: an exception in the stream is one error event', () => {
+test('E5: an exception in the stream becomes one error event', () => {
   const exception = awsException('throttlingException', 'Too many tokens')
   const [frame, ...more] = bedrockInvoke.createUnwrap?.()(exception) ?? []
   const error = { type: 'rate_limit_error', message: 'Too many tokens' }
@@ -212,7 +212,7 @@ test('E5: an exception in the stream is one error event', () => {
   assert.equal(tap.end, 'error')
 })
 
-test('F17: other events and payloads are passed over, and bytes that are no event stream are a fault', () => {
+test('F17: other events and payloads are skipped, and bytes that are not an event stream throw', () => {
   const odd = ['{', '{}', '{"bytes":5}'].map(data =>
     awsFrame({ ':event-type': 'chunk', ':message-type': 'event' }, data),
   )

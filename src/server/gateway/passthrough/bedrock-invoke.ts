@@ -18,16 +18,16 @@ import { anthropicAnswers } from './anthropic-messages.ts'
 import { createBedrockUnwrap } from './bedrock-unwrap.ts'
 import { deniedOf } from './deny-table.ts'
 import { withoutForeignThinking } from './foreign-thinking.ts'
-import type { Wire, WireCall, WireRequest } from './wire.ts'
+import type { PassthroughCall, PassthroughFormat, PassthroughRequest } from './passthrough-format.ts'
 
-/** Claude on Amazon Bedrock by InvokeModel: the model stands in the path, version and betas in the body. */
-export const bedrockInvoke: Wire = {
+/** Claude on Amazon Bedrock through InvokeModel: the path names the model, the body holds version and betas. */
+export const bedrockInvoke: PassthroughFormat = {
   ...anthropicAnswers,
   request(attempt) {
-    const { call, ask, target } = attempt
+    const { call, parsed, target } = attempt
     const { body, degraded } = invokeBody(attempt)
     const isCount = call.kind === 'count_tokens'
-    const operation = ask.stream ? 'invoke-with-response-stream' : 'invoke'
+    const operation = parsed.stream ? 'invoke-with-response-stream' : 'invoke'
     const {
       'content-type': type = '',
       'accept-encoding': encoding = '',
@@ -52,20 +52,24 @@ export const bedrockInvoke: Wire = {
   },
 }
 
-/** The received body with what Bedrock wants in it and without what it refuses; all else stays as it came. */
-function invokeBody({ call, ask, target }: WireCall): Pick<WireRequest, 'degraded'> & { readonly body: Buffer } {
+/** Adds the fields that Bedrock requires to the received body and removes those that it rejects. */
+function invokeBody({
+  call,
+  parsed,
+  target,
+}: PassthroughCall): Pick<PassthroughRequest, 'degraded'> & { readonly body: Buffer } {
   const model = bedrockModel(baseModelOf(target))
-  const cleaned = withoutForeignThinking(call.body, { toClaude: true, members: ask.members })
+  const cleaned = withoutForeignThinking(call.body, { toClaude: true, members: parsed.members })
   const betas = bedrockBetas(anthropicHeaders(call)['anthropic-beta'], cleaned.body)
   const denied = deniedOf(betas, target.deployment.deny ?? usuallyDenied(model))
   const list = betaList(denied.beta, ownBetas(cleaned.body))
-  const isUnbounded = call.kind === 'count_tokens' && ask.maxTokens === 0
+  const isUnbounded = call.kind === 'count_tokens' && parsed.maxTokens === 0
   const edited = editTopLevel(cleaned.body, {
     remove: ['model', 'stream', ...denied.fields.filter(field => mayHold(cleaned.body, field))],
     set: {
       anthropic_version: 'bedrock-2023-05-31',
       ...(list.length > 0 && { anthropic_beta: list }),
-      // Its counter wants one, and more than a budget for thinking; it changes no count.
+      // The counter requires max_tokens above the thinking budget; the value does not change the count.
       ...(isUnbounded && { max_tokens: isClaudeBefore(model, 307) ? 4_096 : 64_000 }),
     },
   })
@@ -76,11 +80,11 @@ function invokeBody({ call, ask, target }: WireCall): Pick<WireRequest, 'degrade
   }
 }
 
-/** False for a path whose last step stands nowhere in the body: looking for it would mean to read all of it. */
+/** False when the last key of a path is not in the body: this avoids parsing the body for nested paths. */
 const mayHold = (body: Buffer, field: string): boolean =>
   !field.includes('.') || body.includes(`"${field.slice(field.lastIndexOf('.') + 1)}"`)
 
-/** Betas that a client put into the body, as Bedrock's own clients do. */
+/** Returns the betas in the body, where Bedrock's own clients put them. */
 const ownBetas = (body: Buffer): unknown =>
   body.includes('"anthropic_beta"') ? recordOf(readJson(body))['anthropic_beta'] : undefined
 
@@ -91,12 +95,12 @@ const codeOf = (status: number): ErrorCode => (status === 424 ? 'upstream_unreac
 
 const toolSearch = 'tool-search-tool-2025-10-19'
 
-/** How a request names a tool that searches for tools. */
+/** Start of the type of a tool that searches for tools. */
 const toolSearchType = Buffer.from('tool_search_tool_')
 
 /**
- * The betas of a request as Bedrock names them. The one of advanced tool use holds more there than Bedrock has; of its
- * parts tool search has a name of its own.
+ * Returns the betas of a request under Bedrock's names. Bedrock supports only the tool search of Anthropic's beta for
+ * advanced tool use, under a separate name.
  */
 function bedrockBetas(beta: string | undefined, body: Buffer): string | undefined {
   if (beta === undefined || !body.includes(toolSearchType)) return beta
@@ -106,14 +110,14 @@ function bedrockBetas(beta: string | undefined, body: Buffer): string | undefine
     .join(',')
 }
 
-/** The members of the body's `anthropic_beta`: what the header says, behind what the body says already. */
+/** Returns the values of the body's `anthropic_beta`: those of the body first, then those of the header. */
 function betaList(beta: string | undefined, given: unknown): readonly string[] {
   const own = (Array.isArray(given) ? given : []).filter(name => typeof name === 'string')
   const names = (beta ?? '').split(',').map(name => name.trim())
   return [...new Set([...own, ...names])].filter(name => name !== '')
 }
 
-/** Betas that clients send to Anthropic and that Bedrock answers with "invalid beta flag". */
+/** Betas that clients send to Anthropic and that Bedrock rejects with "invalid beta flag". */
 const betas = [
   'advanced-tool-use-2025-11-20',
   'advisor-tool-2026-03-01',
@@ -142,7 +146,7 @@ const betas = [
 
 const structuredOutputs = ['structured-outputs-2025-11-13', 'structured-outputs-2025-12-15']
 
-/** Fields that Bedrock answers with "Extra inputs are not permitted", whatever the model. */
+/** Fields that Bedrock rejects with "Extra inputs are not permitted" for every model. */
 const fields = [
   'cache_control',
   'container',
@@ -156,7 +160,7 @@ const fields = [
 
 const marks = ['system', 'tools', 'messages.content', 'messages.content.content'].map(path => `${path}.cache_control`)
 
-/** What Bedrock refuses for a model today. A deployment's own table stands in place of this one. */
+/** Returns what Bedrock rejects for a model today. A deployment's `deny` table replaces this one. */
 function usuallyDenied(model: BedrockModel): readonly string[] {
   const isNewest = isClaudeFrom(model, 407)
   const isOld = isClaudeBefore(model, 405)
@@ -164,7 +168,7 @@ function usuallyDenied(model: BedrockModel): readonly string[] {
     ...betas.map(headerEntry),
     ...fields,
     ...marks.map(mark => `${mark}.scope`),
-    // Bedrock's own copy of the format knows structured outputs for some versions only.
+    // Bedrock supports structured outputs for some model versions only.
     ...(isNewest || isOld ? [...structuredOutputs.map(headerEntry), 'output_config.format', 'tools.strict'] : []),
     ...(isOld ? [...marks.map(mark => `${mark}.ttl`)] : []),
     ...effortEntries(model),
@@ -173,7 +177,7 @@ function usuallyDenied(model: BedrockModel): readonly string[] {
 
 const headerEntry = (beta: string): string => `header:${beta}`
 
-/** Opus 4.5 takes an effort with its beta, 4.6 and later without, and older ones take none. */
+/** Opus 4.5 accepts `effort` with its beta, 4.6 and later without it; older models reject it. */
 function effortEntries(model: BedrockModel): readonly string[] {
   if (isClaudeFrom(model, 406)) return [headerEntry('effort-2025-11-24')]
   const isOpus45 = model.line === 'opus' && model.version === 405

@@ -4,17 +4,17 @@ import type { UsageUpdate } from '../core/answer-event.ts'
 import { converseUsage } from '../formats/bedrock-converse/read-answer.ts'
 import { noTokens, type TokenCounts, tokenCount } from '../tokens/token-counts.ts'
 import { bedrockMessage } from '../upstream/bedrock.ts'
-import type { UpstreamFault, UsageTap } from './wire.ts'
+import type { UpstreamFault, UsageTap } from './passthrough-format.ts'
 
-/** Reads along with ConverseStream. */
+/** Returns a tap that reads usage from ConverseStream. */
 export const createConverseTap = (): UsageTap => new ConverseTap()
 
-/** Reads along with InvokeModelWithResponseStream. */
+/** Returns a tap that reads usage from InvokeModelWithResponseStream. */
 export const createInvokeTap = (): UsageTap => new InvokeTap()
 
 const bytesPerToken = 4
 
-/** What both read of AWS's framing. Throws for bytes that are none. */
+/** Reads AWS event-stream framing. Throws EventStreamError for other bytes. */
 abstract class AwsTap implements UsageTap {
   readonly takesPings = false
   readonly hasDeclined = false
@@ -44,7 +44,7 @@ abstract class AwsTap implements UsageTap {
   }
 
   finish(): void {
-    // Some end without their counts.
+    // Some streams end without a metadata event.
     if (this.stopReason !== undefined) this.end ??= 'stop'
   }
 
@@ -110,7 +110,7 @@ class InvokeTap extends AwsTap {
   }
 }
 
-/** Bedrock's own counts, which stand in the last chunk of every model. */
+/** Returns Bedrock's own counts, which the last chunk of every model holds. */
 const metricsOf = (metrics: Json): UsageUpdate => ({
   input_tokens: tokenCount(metrics['inputTokenCount']) ?? 0,
   output_tokens: tokenCount(metrics['outputTokenCount']) ?? 0,
@@ -118,7 +118,7 @@ const metricsOf = (metrics: Json): UsageUpdate => ({
   cache_write_5m_tokens: tokenCount(metrics['cacheWriteInputTokenCount']) ?? 0,
 })
 
-/** About how much text a piece of an answer holds. */
+/** Returns about how many bytes of text a part of a response holds. */
 const textBytes = (piece: unknown): number =>
   Object.values(recordOf(piece)).reduce<number>(
     (sum, value) => sum + (typeof value === 'string' ? value.length : isRecord(value) ? textBytes(value) : 0),

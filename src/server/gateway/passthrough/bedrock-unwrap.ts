@@ -4,8 +4,8 @@ import { type AwsFrame, createAwsEventStream } from '../bytes/aws-event-stream.t
 import { bedrockMessage, codeOfException } from '../upstream/bedrock.ts'
 
 /**
- * Takes the events of a Claude out of an AWS event stream, as server-sent events with their JSON text as it came. An
- * exception becomes an `error` event. Throws for bytes that are no event stream.
+ * Returns a function that unwraps Claude's events from an AWS event stream into server-sent events with unchanged JSON
+ * text. An exception becomes an `error` event. Throws EventStreamError for bytes that are not an event stream.
  */
 export function createBedrockUnwrap(): (chunk: Buffer) => readonly Buffer[] {
   const read = createAwsEventStream()
@@ -17,7 +17,7 @@ function eventsOf(frame: AwsFrame): readonly Buffer[] {
   return json === undefined ? [] : [eventOf(json)]
 }
 
-/** The JSON text of the event of Claude's that a frame holds, or that its exception is; undefined for any other frame. */
+/** Returns the JSON text of Claude's event in a frame, or an error event for an exception; else undefined. */
 export function bedrockEvent({ event = '', data }: Pick<AwsFrame, 'event' | 'data'>): Buffer | undefined {
   const payload = recordOf(jsonOr(data, undefined))
   if (event === 'chunk') {
@@ -32,14 +32,14 @@ const dataStart = Buffer.from('\ndata: ')
 const frameEnd = Buffer.from('\n\n')
 
 function eventOf(json: Buffer): Buffer {
-  // Line breaks between the parts of a JSON text would end the line; each goes on in a line of its own.
+  // A line break in the JSON would end the data line, so each line of the JSON gets its own data line.
   const lines = json.includes(0x0a) ? Buffer.from(json.toString().split(/\r?\n/).join('\ndata: ')) : json
   return Buffer.concat([eventStart, Buffer.from(typeOf(json)), dataStart, lines, frameEnd])
 }
 
 const usualStart = /^\{"type":"(\w+)"/
 
-/** The name of an event stands in its JSON only. */
+/** Returns the event name, which only the JSON holds. */
 function typeOf(json: Buffer): string {
   const usual = usualStart.exec(json.toString('latin1', 0, 64))?.[1]
   if (usual !== undefined) return usual

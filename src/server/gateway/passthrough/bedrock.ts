@@ -9,13 +9,13 @@ import { modelPath } from '../upstream/bedrock.ts'
 import { bedrockHeaders } from '../upstream/headers.ts'
 import { countedOr, readJson } from './answers.ts'
 import { createConverseTap, createInvokeTap } from './bedrock-tap.ts'
-import type { Wire } from './wire.ts'
+import type { PassthroughFormat } from './passthrough-format.ts'
 
-/** What Bedrock's own formats have in common: the model in the path, and streams in AWS's own framing. */
+/** Common part of Bedrock's own formats: the path names the model, and streams use AWS event-stream framing. */
 const bedrockWire = (operation: string, streamed: string) =>
   ({
-    request: ({ call, ask, target }) => ({
-      path: modelPath(target.upstreamModel, ask.stream ? streamed : operation),
+    request: ({ call, parsed, target }) => ({
+      path: modelPath(target.upstreamModel, parsed.stream ? streamed : operation),
       headers: bedrockHeaders(call),
       body: call.body,
       degraded: [],
@@ -23,7 +23,7 @@ const bedrockWire = (operation: string, streamed: string) =>
     streamType: 'application/vnd.amazon.eventstream',
     keepsFraming: true,
     relays: /^x-amzn-(bedrock-.*|errortype|requestid)$/,
-    // No event of AWS's says nothing.
+    // AWS event streams have no event that clients ignore.
     ping: Buffer.alloc(0),
     declines: () => false,
     failure: ({ code, message }) => {
@@ -31,10 +31,10 @@ const bedrockWire = (operation: string, streamed: string) =>
       return awsException(`${type[0]?.toLowerCase()}${type.slice(1)}`, message)
     },
     errorBody: ({ message }) => Buffer.from(JSON.stringify({ message })),
-  }) as const satisfies Partial<Wire>
+  }) as const satisfies Partial<PassthroughFormat>
 
-/** Bedrock's Converse, in one format for all of its models. */
-export const rawConverse: Wire = {
+/** Bedrock's Converse: one format for all models. */
+export const conversePassthrough: PassthroughFormat = {
   ...bedrockWire('converse', 'converse-stream'),
   estimateInput: body => estimateInputOf({ kind: 'converse', body, headers: {} }),
   createTap: createConverseTap,
@@ -44,8 +44,8 @@ export const rawConverse: Wire = {
   },
 }
 
-/** Bedrock's InvokeModel: each family of models has a format of its own. */
-export const rawInvoke: Wire = {
+/** Bedrock's InvokeModel: each model family has its own format. */
+export const invokePassthrough: PassthroughFormat = {
   ...bedrockWire('invoke', 'invoke-with-response-stream'),
   estimateInput: body => estimateInputOf({ kind: 'invoke', body, headers: {} }),
   createTap: createInvokeTap,
@@ -56,7 +56,10 @@ export const rawInvoke: Wire = {
   },
 }
 
-/** Counts as the families state them: Claude and OpenAI's in `usage`, Nova as Converse, Llama and Titan at the top. */
+/**
+ * Returns the counts of any family: Claude and OpenAI use `usage`, Nova the fields of Converse, Llama and Titan
+ * top-level ones.
+ */
 function statedIn(answer: Json): UsageUpdate {
   const usage = recordOf(answer['usage'])
   const input = [

@@ -2,20 +2,20 @@ import { isRecord, listOf, recordOf } from '../../platform/json.ts'
 import { dataOf, readFrame } from '../bytes/event-frames.ts'
 import { chatUsageOf } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
+import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
-import type { UsageTap } from './wire.ts'
 
-/** What a chunk may say besides more text. Usage and finish reasons are null in most chunks. */
+/** Matches a chunk that holds more than text. Usage and finish reason are null in most chunks. */
 const telling = /"(?:finish_reason|usage|error)"\s*:\s*[^\sn]|"index"\s*:\s*[1-9]|\[DONE\]/
-/** Where the text of a delta begins. */
+/** Start of the text of a delta. */
 const textStart = /"(?:content|reasoning_content|reasoning|arguments|refusal)"\s*:\s*"/
 
-/** Reads along with a stream of Chat Completions. */
+/** Returns a tap that reads usage from a Chat Completions stream. */
 export const createChatTap = (): UsageTap => new ChatTap()
 
 class ChatTap extends StreamTap {
   override readonly takesPings = true
-  /** The choices that have come, and whether each has its end. */
+  /** Choices by index, and whether each has ended. */
   readonly #choices = new Map<unknown, boolean>()
 
   override get hasContent(): boolean {
@@ -63,15 +63,15 @@ class ChatTap extends StreamTap {
   }
 }
 
-/** True for a chunk's choice that holds more than the role. */
+/** Reports whether a choice of a chunk holds more than the role. */
 function saysSomething({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean {
   if (typeof reason === 'string') return true
   return Object.entries(recordOf(delta)).some(([name, value]) => name !== 'role' && hasSubstance(value))
 }
 
-/** True for a chunk's choice that holds more than what a refusal is made of. */
+/** Reports whether a choice of a chunk holds more than a refusal. */
 function isAnswer({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean {
-  // A refusal in words ends as any other answer does.
+  // A refusal in text ends with `stop`, as a normal answer does.
   if (typeof reason === 'string' && !/^(content_filter|stop)$/.test(reason)) return true
   return Object.entries(recordOf(delta)).some(
     ([name, value]) => name !== 'role' && name !== 'refusal' && hasSubstance(value),

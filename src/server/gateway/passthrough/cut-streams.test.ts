@@ -7,14 +7,14 @@ import { probeLane, type Told } from '../../../../test/support/lane-probe.ts'
 import type { CallKind } from '../core/call.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
 import { openAiChat } from './openai.ts'
-import type { Wire } from './wire.ts'
+import type { PassthroughFormat } from './passthrough-format.ts'
 
-interface Format {
+interface Sample {
   readonly kind: CallKind
-  readonly wire: Wire
+  readonly format: PassthroughFormat
   /** A whole stream of about 4 KiB. */
   readonly body: string
-  /** The frame that makes it whole. */
+  /** The frame that completes it. */
   readonly end: string
   readonly error: RegExp
 }
@@ -23,9 +23,9 @@ const frame = (type: string, fields: object = {}) => `event: ${type}\ndata: ${JS
 const usage = { input_tokens: 3, output_tokens: 1 }
 const delta = (text: string) => frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })
 const anthropicEnd = frame('message_stop')
-const anthropic: Format = {
+const anthropic: Sample = {
   kind: 'messages',
-  wire: anthropicMessages,
+  format: anthropicMessages,
   body: [
     frame('message_start', { message: { usage } }),
     frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
@@ -41,9 +41,9 @@ const anthropic: Format = {
 const chunk = (delta: object, reason: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c', model: 'gpt', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
 const chatEnd = chunk({}, 'stop')
-const chat: Format = {
+const chat: Sample = {
   kind: 'chat',
-  wire: openAiChat,
+  format: openAiChat,
   body: [
     chunk({ role: 'assistant', content: '' }),
     ...Array.from({ length: 36 }, (_, at) => chunk({ content: `piece ${at} é ` })),
@@ -54,20 +54,20 @@ const chat: Format = {
   error: /data: \{"error":\{[^}]*\}\}\n\n/g,
 }
 
-/** Work at a time: the sockets of a case are gone before its place is taken. */
+/** Concurrent calls. A worker starts its next call after the sockets of the previous one are closed. */
 const workers = 24
 
-for (const [name, format] of Object.entries({ anthropic, chat })) {
-  const bytes = Buffer.from(format.body)
+for (const [name, sample] of Object.entries({ anthropic, chat })) {
+  const bytes = Buffer.from(sample.body)
   for (const how of ['FIN', 'RST'] as const) {
-    test(`F15: ${name}: a stream cut by ${how} at any byte is unseen before content, and told once after it`, async () => {
+    test(`F15: ${name}: a stream that ${how} truncates at any byte sends nothing before content, and one error after it`, async () => {
       const server = await startByteServer((socket, { body }) => {
         const { cut } = JSON.parse(body) as { cut: number }
         const part = Buffer.concat([Buffer.from(streamHead()), bytes.subarray(0, cut)])
         if (how === 'FIN') socket.end(part)
         else socket.write(part, () => setImmediate(() => socket.resetAndDestroy()))
       })
-      const probe = probeLane({ wire: format.wire, deployment: deploymentAt(server.url) })
+      const probe = probeLane({ format: sample.format, deployment: deploymentAt(server.url) })
       after(async () => {
         await probe.close()
         await server.stop()
@@ -78,8 +78,8 @@ for (const [name, format] of Object.entries({ anthropic, chat })) {
       const work = async (): Promise<void> => {
         while (next < bytes.length) {
           const cut = next++
-          const told = await probe.call(format.kind, { ...request, cut })
-          seen[judge(told, format, `${how} after ${cut} bytes`)]++
+          const told = await probe.call(sample.kind, { ...request, cut })
+          seen[judge(told, sample, `${how} after ${cut} bytes`)]++
         }
       }
       await Promise.all(Array.from({ length: workers }, work))
@@ -89,25 +89,25 @@ for (const [name, format] of Object.entries({ anthropic, chat })) {
   }
 }
 
-/** Asserts that a cut was told as it must be. */
-function judge({ ending, error, text, heads, ends }: Told, format: Format, where: string): 'unseen' | 'told' | 'whole' {
+/** Asserts that the client received what it must after a truncation, and returns which case it was. */
+function judge({ ending, error, text, heads, ends }: Told, sample: Sample, where: string): 'unseen' | 'told' | 'whole' {
   if (!ending) {
     assert.equal(error?.code, 'upstream_unreachable', where)
     assert.deepEqual([heads, ends, text], [0, 0, ''], where)
     return 'unseen'
   }
   assert.deepEqual([heads, ends], [1, 1], where)
-  const errors = text.match(format.error) ?? []
+  const errors = text.match(sample.error) ?? []
   if (ending.outcome === 'completed') {
     assert.equal(errors.length, 0, where)
-    assert.ok(text.includes(format.end), where)
+    assert.ok(text.includes(sample.end), where)
     return 'whole'
   }
   assert.equal(ending.outcome, 'failed', where)
   assert.equal(errors.length, 1, where)
   const relayed = text.slice(0, -(errors[0]?.length ?? 0))
   assert.ok(text.endsWith(errors[0] ?? ''), where)
-  assert.ok(format.body.startsWith(relayed) && relayed.endsWith('\n\n'), where)
-  assert.ok(!relayed.includes(format.end), where)
+  assert.ok(sample.body.startsWith(relayed) && relayed.endsWith('\n\n'), where)
+  assert.ok(!relayed.includes(sample.end), where)
   return 'told'
 }

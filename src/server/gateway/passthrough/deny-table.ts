@@ -1,18 +1,18 @@
 import type { Degradation } from '../core/degradations.ts'
 
-/** What a deny table takes out of a request. */
+/** What a deny table removes from a request. */
 export interface Denied {
-  /** The `anthropic-beta` header that is left; undefined when nothing is. */
+  /** The remaining `anthropic-beta` header; undefined when it is empty. */
   readonly beta: string | undefined
   /** Fields of the body to remove, as dotted paths. */
   readonly fields: readonly string[]
-  /** The betas that were removed. Of the fields only those are listed that were there: the editor of the body knows. */
+  /** The removed betas. Removed fields are reported by the body editor, which knows which of them existed. */
   readonly degraded: readonly Degradation[]
 }
 
 const headerMark = 'header:'
 
-/** The fields of the body that are refused without the beta they belong to: one half alone is a 400. */
+/** Body fields that an upstream rejects with 400 without the beta that they belong to. */
 const bodyHalves: Readonly<Record<string, readonly string[]>> = {
   'context-management-2025-06-27': ['context_management'],
   'fast-mode-2026-02-01': ['speed'],
@@ -31,20 +31,20 @@ const bodyHalves: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Reads a table of dotted paths and `header:<beta>` against the betas of a request. A beta that goes takes its half of
- * the body with it. Source: Gateway, section 2.1.
+ * Applies a table of dotted paths and `header:<beta>` entries to the betas of a request. Removing a beta also removes
+ * its body fields. Source: Gateway, section 2.1.
  */
 export function deniedOf(beta: string | undefined, table: readonly string[]): Denied {
   const betas = (beta ?? '').split(',').flatMap(name => name.trim() || [])
-  const refused = betas.filter(name => table.includes(`${headerMark}${name}`))
-  const kept = betas.filter(name => !refused.includes(name))
+  const denied = betas.filter(name => table.includes(`${headerMark}${name}`))
+  const allowed = betas.filter(name => !denied.includes(name))
   return {
-    // Untouched, it goes on exactly as it came.
-    beta: refused.length === 0 ? beta : kept.join(',') || undefined,
+    // Without a denied beta the header is forwarded unchanged.
+    beta: denied.length === 0 ? beta : allowed.join(',') || undefined,
     fields: [
       ...table.filter(entry => !entry.startsWith(headerMark)),
-      ...refused.flatMap(name => (Object.hasOwn(bodyHalves, name) ? (bodyHalves[name] ?? []) : [])),
+      ...denied.flatMap(name => (Object.hasOwn(bodyHalves, name) ? (bodyHalves[name] ?? []) : [])),
     ],
-    degraded: refused.map(name => ({ path: `header.anthropic-beta.${name}`, action: 'dropped' })),
+    degraded: denied.map(name => ({ path: `header.anthropic-beta.${name}`, action: 'dropped' })),
   }
 }

@@ -17,7 +17,7 @@ const unsigned = { type: 'thinking', thinking: 'hm' }
 const text = { type: 'text', text: 'says "thinking": and "signature":"sy1.x"' }
 const call = { type: 'tool_use', id: 't', name: 'n', input: { type: 'thinking', signature: '', thinking: 'an input' } }
 
-test('K4: thinking under our seal reaches no upstream of Anthropic’s format, and each cut is listed', () => {
+test('K4: encrypted thinking is removed for every upstream of Anthropic’s format, and each removal is listed', () => {
   const { left, degraded } = cleaned(turn(sealed, text, sealed, call))
   assert.deepEqual(left, turn(text, call))
   assert.deepEqual(degraded, [
@@ -26,33 +26,33 @@ test('K4: thinking under our seal reaches no upstream of Anthropic’s format, a
   ])
 })
 
-test('K4: thinking without a signature goes only toward Claude itself', () => {
+test('K4: thinking without a signature is removed only for Claude', () => {
   const body = turn(unsigned, { ...unsigned, signature: '' }, signed, text)
   assert.deepEqual(cleaned(body).left, body)
   assert.deepEqual(cleaned(body, true).left, turn(signed, text))
 })
 
-test('K1, K3: signed and redacted thinking stays byte for byte, also with empty text', () => {
+test('K1, K3: signed and redacted thinking is kept byte for byte, even with empty text', () => {
   const body = JSON.stringify(turn(signed, { type: 'redacted_thinking', data: 'EmwK' }, sealed, text))
   assert.equal(cleaned(body, true).text, body.replace(`${JSON.stringify(sealed)},`, ''))
 })
 
-test('a message that held nothing else gets the smallest legal content, so that turns keep alternating', () => {
+test('a message without other content gets the smallest valid content', () => {
   const user = { role: 'user', content: 'hi' }
   const { left } = cleaned({ messages: [user, { role: 'assistant', content: [sealed, unsigned] }, user] }, true)
   assert.deepEqual(left.messages[1], { role: 'assistant', content: [{ type: 'text', text: '...' }] })
 })
 
 const untouched = [
-  ['a body without any', turn(text)],
-  ['texts and inputs that look like it', turn(text, call)],
+  ['a body without thinking', turn(text)],
+  ['text and input that look like thinking', turn(text, call)],
   ['content that is a string', { messages: [{ role: 'user', content: '"sy1."' }] }],
-  ['the top-level field', { thinking: { type: 'adaptive' }, messages: [] }],
+  ['the top-level thinking field', { thinking: { type: 'adaptive' }, messages: [] }],
   ['messages of an unknown kind', { messages: [1, null, [unsigned], { content: { type: 'thinking' } }] }],
 ] as const
 
 for (const [what, body] of untouched) {
-  test(`${what} stays as it came`, () => {
+  test(`${what} is not changed`, () => {
     const bytes = Buffer.from(JSON.stringify(body, null, 2))
     const { body: left, degraded } = withoutForeignThinking(bytes, { toClaude: true })
     assert.equal(left, bytes)
@@ -60,7 +60,7 @@ for (const [what, body] of untouched) {
   })
 }
 
-test('a signature counts wherever it stands in its block', () => {
+test('a signature counts at any place in its block', () => {
   const sorted = turn({ signature: 'EqQB', thinking: 'hm', type: 'thinking' }, { n: 1, thinking: '', type: 'thinking' })
   assert.deepEqual(cleaned(sorted, true).left.messages[0].content.length, 1)
 })
@@ -73,7 +73,7 @@ const messages = fc.array(
   { maxLength: 5 },
 )
 
-test('the law: what is left is the body without the foreign blocks, whatever stands around them', () => {
+test('exactly the foreign blocks are removed from any body', () => {
   const isForeign = (block: unknown): boolean =>
     block !== null &&
     (JSON.stringify(block) === JSON.stringify(sealed) || JSON.stringify(block) === JSON.stringify(unsigned))
@@ -87,14 +87,14 @@ test('the law: what is left is the body without the foreign blocks, whatever sta
       })
       const { left } = cleaned(JSON.stringify(body, null, space), true)
       assert.deepEqual(left, JSON.parse(JSON.stringify({ ...body, messages: expected })))
-      // Once is enough.
+      // A second pass removes nothing.
       assert.deepEqual(cleaned(left, true).degraded, [])
     }),
     { numRuns: 500 },
   )
 })
 
-test('Claude is known by its name behind any address; Bedrock and Vertex name it as they like', () => {
+test('Claude is recognised by its model name at any address, and by the protocol at Bedrock and Vertex', () => {
   const claude = (upstreamModel: string, changes = {}) =>
     isClaude(targetAt(deploymentAt('https://proxy.example', changes), upstreamModel))
   assert.deepEqual(

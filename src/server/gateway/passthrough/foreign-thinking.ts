@@ -1,29 +1,29 @@
 import { removals, type Splice, spliced } from '../bytes/body-edit.ts'
 import { type Member, membersAt, type OwnMembers } from '../bytes/json-members.ts'
-import { broken, openText, pastColon, skipBlank, stringEnd, type Text } from '../bytes/json-scanner.ts'
+import { malformed, openText, pastColon, skipBlank, stringEnd, type Text } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
-import { sealPrefix } from '../core/reasoning-seal.ts'
+import { signaturePrefix } from '../core/reasoning-signers.ts'
 import { wordBits } from '../core/request-words.ts'
 
 interface Cleaned {
   readonly body: Buffer
-  /** One for each block that was cut out. */
+  /** One for each removed block. */
   readonly degraded: readonly Degradation[]
 }
 
 interface Options {
-  /** True: thinking without a signature goes too, since Claude refuses it. Other servers make such blocks themselves. */
+  /** True: thinking without a signature is removed too, because Claude rejects it. Other servers return such blocks. */
   readonly toClaude: boolean
-  /** What the scan of `body` found. */
+  /** Result of the scan of `body`. */
   readonly members?: Pick<OwnMembers, 'body' | 'foundWords'> | undefined
 }
 
 const nothingCut: readonly Degradation[] = []
 
 /**
- * `body`, a valid request in Anthropic's format, without the thinking that its upstream cannot take: that which carries
- * another provider's state under our seal, and toward Claude also that without a signature. A message that held nothing
- * else gets the smallest content that is legal (our choice: so turns keep alternating). Every other byte stays. Source:
+ * Removes thinking that the upstream cannot read from `body`, a valid request in Anthropic's format: blocks with
+ * another provider's state that the gateway encrypted and, for Claude, blocks without a signature. A message without
+ * other content gets the smallest valid content (our choice: turns keep alternating). Every other byte stays. Source:
  * Gateway, section 2.1.
  */
 export function withoutForeignThinking(body: Buffer, { toClaude, members }: Options): Cleaned {
@@ -47,7 +47,7 @@ interface Content {
   readonly content: Member
 }
 
-/** The contents of all messages. A key that stands twice counts twice: parsers disagree on which one is meant. */
+/** Returns the contents of all messages. A duplicate key counts twice: parsers disagree on which one is meant. */
 const contentsOf = (text: Text): readonly Content[] =>
   named(text, skipBlank(text.bytes, 0), 'messages')
     .flatMap(messages => membersAt(text, messages.valueStart))
@@ -58,43 +58,43 @@ const contentsOf = (text: Text): readonly Content[] =>
 const named = (text: Text, at: number, name: string): readonly Member[] =>
   membersAt(text, at).filter(({ key }) => key === name)
 
-/** An empty list or empty text would be refused. */
+/** Claude rejects an empty list and an empty text. */
 const filler = '[{"type":"text","text":"..."}]'
-const sealedText = Buffer.from(`"${sealPrefix}`)
-const rareText = sealedText.subarray(-3)
+const encryptedText = Buffer.from(`"${signaturePrefix}`)
+const rareText = encryptedText.subarray(-3)
 const thinkingText = Buffer.from('"thinking"')
 const colon = 0x3a
 const comma = 0x2c
 const quote = 0x22
 
-/** A quick look without parsing: false is certain. */
+/** Checks without parsing whether `body` may hold such blocks; false is certain. */
 export const mayHoldForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
-  mayHoldSealed(body) || (toClaude && mayHoldThinking(body, members) && mayHoldUnsigned(body))
+  mayHoldEncrypted(body) || (toClaude && mayHoldThinking(body, members) && mayHoldUnsigned(body))
 
 const mayHoldThinking = (body: Buffer, members: Options['members']): boolean =>
   members?.body !== body || (members.foundWords & wordBits.thinking) !== 0
 
-/** Quotes are everywhere: a search that starts at one would stop all the time. */
-const mayHoldSealed = (body: Buffer): boolean => body.includes(rareText) && body.includes(sealedText)
+/** Searches the rare text first: a search for text that starts with a quote stops at every quote. */
+const mayHoldEncrypted = (body: Buffer): boolean => body.includes(rareText) && body.includes(encryptedText)
 
-/** A quick look without parsing: false is certain. A block's own text cannot fool it, since quotes are escaped there. */
+/** False is certain. The text of a block cannot match, because its quotes are escaped. */
 function mayHoldUnsigned(body: Buffer): boolean {
   const text = openText(body)
   for (let at = body.indexOf(thinkingText); at >= 0; at = body.indexOf(thinkingText, at + thinkingText.length)) {
-    if (isValue(body, at) && !isSignedBehind(text, at + thinkingText.length)) return true
+    if (isValue(body, at) && !isSignedAfter(text, at + thinkingText.length)) return true
   }
   return false
 }
 
-/** True when the string at `at` is no key of an object but the value of one. */
+/** Reports whether the string at `at` is the value of a member, not a key. */
 function isValue(body: Buffer, at: number): boolean {
   let before = at - 1
   while (before >= 0 && skipBlank(body, before) > before) before--
   return body[before] === colon
 }
 
-/** True when a signature follows among the strings of the same object. */
-function isSignedBehind(text: Text, valueEnd: number): boolean {
+/** Reports whether a signature follows among the string members of the same object. */
+function isSignedAfter(text: Text, valueEnd: number): boolean {
   const body = text.bytes
   let at = skipBlank(body, valueEnd)
   while (body[at] === comma) {
@@ -102,7 +102,7 @@ function isSignedBehind(text: Text, valueEnd: number): boolean {
     const keyEnd = stringEnd(text, keyStart)
     const valueStart = pastColon(body, keyEnd)
     const end = stringEnd(text, valueStart)
-    if (end === broken) return false
+    if (end === malformed) return false
     if (end - valueStart > 2 && body.toString('latin1', keyStart, keyEnd) === '"signature"') return true
     at = skipBlank(body, end)
   }
@@ -115,11 +115,12 @@ function isForeign(text: Text, block: Member, toClaude: boolean): boolean {
   const type = textOf(body, fields.get('type'))
   if (type !== 'thinking' && type !== 'redacted_thinking') return false
   const signature = textOf(body, fields.get('signature'))
-  const isSealed = signature.startsWith(sealPrefix) || textOf(body, fields.get('data')).startsWith(sealPrefix)
-  return isSealed || (toClaude && type === 'thinking' && signature === '')
+  const isEncrypted =
+    signature.startsWith(signaturePrefix) || textOf(body, fields.get('data')).startsWith(signaturePrefix)
+  return isEncrypted || (toClaude && type === 'thinking' && signature === '')
 }
 
-/** The string that a member holds; empty for any other value. */
+/** Returns the string value of a member; empty for any other value. */
 function textOf(body: Buffer, member: Member | undefined): string {
   if (!member || body[member.valueStart] !== quote) return ''
   return JSON.parse(body.toString('utf8', member.valueStart, member.end)) as string

@@ -3,10 +3,10 @@ import { dataOf } from '../bytes/event-frames.ts'
 import { isRefusedBy } from '../formats/gemini/read-answer.ts'
 import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
+import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
-import type { UsageTap } from './wire.ts'
 
-/** Reads along with a stream of Google's `streamGenerateContent`. */
+/** Returns a tap that reads usage from Google's `streamGenerateContent`. */
 export const createGeminiTap = (): UsageTap => new GeminiTap()
 
 class GeminiTap extends StreamTap {
@@ -15,7 +15,7 @@ class GeminiTap extends StreamTap {
   readonly #readUsage = geminiUsageReader()
 
   protected override onFrame(frame: Buffer): void {
-    const data = dataOf(frame) ?? remainsOf(frame)
+    const data = dataOf(frame) ?? partialChunk(frame)
     if (!data) return
     this.frames++
     if (isRecord(data['error'])) {
@@ -38,22 +38,22 @@ class GeminiTap extends StreamTap {
     const blocked = recordOf(chunk['promptFeedback'])['blockReason']
     const reason = nonEmptyText(candidate?.['finishReason']) ?? nonEmptyText(blocked)
     if (this.end === undefined && (parts.length > 0 || reason !== undefined)) this.isUnderWay = true
-    if (parts.some(isSaid)) this.isAnswering = true
+    if (parts.some(hasContent)) this.isAnswering = true
     if (reason === undefined) return
     if (isRefusedBy(reason) || blocked !== undefined) this.hasDeclined = true
     else this.isAnswering = true
     this.stopReason = reason
     this.hasFinalCount ||= geminiUsageOf(chunk['usageMetadata'])?.output_tokens !== undefined
-    // No event says that the stream is over: the reason is the last that must come.
+    // Google sends no end event; the finish reason is the last required field.
     this.end ??= 'stop'
   }
 }
 
-/** True for a part that holds more than an empty text. */
-const isSaid = (part: Json): boolean => part['text'] !== ''
+/** Reports whether a part holds more than an empty text. */
+const hasContent = (part: Json): boolean => part['text'] !== ''
 
-/** What a chunk says that is too long to be kept, such as one with a picture: reason and counts stand at its end. */
-function remainsOf(frame: Buffer): Json | undefined {
+/** Reads finish reason and counts from the end of a chunk that is too long to buffer, such as one with an image. */
+function partialChunk(frame: Buffer): Json | undefined {
   const text = frame.toString('latin1')
   if (!text.startsWith('data:')) return undefined
   const reason = /"finishReason"\s*:\s*"(\w+)"/.exec(text)?.[1]

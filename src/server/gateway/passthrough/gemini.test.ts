@@ -7,7 +7,7 @@ import type { Deployment } from '../../config/config.ts'
 import type { CallKind, Outcome } from '../core/call.ts'
 import { carrierOf } from '../formats/gemini/carried-state.ts'
 import { noTokens } from '../tokens/token-counts.ts'
-import { rawGemini } from './gemini.ts'
+import { geminiPassthrough } from './gemini.ts'
 
 interface Calling {
   readonly kind?: CallKind
@@ -17,7 +17,7 @@ interface Calling {
 
 const hi = { contents: [{ parts: [{ text: 'hi' }] }] }
 
-/** Calls a server that answers `bytes`. */
+/** Calls a server that responds with `bytes`. */
 async function answered(
   bytes: string,
   { kind = 'gemini', stream = true, request = hi }: Calling = {},
@@ -35,7 +35,7 @@ async function answered(
     upstreamModel: 'gemini-3-flash',
     ...changes,
   })
-  const probe = probeLane({ wire: rawGemini, deployment })
+  const probe = probeLane({ format: geminiPassthrough, deployment })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -65,31 +65,31 @@ const streams: readonly (readonly [string, string, object])[] = [
     { usage: stated, stopReason: 'STOP', outcome: 'completed' },
   ],
   [
-    'a call, and words behind the reason',
+    'a call, and a chunk after the finish reason',
     chunk({ ...said([{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'x' }], stop), usageMetadata }) +
       chunk({ modelVersion: 'g' }),
     { usage: stated, stopReason: 'STOP', outcome: 'completed' },
   ],
   [
-    'a prompt that was blocked',
+    'a blocked prompt',
     chunk({ promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { ...usageMetadata, candidatesTokenCount: 0 } }),
     { usage: { ...stated, output_tokens: 3 }, stopReason: 'SAFETY', outcome: 'completed' },
   ],
   [
-    'an error behind content',
+    'an error after content',
     chunk({ ...said([{ text: 'Hel' }]), usageMetadata }) +
       chunk({ error: { code: 503, message: 'x', status: 'UNAVAILABLE' } }),
     { usage: { ...stated, estimated: true }, stopReason: undefined, outcome: 'failed' },
   ],
   [
-    'a picture that is longer than what is kept of a frame',
+    'an image longer than the frame buffer',
     chunk({ ...said([{ inlineData: { mimeType: 'image/png', data: 'A'.repeat(400_000) } }], stop), usageMetadata }),
     { usage: stated, stopReason: 'STOP', outcome: 'completed' },
   ],
 ]
 
 for (const [what, body, expected] of streams) {
-  test(`R2: ${what}: the stream reaches the client byte for byte and is booked with its usage`, async () => {
+  test(`R2: ${what}: the stream is relayed byte for byte and booked with its usage`, async () => {
     const { ending, text, request } = await answered(streamHead() + body)
     assert.equal(text, body)
     const { usage, stopReason, outcome } = ending as Outcome
@@ -110,7 +110,7 @@ const addresses: readonly (readonly [string, Calling, Partial<Deployment>])[] = 
 ]
 
 for (const [path, calling, changes] of addresses) {
-  test(`R3: a request goes to ${path}, without the client's key`, async () => {
+  test(`R3: a request is sent to ${path} without the client's key`, async () => {
     const body =
       calling.stream === false ? jsonAnswer('{"totalTokens":4}') : streamHead() + chunk(said([{ text: 'a' }], stop))
     const { request } = await answered(body, calling, changes)
@@ -119,7 +119,7 @@ for (const [path, calling, changes] of addresses) {
   })
 }
 
-test('a whole answer is booked with its usage and reason', async () => {
+test('a whole response is booked with its usage and finish reason', async () => {
   const body = JSON.stringify({ ...said([{ text: 'Hello' }], { finishReason: 'MAX_TOKENS' }), usageMetadata })
   const { ending, text } = await answered(jsonAnswer(body), { stream: false })
   assert.equal(text, body)
@@ -127,7 +127,7 @@ test('a whole answer is booked with its usage and reason', async () => {
   assert.deepEqual([usage, stopReason], [stated, 'MAX_TOKENS'])
 })
 
-test('E5: a stream that is cut is told in Google’s format, with the tokens already sent', async () => {
+test('E5: a truncated stream ends with an error in Google’s format and books the tokens already sent', async () => {
   const body = chunk(said([{ text: 'Hello, this is' }]))
   const { ending, text, ends } = await answered(`${streamHead()}${body}data: {"cut`)
   assert.match(
@@ -138,7 +138,7 @@ test('E5: a stream that is cut is told in Google’s format, with the tokens alr
   assert.deepEqual([outcome, ends, usage.estimated, usage.output_tokens], ['failed', 1, true, 4])
 })
 
-test('E4: an error before content is a refusal that can be tried elsewhere', async () => {
+test('E4: an error before content is an upstream error with status 529', async () => {
   const { ending } = await answered(
     streamHead() + chunk({ error: { code: 503, message: 'busy', status: 'UNAVAILABLE' } }),
   )
@@ -146,7 +146,7 @@ test('E4: an error before content is a refusal that can be tried elsewhere', asy
   assert.match((ending as { body: Buffer }).body.toString(), /^\{"error":\{"code":529,"message":"busy"/)
 })
 
-test('K4: thinking of other providers is taken out of its signatures, and nothing else is touched', async () => {
+test('K4: only signatures that carry the thinking of other providers are replaced', async () => {
   const carrier = carrierOf([{ type: 'thinking', thinking: 'Hm.', signature: 'sig' }])
   const part = (signature: string) =>
     `{"contents":[ {"parts":[{"text":"\\"${carrier}","thoughtSignature" : "${signature}"}],"x":1.0}]}`

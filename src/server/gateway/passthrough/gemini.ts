@@ -10,10 +10,10 @@ import { ownHeaders } from '../upstream/headers.ts'
 import { geminiPath } from '../upstream/paths.ts'
 import { countedOr, declinesBy, readJson } from './answers.ts'
 import { createGeminiTap } from './gemini-tap.ts'
-import type { Wire, WireCall } from './wire.ts'
+import type { PassthroughCall, PassthroughFormat } from './passthrough-format.ts'
 
-/** Google's `generateContent`, at Google itself and on Vertex AI. The model stands in the path. */
-export const rawGemini: Wire = {
+/** Google's `generateContent`, at Google itself and on Vertex AI. The path names the model. */
+export const geminiPassthrough: PassthroughFormat = {
   request(attempt) {
     const { body, degraded } = withoutCarriers(attempt.call.body)
     return { path: geminiPath(attempt.target, methodOf(attempt)), headers: { ...ownHeaders }, body, degraded }
@@ -35,7 +35,7 @@ export const rawGemini: Wire = {
     const isRefused = given.some(({ finishReason }) => isRefusedBy(textOf(finishReason)))
     return (isBlocked || isRefused) && parts.every(({ text, thought }) => text === '' || thought === true)
   }),
-  // Older clients of Google's cannot read the comments of event streams, so it is a chunk that says nothing.
+  // Older Google clients cannot read comments in event streams, so the ping is a chunk with empty text.
   ping: frame({ candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }),
   failure: ({ code, message }) => frame(googleError(code, message)),
   errorBody: ({ code, message }) => Buffer.from(JSON.stringify(googleError(code, message))),
@@ -45,21 +45,21 @@ function frame(value: object): Buffer {
   return Buffer.from(`data: ${JSON.stringify(value)}\n\n`)
 }
 
-function methodOf({ call, ask }: WireCall): string {
+function methodOf({ call, parsed }: PassthroughCall): string {
   if (call.kind === 'gemini_count') return 'countTokens'
-  return ask.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+  return parsed.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
 }
 
-/** Google's documented word for a signature that is not known. */
+/** Google's documented value for a missing signature. */
 const unknownSignature = '"skip_thought_signature_validator"'
 const opening = Buffer.from(`"${carrierStart}`)
 
-/** The body without thinking of other providers, which stands in signatures of ours that Google would refuse. */
+/** Replaces the signatures in which the gateway carries the thinking of other providers; Google would reject them. */
 function withoutCarriers(body: Buffer): { readonly body: Buffer; readonly degraded: readonly Degradation[] } {
   const splices: Splice[] = []
   const text = openText(body)
   for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1)) {
-    // The same letters may stand in anybody's text.
+    // Other text may contain the same characters.
     const isSignature = /"thought(?:S|_s)ignature"\s*:\s*$/.test(body.toString('latin1', Math.max(0, at - 64), at))
     if (isSignature) splices.push({ start: at, end: stringEnd(text, at), text: unknownSignature })
   }

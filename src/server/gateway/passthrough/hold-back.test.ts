@@ -8,15 +8,15 @@ import { probeLane } from '../../../../test/support/lane-probe.ts'
 import type { CallKind } from '../core/call.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
 import { openAiChat, openAiResponses } from './openai.ts'
-import type { Wire } from './wire.ts'
+import type { PassthroughFormat } from './passthrough-format.ts'
 
-/** A lane in front of a server that does `answer` to each connection. */
-async function laneTo(
+/** Passthrough to a server that calls `answer` for each connection. */
+async function passthroughTo(
   answer: (socket: Socket) => unknown,
-  { wire = anthropicMessages as Wire, holdBackMs = 2_000, pingAfterMs = 15_000 } = {},
+  { format = anthropicMessages as PassthroughFormat, holdBackMs = 2_000, pingAfterMs = 15_000 } = {},
 ) {
   const server = await startByteServer(answer)
-  const probe = probeLane({ wire, deployment: deploymentAt(server.url), holdBackMs, pingAfterMs })
+  const probe = probeLane({ format, deployment: deploymentAt(server.url), holdBackMs, pingAfterMs })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -36,7 +36,7 @@ const chunk = (fields: object) => `data: ${JSON.stringify({ object: 'chat.comple
 const role = chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] })
 const created = frame('response.created', { response: { id: 'resp_1' } })
 
-const early: readonly (readonly [string, CallKind, Wire, string, RegExp])[] = [
+const early: readonly (readonly [string, CallKind, PassthroughFormat, string, RegExp])[] = [
   [
     'Anthropic',
     'messages',
@@ -70,9 +70,9 @@ const early: readonly (readonly [string, CallKind, Wire, string, RegExp])[] = [
   ],
 ]
 
-for (const [format, kind, wire, body, expected] of early) {
-  test(`E4: ${format}: an error event before any content is a refusal with status 529, and the client sees nothing`, async () => {
-    const { call } = await laneTo(socket => socket.end(streamHead() + body), { wire })
+for (const [name, kind, format, body, expected] of early) {
+  test(`E4: ${name}: an error event before any content is an upstream error with status 529, and the client receives nothing`, async () => {
+    const { call } = await passthroughTo(socket => socket.end(streamHead() + body), { format })
     const told = await call(kind, kind === 'responses' ? { model: 'test-model', input: 'hi', stream: true } : streamed)
     assert.equal(told.heads + told.ends, 0)
     assert.ok(told.ending?.outcome === 'refused')
@@ -82,11 +82,11 @@ for (const [format, kind, wire, body, expected] of early) {
   })
 }
 
-test('E4: an early error about the length of the prompt says so, so that a model with more room can be tried', async () => {
-  const wire = openAiResponses
+test('E4: an early error about the prompt length has the reason context_window', async () => {
+  const format = openAiResponses
   const error = { code: 'context_length_exceeded', message: 'Your input exceeds the context window of this model.' }
   const body = created + frame('response.failed', { response: { status: 'failed', error } })
-  const { call } = await laneTo(socket => socket.end(streamHead() + body), { wire })
+  const { call } = await passthroughTo(socket => socket.end(streamHead() + body), { format })
   const { ending } = await call('responses', { model: 'test-model', input: 'hi', stream: true })
   assert.equal(ending?.outcome === 'refused' && ending.reason, 'context_window')
 })
@@ -95,22 +95,22 @@ for (const [how, end] of [
   ['ends', (socket: Socket) => socket.end()],
   ['is reset', (socket: Socket) => socket.resetAndDestroy()],
 ] as const) {
-  test(`E4: a stream that ${how} before any content fails the call, and the client sees nothing`, async () => {
-    const { call } = await laneTo(socket => socket.write(streamHead() + start + ping, () => end(socket)))
+  test(`E4: a stream that ${how} before any content fails the call, and the client receives nothing`, async () => {
+    const { call } = await passthroughTo(socket => socket.write(streamHead() + start + ping, () => end(socket)))
     const { error, heads, ends } = await call('messages', streamed)
     assert.equal(error?.code, 'upstream_unreachable')
     assert.equal(heads + ends, 0)
   })
 }
 
-test('E5: an error after content passes as it came and ends the stream', async () => {
+test('E5: an error after content is relayed unchanged and ends the stream', async () => {
   const body = start + block + failed('Overloaded')
-  const { call } = await laneTo(socket => socket.end(streamHead() + body))
+  const { call } = await passthroughTo(socket => socket.end(streamHead() + body))
   const { ending, text, ends } = await call('messages', streamed)
   assert.deepEqual([ending?.outcome, text, ends], ['failed', body, 1])
 })
 
-test('what was held comes out whole and in order with the first content', async () => {
+test('buffered bytes are sent complete and in order with the first content', async () => {
   const parts = [
     `: hello\n\n${start}`,
     ping,
@@ -118,7 +118,7 @@ test('what was held comes out whole and in order with the first content', async 
     block.slice(30),
     `${frame('content_block_stop')}${stop}`,
   ]
-  const { call } = await laneTo(async socket => {
+  const { call } = await passthroughTo(async socket => {
     socket.write(streamHead())
     for (const part of parts) await new Promise(done => socket.write(part, () => setImmediate(done)))
     socket.end()
@@ -127,9 +127,9 @@ test('what was held comes out whole and in order with the first content', async 
   assert.deepEqual([ending?.outcome, text], ['completed', parts.join('')])
 })
 
-test('content goes out at once: the window does not have to pass', async () => {
+test('content is sent at once, before the hold-back window ends', async () => {
   const release = Promise.withResolvers<void>()
-  const { call } = await laneTo(
+  const { call } = await passthroughTo(
     async socket => {
       socket.write(streamHead() + start + block)
       await release.promise
@@ -143,9 +143,9 @@ test('content goes out at once: the window does not have to pass', async () => {
   assert.equal((await call('messages', streamed, { onData })).ending?.outcome, 'completed')
 })
 
-test('a stream without content is passed on when the window is over, and pings only after message_start', async () => {
+test('a stream without content is sent after the hold-back window, with pings only after message_start', async () => {
   const release = Promise.withResolvers<void>()
-  const { call } = await laneTo(
+  const { call } = await passthroughTo(
     async socket => {
       socket.write(streamHead() + start)
       await release.promise
@@ -161,10 +161,10 @@ test('a stream without content is passed on when the window is over, and pings o
   assert.deepEqual([status, ending?.outcome], [200, 'failed'])
 })
 
-test('64 KB without content are passed on', async () => {
+test('a stream is sent after 64 KB without content', async () => {
   const release = Promise.withResolvers<void>()
   const big = `: ${'x'.repeat(40_000)}\n\n`
-  const { call } = await laneTo(
+  const { call } = await passthroughTo(
     async socket => {
       socket.write(streamHead() + big + big)
       await release.promise
@@ -176,8 +176,8 @@ test('64 KB without content are passed on', async () => {
   assert.equal(ending?.outcome, 'completed')
 })
 
-test('a client that leaves while its stream is held is booked as gone, with no status', async () => {
-  const { call } = await laneTo(socket => socket.write(streamHead() + start))
+test('a client that disconnects while its stream is buffered is booked as aborted, without a status', async () => {
+  const { call } = await passthroughTo(socket => socket.write(streamHead() + start))
   const gone = new AbortController()
   setTimeout(() => gone.abort(), 30)
   const { ending, heads } = await call('messages', streamed, { signal: gone.signal })
@@ -192,14 +192,14 @@ const answers: readonly (readonly [string, object, string, number])[] = [
     529,
   ],
   ['an error in the body of a call without a stream', ask, jsonAnswer('{"error":{"message":"no"}}'), 529],
-  ['an answer in one piece to a streamed call', streamed, jsonAnswer('{"type":"message","content":[]}'), 502],
-  ['a page of HTML', ask, `${streamHead('text/html')}<html></html>`, 502],
-  ['half an answer', ask, `${streamHead('application/json')}{"type":"message","content":[`, 502],
+  ['a whole response to a streamed call', streamed, jsonAnswer('{"type":"message","content":[]}'), 502],
+  ['an HTML page', ask, `${streamHead('text/html')}<html></html>`, 502],
+  ['a truncated response', ask, `${streamHead('application/json')}{"type":"message","content":[`, 502],
 ]
 
 for (const [what, request, bytes, status] of answers) {
-  test(`a status of 200 with ${what} is refused as ${status}, so that it can be tried elsewhere`, async () => {
-    const { call } = await laneTo(socket => socket.end(bytes))
+  test(`status 200 with ${what} becomes an upstream error with status ${status}`, async () => {
+    const { call } = await passthroughTo(socket => socket.end(bytes))
     const { ending, heads } = await call('messages', request)
     assert.deepEqual([ending?.outcome, ending?.status, heads], ['refused', status, 0])
     assert.match(ending?.outcome === 'refused' ? ending.body.toString() : '', /^\{"type":"error"/)

@@ -2,24 +2,24 @@ import { statusOfCode } from '../../../contract/errors.ts'
 import { coversModel } from '../../../contract/keys.ts'
 import type { NativeProvider } from '../../../contract/native.ts'
 import type { Method } from '../../../contract/route.ts'
-import type { Budgets, Hold } from '../../budgets/budgets.ts'
+import type { Budgets, Reservation } from '../../budgets/budgets.ts'
 import type { Protocol } from '../../config/config.ts'
 import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Usage } from '../../usage/usage.ts'
 import { frozenPayersOf, lostRow, nativeRow, payersOf } from '../core/booking.ts'
-import type { Attempt, Call, CallKind, Outcome, Refusal, Sink } from '../core/call.ts'
+import type { Attempt, Call, CallKind, Outcome, Sink, UpstreamError } from '../core/call.ts'
 import { rateLimitHeaders, withOwnLimits } from '../core/rate-limit-headers.ts'
 import { ByteStream } from '../endpoints/byte-stream.ts'
 import type { Gateway, NativePlace } from '../gateway.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 import { type AnswerReader, Exchange } from '../upstream/exchange.ts'
-import { answeredNatively, nativeHeaders } from '../upstream/headers.ts'
+import { nativeHeaders, nativeResponseHeaders } from '../upstream/headers.ts'
 import { nativeLocation, nativePath } from '../upstream/paths.ts'
 import { scrubbed } from '../upstream/scrub.ts'
 import type { Send } from '../upstream/send.ts'
 
-/** The formats that a provider's clients read errors and limits in, and the protocol that its credential goes with. */
+/** By provider: the format in which its clients read errors and limits, and the protocol that its credential is for. */
 const providers: Readonly<Record<NativeProvider, { readonly kind: CallKind; readonly protocol: Protocol }>> = {
   anthropic: { kind: 'messages', protocol: 'anthropic-messages' },
   openai: { kind: 'chat', protocol: 'openai-chat' },
@@ -33,15 +33,15 @@ export const kindOfProvider = (provider: NativeProvider): CallKind => providers[
 export interface NativeRequest {
   readonly provider: NativeProvider
   readonly method: Method
-  /** As the client sent it, behind the provider's name; checked, without its query. */
+  /** Path after the provider's name as the client sent it, validated, without the query. */
   readonly path: string
-  /** Null: none. */
+  /** Null when the request has no body. */
   readonly body: Buffer | AsyncIterable<Buffer> | null
 }
 
-/** Relays requests to providers' own APIs. Rejects with AppError only while the sink is untouched. */
+/** Relays requests to providers' own APIs. Rejects with AppError only before it writes to the sink. */
 export interface Native {
-  /** Where the request may go. Throws what the caller should know when it may not. */
+  /** Returns where to send the request. Throws AppError `not_found` or `forbidden`. */
   admit(caller: Call['caller'], request: Omit<NativeRequest, 'body'>): NativePlace
   relay(place: NativePlace, request: NativeRequest, call: Call, sink: Sink): Promise<Outcome>
 }
@@ -50,32 +50,32 @@ interface Deps {
   readonly gateway: Pick<Gateway, 'nativeOf' | 'enter'>
   readonly send: Send
   readonly usage: Pick<Usage, 'book' | 'room'>
-  readonly budgets: Pick<Budgets, 'isLimited' | 'hold'>
-  readonly freezes: Pick<Freezes, 'isAny' | 'refusal'>
+  readonly budgets: Pick<Budgets, 'isLimited' | 'reserve'>
+  readonly freezes: Pick<Freezes, 'isAny' | 'rejection'>
 }
 
 export function createNative({ gateway, send, usage, budgets, freezes }: Deps): Native {
-  const hold = async (attempt: Attempt, method: Method, place: NativePlace): Promise<Hold | undefined> => {
-    const { call, ask } = attempt
+  const reserve = async (attempt: Attempt, method: Method, place: NativePlace): Promise<Reservation | undefined> => {
+    const { call, parsed } = attempt
     const payers = payersOf(call)
     if (!payers || !(call.caller.key?.isLimited || (await budgets.isLimited(payers)))) return undefined
     const isFree = isReading(method) || place.unknownPrices === 'allow'
-    return budgets.hold({
+    return budgets.reserve({
       requestId: call.requestId,
       payers,
       amountUsd: isFree ? '0' : null,
       tokens: isFree ? 0 : null,
       ...(!isFree && { unknown: 'native' }),
-      model: ask.model,
-      isHeld: true,
+      model: parsed.model,
+      isReserved: true,
       principal: call.caller.principal,
-      lost: () => lostRow(call, ask, '0'),
+      orphanRow: () => lostRow(call, parsed, '0'),
     })
   }
 
-  const refuseFrozen = (call: Call, method: Method): void => {
-    const refusal = freezes.isAny && !isReading(method) ? freezes.refusal(frozenPayersOf(call)) : undefined
-    if (refusal) throw refusal
+  const rejectFrozen = (call: Call, method: Method): void => {
+    const rejection = freezes.isAny && !isReading(method) ? freezes.rejection(frozenPayersOf(call)) : undefined
+    if (rejection) throw rejection
   }
 
   const exchanged = (attempt: Attempt, { provider, method, path, body }: NativeRequest, sink: Sink) => {
@@ -103,7 +103,7 @@ export function createNative({ gateway, send, usage, budgets, freezes }: Deps): 
       if (place.unknownPrices === 'refuse' && !isReading(method))
         throw new AppError(
           'forbidden',
-          `what ${method} /${provider}${path.slice(0, 200)} costs is not known, and the gateway is set to refuse such calls`,
+          `the price of ${method} /${provider}${path.slice(0, 200)} is unknown, and prices.unknown is refuse`,
         )
       return place
     },
@@ -113,20 +113,21 @@ export function createNative({ gateway, send, usage, budgets, freezes }: Deps): 
       const own: Record<string, string> = { 'x-switchyard-request-id': call.requestId }
       const attempt = attemptAt(place, { request, call, own })
       let leave = () => {}
-      let held: Hold | undefined
+      let reservation: Reservation | undefined
       const book = (outcome: Outcome): Outcome => {
-        const row = nativeRow(attempt, { outcome, hold: held, costUsd: isReading(method) ? '0' : undefined })
+        const row = nativeRow(attempt, { outcome, reservation, costUsd: isReading(method) ? '0' : undefined })
         usage.book(row)
-        held?.settled(row)
+        reservation?.settled(row)
         return outcome
       }
       try {
-        refuseFrozen(call, method)
+        rejectFrozen(call, method)
         await usage.room()
         leave = gateway.enter({ isStream: true, isOfSession: false })
-        held = await hold(attempt, method, place)
-        const limits = held?.rateLimits && rateLimitHeaders(kindOfProvider(provider), held.rateLimits)
-        Object.assign(own, limits, held?.warning !== undefined && { 'x-switchyard-budget-warning': held.warning })
+        reservation = await reserve(attempt, method, place)
+        const limits = reservation?.rateLimits && rateLimitHeaders(kindOfProvider(provider), reservation.rateLimits)
+        const warning = reservation?.warning
+        Object.assign(own, limits, warning !== undefined && { 'x-switchyard-budget-warning': warning })
         const sink = limits ? withOwnLimits(given, limits) : given
         const ending = await exchanged(attempt, request, sink).catch((error: unknown) => {
           if (error instanceof AppError) book({ ...nothingSent, status: statusOfCode(error.code) })
@@ -137,16 +138,16 @@ export function createNative({ gateway, send, usage, budgets, freezes }: Deps): 
         throw error instanceof AppError ? error.with({ ...own, 'x-switchyard-error-source': 'gateway' }) : error
       } finally {
         leave()
-        held?.release()
+        reservation?.release()
       }
     },
   }
 }
 
-/** True for requests that providers take no money for: they read or remove what is there. */
+/** Reports whether a request is free at the provider: it only reads or deletes. */
 const isReading = (method: Method): boolean => method === 'GET' || method === 'DELETE'
 
-/** The model that a path of Bedrock names, as the gateway names it. */
+/** Returns the gateway's name for the model in a Bedrock path. */
 function modelOfBedrock({ provider, path }: Pick<NativeRequest, 'provider' | 'path'>): string | undefined {
   if (provider !== 'bedrock') return undefined
   const [, first, model] = path.split('/').map(decodeURIComponent)
@@ -159,10 +160,10 @@ interface Made {
   readonly own: Readonly<Record<string, string>>
 }
 
-/** In the ledger the provider stands for the model, and what was asked of it for the model's name there. */
+/** The ledger shows the provider as the model, and method and path as the upstream model. */
 const attemptAt = ({ deployment }: NativePlace, { request, call, own }: Made): Attempt => ({
   call,
-  ask: { model: `${request.provider}/*`, modelSpan: { start: 0, end: 0 }, stream: true, maxTokens: 0 },
+  parsed: { model: `${request.provider}/*`, modelSpan: { start: 0, end: 0 }, stream: true, maxTokens: 0 },
   target: {
     deployment,
     upstreamModel: `${request.method} ${request.path}`,
@@ -175,8 +176,8 @@ const attemptAt = ({ deployment }: NativePlace, { request, call, own }: Made): A
 function readerFor(attempt: Attempt, provider: NativeProvider, sink: Sink): AnswerReader {
   const counts = () => ({ usage: noTokens, stopReason: undefined })
   return {
-    relays: answeredNatively,
-    takesUnmodified: true,
+    relays: nativeResponseHeaders,
+    acceptsNotModified: true,
     isStream: () => true,
     stream(head) {
       for (const name of ['location', 'content-location']) {
@@ -186,7 +187,7 @@ function readerFor(attempt: Attempt, provider: NativeProvider, sink: Sink): Answ
       return new ByteStream({ attempt, sink, head, counts })
     },
     whole: ({ headers }, body) => ({ headers, body, counts }),
-    refusal: ({ status, headers }, body) => ({
+    upstreamError: ({ status, headers }, body) => ({
       outcome: 'refused',
       status,
       headers,
@@ -203,13 +204,13 @@ const nothingSent: Outcome = {
   firstContentMs: undefined,
 }
 
-function passOn({ status, headers, body }: Refusal, sink: Sink): Outcome {
+function passOn({ status, headers, body }: UpstreamError, sink: Sink): Outcome {
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
   sink.end(body)
   return { ...nothingSent, status }
 }
 
-/** The query as it came, without parameters that hold a key of ours, however their names are written. */
+/** Returns the query without parameters that may hold a Switchyard key, in any spelling of their names. */
 function queryWithoutKey(query: string): string {
   const kept = query
     .slice(1)

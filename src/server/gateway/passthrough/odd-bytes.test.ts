@@ -10,7 +10,7 @@ import { anthropicMessages } from './anthropic-messages.ts'
 import { openAiChat } from './openai.ts'
 import { StreamRelay } from './stream-relay.ts'
 
-/** What becomes of a call whose upstream answers with these bytes, each part in its own piece. */
+/** Calls an upstream that responds with these bytes, each part in a separate write. */
 async function answered(
   parts: readonly (string | Buffer)[],
   { kind = 'messages' as CallKind, request = streamed as object } = {},
@@ -19,8 +19,8 @@ async function answered(
     for (const part of parts) await new Promise(done => socket.write(part, () => setImmediate(done)))
     socket.end()
   })
-  const wire = kind === 'chat' ? openAiChat : anthropicMessages
-  const probe = probeLane({ wire, deployment: deploymentAt(server.url) })
+  const format = kind === 'chat' ? openAiChat : anthropicMessages
+  const probe = probeLane({ format, deployment: deploymentAt(server.url) })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -41,7 +41,7 @@ const chunk = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`
 const chatWith = (usage: unknown) =>
   chunk({ choices: [{ index: 0, delta: { content: 'hello' }, finish_reason: 'stop' }], usage })
 
-test('F17: bytes that are no UTF-8, cut anywhere, reach the client as they came', async () => {
+test('F17: bytes that are not UTF-8 are relayed unchanged for any split', async () => {
   const odd = Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xc3, 0x28, 0xf0, 0x9f, 0x98, 0x0a, 0x0a])
   const emoji = Buffer.from('event: content_block_delta\ndata: {"type":"content_block_delta","d":"😀"}\n\n')
   const body = [start + block, odd, emoji.subarray(0, 66), emoji.subarray(66, 68), emoji.subarray(68), end].map(part =>
@@ -56,7 +56,7 @@ for (const [name, lineEnd] of [
   ['CR', '\r'],
   ['CRLF', '\r\n'],
 ] as const) {
-  test(`F17: lines that end with ${name} are read and relayed as they are`, async () => {
+  test(`F17: lines that end with ${name} are read and relayed unchanged`, async () => {
     const body = whole.replaceAll('\n', lineEnd)
     const halves = [body.slice(0, 101), body.slice(101)]
     const { text, outcome } = await answered([streamHead(), ...halves])
@@ -66,10 +66,10 @@ for (const [name, lineEnd] of [
   })
 }
 
-test('F17: a line of 10 MB is relayed, in memory that does not grow with it', () => {
+test('F17: a line of 10 MB is relayed with bounded memory', () => {
   let sentBytes = 0
   const relay = new StreamRelay({
-    wire: anthropicMessages,
+    format: anthropicMessages,
     sink: {
       head: () => undefined,
       data: chunk => {
@@ -80,7 +80,7 @@ test('F17: a line of 10 MB is relayed, in memory that does not grow with it', ()
       end: () => undefined,
     },
     open: () => undefined,
-    holdsRefusals: false,
+    buffersRefusals: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
     holdBackMs: 60_000,
@@ -90,19 +90,19 @@ test('F17: a line of 10 MB is relayed, in memory that does not grow with it', ()
   const push = (bytes: Buffer) => assert.ok(relay.push(controller, bytes))
   const part = Buffer.alloc(64 * 1024, 'x')
   const beforeBytes = process.memoryUsage().arrayBuffers
-  let mostBytes = 0
+  let maxBytes = 0
   push(Buffer.from(`${start}event: content_block_delta\ndata: "`))
   for (let at = 0; at < 160; at++) {
     push(part)
-    mostBytes = Math.max(mostBytes, process.memoryUsage().arrayBuffers - beforeBytes)
+    maxBytes = Math.max(maxBytes, process.memoryUsage().arrayBuffers - beforeBytes)
   }
   push(Buffer.from(`"\n\n${end}`))
-  assert.equal(relay.finish(), 'whole')
-  assert.ok(sentBytes > 10_000_000 && mostBytes < 32 * 1024 * 1024, `${mostBytes} bytes held`)
+  assert.equal(relay.finish(), 'complete')
+  assert.ok(sentBytes > 10_000_000 && maxBytes < 32 * 1024 * 1024, `${maxBytes} bytes buffered`)
   assert.equal(relay.tap.usage.output_tokens, 7)
 })
 
-test('F17: unknown events and data that is no JSON pass, and the call is whole', async () => {
+test('F17: unknown events and data that is not JSON are relayed, and the call completes', async () => {
   const odd = `event: from_the_future\ndata: {"type":"x"}\n\nevent: content_block_delta\ndata: {"type":"cont\n\ndata\n\n:\n\n`
   const { text, outcome } = await answered([streamHead(), start + block + odd + end])
   assert.deepEqual([text, outcome?.outcome], [start + block + odd + end, 'completed'])
@@ -111,7 +111,7 @@ test('F17: unknown events and data that is no JSON pass, and the call is whole',
   assert.deepEqual([other.text, other.outcome?.outcome], [chat, 'completed'])
 })
 
-test('F17: an answer in an encoding that nobody asked for is refused, not unpacked', async () => {
+test('F17: a response with an encoding that the request does not accept fails without being unpacked', async () => {
   const bomb = gzipSync(Buffer.alloc(30_000_000))
   const head = streamHead('application/json', ['content-encoding: gzip'])
   const { error, heads } = await answered([head, bomb], { request: ask })
@@ -119,14 +119,14 @@ test('F17: an answer in an encoding that nobody asked for is refused, not unpack
 })
 
 for (const type of ['text/plain', 'application/octet-stream', 'TEXT/EVENT-STREAM; charset=utf-8']) {
-  test(`F17: a stream that calls itself ${type} is a stream all the same, and the client is told so`, async () => {
+  test(`F17: a stream of type ${type} is relayed as text/event-stream`, async () => {
     const { text, headers, outcome } = await answered([streamHead(type), whole])
     assert.deepEqual([text, outcome?.outcome], [whole, 'completed'])
     assert.match(headers['content-type'] ?? '', /^text\/event-stream/)
   })
 }
 
-test('F17: text that is no stream fails a streamed call before anything is out', async () => {
+test('F17: text that is not a stream fails a streamed call before anything is sent', async () => {
   const { error, heads } = await answered([streamHead('text/plain'), 'It works!'])
   assert.deepEqual([error?.code, heads], ['upstream_unreachable', 0])
 })
@@ -145,7 +145,7 @@ const none = {
 const oddCounts = [-1, 1.5, 1e15, Number.MAX_SAFE_INTEGER, '7', null]
 
 for (const count of oddCounts) {
-  test(`F17: a count of ${JSON.stringify(count)} is no count: spend is never negative or absurd`, async () => {
+  test(`F17: a count of ${JSON.stringify(count)} is ignored: spend is never negative or absurd`, async () => {
     const usage = { input_tokens: count, output_tokens: count, cache_read_input_tokens: count }
     const stream = await answered([streamHead(), startWith(usage) + block + endWith(usage)])
     assert.deepEqual({ ...stream.outcome?.usage, estimated: false }, { ...none, estimated: false })
@@ -159,13 +159,13 @@ for (const count of oddCounts) {
   })
 }
 
-test('F17: more cached tokens than there is prompt make no negative input', async () => {
+test('F17: more cached tokens than prompt tokens give an input of zero', async () => {
   const usage = { prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } }
   const { outcome } = await answered([streamHead(), chatWith(usage)], { kind: 'chat' })
   assert.deepEqual(outcome?.usage, { ...none, cache_read_tokens: 9, output_tokens: 1, estimated: false })
 })
 
-test('F17: an answer without usage is booked with an estimate that says so', async () => {
+test('F17: a response without usage is booked with an estimate, marked as one', async () => {
   const content = [{ type: 'text', text: 'word '.repeat(100) }]
   const message = await answered([jsonAnswer(JSON.stringify({ type: 'message', content }))], { request: ask })
   const { estimated, output_tokens: output = 0 } = message.outcome?.usage ?? {}

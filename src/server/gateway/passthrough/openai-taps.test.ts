@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createChatTap } from './chat-tap.ts'
+import type { UsageTap } from './passthrough-format.ts'
 import { createResponsesTap } from './responses-tap.ts'
 import { createUsageTap } from './usage-tap.ts'
-import type { UsageTap } from './wire.ts'
 
 const data = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`
 const said = (delta: object, reason: string | null = null) =>
@@ -48,7 +48,7 @@ const formats = [
 ] as const
 
 for (const [name, createTap, body, expected] of formats) {
-  test(`${name}: the counts are the same however the bytes are cut, with any kind of line end`, () => {
+  test(`${name}: the counts are the same for any split and any kind of line end`, () => {
     fc.assert(
       fc.property(
         fc.constantFrom('\n', '\r\n', '\r'),
@@ -65,7 +65,7 @@ for (const [name, createTap, body, expected] of formats) {
   })
 }
 
-test('no bytes at all make a tap throw', () => {
+test('a tap never throws', () => {
   const odd = fc.constantFrom(
     'data: ',
     'event: error\n',
@@ -109,7 +109,7 @@ const openings = [
 ] as const
 
 for (const [name, createTap, body] of openings) {
-  test(`E4: ${name}: what only says that an answer will come is not yet under way`, () => {
+  test(`E4: ${name}: opening events do not start the answer`, () => {
     assert.equal(read(createTap(), [Buffer.from(body)]).isUnderWay, false)
   })
 }
@@ -126,7 +126,7 @@ for (const [what, delta] of starts) {
     assert.equal(read(createChatTap(), [Buffer.from(said(delta))]).isUnderWay, true))
 }
 
-test('the words of an error are kept, wherever a server puts them', () => {
+test('the message of an error is found in every known place', () => {
   const faultOf = (create: () => UsageTap, body: string) => read(create(), [Buffer.from(body)]).fault
   const fault = { message: 'no', word: 'server_error' }
   assert.deepEqual(faultOf(createChatTap, data({ error: { message: 'no', code: 'server_error' } })), fault)
@@ -139,7 +139,7 @@ test('the words of an error are kept, wherever a server puts them', () => {
   assert.deepEqual(faultOf(createUsageTap, event('error', { error: { message: 'no', type: 'server_error' } })), fault)
 })
 
-test('U8: a stream that broke off counts what was sent, as an estimate', () => {
+test('U8: an interrupted stream counts the sent bytes as an estimate', () => {
   const deltas = Array.from({ length: 50 }, () => said({ content: 'twelve chars' })).join('')
   const { output, estimated } = read(createChatTap(), [Buffer.from(said({ role: 'assistant', content: '' }) + deltas)])
   assert.ok(estimated && output > 100 && output < 250, `${output} tokens for 600 characters`)

@@ -11,10 +11,10 @@ import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
 import { withUpstreamModel } from './anthropic-messages.ts'
 import { createChatTap } from './chat-tap.ts'
 import { mayHoldOwnItems, withoutOwnItems } from './own-items.ts'
+import type { PassthroughFormat } from './passthrough-format.ts'
 import { createResponsesTap } from './responses-tap.ts'
-import type { Wire } from './wire.ts'
 
-/** What OpenAI's formats have in common; `path` stands behind the base address, which ends in `/v1`. */
+/** Common part of OpenAI's formats. `path` follows the base address, which ends in `/v1`. */
 const openAiRequests = (path: string) =>
   ({
     request: attempt => ({
@@ -26,16 +26,16 @@ const openAiRequests = (path: string) =>
     estimateInput: body => estimateInputOf({ kind: 'chat', body, headers: {} }),
     ping: Buffer.from(': ping\n\n'),
     errorBody: ({ code, message }) => Buffer.from(JSON.stringify(openAiError(code, message))),
-  }) as const satisfies Partial<Wire>
+  }) as const satisfies Partial<PassthroughFormat>
 
-/** OpenAI's models that think. Servers of others send what they think. */
+/** OpenAI's reasoning models, which do not send their reasoning. Other providers' servers send it. */
 const thinking = /^(o\d|gpt-([5-9]|\d\d)(?!.*-chat))/
 
 /**
- * Chat Completions. For Azure the base address is that of its v1 API, `https://<resource>.openai.azure.com/openai/v1`,
- * which asks for no `api-version`.
+ * Chat Completions. For Azure the base address must be that of its v1 API,
+ * `https://<resource>.openai.azure.com/openai/v1`, which needs no `api-version`.
  */
-export const openAiChat: Wire = {
+export const openAiChat: PassthroughFormat = {
   ...openAiRequests('/chat/completions'),
   createTap: createChatTap,
   readAnswer(body) {
@@ -61,11 +61,11 @@ export const openAiChat: Wire = {
 
 function isDeclinedChoice({ message, finish_reason: reason }: Json): boolean {
   const { content, tool_calls: calls, refusal } = recordOf(message)
-  const isSaid = listOf(calls).length > 0 || (Array.isArray(content) ? content.length > 0 : Boolean(content))
-  return !isSaid && (reason === 'content_filter' || Boolean(refusal))
+  const hasContent = listOf(calls).length > 0 || (Array.isArray(content) ? content.length > 0 : Boolean(content))
+  return !hasContent && (reason === 'content_filter' || Boolean(refusal))
 }
 
-/** Requests of OpenAI's Responses, without what only models of other formats can read. */
+/** Requests to OpenAI's Responses, without items that only models of other formats can read. */
 const responseRequests = (path: string) => {
   const requests = openAiRequests(path)
   return {
@@ -74,11 +74,11 @@ const responseRequests = (path: string) => {
       const request = requests.request(attempt)
       return mayHoldOwnItems(attempt.call.body) ? { ...request, ...withoutOwnItems(joined(request.body)) } : request
     },
-  } as const satisfies Partial<Wire>
+  } as const satisfies Partial<PassthroughFormat>
 }
 
-/** OpenAI's Responses. Azure's base address is that of its v1 API, as for Chat Completions. */
-export const openAiResponses: Wire = {
+/** OpenAI's Responses. For Azure the base address must be that of its v1 API, as for Chat Completions. */
+export const openAiResponses: PassthroughFormat = {
   ...responseRequests('/responses'),
   createTap: createResponsesTap,
   readAnswer(body) {
@@ -96,28 +96,28 @@ export const openAiResponses: Wire = {
   }),
   failure({ code, message }, frames) {
     const { error } = openAiError(code, message)
-    // Each event of this format is numbered, from 0.
+    // This format numbers its events from 0.
     const data = { type: 'error', code: error.code, message, param: null, sequence_number: frames }
     return Buffer.from(sseFrame({ event: 'error', data: JSON.stringify(data) }))
   },
 }
 
-/** OpenAI's counts of a Responses request: never streamed, free. */
-export const openAiResponseCounts: Wire = {
+/** OpenAI's token counts for a Responses request: free, never streamed. */
+export const openAiResponseCounts: PassthroughFormat = {
   ...openAiResponses,
   ...responseRequests('/responses/input_tokens'),
   readAnswer: () => ({ usage: noTokens, stopReason: undefined }),
 }
 
-/** OpenAI's compaction of a conversation: never streamed, and its answer is opaque. */
-export const openAiCompactions: Wire = {
+/** OpenAI's compaction of a conversation: never streamed, with an opaque response. */
+export const openAiCompactions: PassthroughFormat = {
   ...openAiResponses,
   ...responseRequests('/responses/compact'),
   declines: () => false,
 }
 
-/** OpenAI's embeddings: never streamed, and without output tokens. */
-export const openAiEmbeddings: Wire = {
+/** OpenAI's embeddings: never streamed, without output tokens. */
+export const openAiEmbeddings: PassthroughFormat = {
   ...openAiRequests('/embeddings'),
   createTap: createChatTap,
   declines: () => false,

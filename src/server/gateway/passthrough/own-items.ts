@@ -8,12 +8,12 @@ import { thinkingPrefix } from '../formats/openai-responses/reasoning.ts'
 const marks = [thinkingPrefix, summaryPrefix].map(prefix => Buffer.from(`"${prefix}`))
 const inputKey = keysOf(['input'])
 
-/** False: the request holds nothing that this gateway gave its client in place of another provider's thoughts. */
+/** Checks without parsing whether a request may hold items that the gateway made; false is certain. */
 export const mayHoldOwnItems = (body: Buffer): boolean => marks.some(mark => body.includes(mark))
 
 /**
- * A Responses request without the items that the gateway made for models of other formats, which OpenAI refuses: a summary is
- * said as a message, and thoughts are left out, as they are for every model that did not think them.
+ * Removes items from a Responses request that the gateway made for models of other formats, because OpenAI rejects
+ * them. A summary becomes a message. Reasoning is dropped, as for every model that did not produce it.
  */
 export function withoutOwnItems(body: Buffer): { readonly body: Buffer; readonly degraded: readonly Degradation[] } {
   const span = ownMembers(body, inputKey)?.values[0]
@@ -21,7 +21,7 @@ export function withoutOwnItems(body: Buffer): { readonly body: Buffer; readonly
   const degraded: Degradation[] = []
   const input = items.flatMap((item, at): readonly unknown[] => {
     if (!isRecord(item)) return [item]
-    if (isThought(item)) {
+    if (isOwnReasoning(item)) {
       degraded.push({ path: `input.${at}`, action: 'dropped' })
       return []
     }
@@ -30,5 +30,5 @@ export function withoutOwnItems(body: Buffer): { readonly body: Buffer; readonly
   return { body: editTopLevel(body, { set: { input } }).body, degraded }
 }
 
-const isThought = ({ type, encrypted_content: content }: Json): boolean =>
+const isOwnReasoning = ({ type, encrypted_content: content }: Json): boolean =>
   type === 'reasoning' && textOf(content).startsWith(thinkingPrefix)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readStream } from '../../../../test/support/event-grammar.ts'
 import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway-pair.ts'
 
-test('G4: POST /v1/messages streams: the first frames are there while the upstream still waits', async () => {
+test('G4: POST /v1/messages sends the first frames before the upstream has finished', async () => {
   const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 3 }])
   const answer = await post(streamed)
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -17,7 +17,7 @@ test('G4: POST /v1/messages streams: the first frames are there while the upstre
   assert.deepEqual([said, stopReason], ['Hello', 'end_turn'])
 })
 
-test('the total time-out ends a call without a stream, and a stream by an error event', async () => {
+test('the total timeout ends a call without a stream with 504, and a stream with an error event', async () => {
   const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 150 }
   const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 4 }, { delayMs: 600 }], {
     deployment: { timeouts },
@@ -28,7 +28,7 @@ test('the total time-out ends a call without a stream, and a stream by an error 
   assert.equal((await post(ask)).status, 504)
 })
 
-test('E7: a silent upstream is covered by pings once message_start is out', async () => {
+test('E7: pings are sent during upstream silence once message_start was sent', async () => {
   const { post, upstream } = await pair(
     [{ tool_calls: [{ name: 'bash', input: { command: 'ls' } }], holdAtFrame: 5 }],
     { pingAfterMs: 20 },
@@ -42,7 +42,7 @@ test('E7: a silent upstream is covered by pings once message_start is out', asyn
   assert.deepEqual(readStream(text).content[0]?.['input'], { command: 'ls' })
 })
 
-test('E7: no ping comes before message_start', async () => {
+test('E7: no ping is sent before message_start', async () => {
   const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 0 }], { pingAfterMs: 10 })
   const answer = await post(streamed)
   await new Promise(resolve => setTimeout(resolve, 60))
@@ -51,7 +51,7 @@ test('E7: no ping comes before message_start', async () => {
   assert.equal(events[0]?.type, 'message_start')
 })
 
-test('E8: pings of the upstream restart the idle time-out', async () => {
+test('E8: pings of the upstream restart the idle timeout', async () => {
   const frames = (upTo: number) => Array.from({ length: upTo }, () => 'event: ping\ndata: {"type":"ping"}\n\n')
   const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 300, totalMs: 10_000 }
   const app = await rawPair(
@@ -76,7 +76,7 @@ const phases = [
 ] as const
 
 for (const [phase, body, holdAtFrame] of phases) {
-  test(`E9, U8: a client that leaves ${phase} ends the upstream call, and is booked`, async () => {
+  test(`E9, U8: a client that disconnects ${phase} aborts the upstream call, and the call is booked`, async () => {
     const { post, upstream, booked, bookedCalls } = await pair([
       { text: 'Hello', ...(holdAtFrame !== undefined && { holdAtFrame }) },
     ])
@@ -96,7 +96,7 @@ for (const [phase, body, holdAtFrame] of phases) {
   })
 }
 
-test('a client that reads slowly holds the upstream back, and memory stays bounded', async () => {
+test('a slow client slows the upstream down, and memory stays bounded', async () => {
   const chunk = Buffer.from(`event: big\ndata: ${'x'.repeat(60_000)}\n\n`)
   let sent = 0
   const app = await rawPair(async (_request, response) => {
@@ -115,12 +115,12 @@ test('a client that reads slowly holds the upstream back, and memory stays bound
     before = sent
     await new Promise(resolve => setTimeout(resolve, 100))
   }
-  assert.ok(sent < 1_000, `${sent} chunks of 60 KB went out to a client that does not read`)
+  assert.ok(sent < 1_000, `${sent} chunks of 60 KB were sent to a client that does not read`)
   for (let at = 0; at < 50; at++) await reader?.read()
   gone.abort()
 })
 
-test('a full process answers 529 with retry-after, and takes calls again after a stream has ended', async () => {
+test('a process at its stream limit answers 529 with retry-after, and accepts calls again after a stream has ended', async () => {
   const { post, upstream, gateway } = await pair([{ text: 'Hello', holdAtFrame: 3 }, {}], { maxStreams: 1 })
   const first = await post(streamed)
   const second = await post(streamed)

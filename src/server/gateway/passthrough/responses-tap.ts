@@ -2,14 +2,14 @@ import { isRecord, jsonOr, recordOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
 import { responsesUsageOf } from '../tokens/stated-usage.ts'
 import { faultOf, stopReasonOf } from './answers.ts'
+import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
-import type { UsageTap } from './wire.ts'
 
-/** What says no more than that the request has been taken. */
+/** Events that only confirm that the request was accepted. */
 const opening = new Set(['response.created', 'response.queued', 'response.in_progress'])
 const endings = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
-/** Reads along with a stream of OpenAI's Responses. */
+/** Returns a tap that reads usage from a stream of OpenAI's Responses. */
 export const createResponsesTap = (): UsageTap => new ResponsesTap()
 
 class ResponsesTap extends StreamTap {
@@ -29,7 +29,7 @@ class ResponsesTap extends StreamTap {
 
   #onEnding(name: string, frame: Buffer): void {
     const response = dataOf(frame)?.['response']
-    // The answer once more, whole: one too long to be kept has its usage near the end.
+    // The event repeats the whole response. If it is too long to buffer, its usage is near the end.
     const usage = isRecord(response) ? response['usage'] : lastUsage(frame)
     const { output } = recordOf(response)
     const update = responsesUsageOf(usage, output)
@@ -51,7 +51,7 @@ class ResponsesTap extends StreamTap {
     this.hasContent = true
     if (name.startsWith('response.refusal.')) this.hasDeclined = true
     else if (!this.isAnswering) this.isAnswering = !isFrameOfItem(name, frame)
-    // The ending tells of all of them, unless it is too long to be kept or never comes.
+    // The last event lists all calls, but it may be missing or too long to buffer.
     const counter = providerCalls.get(name)
     if (counter) this.counts = { ...this.counts, [counter]: this.counts[counter] + 1 }
     if (!name.endsWith('.delta')) return
@@ -60,7 +60,7 @@ class ResponsesTap extends StreamTap {
   }
 }
 
-/** True for the beginning and the end of what a refusal is said in. */
+/** Reports whether a frame only starts or ends an item or a part that may hold a refusal. */
 function isFrameOfItem(name: string, frame: Buffer): boolean {
   if (/^response\.content_part\.(added|done)$/.test(name)) return true
   if (!/^response\.output_item\.(added|done)$/.test(name)) return false
@@ -77,7 +77,7 @@ const providerCalls: ReadonlyMap<string, 'web_searches' | 'file_searches'> = new
 const deltaKey = Buffer.from('"delta":"')
 const typeKey = /"type"\s*:\s*"([\w.]+)"/
 
-/** Of the `event:` line, else of the type, which comes first in the data. */
+/** Returns the name in the `event:` line, else the type, which is the first member of the data. */
 function eventName(frame: Buffer): string | undefined {
   const start = frame.toString('latin1', 0, 256)
   return (/^event:\s*([\w.]+)/.exec(start) ?? typeKey.exec(start))?.[1] ?? typeOf(frame)
@@ -88,12 +88,12 @@ function typeOf(frame: Buffer): string | undefined {
   return typeof type === 'string' ? type : undefined
 }
 
-/** The last `usage` object in a text that is cut in its middle. */
+/** Returns the last `usage` object of a text whose middle is missing. */
 function lastUsage(frame: Buffer): unknown {
   const at = frame.lastIndexOf('"usage":')
   if (at < 0) return undefined
   const text = frame.toString('utf8', at + '"usage":'.length)
-  // Usage holds objects, but no strings.
+  // Usage holds nested objects, but no strings, so counting brackets is enough.
   let depth = 0
   for (let place = 0; place < text.length; place++) {
     if (text[place] === '{') depth++

@@ -7,10 +7,10 @@ import { ask, streamed } from '../../../../test/support/gateway-pair.ts'
 import { probeLane } from '../../../../test/support/lane-probe.ts'
 import type { UpstreamTimeouts } from '../../config/config.ts'
 import type { Lookup } from '../../platform/outbound.ts'
-import { anthropicMessages as wire } from './anthropic-messages.ts'
+import { anthropicMessages as format } from './anthropic-messages.ts'
 
 const patient: UpstreamTimeouts = { connectMs: 30_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 30_000 }
-/** Calls a server that does `answer`; asserts that the one time-out that is short has ended the call, and no other. */
+/** Calls a server that runs `answer`; asserts that the one short timeout ended the call. */
 async function timed(
   request: object,
   timeouts: Partial<UpstreamTimeouts>,
@@ -20,7 +20,7 @@ async function timed(
   const server = await startByteServer(answer)
   const apiBase = lookup ? 'http://upstream.example' : server.url
   const deployment = deploymentAt(apiBase, { timeouts: { ...patient, ...timeouts } })
-  const probe = probeLane({ wire, deployment, ...(lookup && { lookup }) })
+  const probe = probeLane({ format, deployment, ...(lookup && { lookup }) })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -29,7 +29,7 @@ async function timed(
   const told = await probe.call('messages', request)
   const tookMs = performance.now() - startedMs
   const expectedMs = Math.min(...Object.values(timeouts))
-  assert.ok(tookMs > expectedMs - 10 && tookMs < patient.totalMs, `${tookMs} ms for a time-out of ${expectedMs}`)
+  assert.ok(tookMs > expectedMs - 10 && tookMs < patient.totalMs, `${tookMs} ms for a timeout of ${expectedMs}`)
   return told
 }
 
@@ -38,48 +38,48 @@ const start = frame('message_start', { message: { usage: { input_tokens: 3, outp
 const block = frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } })
 const timeoutError = /event: error\ndata: \{"type":"error","error":\{"type":"timeout_error"/
 
-test('F16: a connection that never comes about ends the call at its time-out', async () => {
+test('F16: a connection that is never established ends the call at the connect timeout', async () => {
   const { error, heads } = await timed(streamed, { connectMs: 400 }, undefined, () => undefined)
   assert.deepEqual([error?.code, heads], ['upstream_unreachable', 0])
 })
 
-test('F16: an upstream that is silent before its head ends a streamed call at the time-out of the first byte', async () => {
+test('F16: an upstream that sends no head ends a streamed call at the first-byte timeout', async () => {
   const { error, heads } = await timed(streamed, { firstByteMs: 400 })
   assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
 })
 
-test('F16: without a stream only the total counts: the first byte may well be the last', async () => {
+test('F16: a call without a stream has only the total timeout', async () => {
   const { error, heads } = await timed(ask, { totalMs: 400 })
   assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
 })
 
-test('F16: a stall before content ends the call unseen at the idle time-out', async () => {
+test('F16: a stall before content ends the call at the idle timeout, and the client receives nothing', async () => {
   const { error, heads } = await timed(streamed, { idleMs: 400 }, socket => socket.write(streamHead() + start))
   assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
 })
 
-test('F16, E5: a stall behind content ends the stream with one error event at the idle time-out', async () => {
+test('F16, E5: a stall after content ends the stream with one error event at the idle timeout', async () => {
   const { ending, text } = await timed(streamed, { idleMs: 400 }, socket => socket.write(streamHead() + start + block))
   assert.ok(text.startsWith(start + block))
   assert.match(text.slice((start + block).length), timeoutError)
   assert.equal(ending?.outcome, 'failed')
 })
 
-/** Writes one byte after another for ever. */
+/** Writes one byte every 20 ms until the socket closes. */
 function trickle(socket: Socket, head: string): void {
   socket.write(head)
   const timer = setInterval(() => socket.write('x'), 20)
   socket.once('close', () => clearInterval(timer))
 }
 
-test('F16: a trickle of bytes before content ends at the total time-out, unseen', async () => {
+test('F16: a trickle of bytes before content ends at the total timeout, and the client receives nothing', async () => {
   const { error, heads } = await timed(streamed, { totalMs: 600 }, socket =>
     trickle(socket, `${streamHead() + start}: `),
   )
   assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
 })
 
-test('F16: a trickle of bytes behind content ends at the total time-out with one error event', async () => {
+test('F16: a trickle of bytes after content ends at the total timeout with one error event', async () => {
   const answer = (socket: Socket) => trickle(socket, `${streamHead() + start + block}: `)
   const { ending, text } = await timed(streamed, { totalMs: 600 }, answer)
   assert.match(text.slice((start + block).length), timeoutError)

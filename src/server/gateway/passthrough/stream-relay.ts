@@ -1,161 +1,169 @@
 import type { Dispatcher } from 'undici'
 import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
 import { sseFrame } from '../../../contract/sse.ts'
-import { HeldTail } from '../bytes/event-frames.ts'
+import { FrameTail } from '../bytes/event-frames.ts'
 import type { Sink } from '../core/call.ts'
-import type { UsageTap, Wire, WireFailure } from './wire.ts'
+import type { ClientError, PassthroughFormat, UsageTap } from './passthrough-format.ts'
 
 interface Options {
-  readonly wire: Wire
+  readonly format: PassthroughFormat
   readonly sink: Sink
   /** Sends the head of the answer. */
   readonly open: () => void
-  /** Takes the credential out of an upstream's error; the very same bytes where it does not stand. */
+  /** Removes the credential from an upstream's error; returns the same buffer when there is none. */
   readonly scrub: (bytes: Buffer) => Buffer
-  /** Silence toward the client after which a ping goes out. */
+  /** Milliseconds without data to the client after which a ping is sent. */
   readonly pingAfterMs: number
-  /** How long a stream without content is held back. */
+  /** Milliseconds for which a stream without content is buffered. */
   readonly holdBackMs: number
-  /** True: what may be no more than a refusal to answer is held too, as long as the window. */
-  readonly holdsRefusals: boolean
-  /** Called once, when the first content goes out. */
+  /** True: content that may be only a refusal to answer is buffered too, for the same time. */
+  readonly buffersRefusals: boolean
+  /** Called once, when the first content is sent. */
   readonly onFirstContent: () => void
 }
 
 /**
- * How an upstream's stream ended: `failed` with an error that the client has seen, `refused` with one before anything was
- * out, `declined` with nothing but a refusal to answer, and nothing out, `cut` without any end.
+ * How an upstream's stream ended. `failed`: with an error that the client has received. `failed_early`: with an error
+ * before anything was sent. `declined`: with only a refusal to answer, before anything was sent. `truncated`: without
+ * an end.
  */
-type StreamEnd = 'whole' | 'failed' | 'refused' | 'declined' | 'cut'
+type StreamEnd = 'complete' | 'failed' | 'failed_early' | 'declined' | 'truncated'
 
-/** A stream that shows no content for longer than this is passed on all the same. */
-const maxHeldBytes = 64 * 1024
+/** A stream with more bytes than this before its first content is sent to the client anyway. */
+const maxBufferedBytes = 64 * 1024
 const emptyLine = Buffer.from('\n\n')
 
 /**
- * Passes an upstream's events on to the sink, unchanged, with back-pressure, and pings when it is silent. Head and bytes
- * are held until an answer shows: an error before it is not told to the client. Source: Gateway, section 3.
+ * Relays an upstream's events to the sink unchanged, with back-pressure, and sends pings during silence. Head and bytes
+ * are buffered until the first content, so that an earlier error can be retried elsewhere. Source: Gateway, section 3.
  */
 export class StreamRelay {
   readonly tap: UsageTap
   readonly #options: Options
-  readonly #tail = new HeldTail()
+  readonly #tail = new FrameTail()
   readonly #unwrap: ((chunk: Buffer) => readonly Buffer[]) | undefined
-  /** Ends the hold-back window; later it watches over the silence. */
+  /** Ends the hold-back window; after that it fires for pings. */
   #timer: NodeJS.Timeout
-  #held: Buffer[] = []
-  #heldBytes = 0
+  #buffered: Buffer[] = []
+  #bufferedBytes = 0
   #isOpen = false
   #isBlocked = false
   #hadContent = false
-  /** Of the upstream, once it has sent anything. */
+  /** Controller of the upstream's response, set by the first data. */
   #controller: Dispatcher.DispatchController | undefined
 
   constructor(options: Options) {
     this.#options = options
-    this.tap = options.wire.createTap()
-    this.#unwrap = options.wire.createUnwrap?.()
+    this.tap = options.format.createTap()
+    this.#unwrap = options.format.createUnwrap?.()
     this.#timer = setTimeout(() => this.#onWindowEnd(), options.holdBackMs)
     this.#timer.unref()
   }
 
-  /** True once the head is out: what happens now can only be told in the stream. */
+  /** True once the head was sent: from then on errors can only be reported in the stream. */
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** False when the upstream has failed with nothing out yet. Throws for bytes that are not in the wire's framing. */
+  /** Returns false when the upstream failed before anything was sent. Throws for bytes with wrong framing. */
   push(controller: Dispatcher.DispatchController, chunk: Buffer): boolean {
     this.#controller = controller
-    const ready = this.#cleaned(this.#ready(chunk))
+    const ready = this.#scrubbed(this.#completeFrames(chunk))
     if (this.#isOpen) {
       if (!this.#send(ready)) this.#block()
       return true
     }
-    this.#hold(ready)
+    this.#buffer(ready)
     const { end, isUnderWay } = this.tap
     if (end === 'error' && !isUnderWay) return false
-    const isShown = this.#options.holdsRefusals ? this.tap.isAnswering : isUnderWay || end === 'stop'
-    if ((isShown || this.#heldBytes > maxHeldBytes) && !this.#open()) this.#block()
+    const isShown = this.#options.buffersRefusals ? this.tap.isAnswering : isUnderWay || end === 'stop'
+    if ((isShown || this.#bufferedBytes > maxBufferedBytes) && !this.#open()) this.#block()
     return true
   }
 
-  /** Reads what nobody waits for any more, for its usage. */
-  readOn(chunks: readonly Buffer[]): void {
+  /** Reads the usage of chunks that came after the client disconnected. */
+  readUsage(chunks: readonly Buffer[]): void {
     try {
-      for (const chunk of chunks) this.#ready(chunk)
+      for (const chunk of chunks) this.#completeFrames(chunk)
     } catch {
-      // Bytes that are not in the wire's framing state nothing.
+      // Bytes with wrong framing hold no usage.
     }
   }
 
-  /** The upstream is done. When whole or failed, the client has its end; it must still be told that its stream was cut. */
+  /**
+   * Handles the end of the upstream's stream. The caller must still report the other ends than `complete` and `failed`.
+   */
   finish(): StreamEnd {
     const { tap } = this
     const wasOver = tap.end !== undefined
     tap.finish()
-    const rest = this.#cleaned(this.#tail.release())
-    if (tap.end === undefined) return 'cut'
+    const rest = this.#scrubbed(this.#tail.release())
+    if (tap.end === undefined) return 'truncated'
     if (!this.#isOpen) {
-      if (tap.end === 'error' && !tap.isUnderWay) return 'refused'
-      if (this.#options.holdsRefusals && tap.hasDeclined && !tap.isAnswering) return 'declined'
+      if (tap.end === 'error' && !tap.isUnderWay) return 'failed_early'
+      if (this.#options.buffersRefusals && tap.hasDeclined && !tap.isAnswering) return 'declined'
       this.#open()
     }
     this.stop()
     this.#send(rest)
-    // The upstream's last frame may lack its empty line, and without that no client reads it.
-    const isMended = !wasOver && rest.length > 0
-    this.#options.sink.end(isMended ? emptyLine : undefined)
-    return tap.end === 'error' ? 'failed' : 'whole'
+    // Clients ignore a last frame without its empty line, and some upstreams omit that line.
+    const isUnterminated = !wasOver && rest.length > 0
+    this.#options.sink.end(isUnterminated ? emptyLine : undefined)
+    return tap.end === 'error' ? 'failed' : 'complete'
   }
 
-  /** The upstream is lost: one frame tells of it, then the end. A stream that was whole already just ends. */
-  breakOff(failure: WireFailure): void {
+  /**
+   * Ends the stream after the connection to the upstream was lost: with an error frame unless it was complete already.
+   */
+  interrupt(failure: ClientError): void {
     this.stop()
-    const { wire, sink } = this.#options
+    const { format, sink } = this.#options
     if (this.tap.end !== undefined) {
       sink.end()
       return
     }
-    const frame = wire.failure(failure, this.tap.frames)
-    // A frame too long to be held is out in part: an empty line closes it, or the error would become a part of it.
+    const frame = format.failure(failure, this.tap.frames)
+    // Part of a frame too long to buffer was sent: an empty line ends it, else the error would become part of it.
     sink.end(this.#tail.isBetweenFrames ? frame : Buffer.concat([emptyLine, frame]))
   }
 
-  /** Stops the timers; nothing more goes out. */
+  /** Stops the timers. Nothing is sent after this. */
   stop(): void {
     clearTimeout(this.#timer)
   }
 
-  /** Shows a chunk to the tap; what of it may go out. */
-  #ready(chunk: Buffer): readonly Buffer[] {
+  /** Feeds a chunk to the tap and returns the complete frames. */
+  #completeFrames(chunk: Buffer): readonly Buffer[] {
     if (!this.#unwrap) return this.#tail.take(chunk, this.tap.push(chunk))
     return this.#unwrap(chunk).flatMap(frames => this.#tail.take(frames, this.tap.push(frames)))
   }
 
-  /** What comes with an error may repeat the credential. It is in one piece then, so that no cut hides it. */
-  #cleaned(pieces: readonly Buffer[]): readonly Buffer[] {
+  /**
+   * Removes the credential, which an error may repeat. The pieces are joined first: the credential may span two of
+   * them.
+   */
+  #scrubbed(pieces: readonly Buffer[]): readonly Buffer[] {
     const isError = this.tap.end === 'error' && pieces.length > 0
     return isError ? [this.#options.scrub(Buffer.concat(pieces))] : pieces
   }
 
-  #hold(pieces: readonly Buffer[]): void {
+  #buffer(pieces: readonly Buffer[]): void {
     for (const piece of pieces) {
-      this.#held.push(piece)
-      this.#heldBytes += piece.length
+      this.#buffered.push(piece)
+      this.#bufferedBytes += piece.length
     }
   }
 
-  /** Sends the head and all that was held. */
+  /** Sends the head and the buffered bytes. */
   #open(): boolean {
     this.#isOpen = true
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#onSilence(), this.#options.pingAfterMs)
     this.#timer.unref()
     this.#options.open()
-    const held = this.#held
-    this.#held = []
-    return this.#send(held.length > 1 ? [Buffer.concat(held)] : held)
+    const buffered = this.#buffered
+    this.#buffered = []
+    return this.#send(buffered.length > 1 ? [Buffer.concat(buffered)] : buffered)
   }
 
   #send(pieces: readonly Buffer[]): boolean {
@@ -187,13 +195,13 @@ export class StreamRelay {
   #onSilence(): void {
     const { tap } = this
     if (tap.takesPings && tap.end === undefined && this.#tail.isBetweenFrames && !this.#isBlocked) {
-      this.#options.sink.data(this.#options.wire.ping)
+      this.#options.sink.data(this.#options.format.ping)
     }
     this.#timer.refresh()
   }
 }
 
-/** A ping as Anthropic sends it. */
+/** Ping in Anthropic's format. */
 export const pingFrame: Buffer = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
 interface StreamError {
@@ -202,6 +210,6 @@ interface StreamError {
   readonly requestId: string
 }
 
-/** The one frame that tells a client that its stream broke. Nothing follows it. */
+/** Returns the error frame that ends an interrupted stream in Anthropic's format. */
 export const errorFrame = ({ code, message, requestId }: StreamError): Buffer =>
   Buffer.from(sseFrame({ event: 'error', data: JSON.stringify(anthropicError(code, message, requestId)) }))

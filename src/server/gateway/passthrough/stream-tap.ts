@@ -1,11 +1,13 @@
 import { FrameSplitter } from '../bytes/event-frames.ts'
-import { broken, openText, stringEnd } from '../bytes/json-scanner.ts'
+import { malformed, openText, stringEnd } from '../bytes/json-scanner.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
-import type { UpstreamFault, UsageTap } from './wire.ts'
+import type { UpstreamFault, UsageTap } from './passthrough-format.ts'
 
 const bytesPerToken = 4
 
-/** What all taps keep while they read along; what a frame means is their own. */
+/**
+ * Base of the taps for server-sent events: splits the frames and holds the results. Subclasses interpret the frames.
+ */
 export abstract class StreamTap implements UsageTap {
   abstract readonly takesPings: boolean
   abstract readonly hasContent: boolean
@@ -17,11 +19,11 @@ export abstract class StreamTap implements UsageTap {
   fault: UpstreamFault | undefined
   frames = 0
   protected counts: TokenCounts = noTokens
-  /** True once the upstream has stated the output. */
+  /** True once the upstream has reported the output tokens. */
   protected hasFinalCount = false
-  /** Of text, thinking and arguments so far. */
+  /** Bytes of text, thinking and arguments so far. */
   protected contentBytes = 0
-  /** True for the last frame, of which more may be missing than its empty line. */
+  /** True for the last frame, which may be truncated. */
   protected isFinishing = false
   readonly #splitter = new FrameSplitter(frame => this.onFrame(frame))
 
@@ -40,15 +42,15 @@ export abstract class StreamTap implements UsageTap {
     return { ...this.counts, output_tokens: sent, estimated: true }
   }
 
-  /** True once there is an answer whose output may be guessed. */
+  /** True once the output of a response may be estimated. */
   protected get isCounting(): boolean {
     return this.frames > 0
   }
 
-  /** Counts the string that begins at `at` as content; one whose end is missing, to the end of the frame. */
+  /** Counts the string that starts at `at` as content; a truncated one up to the end of the frame. */
   protected countString(frame: Buffer, at: number): void {
     const end = stringEnd(openText(frame), at)
-    this.contentBytes += (end === broken ? frame.length : end) - at - 2
+    this.contentBytes += (end === malformed ? frame.length : end) - at - 2
   }
 
   protected abstract onFrame(frame: Buffer): void

@@ -9,37 +9,39 @@ import {
 } from '../upstream/exchange.ts'
 import { streamHeaders } from '../upstream/headers.ts'
 import { scrubbed } from '../upstream/scrub.ts'
-import type { RawRefusals } from './refusals.ts'
+import type { ClientError, PassthroughFormat } from './passthrough-format.ts'
+import { counted } from './passthrough-format.ts'
 import { StreamRelay } from './stream-relay.ts'
-import type { Wire, WireFailure } from './wire.ts'
-import { counted } from './wire.ts'
+import type { UpstreamErrors } from './upstream-errors.ts'
 
 interface Options {
-  readonly wire: Wire
+  readonly format: PassthroughFormat
   readonly attempt: Attempt
   readonly sink: Sink
   readonly head: AnswerHead
-  readonly refusals: RawRefusals
-  /** What the request lost. */
+  readonly upstreamErrors: UpstreamErrors
+  /** What was removed from the request. */
   readonly degraded: readonly Degradation[]
   readonly pingAfterMs: number
   readonly holdBackMs: number
 }
 
-/** Relays one stream and says how it ended. Before content that is a refusal, after it the client has been told. */
-export class RawStream implements AnswerStream {
+/**
+ * Relays one stream and returns how it ended. Before content an error is returned; after it, it is sent in the stream.
+ */
+export class PassthroughStream implements AnswerStream {
   readonly #options: Options
   readonly #relay: StreamRelay
   #firstContentMs: number | undefined
 
   constructor(options: Options) {
     this.#options = options
-    const { sink, head, wire, attempt } = options
+    const { sink, head, format, attempt } = options
     this.#relay = new StreamRelay({
       ...options,
-      holdsRefusals: attempt.hasPolicyFallback === true,
+      buffersRefusals: attempt.hasPolicyFallback === true,
       scrub: bytes => scrubbed(bytes, attempt.target.deployment),
-      open: () => sink.head(head.status, { ...typed(head, wire), ...streamHeaders }),
+      open: () => sink.head(head.status, { ...typed(head, format), ...streamHeaders }),
       onFirstContent: () => {
         this.#firstContentMs = performance.now() - attempt.startedMs
       },
@@ -47,40 +49,40 @@ export class RawStream implements AnswerStream {
   }
 
   push(controller: Controller, chunk: Buffer): Ending | undefined {
-    const { refusals, head } = this.#options
+    const { upstreamErrors, head } = this.#options
     try {
-      return this.#relay.push(controller, chunk) ? undefined : refusals.failedEarly(head, this.#relay.tap.fault)
+      return this.#relay.push(controller, chunk) ? undefined : upstreamErrors.earlyFailure(head, this.#relay.tap.fault)
     } catch {
-      // Only the upstream's own framing throws, for lengths and check sums that are wrong.
-      return this.#relay.isOpen ? this.#tell(unreadable) : refusals.unreadable(head, unreadable)
+      // Only AWS framing throws, for wrong lengths and checksums.
+      return this.#relay.isOpen ? this.#failStream(unreadable) : upstreamErrors.unusable(head, unreadable)
     }
   }
 
   finish(): Ending | undefined {
-    const { refusals, head, wire, attempt } = this.#options
+    const { upstreamErrors, head, format, attempt } = this.#options
     const end = this.#relay.finish()
     switch (end) {
-      case 'whole':
+      case 'complete':
         return this.#outcome('completed')
       case 'failed':
         return this.#outcome('failed')
-      case 'cut':
-        return this.#relay.isOpen ? this.#tell('ended the stream before the answer was complete') : undefined
-      case 'refused':
-        return refusals.failedEarly(head, this.#relay.tap.fault)
+      case 'truncated':
+        return this.#relay.isOpen ? this.#failStream('ended the stream before the response was complete') : undefined
+      case 'failed_early':
+        return upstreamErrors.earlyFailure(head, this.#relay.tap.fault)
       case 'declined':
-        return refusals.declined(head, counted(wire, attempt, this.#relay.tap).usage)
+        return upstreamErrors.declined(head, counted(format, attempt, this.#relay.tap).usage)
     }
   }
 
-  breakOff({ code, message }: Pick<WireFailure, 'code' | 'message'>): Ending | undefined {
+  interrupt({ code, message }: Pick<ClientError, 'code' | 'message'>): Ending | undefined {
     if (!this.#relay.isOpen) return undefined
-    this.#relay.breakOff({ code, message, requestId: this.#options.attempt.call.requestId })
+    this.#relay.interrupt({ code, message, requestId: this.#options.attempt.call.requestId })
     return this.#outcome(this.#relay.tap.end === 'stop' ? 'completed' : 'failed')
   }
 
-  abandoned(rest: readonly Buffer[]): Outcome {
-    this.#relay.readOn(rest)
+  disconnected(rest: readonly Buffer[]): Outcome {
+    this.#relay.readUsage(rest)
     return this.#outcome('aborted')
   }
 
@@ -88,17 +90,18 @@ export class RawStream implements AnswerStream {
     this.#relay.stop()
   }
 
-  #tell(fault: string): Outcome {
+  /** Sends the error in the stream. `fault` completes the sentence "the upstream of model X ...". */
+  #failStream(fault: string): Outcome {
     const { attempt } = this.#options
     const { message } = upstreamFault(attempt, fault)
-    this.#relay.breakOff({ code: 'upstream_unreachable', message, requestId: attempt.call.requestId })
+    this.#relay.interrupt({ code: 'upstream_unreachable', message, requestId: attempt.call.requestId })
     return this.#outcome('failed')
   }
 
   #outcome(outcome: Outcome['outcome']): Outcome {
-    const { wire, attempt, head, degraded } = this.#options
-    const counts = counted(wire, attempt, this.#relay.tap)
-    const isHidden = counts.usage.estimated && wire.hidesThinking?.(attempt.target) === true
+    const { format, attempt, head, degraded } = this.#options
+    const counts = counted(format, attempt, this.#relay.tap)
+    const isHidden = counts.usage.estimated && format.hidesThinking?.(attempt.target) === true
     return {
       outcome,
       status: this.#relay.isOpen ? head.status : undefined,
@@ -110,10 +113,13 @@ export class RawStream implements AnswerStream {
   }
 }
 
-const unreadable = 'sent bytes that are no event stream'
+const unreadable = 'sent bytes that are not an event stream'
 
-/** Whatever the upstream calls its stream, the client gets server-sent events. */
-const typed = ({ headers }: AnswerHead, { streamType, keepsFraming }: Wire): Readonly<Record<string, string>> =>
+/** Returns the headers with the content type of server-sent events, whatever type the upstream states. */
+const typed = (
+  { headers }: AnswerHead,
+  { streamType, keepsFraming }: PassthroughFormat,
+): Readonly<Record<string, string>> =>
   keepsFraming || (streamType === undefined && headers['content-type']?.startsWith('text/event-stream'))
     ? headers
     : { ...headers, 'content-type': 'text/event-stream; charset=utf-8' }

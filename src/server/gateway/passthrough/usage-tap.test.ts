@@ -56,11 +56,11 @@ const expected = {
   end: 'stop',
 }
 
-test('U4, U5: counts are totals so far, and cache writes stay apart by lifetime', () => {
+test('U4, U5: counts are running totals, and cache writes are split by lifetime', () => {
   assert.deepEqual(read([Buffer.from(whole)]), expected)
 })
 
-test('the counts are the same however the bytes are cut, with either kind of line end', () => {
+test('the counts are the same for any split and either kind of line end', () => {
   const windows = Buffer.from(whole.replaceAll('\n', '\r\n'))
   const plain = Buffer.from(whole)
   fc.assert(
@@ -74,7 +74,7 @@ test('the counts are the same however the bytes are cut, with either kind of lin
   )
 })
 
-test('no bytes at all make the tap throw', () => {
+test('the tap never throws', () => {
   const odd = fc.constantFrom(
     'event: message_start\n',
     'data: ',
@@ -92,7 +92,7 @@ test('no bytes at all make the tap throw', () => {
   )
 })
 
-test('U8: a stream that broke off counts what was sent, as an estimate', () => {
+test('U8: an interrupted stream counts the sent bytes as an estimate', () => {
   const { usage, end } = read([
     Buffer.from(start),
     ...Array.from({ length: 50 }, () => Buffer.from(delta('twelve chars'))),
@@ -103,7 +103,7 @@ test('U8: a stream that broke off counts what was sent, as an estimate', () => {
   assert.ok(usage.output_tokens > 100 && usage.output_tokens < 250, `${usage.output_tokens} tokens for 600 characters`)
 })
 
-test('a frame of any length costs no more memory than the limit, and the next frame is read', () => {
+test('a frame of any length uses bounded memory, and the next frame is read', () => {
   const tap = createUsageTap()
   tap.push(Buffer.from(`${start}event: content_block_delta\ndata: "`))
   for (let at = 0; at < 1000; at++) tap.push(Buffer.alloc(10_000, 'x'))

@@ -2,15 +2,15 @@ import { recordOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
 import { tokenCount, withUsage } from '../tokens/token-counts.ts'
 import { faultOf } from './answers.ts'
+import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
-import type { UsageTap } from './wire.ts'
 
-/** About what one text delta costs around its text. */
+/** Bytes of a text delta around its text, about. */
 const deltaOverheadBytes = 118
 
 /**
- * Searches a stream of Anthropic's events for the few that carry usage or end it, and parses only those. Source:
- * Gateway, section 2.1.
+ * Returns a tap that reads usage from a stream of Anthropic's events. It parses only the few events that carry usage or
+ * end the stream. Source: Gateway, section 2.1.
  */
 export const createUsageTap = (): UsageTap => new MessagesTap()
 
@@ -18,7 +18,7 @@ class MessagesTap extends StreamTap {
   override takesPings = false
   override hasContent = false
 
-  /** No ping may come before message_start, and with it come the first counts. */
+  /** True from message_start on, which holds the first counts and after which pings are allowed. */
   protected override get isCounting(): boolean {
     return this.takesPings
   }
@@ -26,7 +26,7 @@ class MessagesTap extends StreamTap {
   protected override onFrame(frame: Buffer): void {
     const name = eventName(frame)
     if (name === undefined) return
-    // Of the last frame, without its empty line, more may be missing than that.
+    // A last frame without its empty line may be truncated.
     if (this.isFinishing && dataOf(frame) === undefined) return
     this.frames++
     if (name === 'message_start') this.#onStart(frame)
@@ -68,10 +68,10 @@ class MessagesTap extends StreamTap {
 }
 
 const usualStart = Buffer.from('event: ')
-/** How nearly all frames begin. */
+/** Start of nearly all frames. */
 const usualDelta = 'event: content_block_delta\n'
 
-/** The name of a frame's event: of its `event:` line, else the `type` of its data; undefined without either. */
+/** Returns the name in the frame's `event:` line, else the `type` of its data; undefined without either. */
 function eventName(frame: Buffer): string | undefined {
   if (frame.toString('latin1', 0, usualDelta.length) === usualDelta) return 'content_block_delta'
   const lineEnd = frame.indexOf(0x0a)

@@ -4,8 +4,8 @@ import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
 import type { Call, CallKind } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
+import type { PassthroughFormat } from './passthrough-format.ts'
 import { vertexAnthropic } from './vertex-anthropic.ts'
-import type { Wire } from './wire.ts'
 
 const google = { project: 'my-project', location: 'europe-west4', serviceAccount: undefined }
 const deployment = deploymentAt('https://aiplatform.googleapis.com', {
@@ -16,13 +16,13 @@ const deployment = deploymentAt('https://aiplatform.googleapis.com', {
 })
 
 interface Part {
-  readonly wire?: Wire
+  readonly format?: PassthroughFormat
   readonly kind?: CallKind
   readonly headers?: Call['headers']
   readonly at?: Partial<typeof deployment>
 }
 
-function requestOf(body: string, { wire = vertexAnthropic, kind = 'messages', headers = {}, at = {} }: Part = {}) {
+function requestOf(body: string, { format = vertexAnthropic, kind = 'messages', headers = {}, at = {} }: Part = {}) {
   const bytes = Buffer.from(body)
   const call = {
     kind,
@@ -32,17 +32,23 @@ function requestOf(body: string, { wire = vertexAnthropic, kind = 'messages', he
     requestId: 'req_1',
     caller: { principal: 'k', key: undefined },
   }
-  const ask = readRequest(call)
+  const parsed = readRequest(call)
   const target = targetAt({ ...deployment, ...at })
-  const attempt = { call: { ...call, signal: new AbortController().signal }, ask, target, ownHeaders: {}, startedMs: 0 }
-  const request = wire.request(attempt)
+  const attempt = {
+    call: { ...call, signal: new AbortController().signal },
+    parsed,
+    target,
+    ownHeaders: {},
+    startedMs: 0,
+  }
+  const request = format.request(attempt)
   return { ...request, body: request.body.toString() }
 }
 
 const rest = '"max_tokens" : 1e1, "messages":[{"role":"user","content":"\\u00e9"}]'
 const models = '/v1/projects/my-project/locations/europe-west4/publishers/anthropic/models'
 
-test('Vertex: the model stands in the path, the version in the body, and all else stays byte for byte', () => {
+test('Vertex: the path names the model, the body gains the version, and every other byte is kept', () => {
   const whole = requestOf(`{"model":"claude", ${rest}}`)
   assert.equal(whole.path, `${models}/claude-opus-5-5@20260901:rawPredict`)
   assert.equal(whole.body, `{"anthropic_version":"vertex-2023-10-16",${rest}}`)
@@ -52,7 +58,7 @@ test('Vertex: the model stands in the path, the version in the body, and all els
   assert.deepEqual([whole.degraded, streamed.degraded], [[], []])
 })
 
-test('Vertex: a count goes to the counter, with the upstream’s name of the model in its body', () => {
+test('Vertex: a count is sent to the counter with the upstream’s model name in the body', () => {
   const headers = { 'anthropic-beta': 'web-search-2025-03-05,interleaved-thinking-2025-05-14' }
   const counted = requestOf(`{"model":"claude",${rest}}`, { kind: 'count_tokens', headers })
   assert.equal(counted.path, `${models}/count-tokens:rawPredict`)
@@ -60,7 +66,7 @@ test('Vertex: a count goes to the counter, with the upstream’s name of the mod
   assert.equal(counted.headers['anthropic-beta'], 'interleaved-thinking-2025-05-14')
 })
 
-test('G12, G6: betas that Vertex refuses go with their half of the body, and both are listed', () => {
+test('G12, G6: betas that Vertex rejects are dropped with their body fields, and both are listed', () => {
   const given = 'context-management-2025-06-27, structured-outputs-2025-11-13,advanced-tool-use-2025-11-20'
   const body = `{"model":"claude","output_format":{},"tools":[{"name":"a","strict":true},{"name":"b"}],"context_management":{},${rest}}`
   const {
@@ -80,7 +86,7 @@ test('G12, G6: betas that Vertex refuses go with their half of the body, and bot
   )
 })
 
-test('G12: a deployment’s own table stands in place of the usual one', () => {
+test('G12: the deny table of a deployment replaces the default one', () => {
   const headers = { 'anthropic-beta': 'files-api-2025-04-14, context-management-2025-06-27' }
   const body = `{"model":"claude","context_management":{},"metadata":{},${rest}}`
   const at = { deny: ['header:context-management-2025-06-27', 'metadata'] }
@@ -95,26 +101,26 @@ test('G12: a deployment’s own table stands in place of the usual one', () => {
   )
 })
 
-test('a table also serves compatible servers; without one nothing of the request changes', () => {
+test('a deny table also applies to compatible servers; without one the request is not changed', () => {
   const body = `{"model":"claude","metadata":{"user_id":"u"},${rest}}`
   const headers = { 'anthropic-beta': 'one ,two' }
-  const plain = requestOf(body, { wire: anthropicMessages, headers, at: { protocols: ['anthropic-messages'] } })
+  const plain = requestOf(body, { format: anthropicMessages, headers, at: { protocols: ['anthropic-messages'] } })
   assert.equal(plain.body, body.replace('"claude"', '"claude-opus-5-5@20260901"'))
   assert.equal(plain.headers['anthropic-beta'], 'one ,two')
   const at = { protocols: ['anthropic-messages'], deny: ['metadata.user_id', 'header:two'] } as const
-  const denied = requestOf(body, { wire: anthropicMessages, headers, at })
+  const denied = requestOf(body, { format: anthropicMessages, headers, at })
   assert.deepEqual(JSON.parse(denied.body).metadata, {})
   assert.equal(denied.headers['anthropic-beta'], 'one')
 })
 
-test('K4: Vertex is Claude itself: thinking without a signature is cut', () => {
+test('K4: thinking without a signature is removed for Vertex', () => {
   const body = `{"model":"c","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"}]}]}`
   const { body: sent, degraded } = requestOf(body)
   assert.deepEqual(JSON.parse(sent).messages[0].content, [{ type: 'text', text: 'a' }])
   assert.deepEqual(degraded, [{ path: 'messages.0.content.0', action: 'dropped' }])
 })
 
-test('E2: Google’s own errors reach the client in Anthropic’s envelope; those of Claude stay as they are', () => {
+test('E2: Google’s own errors are put into Anthropic’s envelope; Claude’s errors are not changed', () => {
   const translated = (body: string) =>
     vertexAnthropic.translateError?.(Buffer.from(body), { status: 403, requestId: 'req_1' }).toString()
   const own = '{"type":"error", "error":{"type":"x","message":"y"}}'

@@ -9,11 +9,11 @@ import { faultOf, readJson } from './answers.ts'
 import { anthropicAnswers, withUpstreamModel } from './anthropic-messages.ts'
 import { deniedOf } from './deny-table.ts'
 import { withoutForeignThinking } from './foreign-thinking.ts'
-import type { Wire, WireCall } from './wire.ts'
+import type { PassthroughCall, PassthroughFormat } from './passthrough-format.ts'
 
 /**
- * Betas that clients send to Anthropic and that Vertex answers with a 400. A deployment's own table stands in place of
- * this one.
+ * Betas that clients send to Anthropic and that Vertex rejects with a 400. A deployment's `deny` table replaces this
+ * one.
  */
 const usuallyDenied = [
   'adaptive-thinking-2026-01-28',
@@ -37,20 +37,20 @@ const usuallyDenied = [
   'web-fetch-2025-09-10',
 ].map(name => `header:${name}`)
 
-/** Its counter knows fewer betas than its models do. */
+/** Betas that only the token counter rejects. */
 const deniedForCounts = ['header:web-search-2025-03-05']
 
-/** Betas that have another name there. */
+/** Vertex names of betas that differ from Anthropic's. */
 const otherNames: Readonly<Record<string, string>> = { 'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19' }
 
-/** Claude on Vertex AI: the model stands in the path, the version in the body. Betas stay in their header. */
-export const vertexAnthropic: Wire = {
+/** Claude on Vertex AI: the path names the model, the body holds the version. Betas stay in their header. */
+export const vertexAnthropic: PassthroughFormat = {
   ...anthropicAnswers,
   request(attempt) {
-    const { call, ask, target } = attempt
+    const { call, parsed, target } = attempt
     const isCount = call.kind === 'count_tokens'
     const received = isCount ? joined(withUpstreamModel(attempt)) : call.body
-    const cleaned = withoutForeignThinking(received, { toClaude: true, members: ask.members })
+    const cleaned = withoutForeignThinking(received, { toClaude: true, members: parsed.members })
     const { 'anthropic-version': _version, 'anthropic-beta': given, ...headers } = anthropicHeaders(call)
     const table = target.deployment.deny ?? usuallyDenied
     const denied = deniedOf(renamed(given), isCount ? [...table, ...deniedForCounts] : table)
@@ -69,17 +69,17 @@ export const vertexAnthropic: Wire = {
   translateError: (body, { status, requestId }) => inEnvelope(body, status, requestId),
 }
 
-function pathOf({ call, ask, target: { deployment, upstreamModel } }: WireCall): string {
+function pathOf({ call, parsed, target: { deployment, upstreamModel } }: PassthroughCall): string {
   const { project, location } = accessOf(deployment)
   const models = `/v1/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}/publishers/anthropic/models`
   if (call.kind === 'count_tokens') return `${models}/count-tokens:rawPredict`
   const model = encodeURIComponent(upstreamModel).replaceAll('%40', '@')
-  return `${models}/${model}:${ask.stream ? 'streamRawPredict' : 'rawPredict'}`
+  return `${models}/${model}:${parsed.stream ? 'streamRawPredict' : 'rawPredict'}`
 }
 
-function accessOf({ id, google }: WireCall['target']['deployment']): GoogleAccess {
+function accessOf({ id, google }: PassthroughCall['target']['deployment']): GoogleAccess {
   if (google) return google
-  throw new AppError('upstream_unreachable', `the deployment ${id} names no project and location of Vertex AI`)
+  throw new AppError('upstream_unreachable', `deployment ${id} has no Vertex AI project and location`)
 }
 
 const renamed = (beta: string | undefined): string | undefined =>
@@ -88,7 +88,10 @@ const renamed = (beta: string | undefined): string | undefined =>
     .map(name => (Object.hasOwn(otherNames, name.trim()) ? otherNames[name.trim()] : name))
     .join(',')
 
-/** Google's own refusals, of quota or permission, come in its own shape, and from its front end as a list. */
+/**
+ * Puts Google's own errors, such as quota or permission, into Anthropic's envelope. Google's front end sends them in a
+ * list.
+ */
 function inEnvelope(body: Buffer, status: number, requestId: string): Buffer {
   const parsed = readJson(body)
   const first = Array.isArray(parsed) ? parsed[0] : parsed

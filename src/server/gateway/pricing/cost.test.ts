@@ -28,14 +28,19 @@ const worked: readonly (readonly [example: string, Rates, Partial<TokenCounts>, 
   ['writes for 5 minutes', opus, { cache_write_5m_tokens: 3_000 }, '0.015'],
   ['writes for an hour', opus, { cache_write_1h_tokens: 3_000 }, '0.024'],
   ['both writes in one call', opus, { cache_write_5m_tokens: 1_000, cache_write_1h_tokens: 1_000 }, '0.013'],
-  ['up to the tier', gemini, { input_tokens: 200_000, output_tokens: 1_000 }, '0.412'],
-  ['above the tier all tokens cost more', gemini, { input_tokens: 200_001, output_tokens: 1_000 }, '0.818004'],
-  ['cached tokens count for the tier', gemini, { input_tokens: 1, cache_read_tokens: 200_000 }, '0.080004'],
-  ['output does not count for the tier', gemini, { input_tokens: 1_000, output_tokens: 300_000 }, '3.602'],
-  ['a rate that is not stated', gemini, { input_tokens: 1, cache_write_5m_tokens: 1 }, undefined],
-  ['a rate that is not stated and not needed', { input: flatRate(0.02) }, { input_tokens: 8 }, '0.00000016'],
+  ['input at the threshold of a tier', gemini, { input_tokens: 200_000, output_tokens: 1_000 }, '0.412'],
+  [
+    'input above the threshold raises the rate of all tokens',
+    gemini,
+    { input_tokens: 200_001, output_tokens: 1_000 },
+    '0.818004',
+  ],
+  ['cached tokens count toward the tier', gemini, { input_tokens: 1, cache_read_tokens: 200_000 }, '0.080004'],
+  ['output does not count toward the tier', gemini, { input_tokens: 1_000, output_tokens: 300_000 }, '3.602'],
+  ['a missing rate that is required', gemini, { input_tokens: 1, cache_write_5m_tokens: 1 }, undefined],
+  ['a missing rate that is not required', { input: flatRate(0.02) }, { input_tokens: 8 }, '0.00000016'],
   ['output without its rate', { input: flatRate(0.02) }, { input_tokens: 8, output_tokens: 1 }, undefined],
-  ['a price of 0 that somebody stated', { input: flatRate(0), output: flatRate(0) }, { input_tokens: 9 }, '0'],
+  ['a configured price of 0', { input: flatRate(0), output: flatRate(0) }, { input_tokens: 9 }, '0'],
   ['no rates at all', {}, { output_tokens: 1 }, undefined],
 ]
 
@@ -43,14 +48,14 @@ for (const [example, rates, tokens, expected] of worked) {
   test(`the cost of a call: ${example}`, () => assert.equal(costOf(rates, { ...noTokens, ...tokens }), expected))
 }
 
-test('a cost is exact, however small the rate and however many the tokens', () => {
+test('a cost is exact for any rate and any number of tokens', () => {
   // 0.1 and 0.2 have no exact binary form; summed as floats a million calls would be off.
   assert.equal(costOf({ input: flatRate(0.1) }, { ...noTokens, input_tokens: 3 }), '0.0000003')
   const tokens = { ...noTokens, input_tokens: 9_007_199_254_740_991 }
   assert.equal(costOf({ input: flatRate(0.000001) }, tokens), '9007.199254740991')
 })
 
-test('the rates that were applied are told per token, as exact decimals, by the tier of the call', () => {
+test('the applied rates of a call are exact decimals per token, for its tier', () => {
   const applied = createAppliedRates(gemini)
   const short = { ...noTokens, input_tokens: 200_000 }
   const rates = { input: '0.000002', cache_read: '0.0000002', output: '0.000012' }

@@ -4,9 +4,9 @@ import type { TokenCounts } from '../tokens/token-counts.ts'
 import { rateAt } from './rates.ts'
 
 /**
- * What a call costs: US dollars as an exact decimal, such as `0.0042`. Undefined when a rate that it needs is not known.
- * The call's whole input, cached tokens included, decides on the tier. Fees that no token counts, such as those of web
- * searches, are not in it.
+ * Returns the cost of a call's tokens in US dollars as an exact decimal, such as `0.0042`; undefined when a required
+ * rate is unknown. The whole input, including cached tokens, selects the tier. Fees of tools, such as web searches, are
+ * not included.
  */
 export function costOf(rates: Rates, tokens: TokenCounts): string | undefined {
   const inputTokens = inputOf(tokens)
@@ -21,7 +21,7 @@ export function costOf(rates: Rates, tokens: TokenCounts): string | undefined {
   return usdOf(picoDollars)
 }
 
-/** Which tokens a rate is for. */
+/** Rate and count of each kind of token. */
 const kinds = [
   ['input', 'input_tokens'],
   ['cacheRead', 'cache_read_tokens'],
@@ -30,17 +30,17 @@ const kinds = [
   ['output', 'output_tokens'],
 ] as const satisfies readonly (readonly [RateName, keyof TokenCounts])[]
 
-/** A dollar per million tokens is a million pico-dollars per token, so rates and sums are whole numbers. */
+/** Converts US dollars per million tokens to pico-dollars per token, in which rates and sums are integers. */
 export const perToken = (rate: number): bigint => BigInt(Math.round(rate * 1e6))
 
-/** Pico-dollars of so many units. Seconds may have a fraction: to the millisecond. */
+/** Returns the pico-dollars of `count` units. Counts have up to three decimals, for seconds. */
 export const picoOf = (rate: number, count: number): bigint =>
   (BigInt(Math.round(rate * 1e12)) * BigInt(Math.round(count * 1_000))) / 1_000n
 
 const inputOf = (tokens: TokenCounts): number =>
   tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_5m_tokens + tokens.cache_write_1h_tokens
 
-const spelt: Readonly<Record<RateName, string>> = {
+const publicNames: Readonly<Record<RateName, string>> = {
   input: 'input',
   cacheRead: 'cache_read',
   cacheWrite5m: 'cache_write_5m',
@@ -48,12 +48,12 @@ const spelt: Readonly<Record<RateName, string>> = {
   output: 'output',
 }
 
-/** By kind of token: US dollars per token as exact decimals. */
+/** US dollars per token as exact decimals, by kind of token. */
 export type AppliedRates = Readonly<Record<string, string>>
 
 /**
- * Tells the rates that the cost of a call is made of. Most calls of a model have the same ones: they are spelt out once
- * for each tier.
+ * Returns a function that lists the rates applied to a call. The lists are cached by tier, because most calls of a
+ * model share them.
  */
 export function createAppliedRates(rates: Rates): (tokens: TokenCounts) => AppliedRates {
   const thresholds = [...new Set(Object.values(rates).flatMap(({ tiers }) => tiers.map(({ above }) => above)))]
@@ -61,8 +61,8 @@ export function createAppliedRates(rates: Rates): (tokens: TokenCounts) => Appli
   return tokens => {
     const inputTokens = thresholds.length === 0 ? 0 : inputOf(tokens)
     const tier = thresholds.filter(above => inputTokens > above).length
-    const known = byTier.get(tier)
-    if (known) return known
+    const cached = byTier.get(tier)
+    if (cached) return cached
     const applied = appliedAt(rates, inputTokens)
     byTier.set(tier, applied)
     return applied
@@ -71,8 +71,8 @@ export function createAppliedRates(rates: Rates): (tokens: TokenCounts) => Appli
 
 const appliedAt = (rates: Rates, inputTokens: number): AppliedRates =>
   Object.fromEntries(
-    (Object.keys(spelt) as RateName[]).flatMap(name => {
+    (Object.keys(publicNames) as RateName[]).flatMap(name => {
       const rate = rates[name]
-      return rate ? [[spelt[name], usdOf(perToken(rateAt(rate, inputTokens)))]] : []
+      return rate ? [[publicNames[name], usdOf(perToken(rateAt(rate, inputTokens)))]] : []
     }),
   )

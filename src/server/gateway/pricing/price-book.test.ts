@@ -27,7 +27,9 @@ const priceOf = (given: Given) => {
   return price && pricingOf(price)
 }
 
-/** USD per million tokens: input, output, cache read, cache write for 5 minutes and for 1 hour; window; longest answer. */
+/**
+ * USD per million tokens: input, output, cache read, cache write for 5 minutes and for 1 hour; window; maximum output.
+ */
 const current: readonly (readonly [
   provider: string,
   model: string,
@@ -50,7 +52,7 @@ const current: readonly (readonly [
 ]
 
 for (const [provider, model, rates, contextWindow, maxOutput] of current) {
-  test(`${provider} ${model} has its price, window and longest answer`, () => {
+  test(`${provider} ${model} has its price, context window and maximum output`, () => {
     const { input, output, cache_read, cache_write_5m, cache_write_1h, source } = priceOf({ provider, model }) ?? {}
     assert.deepEqual([input, output, cache_read, cache_write_5m, cache_write_1h], rates)
     assert.equal(source, 'catalogue')
@@ -59,7 +61,7 @@ for (const [provider, model, rates, contextWindow, maxOutput] of current) {
   })
 }
 
-test('prices by the length of the prompt are shown with their thresholds', () => {
+test('tiered prices are shown with their thresholds', () => {
   assert.deepEqual(priceOf({ provider: 'gemini', model: 'gemini-3.1-pro-preview' })?.tiers, [
     { above_input_tokens: 200_000, input: 4, output: 18, cache_read: 0.4, cache_write_5m: 4, cache_write_1h: 4 },
   ])
@@ -76,11 +78,11 @@ const unknown = [
   ['anthropic', 'claude-opus-5-5'.repeat(40)],
 ] as const
 for (const [provider, model] of unknown) {
-  test(`B4: the price of ${provider} ${model.slice(0, 40)} is not known, and not 0`, () =>
+  test(`B4: the price of ${provider} ${model.slice(0, 40)} is unknown, not 0`, () =>
     assert.equal(priceOf({ provider, model }), undefined))
 }
 
-test('a deployment’s own prices win rate by rate; what they leave open comes from the lists', () => {
+test('a deployment’s prices override the lists rate by rate', () => {
   const given = { provider: 'anthropic', model: 'claude-opus-5-5', prices: { input: 3e-6, cacheWrite1h: 6.1e-6 } }
   assert.deepEqual(priceOf(given), {
     input: 3,
@@ -90,12 +92,12 @@ test('a deployment’s own prices win rate by rate; what they leave open comes f
     cache_write_1h: 6.1,
     source: 'config',
   })
-  // A price of one's own holds for prompts of any length.
+  // A configured price applies to prompts of any length.
   const [tier] = priceOf({ provider: 'gemini', model: 'gemini-3.1-pro-preview', prices: { input: 1e-6 } })?.tiers ?? []
   assert.deepEqual([tier?.input, tier?.output], [1, 18])
 })
 
-test('a model of one’s own costs what its deployment says, 0 included', () => {
+test('a self-hosted model has the price of its deployment, even 0', () => {
   const free = priceOf({ provider: 'ollama', model: 'qwen3', prices: { input: 0, output: 0 } })
   assert.deepEqual([free?.input, free?.output, free?.source], [0, 0, 'config'])
   const half = priceOf({ provider: 'ollama', model: 'qwen3', prices: { input: 1e-7 } })
@@ -103,7 +105,7 @@ test('a model of one’s own costs what its deployment says, 0 included', () => 
   assert.equal(priceOf({ provider: 'ollama', model: 'qwen3', prices: { output: 1e-7 } }), undefined)
 })
 
-test('an imported list stands between the deployment and the built-in table', () => {
+test('an imported list overrides the built-in table and is overridden by the deployment', () => {
   const imported = {
     'anthropic/claude-opus-5-5': { rates: { input: flatRate(3.5), output: flatRate(18) }, maxOutput: 99 },
     'ollama/claude-clone': { rates: { input: flatRate(1), output: flatRate(2) }, contextWindow: 8_192 },
@@ -121,7 +123,7 @@ test('an imported list stands between the deployment and the built-in table', ()
   assert.equal(factsOf(clone).contextWindow, 8_192)
 })
 
-test('a price that changes on a day changes on that day, in a process that runs on', () => {
+test('a price change on a known day applies in a running process', () => {
   let time = new Date('2026-12-31T23:59:00Z')
   const book = createPriceBook({ imported: {}, now: () => time })
   const target = { deployment: at('gemini'), upstreamModel: 'gemini-3.8-flash' }
@@ -130,7 +132,7 @@ test('a price that changes on a day changes on that day, in a process that runs 
   assert.equal(book.factsOf(target).price?.rates.input.base, 1.5)
 })
 
-test('names without end behind a wildcard are answered all the same', () => {
+test('the price is found after thousands of other names of a wildcard', () => {
   const book = createPriceBook({ imported: {}, now })
   const deployment = at('anthropic')
   for (let number = 0; number < 2_500; number++) book.factsOf({ deployment, upstreamModel: `claude-${number}-x` })
@@ -146,7 +148,7 @@ const shown = [
   ['openrouter', 'anthropic-messages'],
 ] as const
 for (const [provider, protocol] of shown) {
-  test(`every model that ${provider}/* is shown as has a price and, where it speaks ${protocol}, a window`, () => {
+  test(`every listed model of ${provider}/* has a price and a context window with ${protocol}`, () => {
     const models = knownModels({ provider, protocols: [protocol] })
     assert.ok(models.length >= 8 && models.length <= 24)
     const lacking = models.filter(model => {
@@ -157,7 +159,7 @@ for (const [provider, protocol] of shown) {
   })
 }
 
-test('where a price comes from is told with its version', () => {
+test('the label of a price holds its source and version', () => {
   const imported = { 'anthropic/claude-x': { rates: { input: flatRate(3) } } }
   const book = createPriceBook({ imported, importedVersion: '1a2b3c4d', now: () => new Date('2026-11-21T12:00:00Z') })
   const labelOf = (upstreamModel: string, prices: object = {}) =>
@@ -167,7 +169,7 @@ test('where a price comes from is told with its version', () => {
   assert.equal(labelOf('claude-x', { prices: { input: 1 } }), 'config')
 })
 
-test('a deployment has the price and the limits of its base_model, also from the list of another provider', () => {
+test('a deployment has the price and limits of its base_model, also of another provider', () => {
   const own = { provider: 'azure', model: 'our-model' }
   const behind = (provider: string, model: string) => ({ ...own, changes: { baseModel: { provider, model } } })
   assert.equal(priceOf(own), undefined)
@@ -178,7 +180,7 @@ test('a deployment has the price and the limits of its base_model, also from the
   assert.deepEqual([facts.contextWindow, facts.maxOutput, facts.price?.rates.input.base], [200_000, 64_000, 1])
 })
 
-test('an imported list that has the deployment by its own name comes before its base_model', () => {
+test('an imported entry for the model’s own name precedes its base_model', () => {
   const changes = { baseModel: { provider: 'azure', model: 'gpt-5.2' } }
   const imported = {
     'azure/tuned': { rates: { input: flatRate(9), output: flatRate(9) } },
@@ -188,7 +190,7 @@ test('an imported list that has the deployment by its own name comes before its 
   assert.equal(priceOf({ provider: 'azure', model: 'other', imported, changes })?.input, 7)
 })
 
-test('what capabilities say of window and longest answer comes before every list', () => {
+test('capabilities override the limits of every list', () => {
   const changes = { capabilities: { contextWindow: 10_000, maxOutput: 1_000 } }
   const { contextWindow, maxOutput } = factsOf({ provider: 'anthropic', model: 'claude-haiku-4-5', changes })
   assert.deepEqual([contextWindow, maxOutput], [10_000, 1_000])

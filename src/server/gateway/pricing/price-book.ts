@@ -3,25 +3,25 @@ import type { Deployment, ImportedModel, PriceSettings, Rates } from '../../conf
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 import { type AppliedRates, createAppliedRates } from './cost.ts'
-import { findInTable, periodAt, periodBeside, tableVersion } from './price-table.ts'
+import { findInTable, periodAt, supplementaryPeriod, tableVersion } from './price-table.ts'
 import { completed, type KnownRates, rateAt, ratesOfParams, ratesOfPeriod } from './rates.ts'
 
-/** What a model costs, from the lists that know it. */
+/** Price of a model, merged from the price lists. */
 export interface ModelPrice {
   readonly rates: KnownRates
-  /** The first of the lists that gave a rate: the deployment's parameters, an imported file, the service's own table. */
+  /** First list with a rate: the deployment's parameters, an imported file, or the built-in table. */
   readonly source: 'config' | 'import' | 'catalogue'
-  /** The same with its version, such as `catalogue genai-prices 0.1.8`. */
+  /** The source with its version, such as `catalogue genai-prices 0.1.8`. */
   readonly label: string
-  /** The rates as a call is charged with them. */
+  /** Returns the rates that are applied to a call. */
   readonly applied: (tokens: TokenCounts) => AppliedRates
 }
 
-/** What is known of a model at a deployment. */
+/** Name, limits and price of a model at a deployment. */
 export interface ModelFacts extends ModelLimits {
-  /** For people. */
+  /** Display name. */
   readonly name?: string
-  /** Undefined: nobody has said what it costs. It is never taken for free. */
+  /** Undefined when the price is unknown; such a model is never treated as free. */
   readonly price?: ModelPrice
 }
 
@@ -32,50 +32,50 @@ export interface PriceBook {
 
 interface Options {
   readonly imported: PriceSettings['imported']
-  /** What the imported lists are known by; none by default. */
+  /** Version label of the imported lists; empty by default. */
   readonly importedVersion?: string | undefined
-  /** Some prices change on a day that is known before. */
+  /** Current time, because some prices change on a known day. */
   readonly now?: () => Date
 }
 
-/** Callers choose the names behind a wildcard, so what is remembered is bounded. */
-const mostRemembered = 1_000
-const longestName = 300
+/** Maximum number of cached models: callers choose the names of wildcard deployments. */
+const maxCached = 1_000
+const maxNameLength = 300
 const dayMs = 86_400_000
 
 /**
- * Joins the lists of prices rate by rate: a deployment's own parameters, then imported files, then the table. A server of
- * one's own, such as Ollama, has no price unless its deployment or a file states one.
+ * Merges the price lists rate by rate: the deployment's parameters, then imported files, then the built-in table. A
+ * model on a self-hosted server, such as Ollama, has no price unless its deployment or a file states one.
  */
 export function createPriceBook({ imported, importedVersion = '', now = () => new Date() }: Options): PriceBook {
-  // By the deployment itself, not its id: after a reload another one may have that.
-  let remembered = new WeakMap<Deployment, Map<string, ModelFacts>>()
+  // Keyed by the deployment object: after a reload another deployment may have the same id.
+  let cache = new WeakMap<Deployment, Map<string, ModelFacts>>()
   let count = 0
   let day = 0
 
-  const memoryOf = (deployment: Deployment, today: number): Map<string, ModelFacts> => {
-    if (today !== day || count >= mostRemembered) {
-      remembered = new WeakMap()
+  const cacheOf = (deployment: Deployment, today: number): Map<string, ModelFacts> => {
+    if (today !== day || count >= maxCached) {
+      cache = new WeakMap()
       count = 0
     }
     day = today
-    const known = remembered.get(deployment) ?? new Map<string, ModelFacts>()
-    remembered.set(deployment, known)
-    return known
+    const models = cache.get(deployment) ?? new Map<string, ModelFacts>()
+    cache.set(deployment, models)
+    return models
   }
 
   return {
     factsOf({ deployment, upstreamModel }) {
-      if (upstreamModel.length > longestName) return {}
+      if (upstreamModel.length > maxNameLength) return {}
       const time = now()
-      const memory = memoryOf(deployment, Math.floor(time.getTime() / dayMs))
-      const known = memory.get(upstreamModel)
-      if (known) return known
+      const models = cacheOf(deployment, Math.floor(time.getTime() / dayMs))
+      const cached = models.get(upstreamModel)
+      if (cached) return cached
       const { provider, model } = deployment.baseModel ?? { provider: deployment.provider, model: upstreamModel }
-      // A list may know the model by its own name too, as one that was tuned.
+      // A list may also have the model under its own name, such as a fine-tuned model.
       const stated = imported[`${deployment.provider}/${upstreamModel}`] ?? imported[`${provider}/${model}`]
       const facts = join({ deployment, provider, model, imported: stated, importedVersion, time })
-      memory.set(upstreamModel, facts)
+      models.set(upstreamModel, facts)
       count++
       return facts
     },
@@ -93,14 +93,15 @@ interface Lists {
 
 function join({ deployment, provider, model, imported, importedVersion, time }: Lists): ModelFacts {
   const entry = findInTable(provider, model)
-  const period = (entry && periodAt(entry, time)) ?? periodBeside(provider, model)
+  const period = (entry && periodAt(entry, time)) ?? supplementaryPeriod(provider, model)
   const table = period ? ratesOfPeriod(period) : {}
   const own = deployment.prices ? ratesOfParams(deployment.prices) : {}
   const rates = completed({ ...table, ...imported?.rates, ...own }, model)
   const limits = limitsOf(model)
-  const said = deployment.capabilities ?? {}
-  const contextWindow = said.contextWindow ?? imported?.contextWindow ?? entry?.context_window ?? limits.contextWindow
-  const maxOutput = said.maxOutput ?? imported?.maxOutput ?? limits.maxOutput
+  const capabilities = deployment.capabilities ?? {}
+  const contextWindow =
+    capabilities.contextWindow ?? imported?.contextWindow ?? entry?.context_window ?? limits.contextWindow
+  const maxOutput = capabilities.maxOutput ?? imported?.maxOutput ?? limits.maxOutput
   return {
     ...(entry?.name !== undefined && { name: entry.name }),
     ...(contextWindow !== undefined && { contextWindow }),
@@ -119,13 +120,13 @@ function sourceOf(own: Rates, imported: Rates): ModelPrice['source'] {
   return Object.keys(imported).length > 0 ? 'import' : 'catalogue'
 }
 
-/** How much a model takes and gives, in tokens. */
+/** Limits of a model in tokens. */
 export interface ModelLimits {
   readonly contextWindow?: number
   readonly maxOutput?: number
 }
 
-/** The smallest of each limit; one that no model states is left out. */
+/** Returns the minimum of each limit; a limit that no model states is left out. */
 export function smallestLimits(models: readonly ModelLimits[]): ModelLimits {
   const smallest = (limit: keyof ModelLimits) => {
     const stated = models.flatMap(model => model[limit] ?? [])
@@ -134,7 +135,7 @@ export function smallestLimits(models: readonly ModelLimits[]): ModelLimits {
   return { ...smallest('contextWindow'), ...smallest('maxOutput') }
 }
 
-/** What the table of prices lacks: how long answers can be, and some windows. Source: the providers' own pages. */
+/** Limits that the price table lacks: maximum output and some context windows. Source: the providers' own pages. */
 const limits: readonly (readonly [names: RegExp, ModelLimits])[] = [
   [/claude-(opus-(4-[678]|5)|sonnet-(4-6|5)|fable-5)/, { maxOutput: 128_000 }],
   [/claude-((opus|haiku)-4-5|sonnet-4)/, { maxOutput: 64_000 }],
@@ -145,13 +146,13 @@ const limits: readonly (readonly [names: RegExp, ModelLimits])[] = [
   [/gemini-3(?!.*(image|tts|live|audio))/, { contextWindow: 1_048_576, maxOutput: 65_536 }],
 ]
 
-/** The limits of a model by its name alone; empty for a name that says nothing. */
+/** Returns the limits of a model by its name alone; empty for an unknown name. */
 export function limitsOf(model: string): ModelLimits {
   const name = model.toLowerCase().replaceAll('.', '-')
   return limits.find(([names]) => names.test(name))?.[1] ?? {}
 }
 
-/** The limits of a model as its operator states them, else by the name of the model behind it. */
+/** Returns the limits that the operator configured for a model, else those of its base model's name. */
 export function modelLimits(target: DeployedModel): ModelLimits {
   const { contextWindow, maxOutput } = target.deployment.capabilities ?? {}
   return {
@@ -161,16 +162,16 @@ export function modelLimits(target: DeployedModel): ModelLimits {
   }
 }
 
-/** A price as clients read it. */
+/** Returns a price in the public format. */
 export function pricingOf({ rates, source }: ModelPrice): ModelPricing {
   const thresholds = new Set(Object.values(rates).flatMap(({ tiers }) => tiers.map(({ above }) => above)))
   const tiers = [...thresholds]
     .sort((a, b) => a - b)
-    .map(above => ({ above_input_tokens: above, ...spelled(rates, above + 1) }))
-  return { ...spelled(rates, 0), ...(tiers.length > 0 && { tiers }), source }
+    .map(above => ({ above_input_tokens: above, ...ratesAt(rates, above + 1) }))
+  return { ...ratesAt(rates, 0), ...(tiers.length > 0 && { tiers }), source }
 }
 
-function spelled({ output, ...rates }: KnownRates, inputTokens: number) {
+function ratesAt({ output, ...rates }: KnownRates, inputTokens: number) {
   return {
     input: rateAt(rates.input, inputTokens),
     output: output ? rateAt(output, inputTokens) : null,

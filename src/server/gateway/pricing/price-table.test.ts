@@ -8,12 +8,12 @@ import { costOf } from './cost.ts'
 import { findInTable, periodAt, priceTable } from './price-table.ts'
 import { completed, ratesOfPeriod } from './rates.ts'
 
-test('the table holds what the installed price package says; after another version, npm run prices', () => {
+test('the table equals the installed price package; update it with npm run prices', () => {
   assert.deepEqual(priceTable(), packagedPrices())
   assert.deepEqual(JSON.parse(printed(packagedPrices())), packagedPrices())
 })
 
-/** Our provider, and the package's name of it. */
+/** Provider names of the gateway and of the package. */
 const providers = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -36,7 +36,7 @@ const tokens = fc.record({
 })
 const times = fc.date({ min: new Date('2025-01-01'), max: new Date('2027-12-31'), noInvalidDate: true })
 
-test('every model costs what the price package itself computes, whatever the tokens and the day', () => {
+test('every model costs what the price package computes, for any tokens and day', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...names),
@@ -57,7 +57,7 @@ test('every model costs what the price package itself computes, whatever the tok
         assert.equal(entry?.id, expected?.model.id)
         const period = entry && periodAt(entry, time)
         if (!period || !expected) return
-        // The package prices all writes alike where only one price is listed.
+        // The package has one price for all cache writes when only one is listed.
         const rates = completed(ratesOfPeriod(period), 'another maker') ?? {}
         const counts = { ...noTokens, input_tokens: input, cache_read_tokens: read, output_tokens: output }
         const cost = Number(costOf(rates, { ...counts, cache_write_5m_tokens: written }))
@@ -90,6 +90,6 @@ const found: readonly (readonly [provider: string, model: string, id: string | u
 ]
 
 for (const [provider, model, id] of found) {
-  test(`${model} of ${provider} is ${id ?? 'in no price list'}`, () =>
+  test(`${model} of ${provider} matches ${id ?? 'no price list'}`, () =>
     assert.equal(findInTable(provider, model)?.id, id))
 }

@@ -1,15 +1,15 @@
 import type { RateName, Rates, TieredRate, TokenPrices } from '../../config/config.ts'
 import type { TablePeriod, TableRate } from './price-table.ts'
 
-/** One rate for calls of any length. */
+/** Returns a rate without tiers. */
 export const flatRate = (base: number): TieredRate => ({ base: plain(base), tiers: [] })
 
-/** The rate for a call with so many tokens of input, cached ones included. */
+/** Returns the rate for a call with `inputTokens`, including cached ones. */
 export function rateAt({ base, tiers }: TieredRate, inputTokens: number): number {
   return tiers.findLast(({ above }) => inputTokens > above)?.rate ?? base
 }
 
-/** The rates of a deployment's own parameters, which are US dollars per token. */
+/** Converts the prices of a deployment, which are US dollars per token, to rates per million tokens. */
 export function ratesOfParams(prices: TokenPrices): Rates {
   const entries = Object.entries(prices) as [RateName, number | undefined][]
   return Object.fromEntries(
@@ -25,7 +25,7 @@ const tableNames: Readonly<Record<RateName, keyof TablePeriod>> = {
   cacheWrite1h: 'cache_write_1h_mtok',
 }
 
-/** The rates of a period of the table. */
+/** Returns the rates of a period of the table. */
 export function ratesOfPeriod(period: TablePeriod): Rates {
   const entries = Object.entries(tableNames).flatMap(([name, key]) => {
     const rate = period[key] as TableRate | undefined
@@ -39,12 +39,12 @@ const ofTable = (rate: TableRate): TieredRate =>
     ? flatRate(rate)
     : { base: plain(rate.base), tiers: rate.tiers.map(({ start, price }) => ({ above: start, rate: plain(price) })) }
 
-/** Rates that are enough for the price of any input. */
+/** Rates that can price any input. */
 export type KnownRates = Required<Omit<Rates, 'output'>> & Pick<Rates, 'output'>
 
 /**
- * The rates with those filled in that no list states; undefined without one for input. Anthropic's cache writes cost 1.25
- * and 2 times the input wherever Claude runs; for all others what is cached costs what input costs.
+ * Fills in missing rates; undefined without an input rate. Claude's cache writes cost 1.25 (5 minutes) and 2 times
+ * (1 hour) the input rate at every provider. For all other models cached tokens cost as much as input.
  */
 export function completed(rates: Rates, model: string): KnownRates | undefined {
   const { input } = rates
@@ -65,5 +65,5 @@ const times = ({ base, tiers }: TieredRate, factor: number): TieredRate => ({
   tiers: tiers.map(({ above, rate }) => ({ above, rate: plain(rate * factor) })),
 })
 
-/** Without the noise of binary fractions: to the millionth of a dollar per million tokens. */
+/** Rounds to a millionth of a dollar per million tokens, which removes the error of binary fractions. */
 const plain = (rate: number): number => Math.round(rate * 1e6) / 1e6

@@ -31,12 +31,12 @@ for (const [provider, model, calls, cost] of fees) {
     assert.equal(costOf(provider, model, calls), cost))
 }
 
-test('what the operator states for a search holds for both tools', () => {
+test('the operator’s search price applies to both search tools', () => {
   const calls = { web_search: 1, web_search_preview: 1 }
   assert.equal(costOf('openai', 'gpt-4.1', calls, { searchPrice: 0.5 }), '1')
 })
 
-test('searches count as those of the earlier tool where the tools of a Responses request name it', () => {
+test('searches count for the earlier tool only when a Responses request offers it', () => {
   const usage = { ...noTokens, web_searches: 2 }
   const callsOf = (kind: CallKind, body: object) =>
     toolCallsOf(usage, { kind, body: Buffer.from(JSON.stringify(body)) })

@@ -9,15 +9,15 @@ import { picoOf } from './cost.ts'
 interface Fees {
   readonly providers: RegExp
   readonly models: RegExp
-  /** US dollars for a call of the tool. Without one for `web_search_preview` that tool costs what `web_search` does. */
+  /** US dollars per tool call. Without a rate for `web_search_preview` that of `web_search` applies. */
   readonly rates: Readonly<Partial<Record<Unit, number>>>
-  /** True: a search is charged once for a request, however many queries it leads to. */
+  /** True: searches are charged once per request, whatever the number of queries. */
   readonly isOncePerRequest?: true
 }
 
 /**
- * Of tools that providers run themselves. OpenAI's earlier tool for searches is dearer for models that do not reason. Source:
- * the pages "Pricing" of Anthropic, OpenAI (section of built-in tools) and Google ("Grounding with Google Search").
+ * Fees of tools that providers run. OpenAI's earlier search tool costs more with models that do not reason. Source: the
+ * pages "Pricing" of Anthropic, OpenAI (section of built-in tools) and Google ("Grounding with Google Search").
  */
 const toolFees: readonly Fees[] = [
   { providers: /^(anthropic|vertex|openrouter)$/, models: /claude/, rates: { web_search: 0.01 } },
@@ -36,7 +36,7 @@ const toolFees: readonly Fees[] = [
   { providers: /^(gemini|vertex)$/, models: /gemini/, rates: { web_search: 0.014 } },
 ]
 
-/** The fees of the model's provider; undefined where none are published. */
+/** Returns the fees of the model's provider; undefined when it publishes none. */
 function toolFeesOf(target: DeployedModel): Pick<Fees, 'rates' | 'isOncePerRequest'> | undefined {
   const { baseModel, provider, searchPrice } = target.deployment
   const [at, model] = [baseModel?.provider ?? provider, baseModelOf(target).toLowerCase()]
@@ -45,7 +45,7 @@ function toolFeesOf(target: DeployedModel): Pick<Fees, 'rates' | 'isOncePerReque
   return { ...found, rates: { ...found?.rates, web_search: searchPrice, web_search_preview: searchPrice } }
 }
 
-/** The calls of providers' tools that the counts of an answer hold; absent for those that were not made. */
+/** Returns the calls of provider tools in the counts of a response, without the tools that were not called. */
 export function toolCallsOf(
   { web_searches, file_searches, code_containers }: TokenCounts,
   call: Pick<Call, 'kind' | 'body'>,
@@ -58,12 +58,12 @@ export function toolCallsOf(
   }
 }
 
-/** Of nearly all answers. */
+/** Shared by nearly all responses. */
 const noCalls: Units = {}
 
 const toolsKey = keysOf(['tools'])
 
-/** True for a request that offers OpenAI's earlier tool for searches, which only its Responses have. */
+/** Reports whether a request offers OpenAI's earlier search tool, which only Responses has. */
 function usesPreview({ kind, body }: Pick<Call, 'kind' | 'body'>): boolean {
   if (kind !== 'responses' || !body.includes('web_search_preview')) return false
   const [span] = ownMembers(body, toolsKey)?.values ?? []
@@ -78,13 +78,13 @@ function isAny(calls: Units): boolean {
 
 interface ToolCharge {
   readonly pico: bigint
-  /** US dollars for a call, as exact decimals. */
+  /** US dollars per call, as exact decimals. */
   readonly rates: Readonly<Record<string, string>>
 }
 
 const noCharge: ToolCharge = { pico: 0n, rates: {} }
 
-/** The fees of calls of a provider's tools, as far as they are known: in pico-dollars, and the rates by unit. */
+/** Returns the known fees of provider tool calls in pico-dollars, and the rates by unit. */
 export function toolChargeOf(target: DeployedModel, calls: Units): ToolCharge {
   if (!isAny(calls)) return noCharge
   const fees = toolFeesOf(target)

@@ -68,11 +68,11 @@ const prices: readonly (readonly [kind: EndpointKind, model: string, used: Used,
 
 for (const [kind, model, used, cost] of prices) {
   const { provider = 'openai', image } = used
-  test(`${provider} ${model} ${Object.values(image ?? {}).join(' ')}: ${kind} have their published price`, () =>
+  test(`${provider} ${model} ${Object.values(image ?? {}).join(' ')}: ${kind} has its published price`, () =>
     assert.equal(costOf(kind, model, used), cost))
 }
 
-test('names that only begin as a published one, and other providers, have no published price', () => {
+test('similar names and other providers have no published price', () => {
   const units = { character: 1, second: 1 }
   assert.equal(costOf('speech', 'ttsomething', { units }), undefined)
   assert.equal(costOf('transcriptions', 'whisper-large-v3', { units }), undefined)

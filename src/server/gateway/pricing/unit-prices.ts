@@ -9,7 +9,7 @@ import { toolCallsOf, toolChargeOf } from './tool-fees.ts'
 /** US dollars per unit. */
 type UnitRates = Readonly<Partial<Record<Unit, number>>>
 
-/** What decides the price of an image besides the model. */
+/** Request fields that determine the price of an image besides the model. */
 export interface ImageSize {
   readonly size?: unknown
   readonly quality?: unknown
@@ -17,15 +17,15 @@ export interface ImageSize {
 
 interface Listed {
   readonly model: RegExp
-  /** `audio_token` and `image_token` are what such a token costs more than one of text. */
+  /** `audio_token` and `image_token` are surcharges over a text token. */
   readonly rates: UnitRates | ((image: ImageSize) => UnitRates)
 }
 
 const million = 1e-6
 
 /**
- * Prices of OpenAI's models that are not per token alone, also by the names that Azure has for them. Audio costs its
- * transcribing models what text does. Source: OpenAI's page of each model, "Pricing"; for DALL·E and Azure LiteLLM's
+ * Prices of OpenAI's models that are not charged by tokens alone, also under their Azure names. For transcription
+ * models audio costs as much as text. Source: OpenAI's page of each model, "Pricing"; for DALL·E and Azure LiteLLM's
  * model_prices_and_context_window.json.
  */
 const listed: readonly Listed[] = [
@@ -51,11 +51,11 @@ function dalle3({ size, quality }: ImageSize): UnitRates {
   return { image: isLarge ? 0.08 : 0.04 }
 }
 
-/** True for a model of the provider that has published prices per unit. */
+/** Reports whether a provider publishes prices per unit for a model. */
 export const hasUnitPrice = (provider: string, model: string): boolean =>
   (provider === 'openai' || provider === 'azure') && listed.some(entry => entry.model.test(model))
 
-/** The rates of a model: its deployment's parameters before the published ones. */
+/** Returns the rates of a model: its deployment's parameters override the published ones. */
 function unitRatesOf(target: DeployedModel, image: ImageSize): UnitRates {
   const { deployment } = target
   const provider = deployment.baseModel?.provider ?? deployment.provider
@@ -64,9 +64,9 @@ function unitRatesOf(target: DeployedModel, image: ImageSize): UnitRates {
   return { ...(typeof found === 'function' ? found(image) : found), ...deployment.unitPrices }
 }
 
-/** What one call costs, and by which rates. */
+/** Cost of a call and the applied rates. */
 export interface Charge {
-  /** US dollars as an exact decimal; undefined when a rate that it needs is not known. */
+  /** US dollars as an exact decimal; undefined when a required rate is unknown. */
   readonly costUsd: string | undefined
   readonly rates: Readonly<Record<string, string>> | undefined
   readonly priceSource: string | undefined
@@ -81,7 +81,7 @@ interface Used {
   readonly price: ModelPrice | undefined
 }
 
-/** The charge of a call: by the endpoint's own unit where that has a rate, else by tokens. */
+/** Returns the charge of a call: by the endpoint's own unit where that has a rate, else by tokens. */
 export function chargeOf({ kind, model, image, usage, units, price }: Used): Charge {
   const rates = unitRatesOf(model, image)
   const { unit } = endpoints[kind]
@@ -93,7 +93,7 @@ export function chargeOf({ kind, model, image, usage, units, price }: Used): Cha
     return { costUsd, rates: { [unit]: usdOf(picoOf(rate, 1)) }, priceSource: source }
   }
   if (!price || (endpoints[kind].hasOutput && !price.rates.output)) return noCharge
-  const surcharges = dearerTokens.filter(name => rates[name] !== undefined && units[name] !== undefined)
+  const surcharges = surchargedTokens.filter(name => rates[name] !== undefined && units[name] !== undefined)
   const more = surcharges.reduce((sum, name) => sum + picoOf(rates[name] ?? 0, units[name] ?? 0), 0n)
   const applied = Object.fromEntries(surcharges.map(name => [name, usdOf(picoOf(rates[name] ?? 0, 1))]))
   return {
@@ -110,7 +110,7 @@ interface UsedTokens {
   readonly price: ModelPrice | undefined
 }
 
-/** The charge of a call for tokens and for tools that the provider ran. */
+/** Returns the charge of a call for tokens and for tools that the provider ran. */
 export function tokenChargeOf({ call, target, usage, price }: UsedTokens): Charge {
   if (!price) return noCharge
   const { pico, rates } = toolChargeOf(target, toolCallsOf(usage, call))
@@ -122,14 +122,14 @@ export function tokenChargeOf({ call, target, usage, price }: UsedTokens): Charg
 }
 
 const noCharge: Charge = { costUsd: undefined, rates: undefined, priceSource: undefined }
-const dearerTokens = ['audio_token', 'image_token'] as const
+const surchargedTokens = ['audio_token', 'image_token'] as const
 
 const sumUsd = (usd: string | undefined, more: bigint): string | undefined => {
   if (usd === undefined || more === 0n) return usd
   return usdOf(picoDollarsOf(usd) + more)
 }
 
-/** True when calls of an endpoint have a known price at a model. */
+/** Reports whether calls of an endpoint have a known price for a model. */
 export function isEndpointPriced(kind: EndpointKind, model: DeployedModel, price: ModelPrice | undefined): boolean {
   const { unit, hasOutput } = endpoints[kind]
   if (unit && unitRatesOf(model, {})[unit] !== undefined) return true

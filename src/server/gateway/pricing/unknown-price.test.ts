@@ -38,7 +38,7 @@ async function bookedCost(model: string): Promise<string | null | undefined> {
   return allowing.booked[before]?.cost_usd
 }
 
-test('a call is booked with its exact cost, cached reads and both cache writes included', async () => {
+test('a call is booked with its exact cost, including cache reads and both kinds of cache writes', async () => {
   // 1,000 x 4 + 10,000 x 0.2 + 200 x 5 + 300 x 8 + 100 x 20, in millionths of a dollar.
   assert.equal(await bookedCost('priced'), '0.0114')
   assert.equal(await bookedCost('anthropic/claude-opus-5-5'), '0.0114')
@@ -47,11 +47,11 @@ test('a call is booked with its exact cost, cached reads and both cache writes i
 test('B4: a call to a model without a known price is booked with an unknown cost, never with 0', async () => {
   assert.equal(await bookedCost('unpriced'), null)
   assert.equal(await bookedCost('anthropic/claude-unheard-of'), null)
-  // The price of its output is not known.
+  // The price of its output is unknown.
   assert.equal(await bookedCost('half'), null)
 })
 
-test('the demo model is booked as costing nothing', async () => {
+test('the demo model is booked with a cost of 0', async () => {
   assert.equal(await bookedCost('demo'), '0')
 })
 
@@ -73,7 +73,7 @@ test('B4: with prices.unknown: refuse, a group is served by its priced deploymen
   assert.deepEqual([...new Set(refusing.booked.map(({ deployment }) => deployment))], ['priced.1', 'mixed.2', 'demo'])
 })
 
-test('B4: what is refused is still listed, with its price shown as unknown', async () => {
+test('B4: a rejected model is still listed, with pricing null', async () => {
   const listed = (await (await fetch(`${refusing.url}/v1/models/unpriced`)).json()) as { pricing: unknown }
   assert.equal(listed.pricing, null)
 })

@@ -43,17 +43,17 @@ const worstCase = (asked: Parameters<typeof worstCaseOf>[0], candidates: readonl
   worstCaseOf(asked, candidates, model => (model as Known).facts)
 const opus = candidate(factsOf(flat(5, 25), { contextWindow: 200_000, maxOutput: 64_000 }))
 
-test('the worst case is all input written to the long cache, and all output that was asked for', () => {
+test('the worst case is all input as 1-hour cache writes, and all requested output', () => {
   // 10,000 x 10 + 1,000 x 25, in millionths of a dollar.
   assert.deepEqual(worstCase(call, [opus]), { amountUsd: '0.125', tokens: 11_000 })
 })
 
-test('the dearest of the candidates counts, wherever it stands', () => {
+test('the most expensive candidate counts at any position', () => {
   const cheap = candidate(factsOf(flat(1, 2)))
   assert.deepEqual(worstCase(call, [cheap, opus, cheap]), worstCase(call, [opus]))
 })
 
-test('a candidate without a price is left out; with no other there is no amount', () => {
+test('a candidate without a price is skipped; without another candidate the amount is null', () => {
   const unpriced = candidate(factsOf(undefined))
   const { output: _, ...inputOnly } = flat(1, 1)
   const half = candidate(factsOf(inputOnly))
@@ -61,13 +61,13 @@ test('a candidate without a price is left out; with no other there is no amount'
   assert.deepEqual(worstCase(call, [unpriced, half]), { amountUsd: null, tokens: 11_000, unknown: 'price' })
 })
 
-test('a tier that the input can come into counts, one beyond it does not', () => {
+test('a tier counts only when the input can reach it', () => {
   const tiered = (above: number): KnownRates => ({ ...flat(1, 1), output: { base: 1, tiers: [{ above, rate: 100 }] } })
   assert.equal(worstCase(call, [candidate(factsOf(tiered(9_999)))]).amountUsd, '0.12')
   assert.equal(worstCase(call, [candidate(factsOf(tiered(10_000)))]).amountUsd, '0.021')
 })
 
-test('without max_tokens the longest answer of the model counts, and every answer counts', () => {
+test('without max_tokens the model’s maximum output counts, for every requested answer', () => {
   const open = { ...call, maxTokens: 0 }
   assert.equal(worstCase(open, [opus]).tokens, 74_000)
   assert.equal(worstCase({ ...open, input: { ...input, answers: 3 } }, [opus]).tokens, 202_000)
@@ -77,11 +77,11 @@ test('without max_tokens the longest answer of the model counts, and every answe
     tokens: null,
     unknown: 'output',
   })
-  // Embeddings have none.
+  // Embeddings have no output.
   assert.equal(worstCase({ ...open, hasOutput: false }, [candidate(factsOf(flat(5, 25)))]).amountUsd, '0.1')
 })
 
-test('what is not in the body fills the window of the model; an unknown window bounds nothing', () => {
+test('external content fills the context window; with an unknown window there is no bound', () => {
   const open = { ...call, input: { ...input, fillsWindow: true } }
   assert.equal(worstCase(open, [opus]).tokens, 211_000)
   assert.deepEqual(worstCase(open, [candidate(factsOf(flat(1, 1)))]), {
@@ -91,7 +91,7 @@ test('what is not in the body fills the window of the model; an unknown window b
   })
 })
 
-test('pictures, tools and searches of the provider have a bound each; more bytes a token make smaller holds', () => {
+test('images, tools and provider searches add their bounds; more bytes per token lower the reservation', () => {
   const rich = { ...input, textBytes: 1_000, images: 2, tools: 3, providerCalls: 1 }
   assert.equal(worstCase({ ...call, input: rich }, [opus]).tokens, 1_000 + 20_000 + 3_000 + 25_000 + 500 + 1_000)
   assert.equal(worstCase({ ...call, bytesPerToken: 4 }, [opus]).tokens, 2_375 + 500 + 1_000)
@@ -101,7 +101,7 @@ test('pictures, tools and searches of the provider have a bound each; more bytes
   )
 })
 
-test('an upstream that raises a low limit is covered', () => {
+test('a low limit counts as the minimum that upstreams accept', () => {
   assert.equal(worstCase({ ...call, maxTokens: 1 }, [opus]).tokens, 10_016)
 })
 
@@ -132,12 +132,12 @@ const situation = fc.record({
   request: fc.record({ system: text, messages: fc.array(message) }),
   maxTokens: fc.integer({ min: 1, max: 10_000 }),
   rates: anyRates,
-  /** Of what can be read, and how that is split over the four kinds of input; of what may be answered. */
+  /** Share of the readable input, of each of the four kinds of input in it, and of the possible output. */
   shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
 })
 type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never
 
-/** The tokens that a body is read as: one of text is a byte at least, those of a picture are bounded by its kind. */
+/** A possible usage of a body: at most one token per byte of text, and the bound of each image. */
 function usageOf({ request, maxTokens, shares }: Situation) {
   const content = request.messages.flatMap(entry => entry.content)
   const texts = [request.system, ...content.flatMap(part => ('text' in part ? [part.text] : []))]
@@ -164,22 +164,21 @@ const isCovered = fc.property(situation, given => {
   return picoOf(costOf(given.rates, usageOf(given)) ?? '') <= picoOf(amountUsd ?? '')
 })
 
-test('the bound is never below the cost of any usage that is possible for a body', () =>
-  fc.assert(isCovered, { numRuns: 500 }))
+test('the bound is never below the cost of any possible usage of a body', () => fc.assert(isCovered, { numRuns: 500 }))
 
 const picoOf = (usd: string): bigint => {
   const [dollars = '', fraction = ''] = usd.split('.')
   return BigInt(dollars) * 10n ** 12n + BigInt(fraction.padEnd(12, '0'))
 }
 
-test('calls of tools that the provider runs are held at their fees, where it charges one', () => {
+test('provider tool calls are reserved at the fees of the provider', () => {
   const searching = { ...call, input: { ...input, toolCalls: { web_search: 3, file_search: 1 } } }
   const amountOf = (model: string) => worstCase(searching, [candidate(factsOf(flat(5, 25)), model)]).amountUsd
   assert.equal(amountOf('m'), '0.125')
   assert.equal(amountOf('claude-opus-5'), '0.155')
   const deployment = deploymentAt('http://x', { provider: 'gemini' })
   const gemini = { ...candidate(factsOf(flat(5, 25)), 'gemini-3-pro'), deployment, protocol: 'gemini' } as const
-  // Ten queries: its format has no limit for them. Up to 2.5 all of them together have one fee.
+  // Ten queries, because its format cannot limit them. Up to version 2.5 all queries of a request have one fee.
   assert.equal(worstCase(searching, [gemini]).amountUsd, '0.265')
   assert.equal(worstCase(searching, [{ ...gemini, upstreamModel: 'gemini-2.5-pro' }]).amountUsd, '0.16')
 })

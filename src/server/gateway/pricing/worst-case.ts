@@ -6,9 +6,9 @@ import { perToken } from './cost.ts'
 import type { ModelFacts } from './price-book.ts'
 import { toolChargeOf } from './tool-fees.ts'
 
-/** A model that may serve a call. */
+/** Model that may serve a call. */
 export interface Candidate extends DeployedModel {
-  /** Absent where it makes no difference. */
+  /** Absent where the bound does not depend on it. */
   readonly protocol?: Protocol
 }
 
@@ -18,33 +18,33 @@ interface Call {
   readonly maxTokens: number
   /** False for embeddings. */
   readonly hasOutput: boolean
-  /** How many bytes of text count as one token; 1 is never too few. */
+  /** Bytes of text per token; 1 is always a safe bound. */
   readonly bytesPerToken: number
-  /** Calls of a provider's tool where nothing limits them. */
+  /** Assumed calls of a provider tool that the request does not limit. */
   readonly unlimitedCalls: number
 }
 
-/** What a call can use at most, whichever of the candidates serves it. */
+/** Maximum cost and tokens of a call over all candidates. */
 export interface WorstCase {
-  /** US dollars as an exact decimal; null: nobody can tell. */
+  /** US dollars as an exact decimal; null when it cannot be bounded. */
   readonly amountUsd: string | null
-  /** Null: nobody can tell. */
+  /** Null when they cannot be bounded. */
   readonly tokens: number | null
-  /** Why nobody can tell. */
+  /** Which figure is missing for a bound. */
   readonly unknown?: 'price' | 'output' | 'input'
 }
 
 /**
- * The dearest that the call can become: all of its input at the highest rate for input, all output that it may have at the
- * highest rate for output, all calls of the provider's tools at their fees. Candidates without a price are left out; with none
- * left there is no amount. Our choice where a figure is missing: no amount rather than a guess. Source: Gateway, section 4.
+ * Returns the maximum cost of a call: all input at the highest input rate, the maximum output at the highest output
+ * rate, and all provider tool calls at their fees. Candidates without a price are skipped; without any other candidate
+ * the amount is null. Our choice when a figure is missing: null instead of an estimate. Source: Gateway, section 4.
  */
 export function worstCase(
   call: Call,
   candidates: readonly Candidate[],
   factsOf: (model: DeployedModel) => ModelFacts,
 ): WorstCase {
-  let most = 0n
+  let maxCost = 0n
   let tokens = 0
   let isPriced = false
   for (const candidate of candidates) {
@@ -54,28 +54,31 @@ export function worstCase(
     const output = outputTokens(call, facts)
     if (output === undefined) return { amountUsd: null, tokens: null, unknown: 'output' }
     tokens = Math.max(tokens, input + output)
-    const cost = costAtMost(input, output, facts)
+    const cost = maxTokenCost(input, output, facts)
     if (cost === undefined) continue
     isPriced = true
-    const all = cost + toolChargeOf(candidate, toolCallsAt(candidate, call)).pico
-    if (all > most) most = all
+    const total = cost + toolChargeOf(candidate, toolCallsAt(candidate, call)).pico
+    if (total > maxCost) maxCost = total
   }
-  return isPriced ? { amountUsd: usdOf(most), tokens } : { amountUsd: null, tokens, unknown: 'price' }
+  return isPriced ? { amountUsd: usdOf(maxCost), tokens } : { amountUsd: null, tokens, unknown: 'price' }
 }
 
-/** Gemini's format has no limit for searches, whatever the client's request says. */
+/** Gemini's format cannot limit searches, so a limit in the client's request does not apply there. */
 function toolCallsAt({ protocol }: Candidate, { input: { toolCalls }, unlimitedCalls }: Call): Units {
   const { web_search: searches = 0 } = toolCalls
   if (protocol !== 'gemini' || searches === 0) return toolCalls
   return { ...toolCalls, web_search: Math.max(searches, unlimitedCalls) }
 }
 
-/** What providers add to a request on their own: the frame of a conversation, and the instructions for tools. */
+/** Tokens that providers add to a request: the frame of a conversation, and the instructions for tools. */
 const tokensAround = 500
 const tokensPerTool = 1_000
-/** What one search or one fetched page adds. Our choice: no provider states a limit. */
+/** Tokens that one search or one fetched page adds. Our choice: no provider states a limit. */
 const tokensPerProviderCall = 25_000
-/** The largest picture at its finest; some models of OpenAI count pictures as 33 times as many tokens, at a lower price. */
+/**
+ * The largest image at the highest detail. Some OpenAI models count 33 times as many tokens per image, at a lower
+ * price.
+ */
 const tokensPerImage = 10_000
 const tokensPerImageOf: readonly (readonly [names: RegExp, tokens: number])[] = [[/gpt-4o-mini/, 50_000]]
 
@@ -99,28 +102,28 @@ function inputTokens(
 const tokensPerImageFor = (model: DeployedModel): number =>
   tokensPerImageOf.find(([names]) => names.test(baseModelOf(model)))?.[1] ?? tokensPerImage
 
-/** Some upstreams take no lower limit than this, so that one is raised to it. */
-const leastOutput = 16
+/** Some upstreams reject a lower limit, so that the gateway raises it to this. */
+const minOutput = 16
 
 function outputTokens({ input, maxTokens, hasOutput }: Call, facts: ModelFacts): number | undefined {
   if (!hasOutput) return 0
-  const each = maxTokens === 0 ? (facts.maxOutput ?? facts.contextWindow) : Math.max(maxTokens, leastOutput)
+  const each = maxTokens === 0 ? (facts.maxOutput ?? facts.contextWindow) : Math.max(maxTokens, minOutput)
   return each === undefined ? undefined : each * input.answers
 }
 
-/** Pico-dollars; undefined without a price. */
-function costAtMost(input: number, output: number, { price }: ModelFacts): bigint | undefined {
+/** Returns the maximum cost in pico-dollars; undefined without a price. */
+function maxTokenCost(input: number, output: number, { price }: ModelFacts): bigint | undefined {
   if (!price || (output > 0 && !price.rates.output)) return undefined
   const { rates } = price
-  let dearest = 0
-  for (const name of inputRates) dearest = Math.max(dearest, highestRate(rates[name], input))
-  const cost = BigInt(input) * perToken(dearest)
+  let maxRate = 0
+  for (const name of inputRates) maxRate = Math.max(maxRate, highestRate(rates[name], input))
+  const cost = BigInt(input) * perToken(maxRate)
   return rates.output ? cost + BigInt(output) * perToken(highestRate(rates.output, input)) : cost
 }
 
 const inputRates = ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const satisfies readonly RateName[]
 
-/** Of all tiers that a call with so many tokens of input, or fewer, can come into. */
+/** Returns the highest rate of the tiers that apply to `input` tokens or fewer. */
 function highestRate({ base, tiers }: TieredRate, input: number): number {
   let highest = base
   for (const { above, rate } of tiers) if (above < input) highest = Math.max(highest, rate)

@@ -3,8 +3,8 @@ import { type Json, recordsOf } from '../../platform/json.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
 import type { Call, Outcome, Sink } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
+import { isPassthrough } from '../format-adapters.ts'
 import type { Gateway } from '../gateway.ts'
-import { isRaw } from '../lanes.ts'
 import type { StoredResponses } from './contents.ts'
 import { recordingSink } from './recording.ts'
 import { inputItems, readStateRequest } from './request.ts'
@@ -12,31 +12,34 @@ import { inputItems, readStateRequest } from './request.ts'
 interface Deps {
   readonly gateway: Pick<Gateway, 'call' | 'served'>
   readonly stored: StoredResponses
-  /** `client`: contents are stored unless a request says `store: false`. */
-  readonly keeps: () => 'client' | 'never'
+  /** `client`: contents are stored unless a request sets `store` to false. */
+  readonly storePolicy: () => 'client' | 'never'
 }
 
-/** The id of the response that the gateway makes of a translated answer. */
+/** Returns the response id that the gateway gives to a translated answer. */
 const ownIdOf = (requestId: string): string => `resp_${requestId.slice(requestId.indexOf('_') + 1)}`
 
-/** The error for a response that the caller does not have, whether or not it exists. */
+/** Returns the error for a response that the caller cannot access, whether or not it exists. */
 export const noResponse = (id: string): AppError =>
   new AppError('not_found', `response ${id.slice(0, 200)} not found`, { fields: { code: 'response_not_found' } })
 
-/** Model calls, counts and compactions in the Responses format: loads what a call goes on from, and stores its answer. */
-export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gateway, 'call'> {
+/**
+ * Model calls, counts and compactions in the Responses format. Loads the previous responses of a call and stores its
+ * response.
+ */
+export function createResponseCalls({ gateway, stored, storePolicy }: Deps): Pick<Gateway, 'call'> {
   const deploymentsOf = (call: Call) => gateway.served('responses', readRequest(call).model)
 
-  /** A chain at an upstream goes on where it is stored. */
+  /** Pins a call to the deployment that stores its previous response. */
   const pinned = (call: Call, previousId: string, deployment: string): Call => {
     const target = deploymentsOf(call).find(({ deployment: { id } }) => id === deployment)
-    if (target && isRaw('responses', target.protocol)) return { ...call, deployment }
+    if (target && isPassthrough('responses', target.protocol)) return { ...call, deployment }
     throw invalid(
-      `previous_response_id: ${previousId.slice(0, 200)} is stored at deployment ${deployment}, which does not serve this model (any more); send the whole input`,
+      `previous_response_id: ${previousId.slice(0, 200)} is stored at deployment ${deployment}, which does not serve this model; send the whole input`,
     )
   }
 
-  /** A translated chain is loaded in front of the input, and stays at its deployment while that serves the model. */
+  /** Prepends a translated chain to the input, and pins the call to its deployment while that serves the model. */
   const loaded = async (call: Call, id: string, deployment: string): Promise<Call> => {
     const items = await stored.items({ principal: call.caller.principal, id })
     if (!items)
@@ -44,21 +47,21 @@ export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gate
     const input = [...items, ...inputItems(call.body)]
     const { body } = editTopLevel(call.body, { set: { input }, remove: ['previous_response_id'] })
     const target = deploymentsOf(call).find(served => served.deployment.id === deployment)
-    const isStill = target && !isRaw('responses', target.protocol)
-    return { ...call, body, ...(isStill && { deployment }) }
+    const isServed = target && !isPassthrough('responses', target.protocol)
+    return { ...call, body, ...(isServed && { deployment }) }
   }
 
   const continued = async (call: Call, id: string): Promise<Call> => {
     const row = await stored.find({ principal: call.caller.principal, id })
     if (row) return row.is_translated ? loaded(call, id, row.deployment) : pinned(call, id, row.deployment)
-    if (keeps() === 'never')
+    if (storePolicy() === 'never')
       throw invalid(
         `previous_response_id: response ${id.slice(0, 200)} is not stored; send the whole input, or set responses.store to client in the configuration`,
       )
     throw noResponse(id)
   }
 
-  /** Items of stored responses in place of references to them. Other references stay: they may be the upstream's. */
+  /** Replaces references to items of stored responses by the items. Other references may be the upstream's and stay. */
   const withItems = async (call: Call): Promise<Call> => {
     if (!call.body.includes('"item_reference"')) return call
     const input = await Promise.all(inputItems(call.body).map(item => itemFor(item, call.caller.principal)))
@@ -86,16 +89,16 @@ export function createResponseCalls({ gateway, stored, keeps }: Deps): Pick<Gate
 
       const { principal } = given.caller
       const previous_id = previousId ?? null
-      const isKept = keeps() === 'client'
+      const isKept = storePolicy() === 'client'
       const recording = recordingSink({
         sink,
         ownId: ownIdOf(given.requestId),
         onId: (id, deployment) =>
-          stored.keep({ principal, id, deployment, previous_id, is_translated: false }, undefined),
+          stored.save({ principal, id, deployment, previous_id, is_translated: false }, undefined),
         onAnswer(response, deployment) {
           if (!isKept) return
           const id = String(response['id'])
-          stored.keep(
+          stored.save(
             { principal, id, deployment, previous_id, is_translated: true },
             { input: inputItems(own.body), response },
           )

@@ -1,10 +1,10 @@
-import { nextVersion, type RowSealer } from '../../db/sealed-rows.ts'
+import { nextVersion, type RowCipher } from '../../db/encrypted-rows.ts'
 import { type Json, recordsOf } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import { sinceCompaction } from '../formats/openai-responses/compaction.ts'
 import type { ResponseName, ResponseRow, ResponseStore } from './store.ts'
 
-/** What is stored of a response: the items of its own request, and the answer. */
+/** Stored content of a response: the input items of its request, and the response. */
 export interface ResponseContent {
   readonly input: readonly Json[]
   readonly response: Json
@@ -12,28 +12,28 @@ export interface ResponseContent {
 
 interface Deps {
   readonly store: ResponseStore
-  readonly sealer: RowSealer<'response_contents'>
+  readonly cipher: RowCipher<'response_contents'>
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Stored responses, each visible to the principal alone that made it. */
+/** Stored responses. Each is visible only to the principal that created it. */
 export type StoredResponses = ReturnType<typeof createStoredResponses>
 
-export function createStoredResponses({ store, sealer, log }: Deps) {
-  /** Writes that have not ended: a client may go on from a response before its row is committed. */
+export function createStoredResponses({ store, cipher, log }: Deps) {
+  /** Writes in flight: a client may continue a response before its row is committed. */
   const writes = new Map<string, Promise<void>>()
   const settled = ({ principal, id }: ResponseName) => writes.get(`${principal} ${id}`)
-  const opened = (row: Parameters<typeof sealer.open>[0]): ResponseContent =>
-    JSON.parse(sealer.open(row).toString()) as ResponseContent
+  const decrypted = (row: Parameters<typeof cipher.decrypt>[0]): ResponseContent =>
+    JSON.parse(cipher.decrypt(row).toString()) as ResponseContent
 
   return {
     /** Stores a response in the background; a failure is logged, and the response cannot be continued. */
-    keep(row: ResponseRow, content: ResponseContent | undefined): void {
+    save(row: ResponseRow, content: ResponseContent | undefined): void {
       const { principal, id } = row
       const bound = { principal, id, version: nextVersion(undefined) }
-      const sealed = content && { ...bound, ...sealer.seal(JSON.stringify(content), bound) }
+      const encrypted = content && { ...bound, ...cipher.encrypt(JSON.stringify(content), bound) }
       const key = `${principal} ${id}`
-      const write = store.insert(row, sealed).catch((error: unknown) => {
+      const write = store.insert(row, encrypted).catch((error: unknown) => {
         log.warn({ err: error, response: id }, 'could not store a response; it cannot be continued')
       })
       writes.set(key, write)
@@ -50,15 +50,18 @@ export function createStoredResponses({ store, sealer, log }: Deps) {
     async content(name: ResponseName): Promise<ResponseContent | undefined> {
       await settled(name)
       const row = await store.content(name)
-      return row && opened(row)
+      return row && decrypted(row)
     },
 
-    /** The items up to and including the response that still matter, the oldest first; undefined where an earlier response is missing. */
+    /**
+     * Returns the items of the chain up to this response, oldest first, from its last compaction on; undefined when an
+     * earlier response is missing.
+     */
     async items(name: ResponseName): Promise<readonly Json[] | undefined> {
       const chain = await store.chain(name)
       if (chain.length === 0 || chain[0]?.previous_id) return undefined
       return sinceCompaction(
-        chain.map(opened).flatMap(({ input, response }) => [...input, ...recordsOf(response['output'])]),
+        chain.map(decrypted).flatMap(({ input, response }) => [...input, ...recordsOf(response['output'])]),
       )
     },
 

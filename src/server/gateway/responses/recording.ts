@@ -2,26 +2,25 @@ import { type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
 import type { Sink } from '../core/call.ts'
 
-/** What a recording hears of an answer. */
-interface Heard {
-  /** The id of an answer that passed through; in a stream it is known with the first event. */
+interface Callbacks {
+  /** Called with the id of a passed-through response; for a stream as soon as its first event holds the id. */
   onId(id: string, deployment: string): void
-  /** The complete answer that the gateway translated. */
+  /** Called with a complete response that the gateway translated. */
   onAnswer(response: Json, deployment: string): void
 }
 
-interface Options extends Heard {
+interface Options extends Callbacks {
   readonly sink: Sink
-  /** The id of the response where the gateway translates the answer. */
+  /** Id of the response if the gateway translates it. */
   readonly ownId: string
 }
 
-/** Most bytes in which the id of a stream is searched. */
+/** Maximum bytes of a stream in which its id is searched. */
 const maxSearched = 1024 * 1024
 const idInFirstEvent = /"response"\s*:\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"/
 const lastEvents = [Buffer.from('event: response.completed\n'), Buffer.from('event: response.incomplete\n')]
 
-/** A sink that reads along with an answer of the Responses format. Each byte goes to `sink` as it came, and at once. */
+/** Returns a sink that forwards every byte to `sink` at once and reads the response from it. */
 export function recordingSink({ sink, ownId, onId, onAnswer }: Options): Sink {
   let deployment: string | undefined
   let isStream = false
@@ -46,7 +45,7 @@ export function recordingSink({ sink, ownId, onId, onAnswer }: Options): Sink {
   const readStream = (chunk: Buffer): void => {
     if (id === undefined) searchId(chunk)
     if (id !== ownId || deployment === undefined) return
-    // The frames of a translated answer are never cut.
+    // Translation never splits a frame between chunks.
     const response = lastResponse(chunk)
     if (response) onAnswer(response, deployment)
   }
@@ -85,7 +84,7 @@ export function recordingSink({ sink, ownId, onId, onAnswer }: Options): Sink {
   }
 }
 
-/** The id in the first event of a stream, as soon as the event's beginning holds it. */
+/** Returns the id in the first event of a stream; undefined until its bytes have arrived. */
 function idInStream(start: Buffer): string | undefined {
   const text = start.toString('utf8')
   const near = idInFirstEvent.exec(text)?.[1]
@@ -97,7 +96,7 @@ function idInStream(start: Buffer): string | undefined {
   return undefined
 }
 
-/** The response in the last event of an answer, where `chunk` holds it. */
+/** Returns the response in the last event of a stream; undefined when `chunk` does not hold that event. */
 function lastResponse(chunk: Buffer): Json | undefined {
   const at = Math.max(...lastEvents.map(event => chunk.lastIndexOf(event)))
   if (at < 0) return undefined

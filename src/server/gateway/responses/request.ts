@@ -3,10 +3,10 @@ import { isAbsent, isRecord, type Json } from '../../platform/json.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { checkSize } from '../core/request-checks.ts'
 
-/** What a request of the Responses format says about stored responses. */
+/** Settings of a Responses request about stored responses. */
 export interface StateRequest {
   readonly previousId: string | undefined
-  /** False: nothing of the response may be stored. */
+  /** False: the response must not be stored. */
   readonly isStored: boolean
 }
 
@@ -14,13 +14,13 @@ const names = ['previous_response_id', 'store', 'conversation'] as const
 const keys = keysOf(names)
 const inputKey = keysOf(['input'])
 
-/** Undefined for a body that is not a JSON object: the call reports what is wrong with it. */
+/** Parses the settings; undefined for a body that is not a JSON object, which the call itself rejects. */
 export function readStateRequest(body: Buffer): StateRequest | undefined {
   const members = ownMembers(body, keys)
   if (!members) return undefined
   checkSize(members)
-  const [doubled] = members.doubled
-  if (doubled !== undefined) throw invalid(`${doubled} is given twice`)
+  const [duplicate] = members.duplicates
+  if (duplicate !== undefined) throw invalid(`${duplicate} is given twice`)
   const [previous, store, conversation] = members.values.map(
     span => span && (JSON.parse(body.toString('utf8', span.start, span.end)) as unknown),
   )
@@ -32,7 +32,7 @@ export function readStateRequest(body: Buffer): StateRequest | undefined {
   return { previousId: isAbsent(previous) ? undefined : String(previous), isStored: store !== false }
 }
 
-/** The items of a request's input; a text is one message. Malformed entries stay for the call to report. */
+/** Returns the input items of a request; a string becomes one message. */
 export function inputItems(body: Buffer): readonly Json[] {
   const span = ownMembers(body, inputKey)?.values[0]
   const input: unknown = span && JSON.parse(body.toString('utf8', span.start, span.end))

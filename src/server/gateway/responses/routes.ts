@@ -15,10 +15,10 @@ interface Deps {
   readonly requestTo: RequestTo
 }
 
-type Place = { readonly content: ResponseContent } | { readonly ask: (request: Asked) => Promise<Json> }
-type Asked = Omit<Parameters<RequestTo>[1], 'id'>
+type Place = { readonly content: ResponseContent } | { readonly request: (request: PlaceRequest) => Promise<Json> }
+type PlaceRequest = Omit<Parameters<RequestTo>[1], 'id'>
 
-/** Stored responses: those that the gateway translated from its database, others from the upstream that stores them. */
+/** Serves stored responses: translated ones from the database, others from the upstream that stores them. */
 export function serveResponses(app: FastifyInstance, { gateway, stored, requestTo }: Deps): void {
   const placeOf = async (id: string, { principal }: Caller): Promise<Place> => {
     const row = await stored.find({ principal, id })
@@ -35,19 +35,19 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, requestT
         `response ${id} is stored at deployment ${row.deployment}, which is no longer configured`,
         { fields: { code: 'response_not_found' } },
       )
-    return { ask: request => requestTo(deployment, { id, ...request }) }
+    return { request: request => requestTo(deployment, { id, ...request }) }
   }
 
   bind(app, openAiRoutes.response, async ({ params, query }, caller) => {
     if (query.stream === true) throw invalid('stream must be false: a stored response is returned whole')
     const place = await placeOf(params.response_id, caller)
-    const found = 'content' in place ? place.content.response : await place.ask({ method: 'GET', rest: '' })
+    const found = 'content' in place ? place.content.response : await place.request({ method: 'GET', rest: '' })
     return { ...found, id: params.response_id, object: 'response' as const }
   })
 
   bind(app, openAiRoutes.deleteResponse, async ({ params: { response_id: id } }, caller) => {
     const place = await placeOf(id, caller)
-    if ('ask' in place) await place.ask({ method: 'DELETE', rest: '' })
+    if ('request' in place) await place.request({ method: 'DELETE', rest: '' })
     await stored.remove({ principal: caller.principal, id })
     return { id, object: 'response', deleted: true }
   })
@@ -58,18 +58,18 @@ export function serveResponses(app: FastifyInstance, { gateway, stored, requestT
     const search = new URLSearchParams(
       Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString()
-    const page = await place.ask({ method: 'GET', rest: `/input_items${search === '' ? '' : `?${search}`}` })
+    const page = await place.request({ method: 'GET', rest: `/input_items${search === '' ? '' : `?${search}`}` })
     return { data: [], has_more: false, ...page, object: 'list' as const }
   })
 
   bind(app, openAiRoutes.cancelResponse, async ({ params: { response_id: id } }, caller) => {
     const place = await placeOf(id, caller)
-    if ('content' in place) throw invalid(`response ${id} was not made in the background and is complete`)
-    return { ...(await place.ask({ method: 'POST', rest: '/cancel' })), id, object: 'response' as const }
+    if ('content' in place) throw invalid(`response ${id} was not created in the background and is already complete`)
+    return { ...(await place.request({ method: 'POST', rest: '/cancel' })), id, object: 'response' as const }
   })
 }
 
-/** Items with ids: clients page by them. */
+/** Adds ids to items, because clients page by them. */
 const itemsOf = (id: string, input: readonly Json[]): readonly Json[] =>
   input.map((item, at) => ({ type: 'message', ...item, id: item['id'] ?? `in_${id.replace(/^resp_/, '')}_${at}` }))
 

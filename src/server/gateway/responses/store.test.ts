@@ -6,7 +6,7 @@ import { responseStore } from './store.ts'
 const database = await freshDatabase()
 const store = responseStore(database.pool)
 
-/** A chain of responses of so many bytes each; the id of the last. */
+/** Inserts a chain of responses of the given sizes in bytes. Returns the id of the last one. */
 async function chainOf(principal: string, sizes: readonly number[]): Promise<string> {
   for (const [at, size] of sizes.entries()) {
     const id = `resp_${at}`
@@ -16,7 +16,7 @@ async function chainOf(principal: string, sizes: readonly number[]): Promise<str
   return `resp_${sizes.length - 1}`
 }
 
-test('a chain is read from its oldest response on, for its own principal alone', async () => {
+test('a chain is returned oldest first, and only to its own principal', async () => {
   const id = await chainOf('a', [1, 2, 3])
   const chain = await store.chain({ principal: 'a', id })
   assert.deepEqual(
@@ -27,12 +27,12 @@ test('a chain is read from its oldest response on, for its own principal alone',
   assert.deepEqual(await store.chain({ principal: 'a', id: 'resp_9' }), [])
 })
 
-test('a chain that holds more than one request may is refused without being read', async () => {
+test('a chain over 32 MiB is rejected without being read', async () => {
   const megabyte = 1024 * 1024
   const id = await chainOf('c', [20 * megabyte, 13 * megabyte])
   await assert.rejects(store.chain({ principal: 'c', id }), {
     code: 'payload_too_large',
-    message: /^previous_response_id: this chain holds more than 32 MB/,
+    message: /^previous_response_id: this chain is larger than 32 MB/,
   })
   assert.equal((await store.chain({ principal: 'c', id: 'resp_0' })).length, 1)
 })

@@ -1,25 +1,25 @@
 import type { Pool } from 'pg'
 import { transaction } from '../../db/connect.ts'
-import type { BoundRow } from '../../db/sealed-rows.ts'
+import type { BoundRow } from '../../db/encrypted-rows.ts'
+import type { EncryptedValue } from '../../platform/encryption.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Sealed } from '../../platform/seal.ts'
 
-/** Names a response; ids of upstreams are unique only for the principal that received them. */
+/** Key of a response. Response ids of upstreams are unique only per principal. */
 export interface ResponseName {
   readonly principal: string
   readonly id: string
 }
 
-/** A response that a caller may go on from. */
+/** Response that a caller may continue. */
 export interface ResponseRow extends ResponseName {
-  /** The id of the deployment that answered. */
+  /** Id of the deployment that served the response. */
   readonly deployment: string
   readonly previous_id: string | null
   /** True: the contents are stored here. False: they are stored at the upstream. */
   readonly is_translated: boolean
 }
 
-type ContentRow = BoundRow<'response_contents'> & Sealed
+type ContentRow = BoundRow<'response_contents'> & EncryptedValue
 export type ChainLink = BoundRow<'response_contents'> & { readonly sealed: Buffer; readonly previous_id: string | null }
 
 const lifetime = `interval '30 days'`
@@ -36,9 +36,9 @@ const insertContentText = `
     version = excluded.version, sealed = excluded.sealed, key_id = excluded.key_id`
 
 const isAlive = 'expires_at > clock_timestamp()'
-/** Responses of one chain; a longer one is not read. */
+/** Maximum responses of a chain that are read. */
 const maxChain = 2_000
-/** As much as one request may hold: a chain is loaded in front of the input. */
+/** Limit of a request body, because a chain is prepended to the input. */
 const maxChainBytes = 32 * 1024 * 1024
 
 /** Tables `responses` and `response_contents`. */
@@ -66,7 +66,7 @@ export function responseStore(pool: Pool) {
       return (await pool.query<ResponseRow>(text, [principal, id])).rows[0]
     },
 
-    /** A response and all before it, the oldest first. Throws `payload_too_large` for more than a request may hold. */
+    /** Returns a response and all previous ones, oldest first. Throws `payload_too_large` above 32 MiB. */
     async chain({ principal, id }: ResponseName): Promise<ChainLink[]> {
       const text = `
         with recursive chain as (
@@ -86,7 +86,7 @@ export function responseStore(pool: Pool) {
       if ((rows[0]?.bytes ?? 0) > maxChainBytes)
         throw new AppError(
           'payload_too_large',
-          'previous_response_id: this chain holds more than 32 MB; send the input that matters without it',
+          'previous_response_id: this chain is larger than 32 MB; send the relevant input without it',
         )
       return rows.filter(({ sealed }) => sealed !== null)
     },

@@ -12,11 +12,11 @@ import { smallRequest } from '../upstream/small-request.ts'
 interface ResponseRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly id: string
-  /** Behind the id, with its query: `/input_items?limit=5`, or empty. */
+  /** Path after the id, with the query: `/input_items?limit=5`, or empty. */
   readonly rest: string
 }
 
-/** Asks the deployment that stores a response about it. Rejects with the upstream's refusal. */
+/** Sends a request about a response to the deployment that stores it. Rejects with the upstream's error as AppError. */
 export type RequestTo = (deployment: Deployment, request: ResponseRequest) => Promise<Json>
 
 const maxBytes = 64 * 1024 * 1024
@@ -40,9 +40,9 @@ export function createResponseRequests({
     )
     const body = recordOf(jsonOr(text, undefined))
     if (status >= 200 && status < 300) return body
-    const said = textIn(recordOf(body['error'])['message']) ?? `the upstream answered with status ${status}`
+    const message = textIn(recordOf(body['error'])['message']) ?? `the upstream answered with status ${status}`
     const code = codes[status as keyof typeof codes] ?? 'upstream_unreachable'
-    throw new AppError(code, withoutEchoes(said, secretsOf(deployment)), {
+    throw new AppError(code, withoutEchoes(message, secretsOf(deployment)), {
       fields: code === 'not_found' ? { code: 'response_not_found' } : {},
     })
   }

@@ -6,7 +6,7 @@ import { watchLoopDelay } from '../../platform/loop-delay.ts'
 
 const ask = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
 
-test('while the event loop is late new calls are 529 with retry-after; running streams go on', async () => {
+test('while the event loop is late new calls get 529 with retry-after, and streams in flight continue', async () => {
   let delayMs = 0
   const upstream = await startScriptedUpstream({ script: [{ text: 'whole', holdAtFrame: 3 }] })
   const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url)], loopDelayMs: () => delayMs })
@@ -30,13 +30,13 @@ test('while the event loop is late new calls are 529 with retry-after; running s
   assert.equal(upstream.requests.length, 2)
 })
 
-/** Keeps the event loop from doing anything else. */
+/** Blocks the event loop. */
 function block(ms: number): void {
   const untilMs = performance.now() + ms
   while (performance.now() < untilMs);
 }
 
-test('a loop that has time to sleep is not late, whatever the machine does', async () => {
+test('an idle event loop is not late, whatever the load of the machine', async () => {
   const delay = watchLoopDelay()
   after(() => delay.stop())
   const untilMs = performance.now() + 1_300
@@ -46,7 +46,7 @@ test('a loop that has time to sleep is not late, whatever the machine does', asy
   }
 })
 
-test('a loop that is late again and again is seen to be late after a second', async () => {
+test('an event loop that is late repeatedly is detected after a second', async () => {
   const delay = watchLoopDelay()
   after(() => delay.stop())
   const untilMs = performance.now() + 5_000

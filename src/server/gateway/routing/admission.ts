@@ -1,32 +1,32 @@
 import type { Limits } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** Lets in as many calls as one process can serve without a stutter. */
+/** Admission control: limits the calls of one process to what it can serve without delays. */
 export interface Admission {
-  /** Lets a call in; the result counts it out. Throws `overloaded` when the process is full or late. */
-  enter(visitor: Visitor): () => void
-  /** Running streams. */
+  /** Admits a call; the returned function ends it. Throws `overloaded` at a limit. */
+  enter(call: AdmittedCall): () => void
+  /** Streams in flight. */
   readonly running: number
 }
 
-interface Visitor {
-  /** Only streams are counted. */
+interface AdmittedCall {
+  /** Only streams count toward the limit. */
   readonly isStream: boolean
-  /** Our own sessions have a limit of their own, and a refusal would fail a prompt: a late loop only slows them. */
+  /** Sessions have their own limit: their calls are admitted while the event loop is late. */
   readonly isOfSession: boolean
 }
 
 interface Options {
   readonly limits: () => Pick<Limits, 'maxStreams' | 'maxLoopDelayMs'>
-  /** Mean delay of the event loop. */
+  /** Mean delay of the event loop, in milliseconds. */
   readonly loopDelayMs: () => number
-  /** Why there are no descriptors for more calls; undefined while there are. */
+  /** Returns why there are no file descriptors for more calls; undefined while there are. */
   readonly shortage?: (() => string | undefined) | undefined
 }
 
 const nothing = () => {}
 
-/** A full process refuses at once, so that what runs stays smooth. Source: Gateway, section 1. */
+/** Creates the admission control. Rejects calls instead of queueing them. Source: Gateway, section 1. */
 export function createAdmission({ limits, loopDelayMs, shortage }: Options): Admission {
   let running = 0
   return {
@@ -36,20 +36,25 @@ export function createAdmission({ limits, loopDelayMs, shortage }: Options): Adm
     enter({ isStream, isOfSession }) {
       const { maxStreams, maxLoopDelayMs } = limits()
       if (!isOfSession && loopDelayMs() > maxLoopDelayMs)
-        throw overloaded('this server is late with what it does; try again')
+        throw overloaded(`server is overloaded; retry after ${retryAfterSeconds} s`)
       const reason = isOfSession ? undefined : shortage?.()
       if (reason !== undefined) throw overloaded(`server is overloaded: ${reason}`)
       if (!isStream) return nothing
-      if (running >= maxStreams) throw overloaded(`this server runs ${maxStreams} streams, its limit; try again`)
+      if (running >= maxStreams)
+        throw overloaded(
+          `server is at its limit of ${maxStreams} concurrent streams; retry after ${retryAfterSeconds} s`,
+        )
       running++
-      let left = false
+      let isEnded = false
       return () => {
-        if (!left) running--
-        left = true
+        if (!isEnded) running--
+        isEnded = true
       }
     },
   }
 }
 
+const retryAfterSeconds = 2
+
 const overloaded = (message: string): AppError =>
-  new AppError('overloaded', message, { headers: { 'retry-after': '2' } })
+  new AppError('overloaded', message, { headers: { 'retry-after': String(retryAfterSeconds) } })

@@ -3,7 +3,7 @@ import type { CooldownSettings, Deployment } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
-import { type Attempt, type DeployedModel, isCount, type Lane, type Outcome, type Sink } from '../core/call.ts'
+import { type Attempt, type DeployedModel, type FormatAdapter, isCount, type Outcome, type Sink } from '../core/call.ts'
 import { type Cooldowns, createCooldowns, type Probe } from './cooldowns.ts'
 import { createHints, type HintChannel, type Hints } from './hints.ts'
 import { createLoad, type Load } from './pick.ts'
@@ -16,34 +16,42 @@ interface Deps {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** One try with what is known around it. */
+/** One attempt to make, with its settings. */
 interface Try {
   readonly attempt: Attempt
-  /** Which try of its call it is, from 1. */
+  /** Number of the attempt in its call, from 1. */
   readonly number: number
-  readonly lane: Lane
+  readonly adapter: FormatAdapter
   readonly cooldown: CooldownSettings
-  /** True for the only deployment of a group, which never rests. */
+  /** True for the only deployment of a group, which never cools down. */
   readonly isAlone: boolean
 }
 
-/** Makes a try: its end, or how it failed with the sink untouched. Never rejects. */
+/** Makes one attempt. Resolves to its outcome, or to its failure with the sink untouched. Never rejects. */
 export type MakeTry = (given: Try, sink: Sink) => Promise<Outcome | Failure>
 
-/** Each try has one end in the books of its deployment, and one line in the log when it fails. */
+/** Creates the function that makes attempts. Each counts once for its deployment, and each failure is logged once. */
 function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
-  const fail = (given: Try, errorClass: string, { restMs, probe }: { restMs?: number; probe: Probe | undefined }) => {
+  const fail = (
+    given: Try,
+    errorClass: string,
+    { cooldownMs, probe }: { cooldownMs?: number; probe: Probe | undefined },
+  ) => {
     const { call, target } = given.attempt
-    // Counting tokens has limits of its own at some upstreams: they say nothing about answers.
-    if (isCount(call.kind)) probe?.left()
+    // Some upstreams limit token counting separately, so its failures do not affect model calls.
+    if (isCount(call.kind)) probe?.abandoned()
     else if (given.isAlone) cooldowns.note(target.deployment, errorClass)
     else {
-      const outMs = cooldowns.fail(target.deployment, { errorClass, probe, ...(restMs !== undefined && { restMs }) })
+      const outMs = cooldowns.fail(target.deployment, {
+        errorClass,
+        probe,
+        ...(cooldownMs !== undefined && { cooldownMs }),
+      })
       if (outMs !== undefined) hints.cooled(target.deployment.id, outMs, errorClass)
     }
   }
 
-  const tell = ({ attempt, number }: Try, error: string, err?: unknown): void => {
+  const logFailure = ({ attempt, number }: Try, error: string, err?: unknown): void => {
     const { call, target } = attempt
     const fields = { request_id: call.requestId, deployment: target.deployment.id, attempt: number, error }
     log.warn(err === undefined ? fields : { ...fields, err }, 'model call failed')
@@ -51,21 +59,21 @@ function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
 
   const settleFailure = (given: Try, failure: Failure, probe: Probe | undefined): void => {
     if (verdictOf(failure) !== 'final') {
-      const restMs = restOf(failure, given.cooldown)
-      fail(given, errorClassOf(failure), { probe, ...(restMs !== undefined && { restMs }) })
-    } else if (failure instanceof AppError) probe?.left()
-    // An upstream that finds fault with a call is at work.
+      const cooldownMs = cooldownOf(failure, given.cooldown)
+      fail(given, errorClassOf(failure), { probe, ...(cooldownMs !== undefined && { cooldownMs }) })
+    } else if (failure instanceof AppError) probe?.abandoned()
+    // An upstream that rejects a call as invalid is available.
     else probe?.passed()
-    if (failure instanceof AppError) tell(given, errorClassOf(failure), failure.cause ?? failure)
-    else if (verdictOf(failure) !== 'final') tell(given, errorClassOf(failure))
+    if (failure instanceof AppError) logFailure(given, errorClassOf(failure), failure.cause ?? failure)
+    else if (verdictOf(failure) !== 'final') logFailure(given, errorClassOf(failure))
   }
 
   const settleOutcome = (given: Try, { outcome }: Outcome, probe: Probe | undefined): void => {
     if (outcome === 'completed') probe?.passed()
-    else if (outcome === 'aborted') probe?.left()
+    else if (outcome === 'aborted') probe?.abandoned()
     else {
       fail(given, brokenAnswer, { probe })
-      tell(given, brokenAnswer)
+      logFailure(given, brokenAnswer)
     }
   }
 
@@ -73,29 +81,29 @@ function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
     const { deployment } = given.attempt.target
     const isProbe = !given.isAlone && cooldowns.gateOf(deployment) === 'probe'
     const probe = isProbe ? cooldowns.startProbe(deployment) : undefined
-    const visit = load.enter(deployment)
+    const inFlight = load.enter(deployment)
     let ending: Outcome | Failure
     try {
-      ending = await given.lane(given.attempt, probe ? probedSink(sink, probe) : sink)
+      ending = await given.adapter(given.attempt, probe ? probedSink(sink, probe) : sink)
     } catch (cause) {
       ending = failureOf(cause)
     }
-    visit.leave(tokensOf(ending))
+    inFlight.leave(tokensOf(ending))
     if (isFailure(ending)) settleFailure(given, ending, probe)
     else settleOutcome(given, ending, probe)
     return ending
   }
 }
 
-/** An answer that broke off after a part of it was sent. */
+/** Error class of an answer that failed after a part of it was sent. */
 const brokenAnswer = 'answer_broken'
 
-/** Anything but an AppError is a bug of ours. The call is booked all the same, and the log has the cause. */
+/** Any error but an AppError is a bug in the gateway. The call is booked all the same; the log has the cause. */
 const failureOf = (cause: unknown): AppError =>
-  cause instanceof AppError ? cause : new AppError('internal', 'this server failed', { cause })
+  cause instanceof AppError ? cause : new AppError('internal', 'internal error', { cause })
 
-/** For how long a failure puts its deployment out at once; undefined when it is only counted. */
-function restOf(failure: Failure, { outMs }: CooldownSettings): number | undefined {
+/** Returns the cooldown (ms) that this failure alone starts; undefined for a failure that is only counted. */
+function cooldownOf(failure: Failure, { outMs }: CooldownSettings): number | undefined {
   if (isBroken(failure)) return outMs
   if (failure instanceof AppError || failure.status !== 429) return undefined
   return retryAfterMs(failure.headers, Date.now())
@@ -107,7 +115,7 @@ function tokensOf(ending: Outcome | Failure): number {
   return input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens + output_tokens
 }
 
-/** A stream may last for minutes: its deployment serves again with the first byte, not with the last. */
+/** Ends the probe at the first byte of a successful answer: a stream may last for minutes. */
 const probedSink = (sink: Sink, probe: Probe): Sink => ({
   head(status, headers) {
     if (status < 400) probe.passed()
@@ -127,20 +135,20 @@ interface StatesOptions {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** What is known of every deployment, and the tries that add to it. */
+/** State of all deployments, and the function that makes attempts and updates it. */
 interface DeploymentStates {
   readonly cooldowns: Cooldowns
   readonly load: Load
   readonly makeTry: MakeTry
-  /** One group as clients may see it: no host, no key. */
+  /** Describes a group for clients, without hosts or keys. */
   describe(group: readonly DeployedModel[]): DeploymentState[]
   stop(): void
 }
 
 const shareMs = 1_000
-const untold = { cooled: () => {}, loaded: () => {} }
+const noHints = { cooled: () => {}, loaded: () => {} }
 
-/** Keeps the state of this process and exchanges hints about it with the others. */
+/** Creates the deployment states of this process, which exchanges hints with other processes. */
 export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: StatesOptions): DeploymentStates {
   const cooldowns = createCooldowns({ settings: cooldown, nowMs })
   const load = createLoad(nowMs)
@@ -150,11 +158,12 @@ export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: 
   }
   const hints = channel
     ? createHints(channel, {
-        onCooldown: (id, restMs, errorClass) => withKnown(id, known => cooldowns.follow(known, restMs, errorClass)),
+        onCooldown: (id, cooldownMs, errorClass) =>
+          withKnown(id, known => cooldowns.adopt(known, cooldownMs, errorClass)),
         onLoad: (id, calls, tokens) => withKnown(id, known => load.add(known, calls, tokens)),
       })
-    : untold
-  const stopSharing = channel && every(shareMs, async () => hints.loaded(load.takeNews()))
+    : noHints
+  const stopSharing = channel && every(shareMs, async () => hints.loaded(load.takeReports()))
 
   return {
     cooldowns,
@@ -163,13 +172,13 @@ export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: 
     describe: group =>
       group.map(({ deployment }) => {
         const isAlone = group.length === 1
-        const { state, restMs, lastError } = cooldowns.health(deployment)
+        const { state, cooldownMs, lastError } = cooldowns.health(deployment)
         return {
           id: deployment.id,
           state: isAlone ? 'healthy' : state,
-          cooling_until: !isAlone && state === 'cooling' ? new Date(Date.now() + restMs).toISOString() : null,
+          cooling_until: !isAlone && state === 'cooling' ? new Date(Date.now() + cooldownMs).toISOString() : null,
           last_error: lastError ?? null,
-          calls: load.callsAt(deployment),
+          calls: load.inFlightAt(deployment),
         }
       }),
     stop: () => void stopSharing?.(),

@@ -1,49 +1,49 @@
 import type { CooldownSettings, Deployment } from '../../config/config.ts'
 
-/** What a deployment may be used for now. `probe`: its rest is over, and one call may try it. `shut`: nothing. */
-export type Gate = 'open' | 'probe' | 'shut'
+/** Whether calls may use a deployment now. `probe`: one call may try it after its cooldown. `closed`: no call may. */
+export type Gate = 'open' | 'probe' | 'closed'
 
-/** The one call that tries a deployment after its rest. Only the first word about it counts. */
+/** The one call that tries a deployment after its cooldown. Only the first result counts. */
 export interface Probe {
   passed(): void
-  /** The call ended without a verdict: the next one is the probe. */
-  left(): void
+  /** The call ended without a result: the next call becomes the probe. */
+  abandoned(): void
 }
 
-/** How a deployment does. */
+/** Health of a deployment. */
 export interface Health {
   readonly state: 'healthy' | 'cooling' | 'probing'
-  /** What is left of the rest; 0 unless cooling. */
-  readonly restMs: number
-  /** The class of the last failure since the start, whatever came after it. */
+  /** Remaining cooldown; 0 unless cooling. */
+  readonly cooldownMs: number
+  /** Class of the last failure since the process started, also after later successes. */
   readonly lastError: string | undefined
 }
 
 /** One failure. */
 export interface FailureNote {
   readonly errorClass: string
-  /** Put out at once for so long, instead of being counted. */
-  readonly restMs?: number
+  /** Starts a cooldown of this length at once, instead of counting the failure. */
+  readonly cooldownMs?: number
   /** The call was the probe. */
   readonly probe: Probe | undefined
 }
 
-/** Which deployments rest after failures. Source: Gateway, section 3. */
+/** Cooldowns of deployments after failures. Source: Gateway, section 3. */
 export interface Cooldowns {
   gateOf(deployment: Deployment): Gate
-  /** Takes the probe of a deployment whose gate says so. */
+  /** Starts the probe of a deployment whose gate is `probe`. */
   startProbe(deployment: Deployment): Probe
-  /** Counts a failure. For how long the deployment is out from now on; undefined when nothing has changed by it. */
+  /** Counts a failure. Returns the cooldown that it started or extended, in milliseconds; else undefined. */
   fail(deployment: Deployment, note: FailureNote): number | undefined
-  /** Notes the failure of a deployment that must not rest. */
+  /** Records the failure of a deployment that must not cool down. */
   note(deployment: Deployment, errorClass: string): void
-  /** Another process has put the deployment out. */
-  follow(deployment: Deployment, restMs: number, errorClass: string): void
+  /** Applies a cooldown that another process started. */
+  adopt(deployment: Deployment, cooldownMs: number, errorClass: string): void
   health(deployment: Deployment): Health
 }
 
-/** A rest that is longer by less than this is not worth telling. */
-const newsMs = 1_000
+/** A cooldown extended by less than this is not reported to other processes. */
+const minExtensionMs = 1_000
 
 interface State {
   failuresMs: number[]
@@ -59,7 +59,7 @@ interface Options {
   readonly nowMs: () => number
 }
 
-/** Keeps the state of each deployment with the deployment itself: what replaces it under the same id starts afresh. */
+/** Creates the cooldowns. State belongs to the deployment object: a replacement with the same id starts healthy. */
 export function createCooldowns({ settings, nowMs }: Options): Cooldowns {
   const states = new WeakMap<Deployment, State>()
 
@@ -70,17 +70,17 @@ export function createCooldowns({ settings, nowMs }: Options): Cooldowns {
     return state
   }
 
-  /** True when it changes something: many calls may fail at the same time. */
-  const rest = (state: State, restMs: number): boolean => {
-    const untilMs = nowMs() + restMs
-    const isNews = state.untilMs === undefined || untilMs > state.untilMs + newsMs
+  /** Starts or extends a cooldown. Returns false when nothing changed: many calls may fail at the same time. */
+  const coolDown = (state: State, cooldownMs: number): boolean => {
+    const untilMs = nowMs() + cooldownMs
+    const isExtended = state.untilMs === undefined || untilMs > state.untilMs + minExtensionMs
     state.untilMs = Math.max(state.untilMs ?? 0, untilMs)
     state.failuresMs = []
     state.probe = undefined
-    return isNews
+    return isExtended
   }
 
-  /** True when this failure is one too many. */
+  /** Counts a failure; true when the limit of the window is reached. */
   const isTooMany = (state: State): boolean => {
     const { failures, windowMs } = settings()
     const now = nowMs()
@@ -92,7 +92,7 @@ export function createCooldowns({ settings, nowMs }: Options): Cooldowns {
     gateOf(deployment) {
       const state = states.get(deployment)
       if (state?.untilMs === undefined) return 'open'
-      return state.probe || nowMs() < state.untilMs ? 'shut' : 'probe'
+      return state.probe || nowMs() < state.untilMs ? 'closed' : 'probe'
     },
     startProbe(deployment) {
       const state = states.get(deployment)
@@ -101,29 +101,29 @@ export function createCooldowns({ settings, nowMs }: Options): Cooldowns {
         state.probe = undefined
         state.untilMs = untilMs
       }
-      const probe: Probe = { passed: () => end(undefined), left: () => end(nowMs()) }
+      const probe: Probe = { passed: () => end(undefined), abandoned: () => end(nowMs()) }
       if (state) state.probe = probe
       return probe
     },
-    fail(deployment, { errorClass, restMs, probe }) {
+    fail(deployment, { errorClass, cooldownMs, probe }) {
       const state = stateOf(deployment, errorClass)
       const isProbe = probe !== undefined && state.probe === probe
-      // Calls that began before the rest say nothing new, unless they were told for how long to stay away.
-      if (state.untilMs !== undefined && !isProbe && !restMs) return undefined
-      if (!restMs && !isProbe && !isTooMany(state)) return undefined
-      const outMs = restMs || settings().outMs
-      return rest(state, outMs) ? outMs : undefined
+      // Calls that began before the cooldown add no information, unless the upstream sent a retry-after.
+      if (state.untilMs !== undefined && !isProbe && !cooldownMs) return undefined
+      if (!cooldownMs && !isProbe && !isTooMany(state)) return undefined
+      const outMs = cooldownMs || settings().outMs
+      return coolDown(state, outMs) ? outMs : undefined
     },
     note: (deployment, errorClass) => void stateOf(deployment, errorClass),
-    follow(deployment, restMs, errorClass) {
-      rest(stateOf(deployment, errorClass), restMs)
+    adopt(deployment, cooldownMs, errorClass) {
+      coolDown(stateOf(deployment, errorClass), cooldownMs)
     },
     health(deployment) {
       const state = states.get(deployment)
-      const restMs = Math.max(0, (state?.untilMs ?? 0) - nowMs())
+      const cooldownMs = Math.max(0, (state?.untilMs ?? 0) - nowMs())
       const lastError = state?.lastError
-      if (state?.untilMs === undefined) return { state: 'healthy', restMs: 0, lastError }
-      return { state: restMs > 0 ? 'cooling' : 'probing', restMs, lastError }
+      if (state?.untilMs === undefined) return { state: 'healthy', cooldownMs: 0, lastError }
+      return { state: cooldownMs > 0 ? 'cooling' : 'probing', cooldownMs, lastError }
     },
   }
 }

@@ -1,11 +1,11 @@
 import type { Fallbacks, RouterSettings } from '../../config/config.ts'
 
-/** Why a group did not serve a call: retries used up, or what only another model can do. */
+/** Why a group did not serve a call: its retries are used up, or only another model can serve the call. */
 export type FallbackReason = 'exhausted' | 'context_window' | 'policy'
 
-/** One call's way through further models. */
+/** Fallbacks of one call, in order. */
 export interface FallbackPlan {
-  /** The next name to try after `failed`; undefined when there is none left. Each name comes once in the life of a plan. */
+  /** Returns the next name to try after `failed`; undefined when there is none left. Returns each name once. */
   next(failed: FailedGroup, reason: FallbackReason): string | undefined
   /** True when there is a name left to try after `failed`. */
   hasNext(failed: FailedGroup, reason: FallbackReason): boolean
@@ -19,25 +19,25 @@ interface FailedGroup {
 
 interface Options {
   readonly settings: Pick<RouterSettings, 'fallbacks' | 'contextWindowFallbacks' | 'policyFallbacks'>
-  readonly asked: FailedGroup
+  readonly requested: FailedGroup
   /** The value of `x-switchyard-fallbacks`. */
   readonly header: string | undefined
-  /** True for a name that some deployment serves. */
+  /** True for a name that a deployment serves. */
   readonly isServed: (name: string) => boolean
 }
 
 const maxFallbacks = 5
 
 /**
- * The caller's own list comes first, whatever the reason; then that of the model that failed, then that of the model
- * that was asked for. Names that nobody serves are skipped. Source: Gateway, section 3.
+ * Creates the plan of one call. The caller's list comes first, whatever the reason; then that of the model that failed,
+ * then that of the requested model. Names without a deployment are skipped. Source: Gateway, section 3.
  */
-export function createFallbackPlan({ settings, asked, header, isServed }: Options): FallbackPlan {
-  const used = new Set([asked.name])
+export function createFallbackPlan({ settings, requested, header, isServed }: Options): FallbackPlan {
+  const used = new Set([requested.name])
   const nextOf = (failed: FailedGroup, reason: FallbackReason): string | undefined => {
     if (used.size > maxFallbacks) return undefined
     const table = tableOf(settings, reason)
-    const names = [...namesOf(header), ...listOf(table, failed), ...listOf(table, asked)]
+    const names = [...namesOf(header), ...listOf(table, failed), ...listOf(table, requested)]
     return names.find(candidate => !used.has(candidate) && isServed(candidate))
   }
   return {
@@ -51,16 +51,16 @@ export function createFallbackPlan({ settings, asked, header, isServed }: Option
 }
 
 interface Reach extends Pick<Options, 'settings' | 'header'> {
-  readonly asked: string
-  /** The alias that covers a name; undefined for a name that nobody serves. */
+  readonly requested: string
+  /** Returns the alias that covers a name; undefined for a name without a deployment. */
   readonly aliasOf: (name: string) => string | undefined
 }
 
-/** Every name that a plan may ever come to, the one that was asked for first. */
-export function reachableNames({ settings, asked, header, aliasOf }: Reach): readonly string[] {
+/** Returns every name that a plan may reach, the requested one first. */
+export function reachableNames({ settings, requested, header, aliasOf }: Reach): readonly string[] {
   const tables = [settings.fallbacks, settings.contextWindowFallbacks, settings.policyFallbacks]
-  const reached = new Set([asked, ...namesOf(header)])
-  // What is added on the way is walked through as well.
+  const reached = new Set([requested, ...namesOf(header)])
+  // A Set may grow while it is iterated: names added here are visited too.
   for (const name of reached) {
     const alias = aliasOf(name)
     if (alias === undefined) reached.delete(name)

@@ -25,7 +25,7 @@ function listener(channel: ReturnType<typeof bus>) {
   return { heard, hints }
 }
 
-test('what one process tells is heard by the others and not by itself', () => {
+test('hints of a process reach the other processes but not itself', () => {
   const channel = bus()
   const one = listener(channel)
   const other = listener(channel)
@@ -42,7 +42,7 @@ test('what one process tells is heard by the others and not by itself', () => {
   assert.deepEqual(one.heard, [])
 })
 
-test('much news goes in pieces that a notification can hold', () => {
+test('many reports are split to fit into notifications', () => {
   const channel = bus()
   const { hints } = listener(channel)
   hints.loaded(Array.from({ length: 100 }, (_, at) => [`${'x'.repeat(200)}.${at}`, 1_000_000, 1_000_000_000] as const))
@@ -50,7 +50,7 @@ test('much news goes in pieces that a notification can hold', () => {
   for (const payload of channel.sent) assert.ok(payload.length < 8_000, `${payload.length} bytes`)
 })
 
-test('nonsense on the channel changes nothing', () => {
+test('invalid messages on the channel are ignored', () => {
   const channel = bus()
   const { heard } = listener(channel)
   for (const payload of [

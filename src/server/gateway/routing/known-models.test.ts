@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { knownModels } from './known-models.ts'
 
-test('Anthropic’s models are shown newest first, without the retired and without second names', () => {
+test('Anthropic’s models are listed newest first, without retired models and variants', () => {
   const models = knownModels({ provider: 'anthropic', protocols: ['anthropic-messages'] })
   assert.equal(models[0], 'claude-opus-5-5')
   assert.ok(models.indexOf('claude-sonnet-5') < models.indexOf('claude-opus-4-8'))
@@ -33,7 +33,7 @@ for (const [provider, protocol, first] of firsts) {
   })
 }
 
-test('Claude’s models come before all others, as Claude Code shows no other', () => {
+test('Claude’s models are listed first, since Claude Code shows no others', () => {
   const isClaude = knownModels({ provider: 'openrouter', protocols: ['anthropic-messages'] }).map(id =>
     id.includes('claude'),
   )
@@ -41,7 +41,7 @@ test('Claude’s models come before all others, as Claude Code shows no other', 
   assert.ok(isClaude.lastIndexOf(true) < isClaude.indexOf(false))
 })
 
-test('a protocol is shown only models that it can speak to', () => {
+test('a deployment lists only models that its protocol can call', () => {
   const over = (provider: string, protocol: 'vertex-anthropic' | 'gemini' | 'bedrock-invoke') =>
     knownModels({ provider, protocols: [protocol] }).map(id =>
       id.includes('claude') ? 'claude' : id.includes('gemini') ? 'gemini' : id,
@@ -51,7 +51,7 @@ test('a protocol is shown only models that it can speak to', () => {
   assert.deepEqual([...new Set(over('bedrock', 'bedrock-invoke'))], ['claude'])
 })
 
-test('where the operator chooses the names, none are made up', () => {
+test('where the operator chooses the names, no models are listed', () => {
   for (const provider of ['azure', 'ollama', 'openai-compatible', 'switchyard'])
     assert.deepEqual(knownModels({ provider, protocols: ['openai-chat'] }), [])
 })

@@ -5,37 +5,38 @@ import { limitsOf } from '../pricing/price-book.ts'
 import { isListed, periodAt, type TableModel, tableProvider } from '../pricing/price-table.ts'
 import { hasUnitPrice } from '../pricing/unit-prices.ts'
 
-/** Of Claude, and of all others; a person reads through as many. Every other model can be called all the same. */
-const mostShown = 12
+/** Models listed at most, of Claude and of others each. Models that are not listed can be called as well. */
+const maxShown = 12
 
-/** Providers of which only some models can be told to be current, or can be called as they are written here. */
+/** Providers of which only matching models are listed: others may be outdated, or need another name. */
 const shownOf: Readonly<Record<string, RegExp>> = {
   bedrock: /^(global|amazon)\./,
   openrouter: /^(anthropic|google|openai)\//,
 }
 
-/** Whose models go by names that the operator chose. */
+/** Providers whose models have names that the operator chose. */
 const unshownProviders: ReadonlySet<string> = new Set(['azure'])
 
-/** Models for other things than conversations, and second names of models: dated, older, faster at a higher price. */
+/** Models for other purposes than conversations, and variants of models: dated, older, or faster at a higher price. */
 const unshown =
   /audio|computer-use|deep-research|embed|fast|guard|image|instruct|live|moderation|realtime|search|sonic|transcribe|tts|vision|ft[:-]|-\d{4}-\d\d-\d\d|^claude-\d|:/
 
-/** The models that a protocol can speak to where a provider serves several makers. */
-const spokenBy: Partial<Record<Protocol, RegExp>> = {
+/** Models that a protocol can call, where a provider serves models of several vendors. */
+const callableBy: Partial<Record<Protocol, RegExp>> = {
   'vertex-anthropic': /claude/,
   'bedrock-invoke': /claude/,
   gemini: /gemini/,
 }
 
 /**
- * What `provider/*` is shown as when a client lists models: those of the table that hold conversations, Claude first, as
- * Claude Code takes no other, then by version, newest first. The table has no dates, so versions are read from names.
+ * Returns the models that stand for `provider/*` in the list of models: conversation models of the price table, Claude
+ * first, since Claude Code uses no other, then the newest version first. The table has no dates, so the version is read
+ * from the name.
  */
 export function knownModels({ provider, protocols }: Pick<Deployment, 'provider' | 'protocols'>): readonly string[] {
   if (unshownProviders.has(provider)) return []
   const shown = shownOf[provider]
-  const spoken = spokenBy[protocols[0]]
+  const callable = callableBy[protocols[0]]
   const now = new Date()
   const current = (tableProvider(provider)?.models ?? []).filter(
     model =>
@@ -43,17 +44,17 @@ export function knownModels({ provider, protocols }: Pick<Deployment, 'provider'
       model.deprecated !== true &&
       !unshown.test(plainId(model.id)) &&
       (shown?.test(model.id) ?? true) &&
-      (spoken?.test(model.id) ?? true),
+      (callable?.test(model.id) ?? true),
   )
   const ids = current.map(({ id }) => id).sort((a, b) => compare(versionOf(b), versionOf(a)))
   const isClaude = (id: string) => id.includes('claude')
-  return [...ids.filter(isClaude).slice(0, mostShown), ...ids.filter(id => !isClaude(id)).slice(0, mostShown)]
+  return [...ids.filter(isClaude).slice(0, maxShown), ...ids.filter(id => !isClaude(id)).slice(0, maxShown)]
 }
 
-/** Bedrock ends its names in `:0`, which is no variant. */
+/** Bedrock's names end in `:0`, which does not denote a variant. */
 const plainId = (id: string): string => id.replace(/:0$/, '')
 
-/** What has no price or no window in the table is old, or no model for conversations. */
+/** False for a model without a price or context window in the table: it is outdated, or not for conversations. */
 function isDescribed(model: TableModel, time: Date): boolean {
   const period = periodAt(model, time)
   const window = model.context_window ?? limitsOf(model.id).contextWindow
@@ -67,17 +68,17 @@ function versionOf(id: string): readonly [major: number, minor: number] {
 
 const compare = (a: readonly [number, number], b: readonly [number, number]): number => a[0] - b[0] || a[1] - b[1]
 
-/** The deployments by the names that clients send. */
+/** Deployments by the model names that clients send. */
 export interface Catalogue {
   readonly deployments: readonly Deployment[]
-  /** All deployments that may serve `model`, each with its own name for it. Throws `not_found` for an unknown one. */
+  /** Returns all deployments of `model`, each with its own name for it. Throws `not_found` for an unknown model. */
   resolve(model: string): readonly DeployedModel[]
   has(model: string): boolean
-  /** The names, with a provider, under which configured providers have the model of a bare name. */
+  /** Returns the full names (`provider/model`) under which configured providers serve a bare name. */
   namesOf(bare: string): readonly string[]
 }
 
-/** Exact names win; then the longest matching `prefix*`. Source: Gateway, section 3. */
+/** Creates the catalogue. Exact names come first, then the longest matching `prefix*`. Source: Gateway, section 3. */
 export function createCatalogue(deployments: readonly Deployment[]): Catalogue {
   const groups = Map.groupBy(deployments, ({ alias }) => alias)
   const wildcards = [...groups.keys()].filter(alias => alias.endsWith('*')).sort((a, b) => b.length - a.length)
@@ -101,7 +102,7 @@ export function createCatalogue(deployments: readonly Deployment[]): Catalogue {
   }
 }
 
-/** `openai/gpt-5.5` for `gpt-5.5`, where the deployment has just that, or all models of a provider whose list has it. */
+/** Returns `openai/gpt-5.5` for `gpt-5.5` if the deployment serves it: by alias, or by a wildcard. */
 function nameAt({ alias, provider, upstreamModel }: Deployment, bare: string): string | undefined {
   if (alias.endsWith(`/${bare}`)) return alias
   if (!alias.endsWith('/*') || !upstreamModel.endsWith('*')) return undefined

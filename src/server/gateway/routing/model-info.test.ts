@@ -27,7 +27,7 @@ const infoOf = async (name: string): Promise<ModelInfo | undefined> => {
   return data.find(({ model_name }) => model_name === name)
 }
 
-test('P2: model info has limits, prices for a token and abilities in the shape of LiteLLM', async () => {
+test('P2: model info has limits, prices per token and capabilities in LiteLLM’s format', async () => {
   assert.deepEqual(await infoOf('best'), {
     model_name: 'best',
     litellm_params: { model: 'anthropic/claude-opus-5-5' },
@@ -56,14 +56,14 @@ test('P2: model info has limits, prices for a token and abilities in the shape o
   })
 })
 
-test('P2: what is not known of a model is null, never false or 0', async () => {
+test('P2: unknown facts of a model are null, never false or 0', async () => {
   const { litellm_params, model_info } = (await infoOf('own')) ?? assert.fail('own is not listed')
   assert.deepEqual([litellm_params.model, model_info.litellm_provider], ['openai/qwen3', 'openai'])
   const { id: _id, key: _key, db_model: _db, litellm_provider: _provider, mode: _mode, ...figures } = model_info
   assert.deepEqual([...new Set(Object.values(figures))], [null])
 })
 
-test('P2: every model of a wildcard has an id, and one can be read by it', async () => {
+test('P2: every model of a wildcard has an id, and can be read by it', async () => {
   const { text } = await read('/model/info')
   const { data } = JSON.parse(text) as { data: ModelInfo[] }
   assert.equal(new Set(data.map(({ model_info }) => model_info.id)).size, data.length)
@@ -79,7 +79,7 @@ test('P2: every model of a wildcard has an id, and one can be read by it', async
   assert.match(missing.text, /"type":"invalid_request_error"/)
 })
 
-test('P2: model info holds no address, key or header of a deployment', async () => {
+test('P2: model info contains no address, key or header of a deployment', async () => {
   const { text } = await read('/v1/model/info')
   for (const secret of ['secret-host', 'secret-header', 'sk-provider']) assert.ok(!text.includes(secret), secret)
 })

@@ -2,7 +2,7 @@ import type { Model, ModelInfo } from '../../../contract/models.ts'
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 import { withoutAccount } from '../upstream/bedrock.ts'
 
-/** What LiteLLM calls a provider, where it is not as here. */
+/** LiteLLM's names of providers, where they differ. */
 const providerNames: Readonly<Record<string, string>> = { vertex: 'vertex_ai', 'openai-compatible': 'openai' }
 
 interface Abilities {
@@ -15,7 +15,7 @@ const all: Abilities = { reads: true, calls: true, reasons: true }
 const allButReasoning: Abilities = { ...all, reasons: false }
 const unknown: Abilities = { reads: null, calls: null, reasons: null }
 
-/** What models can do, by their names. Source: the providers' own pages. */
+/** Capabilities of models by name. Source: the providers' own pages. */
 const abilities: readonly (readonly [names: RegExp, Abilities])[] = [
   [/claude-(3-7|4|(opus|sonnet|haiku|fable)-[4-9])/, all],
   [/claude-3/, allButReasoning],
@@ -29,11 +29,11 @@ function abilitiesOf(model: string): Abilities {
   return abilities.find(([names]) => names.test(name))?.[1] ?? unknown
 }
 
-/** A rate is stated for a million tokens; the division alone would leave digits that nobody has stated. */
+/** Converts a rate per million tokens. Rounded, since the division adds digits that the rate does not have. */
 const perToken = (rate: number | null | undefined): number | null =>
   rate === null || rate === undefined ? null : Number((rate / 1e6).toPrecision(12))
 
-/** A model in LiteLLM's shape. It names no key and no address. */
+/** Returns a model in LiteLLM's format. Contains no key and no address. */
 export function modelInfo(model: Model, target: DeployedModel): ModelInfo {
   const { deployment } = target
   const baseModel = baseModelOf(target)
@@ -41,8 +41,8 @@ export function modelInfo(model: Model, target: DeployedModel): ModelInfo {
   const { id, context_window: input = null, max_output_tokens: output = null, pricing } = model
   const provider = providerNames[deployment.provider] ?? deployment.provider
   const { reads, calls, reasons } = abilitiesOf(baseModel)
-  const said = deployment.capabilities ?? {}
-  const functionCalling = said.functionCalling ?? calls
+  const configured = deployment.capabilities ?? {}
+  const functionCalling = configured.functionCalling ?? calls
   return {
     model_name: id,
     litellm_params: { model: `${provider}/${key}` },
@@ -61,11 +61,11 @@ export function modelInfo(model: Model, target: DeployedModel): ModelInfo {
       cache_creation_input_token_cost_above_1hr: perToken(pricing?.cache_write_1h),
       litellm_provider: provider,
       mode: /embed/i.test(baseModel) ? 'embedding' : 'chat',
-      supports_vision: said.vision ?? reads,
+      supports_vision: configured.vision ?? reads,
       supports_function_calling: functionCalling,
       supports_tool_choice: functionCalling,
-      supports_pdf_input: said.pdfInput ?? reads,
-      supports_reasoning: said.reasoning ?? reasons,
+      supports_pdf_input: configured.pdfInput ?? reads,
+      supports_reasoning: configured.reasoning ?? reasons,
       supports_prompt_caching: pricing ? pricing.cache_read < pricing.input : null,
     },
   }

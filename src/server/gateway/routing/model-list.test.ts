@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deploymentAt } from '../../../../test/support/gateway-app.ts'
 import type { Deployment } from '../../config/config.ts'
-import { demoDeployment } from '../demo/demo-lane.ts'
+import { demoDeployment } from '../demo/demo-adapter.ts'
 import { createPriceBook } from '../pricing/price-book.ts'
 import { createCatalogue } from './known-models.ts'
 import { createModelList } from './model-list.ts'
@@ -36,7 +36,7 @@ test('an alias is described by the model behind it', () => {
   })
 })
 
-test('B4: a model without a known price is shown as unknown, never as 0', () => {
+test('B4: the price of a model without a known price is null, never 0', () => {
   const list = listOf([
     at({ alias: 'local', provider: 'ollama', upstreamModel: 'qwen3' }),
     at({ alias: 'ollama/*', provider: 'ollama', upstreamModel: '*' }),
@@ -49,12 +49,12 @@ test('B4: a model without a known price is shown as unknown, never as 0', () => 
   )
 })
 
-test('the demo model costs nothing, and says who says so', () => {
+test('the demo model has price 0, with its source', () => {
   const { pricing } = listOf([demoDeployment]).find('demo') ?? {}
   assert.deepEqual([pricing?.input, pricing?.output, pricing?.source], [0, 0, 'config'])
 })
 
-test('a wildcard is shown as the provider’s models, under names that lead back to them', () => {
+test('a wildcard is listed as the provider’s models, under names that can be called', () => {
   const catalogue = createCatalogue([
     at({ alias: 'anthropic/*', upstreamModel: '*' }),
     at({ alias: 'or/*', provider: 'openrouter', upstreamModel: 'anthropic/*' }),
@@ -69,7 +69,7 @@ test('a wildcard is shown as the provider’s models, under names that lead back
   )
 })
 
-test('of several deployments the first describes the model; those that nothing serves describe none', () => {
+test('the first deployment describes the model; deployments that cannot serve are not listed', () => {
   const list = listOf([
     at({ alias: 'm', provider: 'gemini', protocols: ['gemini'], upstreamModel: 'gemini-3-pro-preview' }),
     at({ alias: 'm', upstreamModel: 'claude-haiku-4-5' }),
@@ -96,7 +96,7 @@ test('E1: a model is dated by its name, else by when it was configured', () => {
   ])
 })
 
-test('E1: a wildcard for one model is served under any of its names, and listed under none', () => {
+test('E1: a wildcard for one model serves any matching name, and is not listed', () => {
   const deployments = [at({ alias: 'claude-*', provider: 'ollama', upstreamModel: 'qwen3' })]
   const catalogue = createCatalogue(deployments)
   assert.deepEqual(

@@ -7,35 +7,35 @@ import { pricingOf } from '../pricing/price-book.ts'
 import type { Catalogue } from './known-models.ts'
 import { knownModels } from './known-models.ts'
 
-/** The models that clients can be shown. */
+/** Models that clients can list. */
 export interface ModelList {
-  /** In the order of the configuration; wildcards stand for the provider's known models. */
+  /** In the order of the configuration. A wildcard is listed as the known models of its provider. */
   readonly all: readonly Model[]
-  /** Their ids. */
+  /** Ids of the listed models. */
   readonly ids: readonly string[]
-  /** Also a model that only a wildcard covers. */
+  /** Returns the model of that id, also one that only a wildcard covers. */
   find(id: string): Model | undefined
-  /** What the figures of a listed model describe: the first of its deployments, with the model's name there. */
+  /** Returns the deployment that prices and limits of a listed model come from: its first one. */
   targetOf(id: string): DeployedModel | undefined
 }
 
 interface Sources {
   readonly catalogue: Catalogue
   readonly prices: PriceBook
-  /** Deployments that it refuses are left out. */
+  /** False for deployments to leave out. */
   readonly isServed: (deployment: Deployment) => boolean
-  /** Unix seconds: since when a deployment is configured. */
+  /** Returns since when a deployment is configured. Unix seconds. */
   readonly since: (deployment: Deployment) => number
 }
 
-/** Lists what `catalogue` can serve; figures are those of the first deployment of a model. */
+/** Creates the list of models in `catalogue`. Prices and limits are those of a model's first deployment. */
 export function createModelList({ catalogue, prices, isServed, since }: Sources): ModelList {
   const models = new Map<string, DeployedModel>()
   for (const deployment of catalogue.deployments.filter(isServed)) {
     for (const [id, upstreamModel] of shown(deployment))
       if (!models.has(id)) models.set(id, { deployment, upstreamModel })
   }
-  // Some prices change from one day to the next, so figures are looked up anew.
+  // Looked up on every call, since some prices change from one day to the next.
   const described = (id: string, target: DeployedModel) =>
     modelOf(id, target, { prices, created: releasedAt(baseModelOf(target)) ?? since(target.deployment) })
   return {
@@ -54,11 +54,11 @@ export function createModelList({ catalogue, prices, isServed, since }: Sources)
   }
 }
 
-/** The ids that a deployment is shown under, each with the model's name upstream. */
+/** Returns the ids that a deployment is listed under, each with the model's name at the upstream. */
 function shown(deployment: Deployment): [id: string, upstreamModel: string][] {
   const { alias, upstreamModel } = deployment
   if (!alias.endsWith('*')) return [[alias, upstreamModel]]
-  // `claude-*` repeats under another name what `anthropic/*` shows, and a wildcard for one model has no names of its own.
+  // `claude-*` would list the models of `anthropic/*` again, and a wildcard for one model has no names of its own.
   if (!alias.endsWith('/*') || !upstreamModel.endsWith('*')) return []
   const upstreamPrefix = upstreamModel.slice(0, -1)
   return knownModels(deployment)
@@ -68,7 +68,7 @@ function shown(deployment: Deployment): [id: string, upstreamModel: string][] {
 
 const dateInName = /(?<!\d)(20\d{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)/
 
-/** Unix seconds of the date in a model's name. */
+/** Returns the date in a model's name, as Unix seconds. */
 function releasedAt(model: string): number | undefined {
   const [, year, , month, day] = dateInName.exec(model) ?? []
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day)) / 1_000
@@ -103,16 +103,16 @@ interface Page {
   readonly before_id?: string | undefined
 }
 
-/** One page of a list, and whether more follow in the direction of the page. An unknown id is `invalid_request`. */
+/** Returns one page of a list, and whether more follow in its direction. Throws `invalid_request` for an unknown id. */
 export function pageOf(models: readonly Model[], { limit = 20, after_id, before_id }: Page) {
   const place = (name: string, id: string): number => {
     const at = models.findIndex(model => model.id === id)
-    if (at < 0) throw invalid(`${name} names no model of this list`)
+    if (at < 0) throw invalid(`${name} ${JSON.stringify(id.slice(0, 200))} is not in the list of models`)
     return at
   }
   const from = after_id === undefined ? 0 : place('after_id', after_id) + 1
   const to = before_id === undefined ? models.length : place('before_id', before_id)
-  // A page before an id ends right there: it holds the last ones of what is left.
+  // A page before an id holds the last models before it.
   const data = before_id === undefined ? models.slice(from, to).slice(0, limit) : models.slice(from, to).slice(-limit)
   return {
     object: 'list' as const,

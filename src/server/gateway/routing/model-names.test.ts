@@ -40,7 +40,7 @@ test('E1: a bare name goes to the only configured provider that has the model, a
   assert.equal(gateway.find('gpt-5.5')?.id, 'openai/gpt-5.5')
 })
 
-test('E1: a bare name that several providers have, and one that is misspelt, are 404 with what may have been meant', async () => {
+test('E1: an ambiguous bare name and a misspelt one are 404 with suggestions', async () => {
   const both = await appWith('gemini', 'vertex')
   const hint = 'did you mean gemini/gemini-2.5-flash or vertex/gemini-2.5-flash?'
   assert.deepEqual(await both.ask('gemini-2.5-flash'), {

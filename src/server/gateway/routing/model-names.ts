@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Catalogue } from './known-models.ts'
 import type { ModelList } from './model-list.ts'
 
-/** A bare name stands for the model of the only configured provider that has it; any other name for itself. */
+/** Returns the full name of a bare name that only one configured provider serves; any other name as it is. */
 export function fullNameOf(catalogue: Catalogue, name: string): string {
   if (name.includes('/') || catalogue.has(name)) return name
   const [only, ...others] = catalogue.namesOf(name)
@@ -15,20 +15,20 @@ export function fullNameOf(catalogue: Catalogue, name: string): string {
 interface Names {
   readonly catalogue: Catalogue
   readonly list: Pick<ModelList, 'ids'>
-  /** Of the caller, who hears only of models that it may use. */
+  /** Key of the caller: only models that it may use are suggested. */
   readonly key: KeyAccess | undefined
 }
 
 const maxHints = 5
 
-/** `model gpt-5.5 not found; did you mean azure/gpt-5.5 or openai/gpt-5.5?` */
+/** Creates the error `model gpt-5.5 not found; did you mean azure/gpt-5.5 or openai/gpt-5.5?` */
 export function unknownModel(name: string, names: Names): AppError {
   const meant = meantNames(names, name).filter(known => !names.key || coversModel(names.key.models, known))
   const hint = meant.length === 0 ? '' : `; did you mean ${meant.slice(0, maxHints).join(' or ')}?`
   return new AppError('not_found', `model ${name.slice(0, 200)} not found${hint}`)
 }
 
-/** Comparing takes time that grows with the length of a name, and callers choose that. */
+/** The time of a comparison grows with the length of the name, which callers choose. */
 const maxComparedLength = 100
 
 function meantNames({ catalogue, list }: Names, name: string): readonly string[] {

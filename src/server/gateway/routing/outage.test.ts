@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
 import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
 import type { DeploymentState } from '../../../contract/models.ts'
-import type { Leaving } from '../../platform/leaving.ts'
-import type { Lane, Sink } from '../core/call.ts'
+import type { CancelSignal } from '../../platform/cancel-signal.ts'
+import type { FormatAdapter, Sink } from '../core/call.ts'
 import { noTokens } from '../tokens/token-counts.ts'
 
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
-const refusal = JSON.stringify({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
+const errorBody = JSON.stringify({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
 const timeouts = { connectMs: 1_000, firstByteMs: 400, idleMs: 5_000, totalMs: 400 }
 
 interface Ended {
@@ -32,9 +32,9 @@ async function repeat<T>(times: number, atOnce: number, work: (index: number) =>
 const slowest = (ended: readonly Ended[], share: number): number =>
   ended.map(({ tookMs }) => tookMs).sort((a, b) => a - b)[Math.floor(ended.length * share)] ?? 0
 
-test('F18: with one deployment limited and one silent, 500 calls all succeed, and both are seen to be out', async () => {
+test('F18: with one deployment rate limited and one silent, 500 calls all succeed, and both cool down', async () => {
   const limited = await startScriptedUpstream({
-    script: [{ status: 429, headers: { 'retry-after': '45' }, body: refusal }],
+    script: [{ status: 429, headers: { 'retry-after': '45' }, body: errorBody }],
   })
   const silent = await startScriptedUpstream()
   silent.hold()
@@ -57,7 +57,7 @@ test('F18: with one deployment limited and one silent, 500 calls all succeed, an
     return { status: answer.status, attempts, tookMs: performance.now() - startedMs }
   }
   const early = await repeat(200, 25, call)
-  // Those that waited for the silent one have ended, so both are out: nobody pays for them any more.
+  // The calls to the silent deployment have ended, so both cool down, and further calls avoid them.
   const late = await repeat(300, 25, call)
   const ended = [...early, ...late]
   assert.ok(ended.every(({ status }) => status === 200))
@@ -75,8 +75,8 @@ test('F18: with one deployment limited and one silent, 500 calls all succeed, an
       ['m.3', 'healthy', null, 0],
     ],
   )
-  const restMs = Date.parse(model.deployments[0]?.cooling_until ?? '') - Date.now()
-  assert.ok(restMs > 20_000 && restMs <= 45_000, `${restMs} ms left`)
+  const cooldownMs = Date.parse(model.deployments[0]?.cooling_until ?? '') - Date.now()
+  assert.ok(cooldownMs > 20_000 && cooldownMs <= 45_000, `${cooldownMs} ms left`)
   assert.ok(!JSON.stringify(model).includes('127.0.0.1'))
   await app.bookedCalls(500)
   assert.equal(app.booked.length, 500)
@@ -88,24 +88,24 @@ interface Clock {
   ms: number
 }
 
-test('F19: in an outage of 60 s the tries of 200 clients are spread out, 3 a call at most, and all succeed after it', async () => {
+test('F19: in an outage of 60 s the attempts of 200 clients are spread, at most 3 per call, and all succeed after it', async () => {
   const outageMs = 60_000
-  const clocks = new Map<Leaving | undefined, Clock>()
+  const clocks = new Map<CancelSignal | undefined, Clock>()
   const triesMs: number[] = []
-  const lane: Lane = async ({ call }) => {
+  const adapter: FormatAdapter = async ({ call }) => {
     const nowMs = clocks.get(call.signal)?.ms ?? 0
     triesMs.push(nowMs)
     return nowMs < outageMs
-      ? { outcome: 'refused', status: 529, headers: {}, body: Buffer.from(refusal) }
+      ? { outcome: 'refused', status: 529, headers: {}, body: Buffer.from(errorBody) }
       : { outcome: 'completed', status: 200, stopReason: undefined, usage: noTokens, firstContentMs: 1 }
   }
-  const wait = async (ms: number, signal?: Leaving): Promise<void> => {
+  const wait = async (ms: number, signal?: CancelSignal): Promise<void> => {
     const clock = clocks.get(signal)
     if (clock) clock.ms += ms
   }
   const app = await startGatewayApp({
     deployments: [deploymentAt('http://127.0.0.1:1', { alias: 'm' })],
-    lanes: () => () => ({ protocol: 'anthropic-messages', lane }),
+    adapters: () => () => ({ protocol: 'anthropic-messages', adapter }),
     wait,
   })
   after(() => app.stop())
@@ -138,9 +138,9 @@ test('F19: in an outage of 60 s the tries of 200 clients are spread out, 3 a cal
   assert.ok(Math.max(...seconds) <= 2 * mean, `${Math.max(...seconds)} tries in a second, the mean is ${mean}`)
 })
 
-test('F19: a group that is all down is left alone but for one probe a rest, and serves again after it', async () => {
+test('F19: a group that is down gets one probe per cooldown, and serves again after the outage', async () => {
   let isDown = true
-  const script = () => (isDown ? { status: 503, body: refusal } : { text: 'up' })
+  const script = () => (isDown ? { status: 503, body: errorBody } : { text: 'up' })
   const upstreams = await Promise.all([startScriptedUpstream({ script }), startScriptedUpstream({ script })])
   const app = await startGatewayApp({
     deployments: upstreams.map(({ url }, at) => deploymentAt(url, { id: `m.${at + 1}`, alias: 'm' })),
@@ -165,7 +165,7 @@ test('F19: a group that is all down is left alone but for one probe a rest, and 
       await sleep(20)
     }
   })
-  // Two deployments, and a rest of 300 ms: at most 4 rests in the second, and what the first of them began.
+  // Two deployments with a cooldown of 300 ms: at most 4 probes each in the second, and the first attempts.
   assert.ok(calls() - before <= 10, `${calls() - before} calls while all was down`)
   isDown = false
   while ((await statusOf()) !== 200) await sleep(20)

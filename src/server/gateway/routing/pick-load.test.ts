@@ -17,7 +17,7 @@ function world(limits: Partial<Deployment>) {
   }
 }
 
-test('a deployment is full at its calls a minute, until the next minute', () => {
+test('a deployment is full at its calls per minute, until the next minute', () => {
   const { load, a, pass } = world({ rpm: 2 })
   load.enter(a).leave(0)
   assert.equal(load.isFull(a), false)
@@ -27,7 +27,7 @@ test('a deployment is full at its calls a minute, until the next minute', () => 
   assert.equal(load.isFull(a), false)
 })
 
-test('a deployment is full at its tokens a minute', () => {
+test('a deployment is full at its tokens per minute', () => {
   const { load, a } = world({ tpm: 100 })
   load.enter(a).leave(99)
   assert.equal(load.isFull(a), false)
@@ -35,30 +35,30 @@ test('a deployment is full at its tokens a minute', () => {
   assert.equal(load.isFull(a), true)
 })
 
-test('a deployment is full at its calls at a time; a call counts out once', () => {
+test('a deployment is full at its concurrent calls; a call ends once', () => {
   const { load, a, pass } = world({ maxParallel: 2 })
   const first = load.enter(a)
   load.enter(a)
-  assert.deepEqual([load.isFull(a), load.callsAt(a)], [true, 2])
+  assert.deepEqual([load.isFull(a), load.inFlightAt(a)], [true, 2])
   pass(60_000)
   assert.equal(load.isFull(a), true)
   first.leave(0)
   first.leave(0)
-  assert.deepEqual([load.isFull(a), load.callsAt(a)], [false, 1])
+  assert.deepEqual([load.isFull(a), load.inFlightAt(a)], [false, 1])
 })
 
-test('what is counted here is told once, and what others tell is counted but not told again', () => {
+test('own counts are reported once; counts of others are added but not reported again', () => {
   const { load, a } = world({ rpm: 5 })
   load.enter(a).leave(7)
   load.enter(a).leave(3)
-  assert.deepEqual(load.takeNews(), [['a', 2, 10]])
-  assert.deepEqual(load.takeNews(), [])
+  assert.deepEqual(load.takeReports(), [['a', 2, 10]])
+  assert.deepEqual(load.takeReports(), [])
   load.add(a, 3, 0)
-  assert.deepEqual([load.isFull(a), load.takeNews()], [true, []])
+  assert.deepEqual([load.isFull(a), load.takeReports()], [true, []])
 })
 
-test('deployments without limits a minute have nothing to tell', () => {
+test('deployments without limits per minute report nothing', () => {
   const { load, a } = world({ maxParallel: 9 })
   load.enter(a).leave(5)
-  assert.deepEqual([load.takeNews(), load.isFull(a)], [[], false])
+  assert.deepEqual([load.takeReports(), load.isFull(a)], [[], false])
 })

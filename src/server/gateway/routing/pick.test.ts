@@ -32,7 +32,7 @@ for (const [name, targets, picking, expected] of draws) {
 
 const sticky = (session: string) => ({ random: () => assert.fail('drawn'), session, isFull: () => false })
 
-test('a session stays with its deployment, whatever the order of the list', () => {
+test('a session keeps its deployment, whatever the order of the list', () => {
   fc.assert(
     fc.property(fc.string(), fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 4 }), (session, order) => {
       const usual = pick(
@@ -52,7 +52,7 @@ test('a session stays with its deployment, whatever the order of the list', () =
   )
 })
 
-test('when a deployment goes, only its own sessions move', () => {
+test('when a deployment is removed only its own sessions move', () => {
   fc.assert(
     fc.property(fc.string(), session => {
       const before = idOf(

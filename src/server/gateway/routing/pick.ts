@@ -3,15 +3,15 @@ import type { DeployedModel } from '../core/call.ts'
 
 interface Picking {
   readonly random: () => number
-  /** Calls with the same one go to the same deployment, as long as it is among the targets. */
+  /** Calls of the same session go to the same deployment, as long as it is among the targets. */
   readonly session: string | undefined
-  /** True for a deployment that has as much to do as it should; such are taken only when all are. */
+  /** True for a deployment at its limit, which is picked only when all targets are at theirs. */
   readonly isFull: (deployment: Deployment) => boolean
 }
 
 /**
- * One of `targets` by weight. Those with room come before full ones, and weight 0 comes after all others with room.
- * Source: Gateway, section 3.
+ * Picks one of `targets` by weight. Full ones are picked only when all are full, and weight 0 only when no other has
+ * room. Source: Gateway, section 3.
  */
 export function pick<T extends DeployedModel>(
   targets: readonly T[],
@@ -39,8 +39,8 @@ function byWeight<T extends DeployedModel>(targets: readonly T[], random: () => 
 }
 
 /**
- * Weighted rendezvous hashing: each target draws a score from the session and its own id, the best wins. A target that
- * comes or goes moves only its own sessions. All replicas draw the same.
+ * Weighted rendezvous hashing: the score of each target follows from the session and its id, and the best wins. Adding
+ * or removing a target moves only its own sessions. All replicas pick the same target.
  */
 function bySession<T extends DeployedModel>(targets: readonly T[], session: string): T | undefined {
   let best: T | undefined
@@ -56,7 +56,7 @@ function bySession<T extends DeployedModel>(targets: readonly T[], session: stri
   return best
 }
 
-/** A number between 0 and 1, both excluded, that is the same for the same text. FNV-1a with Murmur3's last mix. */
+/** Hashes a text to a number between 0 and 1, both excluded. FNV-1a with the finalizer of Murmur3. */
 function drawOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
@@ -65,39 +65,39 @@ function drawOf(text: string): number {
   return (((hash ^ (hash >>> 16)) >>> 0) + 0.5) / 2 ** 32
 }
 
-/** A call at work at a deployment. */
-interface Visit {
-  /** Counts the call out with the tokens that it used. Repeating it is harmless. */
+/** A call in flight at a deployment. */
+interface InFlightCall {
+  /** Ends the call and counts the tokens that it used. Further calls have no effect. */
   leave(tokens: number): void
 }
 
-/** What was counted for one deployment since the last time that it was told: id, calls, tokens. */
-export type LoadNews = readonly [id: string, calls: number, tokens: number]
+/** Counts of one deployment since its last report: id, calls, tokens. */
+export type LoadReport = readonly [id: string, calls: number, tokens: number]
 
 /**
- * What each deployment has to do. The counters of `rpm` and `tpm` are soft: each process counts its own calls and adds
- * what the others tell, into the one-minute window that it is in. News that is lost only lets a few calls more through.
+ * Load of each deployment. `rpm` and `tpm` are soft limits: each process counts its own calls and adds the reports of
+ * the others to the current one-minute window. A lost report only lets a few more calls through.
  */
 export interface Load {
-  enter(deployment: Deployment): Visit
-  /** True at the deployment's own limit of calls a minute, tokens a minute, or calls at a time in this process. */
+  enter(deployment: Deployment): InFlightCall
+  /** True at the deployment's limit of calls per minute, tokens per minute, or concurrent calls in this process. */
   isFull(deployment: Deployment): boolean
-  /** Calls at work in this process. */
-  callsAt(deployment: Deployment): number
-  /** What is new about deployments that have limits a minute. Each piece of news is given once. */
-  takeNews(): LoadNews[]
-  /** Adds what another process has counted. */
+  /** Calls in flight in this process. */
+  inFlightAt(deployment: Deployment): number
+  /** Returns the unreported counts of deployments with limits per minute, and clears them. */
+  takeReports(): LoadReport[]
+  /** Adds the counts of another process. */
   add(deployment: Deployment, calls: number, tokens: number): void
 }
 
 interface Entry {
-  atWork: number
+  inFlight: number
   /** The minute that `calls` and `tokens` belong to. */
   minute: number
   calls: number
   tokens: number
-  untoldCalls: number
-  untoldTokens: number
+  unreportedCalls: number
+  unreportedTokens: number
 }
 
 const windowMs = 60_000
@@ -105,14 +105,14 @@ const windowMs = 60_000
 /** `nowMs` is monotonic. */
 export function createLoad(nowMs: () => number): Load {
   const entries = new WeakMap<Deployment, Entry>()
-  /** Deployments with limits a minute that have something to tell. */
-  const untold = new Map<Deployment, Entry>()
+  /** Deployments with limits per minute that have unreported counts. */
+  const unreported = new Map<Deployment, Entry>()
 
   const current = (deployment: Deployment): Entry => {
     const minute = Math.floor(nowMs() / windowMs)
     const known = entries.get(deployment)
     if (known?.minute === minute) return known
-    const entry = known ?? { atWork: 0, minute, calls: 0, tokens: 0, untoldCalls: 0, untoldTokens: 0 }
+    const entry = known ?? { inFlight: 0, minute, calls: 0, tokens: 0, unreportedCalls: 0, unreportedTokens: 0 }
     Object.assign(entry, { minute, calls: 0, tokens: 0 })
     entries.set(deployment, entry)
     return entry
@@ -123,22 +123,22 @@ export function createLoad(nowMs: () => number): Load {
     entry.calls += calls
     entry.tokens += tokens
     if (deployment.rpm === undefined && deployment.tpm === undefined) return
-    entry.untoldCalls += calls
-    entry.untoldTokens += tokens
-    untold.set(deployment, entry)
+    entry.unreportedCalls += calls
+    entry.unreportedTokens += tokens
+    unreported.set(deployment, entry)
   }
 
   return {
     enter(deployment) {
       const entry = current(deployment)
-      entry.atWork++
+      entry.inFlight++
       count(deployment, 1, 0)
-      let isAtWork = true
+      let isInFlight = true
       return {
         leave(tokens) {
-          if (!isAtWork) return
-          isAtWork = false
-          entry.atWork--
+          if (!isInFlight) return
+          isInFlight = false
+          entry.inFlight--
           if (tokens > 0) count(deployment, 0, tokens)
         },
       }
@@ -146,21 +146,21 @@ export function createLoad(nowMs: () => number): Load {
     isFull(deployment) {
       const { rpm, tpm, maxParallel } = deployment
       if (rpm === undefined && tpm === undefined && maxParallel === undefined) return false
-      const { calls, tokens, atWork } = current(deployment)
+      const { calls, tokens, inFlight } = current(deployment)
       return (
         calls >= (rpm ?? Number.POSITIVE_INFINITY) ||
         tokens >= (tpm ?? Number.POSITIVE_INFINITY) ||
-        atWork >= (maxParallel ?? Number.POSITIVE_INFINITY)
+        inFlight >= (maxParallel ?? Number.POSITIVE_INFINITY)
       )
     },
-    callsAt: deployment => entries.get(deployment)?.atWork ?? 0,
-    takeNews() {
-      const news = [...untold].map(([{ id }, entry]): LoadNews => {
-        const { untoldCalls, untoldTokens } = entry
-        Object.assign(entry, { untoldCalls: 0, untoldTokens: 0 })
-        return [id, untoldCalls, untoldTokens]
+    inFlightAt: deployment => entries.get(deployment)?.inFlight ?? 0,
+    takeReports() {
+      const news = [...unreported].map(([{ id }, entry]): LoadReport => {
+        const { unreportedCalls, unreportedTokens } = entry
+        Object.assign(entry, { unreportedCalls: 0, unreportedTokens: 0 })
+        return [id, unreportedCalls, unreportedTokens]
       })
-      untold.clear()
+      unreported.clear()
       return news
     },
     add(deployment, calls, tokens) {

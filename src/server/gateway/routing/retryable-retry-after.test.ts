@@ -19,5 +19,5 @@ const table = [
 ] as const
 
 for (const [name, headers, expected] of table) {
-  test(`F14: Retry-After is understood: ${name}`, () => assert.equal(retryAfterMs(headers, now), expected))
+  test(`F14: Retry-After is parsed: ${name}`, () => assert.equal(retryAfterMs(headers, now), expected))
 }

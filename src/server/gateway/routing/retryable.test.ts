@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../platform/errors.ts'
-import { OutboundRefused } from '../../platform/outbound.ts'
+import { OutboundBlocked } from '../../platform/outbound.ts'
 import { errors } from '../../platform/undici.ts'
-import type { Refusal } from '../core/call.ts'
+import type { UpstreamError } from '../core/call.ts'
 import { errorClassOf, isBroken, verdictOf } from './retryable.ts'
 
-const refusal = (status: number, rest: Partial<Refusal> = {}): Refusal => ({
+const upstreamError = (status: number, rest: Partial<UpstreamError> = {}): UpstreamError => ({
   outcome: 'refused',
   status,
   headers: {},
@@ -35,20 +35,20 @@ const statuses = [
 ] as const
 
 for (const [status, expected] of statuses) {
-  test(`F14: a ${status} of the upstream is tried: ${expected}`, () =>
-    assert.equal(verdictOf(refusal(status)), expected))
+  test(`F14: a ${status} of the upstream is retried: ${expected}`, () =>
+    assert.equal(verdictOf(upstreamError(status)), expected))
 }
 
-test('what only another model can do is not tried again, whatever its status', () => {
+test('an error that only another model can avoid is not retried, whatever its status', () => {
   for (const reason of ['context_window', 'policy'] as const)
-    for (const status of [400, 403, 529]) assert.equal(verdictOf(refusal(status, { reason })), 'final')
+    for (const status of [400, 403, 529]) assert.equal(verdictOf(upstreamError(status, { reason })), 'final')
 })
 
 const failures = [
   ['a connection that fails', new AppError('upstream_unreachable', 'x', { cause: new Error('ECONNRESET') }), 'again'],
   [
     'an address that may not be called',
-    new AppError('upstream_unreachable', 'x', { cause: new OutboundRefused('x:1') }),
+    new AppError('upstream_unreachable', 'x', { cause: new OutboundBlocked('x:1') }),
     'elsewhere',
   ],
   [
@@ -68,17 +68,17 @@ const failures = [
 ] as const
 
 for (const [name, failure, expected] of failures) {
-  test(`${name} is tried: ${expected}`, () => assert.equal(verdictOf(failure), expected))
+  test(`${name} is retried: ${expected}`, () => assert.equal(verdictOf(failure), expected))
 }
 
-test('a bad credential or a closed address needs an operator; a time-out does not', () => {
-  assert.equal(isBroken(refusal(401)), true)
+test('a rejected credential or address needs an operator; a timeout does not', () => {
+  assert.equal(isBroken(upstreamError(401)), true)
   assert.equal(isBroken(failures[1][1]), true)
   assert.equal(isBroken(failures[4][1]), false)
-  assert.equal(isBroken(refusal(500)), false)
+  assert.equal(isBroken(upstreamError(500)), false)
 })
 
-test('the class of an error holds nothing that an upstream said', () => {
-  assert.equal(errorClassOf(refusal(429, { body: Buffer.from('sk-secret') })), 'http_429')
+test('the class of an error contains no text of the upstream', () => {
+  assert.equal(errorClassOf(upstreamError(429, { body: Buffer.from('sk-secret') })), 'http_429')
   assert.equal(errorClassOf(new AppError('upstream_timeout', 'sk-secret')), 'upstream_timeout')
 })

@@ -1,39 +1,40 @@
 import { AppError } from '../../platform/errors.ts'
-import { OutboundRefused } from '../../platform/outbound.ts'
+import { OutboundBlocked } from '../../platform/outbound.ts'
 import { errors } from '../../platform/undici.ts'
-import type { Outcome, Refusal } from '../core/call.ts'
+import type { Outcome, UpstreamError } from '../core/call.ts'
 
-/** How an attempt failed while the sink was untouched. */
-export type Failure = Refusal | AppError
+/** Failure of an attempt while the sink was untouched. */
+export type Failure = UpstreamError | AppError
 
-/** True while the sink is untouched, so that the call can go on elsewhere. */
+/** True for a failure: the sink is untouched, so another deployment may serve the call. */
 export const isFailure = (ending: Outcome | Failure): ending is Failure =>
   ending instanceof AppError || ending.outcome === 'refused'
 
 /**
- * What may follow a failure. `again`: any deployment, this one too after a wait. `elsewhere`: only another one, since
- * this one would fail the same way. `final`: nothing, since the call itself is at fault.
+ * What may be tried after a failure. `again`: any deployment, the same one after a wait. `elsewhere`: only another one,
+ * since the same one would fail again. `final`: no retry, since the call itself is at fault.
  */
 type Verdict = 'again' | 'elsewhere' | 'final'
 
-const passing = new Set([408, 409, 429, 500, 502, 503, 504, 529])
+const transientStatuses = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 
-/** Judges a failure by its status or kind. Source: Gateway, section 3. */
+/** Returns what may be tried after a failure, by its status or code. Source: Gateway, section 3. */
 export function verdictOf(failure: Failure): Verdict {
   if (failure instanceof AppError) return verdictOfError(failure)
   const { status, reason } = failure
   if (reason !== undefined) return 'final'
-  // Our credential is bad: another deployment has another one.
+  // The credential is rejected: another deployment has another one.
   if (status === 401 || status === 403) return 'elsewhere'
-  return passing.has(status) ? 'again' : 'final'
+  return transientStatuses.has(status) ? 'again' : 'final'
 }
 
 function verdictOfError({ code, cause }: AppError): Verdict {
   switch (code) {
     case 'upstream_unreachable':
-      return cause instanceof OutboundRefused ? 'elsewhere' : 'again'
+      return cause instanceof OutboundBlocked ? 'elsewhere' : 'again'
     case 'upstream_timeout':
-      // Silence before the first byte may pass. The total time is long: once used up, the same way is not gone twice.
+      // Silence before the first byte may be transient. The total timeout is long, so it is not spent twice on one
+      // deployment.
       return cause instanceof errors.HeadersTimeoutError || cause instanceof errors.BodyTimeoutError
         ? 'again'
         : 'elsewhere'
@@ -41,7 +42,7 @@ function verdictOfError({ code, cause }: AppError): Verdict {
     case 'unavailable':
     case 'overloaded':
       return 'again'
-    // The credential could not be made.
+    // The credential could not be created.
     case 'unauthorized':
     case 'forbidden':
       return 'elsewhere'
@@ -50,25 +51,25 @@ function verdictOfError({ code, cause }: AppError): Verdict {
   }
 }
 
-/** True when a deployment can serve nobody until an operator acts: its credential or its address is refused. */
+/** True when a deployment fails until an operator acts: its credential or its address is rejected. */
 export const isBroken = (failure: Failure): boolean =>
   verdictOf(failure) === 'elsewhere' && !(failure instanceof AppError && failure.code === 'upstream_timeout')
 
-/** A word for a failure, free of anything that an upstream said: `http_429`, `upstream_timeout`. */
+/** Returns the class of a failure, such as `http_429` or `upstream_timeout`. Contains no text of the upstream. */
 export const errorClassOf = (failure: Failure): string =>
   failure instanceof AppError ? failure.code : `http_${failure.status}`
 
-const longestMs = 60_000
+const maxMs = 60_000
 
 /**
- * How long an upstream asks us to wait, in milliseconds, 60,000 at most; undefined when it does not say, or not in a way
- * that can be read. `retry-after-ms` is the finer form that some send besides; a date is compared with `nowMs`.
+ * Returns the wait that an upstream requests, in milliseconds, at most 60,000; undefined without a valid header.
+ * `retry-after-ms` is the finer form that some upstreams send as well; a date is compared with `nowMs`.
  */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const fine = headers['retry-after-ms']
   const plain = headers['retry-after']
   const ms = numberOf(fine) ?? inMilliseconds(numberOf(plain)) ?? untilDate(plain, nowMs)
-  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), longestMs)
+  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), maxMs)
 }
 
 const numberOf = (text: string | undefined): number | undefined =>
@@ -77,7 +78,7 @@ const numberOf = (text: string | undefined): number | undefined =>
 const inMilliseconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : seconds * 1000
 
-/** Dates have letters; without that test the parser would take a bare year or worse. */
+/** HTTP dates have letters; without that test, `Date.parse` would accept a bare year. */
 function untilDate(text: string | undefined, nowMs: number): number | undefined {
   const at = text !== undefined && /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? undefined : at - nowMs
@@ -86,6 +87,6 @@ function untilDate(text: string | undefined, nowMs: number): number | undefined 
 const baseMs = 500
 const capMs = 8_000
 
-/** The wait before a deployment is tried again; `waits` counts those before it. Full jitter, so that callers spread. */
+/** Returns the wait before a retry, with full jitter; `waits` is the number of waits before it. */
 export const backoffMs = (waits: number, random: () => number): number =>
   random() * Math.min(capMs, baseMs * 2 ** waits)

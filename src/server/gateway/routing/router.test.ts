@@ -40,18 +40,18 @@ async function network(places: readonly Place[], options: AppOptions = {}) {
   return { ...app, upstreams, waits, seen }
 }
 
-const told = (answer: Response) => [
+const summaryOf = (answer: Response) => [
   answer.status,
   answer.headers.get('x-switchyard-deployment'),
   answer.headers.get('x-switchyard-attempts'),
 ]
 
 for (const status of [400, 402, 404, 413, 422]) {
-  test(`F14: a ${status} reaches the client as it came, after one call`, async () => {
+  test(`F14: a ${status} reaches the client unchanged, after one call`, async () => {
     const { post, seen } = await network([{ script: [error(status)] }, { script: [{}] }])
     const answer = await post(ask)
     assert.deepEqual(
-      [told(answer), seen()],
+      [summaryOf(answer), seen()],
       [
         [status, 'm.1', '1'],
         [1, 0],
@@ -63,12 +63,12 @@ for (const status of [400, 402, 404, 413, 422]) {
 }
 
 for (const status of [408, 409, 429, 500, 502, 503, 504, 529]) {
-  test(`F14: a ${status} is tried twice more at the only deployment, with waits between`, async () => {
+  test(`F14: a ${status} is retried twice at the only deployment, with waits in between`, async () => {
     const { post, seen, waits, booked, bookedCalls } = await network([{ script: [error(status)] }], {
       random: () => 0.5,
     })
     const answer = await post(ask)
-    assert.deepEqual([told(answer), seen()], [[status, 'm.1', '3'], [3]])
+    assert.deepEqual([summaryOf(answer), seen()], [[status, 'm.1', '3'], [3]])
     assert.deepEqual(waits, [250, 500])
     assert.equal(await answer.text(), error(status).body)
     await bookedCalls(1)
@@ -76,21 +76,21 @@ for (const status of [408, 409, 429, 500, 502, 503, 504, 529]) {
   })
 }
 
-test('another deployment of the group is tried at once', async () => {
+test('the router tries another deployment of the group without a wait', async () => {
   const { post, waits, seen } = await network([{ script: [error(500)] }, { script: [{ text: 'second' }] }])
   const answer = await post(ask)
-  assert.deepEqual([told(answer), waits, seen()], [[200, 'm.2', '2'], [], [1, 1]])
+  assert.deepEqual([summaryOf(answer), waits, seen()], [[200, 'm.2', '2'], [], [1, 1]])
 })
 
-test('a broken connection is tried elsewhere, unseen by a streaming client', async () => {
+test('the router retries a broken connection elsewhere, invisible to a streaming client', async () => {
   const { post } = await network([{ script: [{ resetAfterBytes: 0 }] }, { script: [{ text: 'second' }] }])
   const answer = await post({ ...ask, stream: true })
-  assert.deepEqual(told(answer), [200, 'm.2', '2'])
+  assert.deepEqual(summaryOf(answer), [200, 'm.2', '2'])
   assert.match(await answer.text(), /second/)
 })
 
 for (const status of [401, 403]) {
-  test(`F14: a ${status} takes the deployment out and the call to the next; the last one’s is returned`, async () => {
+  test(`F14: a ${status} starts a cooldown and moves the call to the next deployment; the client gets the last one’s error`, async () => {
     const { post, seen, waits } = await network([
       { script: [error(status)] },
       { script: [error(status)] },
@@ -98,13 +98,13 @@ for (const status of [401, 403]) {
       { script: [error(status), {}] },
     ])
     const answer = await post(ask)
-    assert.deepEqual([told(answer), seen(), waits], [[status, 'm.4', '4'], [1, 1, 1, 1], []])
+    assert.deepEqual([summaryOf(answer), seen(), waits], [[status, 'm.4', '4'], [1, 1, 1, 1], []])
     const next = await post(ask)
     assert.deepEqual([next.status, seen()], [529, [1, 1, 1, 1]])
   })
 }
 
-test('Retry-After is honoured when the same deployment is tried again, with jitter on top', async () => {
+test('a retry at the same deployment waits for Retry-After plus jitter', async () => {
   const script = [error(503, { 'retry-after': '2' }), error(503, { 'retry-after-ms': '1500' }), {}]
   const { post, waits } = await network([{ script }], { random: () => 0.5 })
   assert.equal((await post(ask)).status, 200)
@@ -114,27 +114,27 @@ test('Retry-After is honoured when the same deployment is tried again, with jitt
   )
 })
 
-test('E3: a longer wait than 10 s is not made: the upstream’s answer goes out with its retry-after', async () => {
+test('E3: the router does not wait longer than 10 s: the client gets the upstream’s error with its retry-after', async () => {
   const { post, waits, seen } = await network([{ script: [error(429, { 'retry-after': '30' })] }])
   const answer = await post(ask)
-  assert.deepEqual([told(answer), waits, seen()], [[429, 'm.1', '1'], [], [1]])
+  assert.deepEqual([summaryOf(answer), waits, seen()], [[429, 'm.1', '1'], [], [1]])
   assert.equal(answer.headers.get('retry-after'), '30')
 })
 
-test('all deployments cooling is 529 with retry-after, from the gateway, and calls nobody', async () => {
+test('when all deployments are cooling down, the gateway answers 529 with retry-after and calls no upstream', async () => {
   const limited = { script: [error(429, { 'retry-after': '20' })] }
   const { post, seen } = await network([limited, limited])
   await post(ask)
   const answer = await post(ask)
   const body = (await answer.json()) as { error: { type: string; message: string } }
   assert.deepEqual([answer.status, body.error.type], [529, 'overloaded_error'])
-  assert.match(body.error.message, /all deployments of model m rest/)
+  assert.match(body.error.message, /all deployments of m are cooling down; retry after \d+ s/)
   assert.equal(answer.headers.get('retry-after'), '20')
   assert.equal(answer.headers.get('x-switchyard-error-source'), 'gateway')
   assert.deepEqual(seen(), [1, 1])
 })
 
-test('a group’s only deployment never rests', async () => {
+test('the only deployment of a group never cools down', async () => {
   const { post, seen, url } = await network([{ script: [error(500)] }])
   for (let n = 0; n < 3; n++) await post(ask)
   assert.deepEqual(seen(), [9])
@@ -144,13 +144,13 @@ test('a group’s only deployment never rests', async () => {
   ])
 })
 
-test('a client’s own mistakes put no deployment out', async () => {
+test('invalid requests of clients start no cooldown', async () => {
   const { post, seen } = await network([{ script: [error(400)] }, { script: [{}], weight: 0 }])
   for (let n = 0; n < 5; n++) assert.equal((await post(ask)).status, 400)
   assert.deepEqual(seen(), [5, 0])
 })
 
-test('after its rest a deployment gets one call; while that is held back the others go elsewhere', async () => {
+test('after its cooldown a deployment gets one probe; until it ends the other calls go elsewhere', async () => {
   let now = 0
   const { post, upstreams, seen } = await network(
     [{ script: [error(429, { 'retry-after': '10' }), { text: 'back' }] }, { script: [{ text: 'other' }] }],
@@ -161,21 +161,21 @@ test('after its rest a deployment gets one call; while that is held back the oth
   upstreams[0]?.hold()
   const probe = post(ask)
   await upstreams[0]?.received(2)
-  assert.deepEqual(told(await post(ask)), [200, 'm.2', '1'])
+  assert.deepEqual(summaryOf(await post(ask)), [200, 'm.2', '1'])
   upstreams[0]?.release()
-  assert.deepEqual(told(await probe), [200, 'm.1', '1'])
-  assert.deepEqual(told(await post(ask)), [200, 'm.1', '1'])
+  assert.deepEqual(summaryOf(await probe), [200, 'm.1', '1'])
+  assert.deepEqual(summaryOf(await post(ask)), [200, 'm.1', '1'])
   assert.deepEqual(seen(), [3, 2])
 })
 
-test('when retries are used up the fallback answers; it is seen in the headers and booked under the name asked for', async () => {
+test('when retries are used up the fallback answers, is named in the headers and is booked under the requested model', async () => {
   const { post, seen, booked, bookedCalls, upstreams } = await network(
     [{ script: [error(503)] }, { alias: 'spare', upstreamModel: 'spare-model', script: [{ text: 'from spare' }] }],
     { router: { fallbacks: { m: ['spare'] } } },
   )
   const answer = await post(ask)
   assert.deepEqual(
-    [told(answer), seen()],
+    [summaryOf(answer), seen()],
     [
       [200, 'spare.1', '4'],
       [3, 1],
@@ -192,7 +192,7 @@ test('when retries are used up the fallback answers; it is seen in the headers a
 
 const tooLong = error(400, {}, 'prompt is too long: 208310 tokens > 200000 maximum')
 
-test('a prompt that is too long goes to the model with room for it, and to no other', async () => {
+test('a prompt that is too long goes only to the fallback for the context window', async () => {
   const places = [
     { script: [tooLong] },
     { alias: 'wide', script: [{ text: 'fits' }] },
@@ -202,7 +202,7 @@ test('a prompt that is too long goes to the model with room for it, and to no ot
     router: { fallbacks: { m: ['spare'] }, contextWindowFallbacks: { m: ['wide'] } },
   })
   assert.deepEqual(
-    [told(await post(ask)), seen()],
+    [summaryOf(await post(ask)), seen()],
     [
       [200, 'wide.1', '2'],
       [1, 1, 0],
@@ -210,7 +210,7 @@ test('a prompt that is too long goes to the model with room for it, and to no ot
   )
 })
 
-test('a prompt that is too long for all is told in the upstream’s words', async () => {
+test('a prompt that is too long for all models gets the upstream’s error', async () => {
   const { post, seen } = await network([{ script: [tooLong] }, { alias: 'spare', script: [{}] }], {
     router: { fallbacks: { m: ['spare'] } },
   })
@@ -218,14 +218,14 @@ test('a prompt that is too long for all is told in the upstream’s words', asyn
   assert.deepEqual([answer.status, await answer.text(), seen()], [400, tooLong.body, [1, 0]])
 })
 
-test('a caller names fallbacks of its own; unknown ones are skipped, and the header stays here', async () => {
+test('the caller’s fallbacks are used; unknown ones are skipped, and the header is not forwarded', async () => {
   const { post, upstreams } = await network([{ script: [error(500)] }, { alias: 'spare', script: [{ text: 'x' }] }])
   const answer = await post(ask, { headers: { 'x-switchyard-fallbacks': 'nope, spare' } })
-  assert.deepEqual(told(answer), [200, 'spare.1', '4'])
+  assert.deepEqual(summaryOf(answer), [200, 'spare.1', '4'])
   assert.equal(upstreams[0]?.requests[0]?.headers['x-switchyard-fallbacks'], undefined)
 })
 
-test('when every fallback fails the last answer goes out', async () => {
+test('when every fallback fails the client gets the last error', async () => {
   const { post, seen } = await network(
     [{ script: [error(500)] }, { alias: 'spare', script: [error(503, {}, 'last')] }],
     {
@@ -234,7 +234,7 @@ test('when every fallback fails the last answer goes out', async () => {
   )
   const answer = await post(ask)
   assert.deepEqual(
-    [told(answer), seen()],
+    [summaryOf(answer), seen()],
     [
       [503, 'spare.1', '6'],
       [3, 3],
@@ -243,7 +243,7 @@ test('when every fallback fails the last answer goes out', async () => {
   assert.match(await answer.text(), /last/)
 })
 
-test('calls of one session stay with one deployment; others are spread', async () => {
+test('calls of one session go to one deployment; other calls are spread', async () => {
   const places = [1, 2, 3, 4].map(() => ({ script: [{}] }))
   const { post, seen } = await network(places, { random: Math.random })
   for (let n = 0; n < 8; n++) await post(ask, { headers: { 'x-claude-code-session-id': 'session-1' } })
@@ -265,23 +265,23 @@ test('sticky: false spreads the calls of a session too', async () => {
   assert.deepEqual(seen(), [1, 1])
 })
 
-test('a deployment at its calls a minute is passed over while another has room', async () => {
+test('a deployment at its limit of calls per minute is skipped while another is below its limit', async () => {
   const { post, seen } = await network([{ script: [{}], rpm: 2 }, { script: [{}] }])
   for (let n = 0; n < 5; n++) await post(ask)
   assert.deepEqual(seen(), [2, 3])
 })
 
-test('a deployment at its calls at a time is passed over', async () => {
+test('a deployment at its limit of concurrent calls is skipped', async () => {
   const { post, upstreams } = await network([{ script: [{}], maxParallel: 1 }, { script: [{}] }])
   upstreams[0]?.hold()
   const first = post(ask)
   await upstreams[0]?.received(1)
-  assert.deepEqual(told(await post(ask)), [200, 'm.2', '1'])
+  assert.deepEqual(summaryOf(await post(ask)), [200, 'm.2', '1'])
   upstreams[0]?.release()
   assert.equal((await first).status, 200)
 })
 
-test('E9: a caller who leaves ends the wait between two tries at once, and is booked as gone', async () => {
+test('E9: a client that disconnects ends the wait between two attempts at once, and the call is booked as aborted', async () => {
   const { post, booked, bookedCalls, seen } = await network([{ script: [error(503, { 'retry-after': '9' })] }], {
     // Nothing but the caller's leave ends it.
     wait: (_ms, signal) => pause(24 * 3_600_000, signal),
@@ -295,7 +295,7 @@ test('E9: a caller who leaves ends the wait between two tries at once, and is bo
   assert.deepEqual([booked[0]?.outcome, booked[0]?.attempts, seen()], ['aborted', 1, [1]])
 })
 
-test('count_tokens is tried again too, is estimated where nobody counts, and is not booked', async () => {
+test('count_tokens is retried too, is estimated where no upstream counts, and is not booked', async () => {
   const upstream = await startScriptedUpstream({ countTokens: 'absent' })
   const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url, { alias: 'm' })] })
   after(async () => {
@@ -307,7 +307,7 @@ test('count_tokens is tried again too, is estimated where nobody counts, and is 
   assert.deepEqual([answer.headers.get('x-switchyard-attempts'), app.booked.length], ['1', 0])
 })
 
-test('a process learns from another which deployment rests, and tells of its own', async () => {
+test('processes share the cooldowns of deployments', async () => {
   const listeners = new Map<string, (payload: string) => void>()
   const sent: string[] = []
   const hints = {

@@ -1,9 +1,18 @@
 import type { RouterSettings } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
-import type { Ask, Attempt, Call, GivenUp, Lane, Outcome, Sink, Target } from '../core/call.ts'
+import type {
+  Attempt,
+  Call,
+  DiscardedAnswer,
+  FormatAdapter,
+  Outcome,
+  ParsedRequest,
+  Sink,
+  Target,
+} from '../core/call.ts'
 import { noTokens } from '../tokens/token-counts.ts'
-import { UpstreamCut } from '../upstream/upstream-failure.ts'
+import { UpstreamInterrupted } from '../upstream/upstream-failure.ts'
 import type { MakeTry } from './attempts.ts'
 import type { Cooldowns } from './cooldowns.ts'
 import { createFallbackPlan, type FallbackPlan, type FallbackReason } from './fallbacks.ts'
@@ -11,39 +20,39 @@ import type { Load } from './pick.ts'
 import { pick } from './pick.ts'
 import { backoffMs, type Failure, isFailure, retryAfterMs, verdictOf } from './retryable.ts'
 
-/** A deployment that can serve the call, with the lane that does it. */
+/** Deployment that can serve a call, with the format adapter for it. */
 export interface Served extends Target {
-  readonly lane: Lane
+  readonly adapter: FormatAdapter
 }
 
-/** A call that is to be routed, with the configuration that it began with. */
-export interface Trip {
+/** A call to route, with the configuration in force when it began. */
+export interface RouteRequest {
   readonly call: Call
-  readonly ask: Ask
+  readonly parsed: ParsedRequest
   readonly settings: RouterSettings
-  /** The deployments of the name that was asked for. */
-  readonly asked: readonly Served[]
-  /** The deployments of a name that a lane serves for this kind of call; empty for a name that is not known. */
+  /** Deployments of the requested model. */
+  readonly candidates: readonly Served[]
+  /** Returns the deployments of another model that can serve this kind of call; empty for an unknown model. */
   readonly groupOf: (name: string) => readonly Served[]
-  /** Go out with every answer. */
+  /** Headers that the gateway adds to every answer. */
   readonly ownHeaders: Readonly<Record<string, string>>
   readonly startedMs: number
 }
 
-/** Where a call ended: an answer at the sink, or the last failure with the sink untouched. */
-export interface Arrival {
+/** Result of routing: the outcome of the answer that went to the sink, or the last failure with the sink untouched. */
+export interface RouteResult {
   readonly ending: Outcome | Failure
-  /** The last one; undefined when no deployment could be tried. */
+  /** The last attempt; undefined when no deployment could be tried. */
   readonly attempt: Attempt | undefined
   readonly attempts: number
-  /** What upstreams bill besides, in the order of the tries. */
-  readonly givenUp: readonly GivenUp[]
-  /** Present when the cache answered: what it answered. */
-  readonly replayed?: Pick<Trip, 'call' | 'ask' | 'startedMs'>
+  /** Answers that upstreams bill although the client did not get them, in the order of the attempts. */
+  readonly discarded: readonly DiscardedAnswer[]
+  /** The request that the response cache answered; absent when an upstream was called. */
+  readonly replayed?: Pick<RouteRequest, 'call' | 'parsed' | 'startedMs'>
 }
 
-/** Finds a deployment that serves a call. The only retry loop. Never rejects. */
-export type Router = (trip: Trip, sink: Sink) => Promise<Arrival>
+/** Routes a call to a deployment, with retries and fallbacks. Contains the only retry loop. Never rejects. */
+export type Router = (routeRequest: RouteRequest, sink: Sink) => Promise<RouteResult>
 
 interface Deps {
   readonly makeTry: MakeTry
@@ -52,110 +61,112 @@ interface Deps {
   readonly random: () => number
   /** Monotonic. */
   readonly nowMs: () => number
-  /** `pause` of the platform unless given. */
+  /** Defaults to `pause` of the platform. */
   readonly wait?: typeof pause
 }
 
-/** Waiting of a call in all; a longer wait means to move on. */
+/** Total time that one call may wait between attempts. When it is used up, the next fallback is tried. */
 const maxWaitMs = 10_000
 
-/** Builds the router over the state of all deployments. Source: Gateway, section 3. */
+/** Creates the router over the state of all deployments. Source: Gateway, section 3. */
 export function createRouter(deps: Deps): Router {
-  return (trip, sink) => new Journey(deps, trip, sink).arrive()
+  return (routeRequest, sink) => new RoutedCall(deps, routeRequest, sink).route()
 }
 
 interface Group {
   readonly name: string
   readonly members: readonly Served[]
-  /** What failed in this call, and when it may be tried again; undefined: never. */
+  /** Deployments that failed in this call, and from when each may be retried; undefined: not retried. */
   readonly failed: Map<Served, number | undefined>
-  /** How often a deployment that has failed may still be tried again. */
+  /** Retries left in this group. */
   retries: number
 }
 
-/** One call on its way. */
-class Journey {
+/** Routing state of one call. */
+class RoutedCall {
   readonly #deps: Deps
-  readonly #trip: Trip
+  readonly #request: RouteRequest
   readonly #sink: Sink
   #plan: FallbackPlan | undefined
   #attempts = 0
   #attempt: Attempt | undefined
   #failure: Failure | undefined
-  readonly #givenUp: GivenUp[] = []
+  readonly #discarded: DiscardedAnswer[] = []
   #waits = 0
   #waitedMs = 0
 
-  constructor(deps: Deps, trip: Trip, sink: Sink) {
+  constructor(deps: Deps, routeRequest: RouteRequest, sink: Sink) {
     this.#deps = deps
-    this.#trip = trip
+    this.#request = routeRequest
     this.#sink = sink
   }
 
-  async arrive(): Promise<Arrival> {
-    const { ask, asked } = this.#trip
-    let group: Group | undefined = this.#group(ask.model, asked)
+  async route(): Promise<RouteResult> {
+    const { parsed, candidates } = this.#request
+    let group: Group | undefined = this.#group(parsed.model, candidates)
     let ending: Outcome | undefined
     while (group && !ending) {
-      const passed = await this.#through(group)
+      const passed = await this.#tryGroup(group)
       if (typeof passed === 'object') ending = passed
       else group = this.#groupAfter(group, passed)
     }
-    ending ??= this.#trip.call.signal.aborted ? this.#left() : undefined
+    ending ??= this.#request.call.signal.aborted ? this.#aborted() : undefined
     return {
       ending: ending ?? this.#failure ?? this.#overloaded(),
       attempt: this.#attempt,
       attempts: this.#attempts,
-      givenUp: this.#givenUp,
+      discarded: this.#discarded,
     }
   }
 
-  /** The call's end in this group, or why another group may serve it; `final` when none may. */
-  async #through(group: Group): Promise<Outcome | FallbackReason | 'final'> {
+  /** Returns the outcome in this group, or the reason to try a fallback; `final` when no fallback may be tried. */
+  async #tryGroup(group: Group): Promise<Outcome | FallbackReason | 'final'> {
     for (;;) {
-      let served = this.#fresh(group)
+      let served = this.#untried(group)
       if (!served) {
-        const readyMs = await this.#waited(group)
-        // Nothing may come between this choice and its try: of all that wait, one call is the probe.
+        const readyMs = await this.#waitForRetry(group)
+        // No await between this choice and the attempt: only one of the waiting calls may become the probe.
         served = readyMs === undefined ? undefined : this.#ready(group, readyMs)
       }
       if (!served) return 'exhausted'
-      const isLeft = this.#attempts > 0 && this.#trip.call.signal.aborted
-      const ending = isLeft ? this.#left() : await this.#try(served, group)
+      const isAborted = this.#attempts > 0 && this.#request.call.signal.aborted
+      const ending = isAborted ? this.#aborted() : await this.#try(served, group)
       if (!isFailure(ending)) return ending
       const wayOut = this.#noteFailure(group, served, ending)
       if (wayOut !== undefined) return wayOut
     }
   }
 
-  /** Why the group is left after this failure; undefined when it may still serve the call. */
+  /** Returns the reason to leave the group after this failure; undefined when the group may still serve the call. */
   #noteFailure(group: Group, served: Served, failure: Failure): FallbackReason | 'final' | undefined {
     this.#failure = failure
-    if (!(failure instanceof AppError) && failure.usage) this.#givenUp.push({ target: served, usage: failure.usage })
+    if (!(failure instanceof AppError) && failure.usage) this.#discarded.push({ target: served, usage: failure.usage })
     const verdict = verdictOf(failure)
-    if (verdict === 'final') return lastWord(failure)
+    if (verdict === 'final') return fallbackReasonOf(failure)
     if (verdict === 'again' && group.retries-- === 0) return 'exhausted'
     group.failed.set(served, verdict === 'again' ? this.#readyMs(failure) : undefined)
     return undefined
   }
 
-  /** The caller left between two tries: the last one may have cost something. */
-  #left(): Outcome {
+  /** Outcome of a call whose client disconnected between two attempts; the last attempt may still be billed. */
+  #aborted(): Outcome {
     const failure = this.#failure
-    return failure instanceof UpstreamCut ? { ...leftWaiting, unstatedMs: failure.unstatedMs } : leftWaiting
+    return failure instanceof UpstreamInterrupted
+      ? { ...abortedBetweenAttempts, unstatedMs: failure.unstatedMs }
+      : abortedBetweenAttempts
   }
 
   #group(name: string, members: readonly Served[]): Group {
-    return { name, members, failed: new Map(), retries: this.#trip.settings.retries }
+    return { name, members, failed: new Map(), retries: this.#request.settings.retries }
   }
 
   #try(served: Served, group: Group): Promise<Outcome | Failure> {
     const { members } = group
-    const { call, ask, ownHeaders, startedMs, settings } = this.#trip
+    const { call, parsed, ownHeaders, startedMs, settings } = this.#request
     this.#attempts++
     const attempt: Attempt = {
       call,
-      ask,
+      parsed,
       target: served,
       ownHeaders: {
         ...ownHeaders,
@@ -166,40 +177,40 @@ class Journey {
       ...(this.#hasPolicyFallback(group) && { hasPolicyFallback: true }),
     }
     this.#attempt = attempt
-    const { lane } = served
+    const { adapter } = served
     const { cooldown } = settings
     return this.#deps.makeTry(
-      { attempt, number: this.#attempts, lane, cooldown, isAlone: members.length === 1 },
+      { attempt, number: this.#attempts, adapter, cooldown, isAlone: members.length === 1 },
       this.#sink,
     )
   }
 
-  /** A deployment that has not failed in this call. */
-  #fresh(group: Group): Served | undefined {
+  /** Picks a deployment that has not failed in this call. */
+  #untried(group: Group): Served | undefined {
     const { members, failed } = group
     if (members.length === 1) return failed.size === 0 ? members[0] : undefined
     return this.#pick(group.members.filter(served => !group.failed.has(served) && this.#isOpen(served, group)))
   }
 
-  /** Waits until the first of the failed ones may be tried again: that time, or undefined when it is too far. */
-  async #waited(group: Group): Promise<number | undefined> {
+  /** Waits until the first failed deployment may be retried. Returns that time; undefined if too far away. */
+  async #waitForRetry(group: Group): Promise<number | undefined> {
     const { random, nowMs, wait = pause } = this.#deps
     const times = this.#repeatable(group).map(({ readyMs }) => readyMs)
     if (times.length === 0) return undefined
     const first = Math.min(...times)
-    // The jitter comes on top of what the upstream asked for: it has asked all callers for the same.
+    // Jitter is added on top of the upstream's retry-after, which is the same for all callers.
     const waitMs = Math.max(0, first - nowMs()) + backoffMs(this.#waits, random)
     if (this.#waitedMs + waitMs > maxWaitMs) return undefined
     this.#waits++
     this.#waitedMs += waitMs
-    await wait(waitMs, this.#trip.call.signal)
+    await wait(waitMs, this.#request.call.signal)
     return first
   }
 
-  /** What may be tried after a wait. */
+  /** Picks the deployment for the attempt after a wait. */
   #ready(group: Group, readyMs: number): Served | undefined {
     const repeatable = this.#repeatable(group).filter(entry => entry.readyMs <= readyMs)
-    return this.#fresh(group) ?? this.#pick(repeatable.map(({ served }) => served))
+    return this.#untried(group) ?? this.#pick(repeatable.map(({ served }) => served))
   }
 
   #repeatable(group: Group) {
@@ -209,13 +220,13 @@ class Journey {
   }
 
   #isOpen({ deployment }: Served, { members }: Group): boolean {
-    return members.length === 1 || this.#deps.cooldowns.gateOf(deployment) !== 'shut'
+    return members.length === 1 || this.#deps.cooldowns.gateOf(deployment) !== 'closed'
   }
 
   #pick(candidates: readonly Served[]): Served | undefined {
     if (candidates.length < 2) return candidates[0]
     const { random, load } = this.#deps
-    const session = this.#trip.settings.sticky ? sessionOf(this.#trip.call) : undefined
+    const session = this.#request.settings.sticky ? sessionOf(this.#request.call) : undefined
     return pick(candidates, { random, session, isFull: load.isFull })
   }
 
@@ -224,19 +235,19 @@ class Journey {
     return this.#deps.nowMs() + (waitMs ?? 0)
   }
 
-  /** The group of the next fallback that anybody serves. */
+  /** Returns the group of the next fallback; undefined when there is none left. */
   #groupAfter(failed: Group, reason: FallbackReason | 'final'): Group | undefined {
     if (reason === 'final') return undefined
     const name = this.#planFrom(failed).next(labelOf(failed), reason)
-    return name === undefined ? undefined : this.#group(name, this.#trip.groupOf(name))
+    return name === undefined ? undefined : this.#group(name, this.#request.groupOf(name))
   }
 
-  /** The first group that is asked is the one that the call names. */
+  /** Creates the plan on first use, when `group` is still that of the requested model. */
   #planFrom(group: Group): FallbackPlan {
-    const { settings, groupOf, call } = this.#trip
+    const { settings, groupOf, call } = this.#request
     this.#plan ??= createFallbackPlan({
       settings,
-      asked: labelOf(group),
+      requested: labelOf(group),
       header: [call.headers['x-switchyard-fallbacks']].flat()[0],
       isServed: name => groupOf(name).length > 0,
     })
@@ -244,37 +255,40 @@ class Journey {
   }
 
   #hasPolicyFallback(group: Group): boolean {
-    const { settings, call } = this.#trip
+    const { settings, call } = this.#request
     const hasHeader = call.headers['x-switchyard-fallbacks'] !== undefined
     if (!hasHeader && Object.keys(settings.policyFallbacks).length === 0) return false
     return this.#planFrom(group).hasNext(labelOf(group), 'policy')
   }
 
   #overloaded(): AppError {
-    const { asked, ask } = this.#trip
-    const restMs = Math.min(...asked.map(({ deployment }) => this.#deps.cooldowns.health(deployment).restMs))
-    // With the same figure for all, all would be back in the same second.
-    const seconds = Math.max(1, Math.ceil((restMs / 1000) * (1 + this.#deps.random() / 2)))
+    const { candidates, parsed } = this.#request
+    const cooldownMs = Math.min(
+      ...candidates.map(({ deployment }) => this.#deps.cooldowns.health(deployment).cooldownMs),
+    )
+    // Jitter: with the same figure for all, all clients would retry in the same second.
+    const seconds = Math.max(1, Math.ceil((cooldownMs / 1000) * (1 + this.#deps.random() / 2)))
     return new AppError(
       'overloaded',
-      `all deployments of model ${ask.model.slice(0, 200)} rest after failures; try again in ${seconds} s`,
+      `all deployments of ${parsed.model.slice(0, 200)} are cooling down; retry after ${seconds} s`,
       { headers: { 'retry-after': String(seconds) } },
     )
   }
 }
 
+/** Names of a group, as fallback lists refer to it. */
 const labelOf = ({ name, members }: Group) => ({ name, alias: members[0]?.deployment.alias ?? name })
 
-/** Why another model may do what this one refused for good. */
-const lastWord = (failure: Failure): FallbackReason | 'final' =>
+/** Reason to try another model after a failure that retries cannot fix. */
+const fallbackReasonOf = (failure: Failure): FallbackReason | 'final' =>
   failure instanceof AppError ? 'final' : (failure.reason ?? 'final')
 
-/** What stays together for the sake of prompt caches. */
+/** Session whose calls go to the same deployment, so that its prompt cache is reused. */
 const sessionOf = ({ session, headers }: Call): string | undefined =>
   session?.session_id ?? [headers['x-claude-code-session-id']].flat()[0]
 
-/** The caller left between two attempts. */
-const leftWaiting: Outcome = {
+/** Outcome of a call whose client disconnected between two attempts. */
+const abortedBetweenAttempts: Outcome = {
   outcome: 'aborted',
   status: undefined,
   stopReason: undefined,

@@ -1,15 +1,15 @@
 import type { Protocol, Protocols } from '../../config/config.ts'
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 
-/** OpenAI's models that only one of its protocols serves. Source: their pages in OpenAI's list of models. */
+/** OpenAI's models that only one of its protocols serves. Source: the pages of the models at OpenAI. */
 const single: readonly (readonly [names: RegExp, Protocol])[] = [
   [/^(gpt-[\d.]+-(codex|pro)\b|codex-|o\d(-mini)?-(pro|deep-research)\b|computer-use)/, 'openai-responses'],
   [/^(gpt-audio|gpt-.*-(audio-preview|search-preview|search-api))/, 'openai-chat'],
 ]
 
 /**
- * The protocols that a model can be called in, the default first: those of its deployment, but where that serves both of
- * OpenAI's and the model's name is known to be in one of them alone.
+ * Returns the protocols that a model can be called in, the default first: those of its deployment, without the one of
+ * OpenAI's two protocols that does not serve the model.
  */
 export function protocolsOf(target: DeployedModel): Protocols {
   const { protocols } = target.deployment

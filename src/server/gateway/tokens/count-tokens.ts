@@ -1,27 +1,27 @@
-import type { Attempt, Call, Outcome, Refusal, Sink } from '../core/call.ts'
+import type { Attempt, Call, Outcome, Sink, UpstreamError } from '../core/call.ts'
 import { parsedObject } from '../core/request-checks.ts'
-import { guessedInput } from '../endpoints/answer.ts'
+import { estimatedInput } from '../endpoints/answer.ts'
 import { isEndpoint } from '../endpoints/table.ts'
 import { estimateForeignInputTokens, estimateInputTokens } from './estimate.ts'
 import { noTokens } from './token-counts.ts'
 
-/** True when an upstream's refusal only says that it has no route for counting. */
-export function lacksCounting({ status, body }: Refusal, upstreamModel: string): boolean {
-  // Bedrock has the route for all its models, and the words for those that it cannot count for.
+/** Reports whether an upstream error only means that the upstream cannot count tokens. */
+export function lacksCounting({ status, body }: UpstreamError, upstreamModel: string): boolean {
+  // Bedrock has the route for all models and answers 400 with this text for models that it cannot count for.
   if (status === 400) return body.includes("doesn't support counting tokens")
   if (status !== 404 && status !== 405 && status !== 501) return false
-  // A 404 that names the model is about the model: a guess would hide that from the caller.
+  // A 404 that names the model means an unknown model, which an estimate would hide from the caller.
   return !body.includes(upstreamModel)
 }
 
-/** Answers a count of a request in Anthropic's or OpenAI's format by our own estimate. */
+/** Answers a count in Anthropic's or OpenAI's format with the gateway's own estimate. */
 export const answerEstimate = (attempt: Attempt, sink: Sink): Outcome =>
   answerCount(attempt, sink, {
     ...(attempt.call.kind === 'responses_count' && { object: 'response.input_tokens' }),
     input_tokens: estimateInputOf(attempt.call),
   })
 
-/** Answers a count with an estimate, which stands in `count`, and says so. */
+/** Answers with the estimate in `count` and marks it as estimated in a header. */
 export function answerCount({ call, ownHeaders, startedMs }: Attempt, sink: Sink, count: object): Outcome {
   const body = Buffer.from(JSON.stringify(count))
   sink.head(200, {
@@ -41,10 +41,10 @@ export function answerCount({ call, ownHeaders, startedMs }: Attempt, sink: Sink
   }
 }
 
-/** A guess at the input tokens of a request body in the format of `kind`, never 0. */
+/** Estimates the input tokens of a request body in the format of `kind`; never 0. */
 export function estimateInputOf(call: Pick<Call, 'kind' | 'body' | 'headers'>): number {
   const { kind } = call
-  if (isEndpoint(kind)) return Math.max(1, guessedInput({ ...call, kind }))
+  if (isEndpoint(kind)) return Math.max(1, estimatedInput({ ...call, kind }))
   const request = parsedObject(call.body)
   switch (kind) {
     case 'messages':

@@ -1,35 +1,39 @@
-/** Our guess at a block that is not text: a large image, and a document of some pages. */
+/** Estimates for blocks that are not text: a large image, and a document of several pages. */
 const tokensPerImage = 1_600
 const tokensPerDocument = 12_000
-/** English text has about 4 bytes a token, code and JSON fewer. */
+/** English text has about 4 bytes per token, code and JSON fewer. */
 const bytesPerToken = 3.5
-/** What the format adds around each message and each tool. */
+/** Overhead of the format for each message and each tool. */
 const tokensPerItem = 8
 
-/** Fields whose text is not shown to the model as it is. */
+/** Fields whose text the model does not read. */
 const unread = new Set(['signature', 'cache_control', 'media_type', 'encrypted_content', 'id', 'tool_use_id'])
 
 /**
- * A guess at the input tokens of a request in Anthropic's format, never 0. It covers system, messages, tools, images
- * and documents, and errs on the high side for prose.
+ * Estimates the input tokens of a request in Anthropic's format; never 0. Includes system, messages, tools, images and
+ * documents. The estimate is too high rather than too low for prose.
  */
 export const estimateInputTokens = (request: Parts): number => estimate(request, anthropicSize)
 
-/** The same for OpenAI's and Google's formats, whose images and files stand in text that the model never reads as such. */
+/** Same as estimateInputTokens for OpenAI's and Google's formats, which hold images and files as base64 strings. */
 export const estimateForeignInputTokens = (request: Parts): number => estimate(request, foreignSize)
 
-/** Guesses when it is first asked, and holds the request no longer than that: a stream may run for an hour. */
-export function inputGuess(request: Parts, moreTokens: number) {
-  let held: Parts | undefined = request
-  let guessed = 1
+/**
+ * Estimates the input on the first call of `tokens` and then releases the request, because a stream may run for an
+ * hour.
+ */
+export function inputEstimate(request: Parts, moreTokens: number) {
+  let pending: Parts | undefined = request
+  let estimated = 1
   return {
     tokens(): number {
-      if (held) guessed = estimateInputTokens(held) + moreTokens
-      held = undefined
-      return guessed
+      if (pending) estimated = estimateInputTokens(pending) + moreTokens
+      pending = undefined
+      return estimated
     },
+    /** Releases the request without an estimate. */
     drop(): void {
-      held = undefined
+      pending = undefined
     },
   }
 }
@@ -46,13 +50,13 @@ function estimate({ system, messages, tools }: Parts, fixedSize: FixedSize): num
   return Math.max(1, Math.ceil(around + sizeOf([system, messages, tools], fixedSize)))
 }
 
-/** About how many tokens so many bytes of text are. */
+/** Estimates the tokens of `bytes` bytes of text. */
 export const estimateTokens = (bytes: number): number => Math.ceil(bytes / bytesPerToken)
 
-/** About how many tokens `text` is, at least 1. */
+/** Estimates the tokens of `text`; at least 1. */
 export const estimateTextTokens = (text: string): number => Math.max(1, estimateTokens(Buffer.byteLength(text)))
 
-/** Walks with a list of its own, not by recursion: depth is the sender's choice. */
+/** Iterates with an explicit stack, because the sender controls the depth. */
 function sizeOf(values: readonly unknown[], fixedSize: FixedSize): number {
   const waiting: unknown[] = [...values]
   let tokens = 0
@@ -68,7 +72,7 @@ function sizeOf(values: readonly unknown[], fixedSize: FixedSize): number {
   return tokens
 }
 
-/** The size of a block whose content is not text; undefined for one that must be read. */
+/** Returns the tokens of a block whose content is not text; undefined for a block that must be read. */
 type FixedSize = (block: object) => number | undefined
 
 const anthropicSize: FixedSize = block => {
@@ -78,7 +82,7 @@ const anthropicSize: FixedSize = block => {
   return undefined
 }
 
-/** Where the two formats put data: `image_url`, `input_image`, `file`, `input_audio`, `inlineData` ... */
+/** Recognises data in `image_url`, `input_image`, `file`, `input_audio`, `inlineData` ... */
 const foreignSize: FixedSize = block => {
   const { data, file_data: file, url, image_url: image } = block as Readonly<Record<string, unknown>>
   const isInline = typeof data === 'string' || typeof file === 'string' || isDataUrl(url) || isDataUrl(image)
@@ -94,7 +98,7 @@ function pushParts(block: object, waiting: unknown[]): void {
   }
   for (const [key, value] of Object.entries(block)) {
     if (unread.has(key)) continue
-    // Names of a tool's parameters are read by the model too.
+    // The model reads the names of a tool's parameters too.
     if (key !== 'type' && key !== 'text' && key !== 'content' && key !== 'role') waiting.push(key)
     waiting.push(value)
   }

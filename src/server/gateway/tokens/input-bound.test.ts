@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { requestWords } from '../core/request-words.ts'
-import { geminiKeys } from '../formats/gemini/ask.ts'
+import { geminiKeys } from '../formats/gemini/parse-request.ts'
 import { boundFields, inputBoundOf } from './input-bound.ts'
 
-/** The bound of a request, for which the scan must find what parsing does, however its letters are written. */
+/** The bound of a request. Asserts that scan and parse agree, with and without escaped letters. */
 function boundOf(request: object, kind: 'messages' | 'gemini' = 'messages') {
   const keys = kind === 'gemini' ? geminiKeys : keysOf(boundFields)
   const body = Buffer.from(JSON.stringify(request))
@@ -29,22 +29,22 @@ const pdf = { type: 'base64', media_type: 'application/pdf', data }
 const dataUrl = `data:image/png;base64,${data}`
 
 const bodies: readonly (readonly [name: string, request: object, expected: object, dataBytes: number])[] = [
-  ['text alone is its bytes', withContent({ type: 'text', text: 'é' }), nothing, 0],
-  ['the data of a picture is a picture, not text', withContent(image), { ...nothing, images: 1 }, data.length],
+  ['text counts its bytes', withContent({ type: 'text', text: 'é' }), nothing, 0],
+  ['image data counts as an image, not as text', withContent(image), { ...nothing, images: 1 }, data.length],
   [
-    'a picture that is elsewhere counts as well',
+    'an external image counts as an image',
     withContent({ type: 'image', source: { type: 'url', url: 'https://x/y.png' } }),
     { ...nothing, images: 1 },
     0,
   ],
   [
-    'pictures in what a tool gave back are found',
+    'images in a tool result are found',
     withContent({ type: 'tool_result', tool_use_id: 't', content: [image, { type: 'text', text: 'a' }, image] }),
     { ...nothing, images: 2 },
     2 * data.length,
   ],
   [
-    'what a tool is called with is text, whatever it looks like',
+    'the input of a tool call is text, whatever it looks like',
     {
       messages: [
         { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'n', input: { content: [image] } }] },
@@ -54,31 +54,31 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
     0,
   ],
   [
-    'text in the place of a picture is text',
+    'text in place of image data is text',
     withContent({ ...image, source: { data: 'Hello, you!' } }),
     { ...nothing, images: 1 },
     0,
   ],
   [
-    'a document may be as long as the model can read',
+    'a document fills the context window',
     withContent({ type: 'document', source: pdf }),
     { ...nothing, fillsWindow: true },
     data.length,
   ],
   [
-    'a document whose text is in the body is text',
+    'a plain-text document is text',
     withContent({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'words' } }),
     nothing,
     0,
   ],
   [
-    'pictures in a document of blocks are found',
+    'images in a document of blocks are found',
     withContent({ type: 'document', source: { type: 'content', content: [image] } }),
     { ...nothing, images: 1 },
     data.length,
   ],
   [
-    'Chat: a picture in a data URL',
+    'Chat: an image in a data URL',
     withContent({ type: 'image_url', image_url: { url: dataUrl } }),
     { ...nothing, images: 1 },
     dataUrl.length,
@@ -91,7 +91,7 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
   ],
   ['Chat: several answers', { messages: [], n: 3 }, { ...nothing, answers: 3 }, 0],
   [
-    'Responses: pictures in the input and in the output of a call',
+    'Responses: images in the input and in the output of a call',
     {
       input: [
         { role: 'user', content: [{ type: 'input_image', image_url: dataUrl }] },
@@ -101,16 +101,21 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
     { ...nothing, images: 2 },
     dataUrl.length,
   ],
-  ['Responses: what was said before', { input: 'hi', previous_response_id: 'r' }, { ...nothing, fillsWindow: true }, 0],
   [
-    'Responses: an item that is elsewhere',
+    'Responses: a previous response fills the window',
+    { input: 'hi', previous_response_id: 'r' },
+    { ...nothing, fillsWindow: true },
+    0,
+  ],
+  [
+    'Responses: an item reference fills the window',
     { input: [{ type: 'item_reference', id: 'i' }] },
     { ...nothing, fillsWindow: true },
     0,
   ],
   ['embeddings of tokens', { input: [[1, 2], [3]] }, nothing, 0],
   [
-    'tools that the provider runs bring more input',
+    'provider tools add input',
     {
       tools: [{ name: 'own', input_schema: {} }, { type: 'web_search_20250305', max_uses: 3 }, { type: 'web_fetch_1' }],
     },
@@ -118,19 +123,19 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
     0,
   ],
   [
-    'tools that the caller runs do not',
+    'client tools add no input',
     { tools: [{ type: 'bash_20250124' }, { type: 'function', function: {} }, { type: 'custom', name: 'c' }] },
     { ...nothing, tools: 1 },
     0,
   ],
   [
-    'Chat: its own search',
+    'Chat: web_search_options counts as a search tool',
     { messages: [], web_search_options: {} },
     { ...nothing, providerCalls: 10, toolCalls: { ...noCalls, web_search: 10 } },
     0,
   ],
   [
-    'Responses: tools with a fee, and a limit for all of them',
+    'Responses: tools with a fee, limited by max_tool_calls',
     {
       input: 'hi',
       max_tool_calls: 2,
@@ -145,7 +150,7 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
     0,
   ],
   [
-    'Responses: the earlier tool for searches has its own fee',
+    'Responses: the earlier search tool has its own fee',
     { input: 'hi', tools: [{ type: 'web_search_preview_2025_03_11' }] },
     { ...nothing, providerCalls: 10, toolCalls: { ...noCalls, web_search_preview: 10 }, tools: 1 },
     0,
@@ -153,7 +158,7 @@ const bodies: readonly (readonly [name: string, request: object, expected: objec
 ]
 
 for (const [name, request, expected, dataBytes] of bodies) {
-  test(`the bound of the input: ${name}`, () => {
+  test(`input bound: ${name}`, () => {
     const { textBytes, bodyBytes, ...found } = boundOf(request)
     assert.deepEqual([found, textBytes], [expected, bodyBytes - dataBytes])
   })
@@ -172,9 +177,9 @@ const isAllCounted = fc.property(fc.array(block), text, (content, system) => {
   return textBytes >= said.reduce((sum, words) => sum + Buffer.byteLength(words), 0)
 })
 
-test('whatever a body holds, no byte of its text is left out of the bound', () => fc.assert(isAllCounted))
+test('the bound includes every byte of text in any body', () => fc.assert(isAllCounted))
 
-/** What a model reads as text: not what stands where a picture's data does, if it can be such data. */
+/** Text that a model reads. Excludes base64 in the place of image data. */
 function textsOf(part: object): string[] {
   const { text, content, input, source } = part as Record<string, never>
   const given = (source as { data?: string } | undefined)?.data ?? ''
@@ -184,7 +189,7 @@ function textsOf(part: object): string[] {
 
 const parts = (...list: object[]) => ({ contents: [{ role: 'user', parts: list }] })
 
-test('Gemini: a picture counts as a picture, also in a result and in the other spelling; its data is no text', () => {
+test('Gemini: an image counts as an image in parts and results and in both spellings, and its data is not text', () => {
   const photo = { inlineData: { mimeType: 'image/png', data } }
   const other = { inline_data: { mime_type: 'image/png', data } }
   const result = { functionResponse: { name: 'f', response: {}, parts: [photo] } }
@@ -202,7 +207,7 @@ test('Gemini: data that a model may read as text counts as text', () => {
   }
 })
 
-test('Gemini: documents, sound and what is stored elsewhere may fill the window', () => {
+test('Gemini: documents, audio and external content fill the window', () => {
   for (const request of [
     parts({ inlineData: { mimeType: 'application/pdf', data } }),
     parts({ inlineData: { mimeType: 'audio/wav', data } }),
@@ -212,7 +217,7 @@ test('Gemini: documents, sound and what is stored elsewhere may fill the window'
     assert.equal(boundOf(request, 'gemini').fillsWindow, true)
 })
 
-test('Gemini: tools that the provider runs and more than one answer are counted', () => {
+test('Gemini: provider tools and several candidates are counted', () => {
   const tools = [{ functionDeclarations: [{ name: 'f' }] }, { googleSearch: {}, code_execution: {} }]
   const bound = boundOf({ tools, generation_config: { candidate_count: 3 } }, 'gemini')
   assert.deepEqual([bound.providerCalls, bound.toolCalls, bound.tools, bound.answers], [20, { web_search: 10 }, 2, 3])

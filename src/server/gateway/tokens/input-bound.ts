@@ -6,27 +6,29 @@ import { parsedObject } from '../core/request-checks.ts'
 import { documentTypes, imageTypes, wordBits } from '../core/request-words.ts'
 import { field, objectField } from '../formats/gemini/fields.ts'
 
-/** What a request body can cost in input at most, as far as the body alone tells. */
+/** Upper bound for the input of a request body, derived from the body alone. */
 export interface InputBound {
   /** Bytes that a model may read as text. A text token is at least one byte. */
   readonly textBytes: number
   readonly images: number
-  /** Calls of tools that the provider runs; what they find is input too. */
+  /** Calls of tools that the provider runs; their results are input too. */
   readonly providerCalls: number
-  /** Those of them that providers charge a fee for. */
+  /** Provider tool calls with a fee. */
   readonly toolCalls: Units
-  /** Tools with instructions of the provider's own, which are input. */
+  /** Tools for which the provider adds instructions to the input. */
   readonly tools: number
-  /** True when it refers to what is not in it, such as a document: only the model's own window bounds that. */
+  /**
+   * True when the body refers to external content, such as a document, which only the model's context window bounds.
+   */
   readonly fillsWindow: boolean
-  /** How many answers are asked for. */
+  /** Number of requested answers. */
   readonly answers: number
 }
 
 /**
- * Bounds the input of a request in any of the clients' formats. The bytes of the body bound its text; only the data of
- * images and documents is taken out, and counted by what it is. A body in which the scan met no such thing is not parsed. A tool
- * that the provider runs counts `defaultUses` calls where the request does not limit it. Source: Gateway, section 4.
+ * Bounds the input of a request in any client format. The size of the body bounds its text; the data of images and
+ * documents is subtracted and counted by type. A body in which the scan found neither is not parsed. A provider tool
+ * counts `defaultUses` calls when the request does not limit it. Source: Gateway, section 4.
  */
 export function inputBoundOf(
   { kind, body }: Pick<Call, 'kind' | 'body'>,
@@ -48,11 +50,11 @@ export function inputBoundOf(
 }
 
 /**
- * Bedrock's own formats have a shape for each family of models: all bytes count as text, those of images too, and what stands
- * elsewhere fills the window.
+ * Bounds the input in Bedrock's own formats, which differ by model family: all bytes count as text, including those of
+ * images, and external content fills the window.
  */
 function bedrockBound(body: Buffer, members: OwnMembers | undefined, defaultUses: number): InputBound {
-  const isElsewhere = ['s3Location', 's3Uri', 'document'].some(name => body.includes(`"${name}"`))
+  const hasExternal = ['s3Location', 's3Uri', 'document'].some(name => body.includes(`"${name}"`))
   const runsTools = body.includes('"systemTool"') || body.includes('"web_search')
   return {
     textBytes: body.length,
@@ -60,7 +62,7 @@ function bedrockBound(body: Buffer, members: OwnMembers | undefined, defaultUses
     providerCalls: runsTools ? defaultUses : 0,
     toolCalls: {},
     tools: runsTools ? 1 : 0,
-    fillsWindow: isElsewhere || members?.hasEscapedLetter === true,
+    fillsWindow: hasExternal || members?.hasEscapedLetter === true,
     answers: 1,
   }
 }
@@ -73,7 +75,7 @@ interface Media {
 
 type Rest = Omit<InputBound, 'textBytes' | 'images'>
 
-/** Of nearly all requests without tools. */
+/** Shared by requests without tools. */
 const nothingElse: Rest = {
   providerCalls: 0,
   toolCalls: { web_search: 0, web_search_preview: 0, file_search: 0, code_container: 0 },
@@ -84,12 +86,12 @@ const nothingElse: Rest = {
 
 const noMedia: Media = { images: 0, dataBytes: 0, fillsWindow: false }
 
-/** Up to this length a value is parsed sooner than looked through. */
+/** Bytes below which parsing a value is faster than scanning it. */
 const shortBytes = 4_096
 
 const parsedAt = (body: Buffer, { start, end }: Span): unknown => JSON.parse(body.toString('utf8', start, end))
 
-/** The members that the scan has found, as far as bounds read them. */
+/** Parses the scanned members that bounds read. */
 function outlineOf(body: Buffer, { names, values }: OwnMembers): Json {
   const outline: Record<string, unknown> = {}
   for (const [at, span] of values.entries()) {
@@ -105,8 +107,8 @@ function restOf(request: Json, defaultUses: number): Rest {
   if (Object.keys(request).length === 0) return nothingElse
   const tools = recordsOf(request['tools'])
   const providerTools = tools.filter(isRunByProvider)
-  const mostCalls = countOf(request['max_tool_calls']) ?? Number.POSITIVE_INFINITY
-  const usesOf = ({ max_uses: most }: Json): number => countOf(most) ?? Math.min(defaultUses, mostCalls)
+  const maxCalls = countOf(request['max_tool_calls']) ?? Number.POSITIVE_INFINITY
+  const usesOf = ({ max_uses: max }: Json): number => countOf(max) ?? Math.min(defaultUses, maxCalls)
   const usesOfAll = (some: readonly Json[]) => some.reduce((sum, tool) => sum + usesOf(tool), 0)
   const named = (name: string) => providerTools.filter(({ type }) => String(type).startsWith(name))
   const searches = named('web_search')
@@ -121,15 +123,15 @@ function restOf(request: Json, defaultUses: number): Rest {
       code_container: named('code_interpreter').length,
     },
     tools: tools.filter(({ type }) => type !== undefined && type !== 'custom' && type !== 'function').length,
-    fillsWindow: outsideFields.some(name => isSaid(request[name])),
+    fillsWindow: externalFields.some(name => isPresent(request[name])),
     answers: Math.max(1, countOf(request['n']) ?? 1),
   }
 }
 
-/** True for OpenAI's earlier tool for searches, with or without a date in its type. */
+/** Reports whether a tool is OpenAI's earlier search tool, with or without a date in its type. */
 export const isSearchPreview = ({ type }: Json): boolean => String(type).startsWith('web_search_preview')
 
-/** Google's format has no limit for calls of the provider's tools. */
+/** Google's format has no limit for provider tool calls. */
 function geminiRest(request: Json, usesEach: number): Rest {
   const providerTools = recordsOf(request['tools']).flatMap(tool =>
     Object.keys(tool).filter(name => name !== 'functionDeclarations' && name !== 'function_declarations'),
@@ -143,13 +145,13 @@ function geminiRest(request: Json, usesEach: number): Rest {
   }
 }
 
-/** Fields that stand for earlier input, kept by the provider. */
-const outsideFields = ['previous_response_id', 'conversation', 'prompt', 'container'] as const
+/** Fields that refer to earlier input stored by the provider. */
+const externalFields = ['previous_response_id', 'conversation', 'prompt', 'container'] as const
 
-/** Besides the conversation, what bounds read of a body; those of Google's format are its own. */
+/** Fields that bounds read besides the conversation, except for Google's format. */
 export const boundFields = [
   ...(['tools', 'max_tool_calls', 'web_search_options', 'mcp_servers', 'n'] as const),
-  ...outsideFields,
+  ...externalFields,
 ] as const
 const allBoundFields: ReadonlySet<string> = new Set([
   ...boundFields,
@@ -159,9 +161,9 @@ const allBoundFields: ReadonlySet<string> = new Set([
   'cached_content',
 ])
 
-const isSaid = (value: unknown): boolean => value !== undefined && value !== null
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null
 
-/** How the names of tools begin that the caller runs by itself, or that add nothing to what the body says. */
+/** Start of the types of tools that the client runs, or that add no input beyond the body. */
 const callerTools = [
   'custom',
   'function',
@@ -178,7 +180,7 @@ const callerTools = [
 const isRunByProvider = ({ type }: Json): boolean =>
   typeof type === 'string' && !callerTools.some(name => type.startsWith(name))
 
-/** What a conversation holds that is not text. Walks with a list of its own, not by recursion: depth is the sender's choice. */
+/** Finds the images and documents of a conversation. Uses an explicit stack, because the sender controls the depth. */
 function mediaIn(request: Json): Media {
   const found = { ...noMedia }
   const waiting: unknown[] = [request['system'], request['messages'], request['input']]
@@ -187,7 +189,7 @@ function mediaIn(request: Json): Media {
     if (Array.isArray(value)) for (const item of value) waiting.push(item)
     else if (isRecord(value)) {
       note(value, found)
-      // What a tool is called with may look like anything, and is text to the model.
+      // The input of a tool call is not searched: it is text to the model, whatever it looks like.
       waiting.push(value['content'], value['output'], recordOf(value['source'])['content'])
     }
   }
@@ -205,21 +207,21 @@ function note(block: Json, found: Media): void {
   }
 }
 
-/** A document whose text stands in the body as such. */
+/** Reports whether the body holds a document's text as plain text. */
 const isOfText = ({ source }: Json): boolean => ['text', 'content'].includes(String(recordOf(source)['type']))
 
-/** The length of the base64 text in an image or a document; 0 for one that is elsewhere. */
+/** Returns the length of the base64 text in an image or a document; 0 for an external one. */
 function dataIn({ source, image_url: image, file, file_data: fileData }: Json): number {
   const url = isRecord(image) ? image['url'] : image
   const places = [recordOf(source)['data'], url, recordOf(file)['file_data'], fileData]
   return places.reduce((sum: number, text) => sum + (isBase64(text) ? text.length : 0), 0)
 }
 
-/** Only what no model reads as text may be left out of the count. */
+/** Only data that no model reads as text may be subtracted. */
 const isBase64 = (text: unknown): text is string =>
   typeof text === 'string' && /^(?:data:[\w.+/-]*;base64,)?[A-Za-z0-9+/_=-]*$/.test(text)
 
-/** What parts hold that no model reads as text. Results of functions have parts of their own, and no deeper ones. */
+/** Finds the media in parts, also in the parts of function results, which nest no deeper. */
 function geminiMediaIn(request: Json): Media {
   const parts = recordsOf(request['contents']).flatMap(({ parts: list }) => (isRecord(list) ? [list] : recordsOf(list)))
   const inner = parts.flatMap(part => recordsOf(objectField(part, 'functionResponse')['parts']))

@@ -3,8 +3,8 @@ import type { UsageUpdate } from '../core/answer-event.ts'
 import { tokenCount } from './token-counts.ts'
 
 /**
- * The counts of Chat's `usage` object in Anthropic's split; undefined when it states none. OpenAI's prompt tokens contain
- * those read from and written to a cache, Anthropic's input tokens do not.
+ * Converts the `usage` object of Chat Completions to Anthropic's split; undefined without counts. OpenAI's prompt
+ * tokens include tokens read from and written to a cache, Anthropic's input tokens do not.
  */
 export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
   if (!isRecord(usage)) return undefined
@@ -17,7 +17,7 @@ export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
   const written = tokenCount(details['cache_write_tokens'])
   const reasoning = tokenCount(recordOf(usage['completion_tokens_details'])['reasoning_tokens'])
   const output = outputOf(usage, prompt, reasoning)
-  // OpenAI's own counts no searches; routers do, as Anthropic does.
+  // OpenAI does not report searches here; routers report them in Anthropic's field.
   const searches = tokenCount(recordOf(usage['server_tool_use'])['web_search_requests'])
   const update: UsageUpdate = {
     ...(prompt !== undefined && { input_tokens: Math.max(0, prompt - (read ?? 0) - (written ?? 0)) }),
@@ -30,7 +30,9 @@ export function chatUsageOf(usage: unknown): UsageUpdate | undefined {
   return Object.keys(update).length === 0 ? undefined : update
 }
 
-/** Completion tokens contain the reasoning tokens, but for providers whose total shows that they count them apart. */
+/**
+ * Completion tokens include reasoning tokens, except at providers whose total shows that they count them separately.
+ */
 function outputOf(usage: Json, prompt: number | undefined, reasoning: number | undefined): number | undefined {
   const completion = tokenCount(usage['completion_tokens'])
   if (completion === undefined || prompt === undefined || !reasoning) return completion
@@ -38,9 +40,9 @@ function outputOf(usage: Json, prompt: number | undefined, reasoning: number | u
 }
 
 /**
- * The `usage` of a response in Anthropic's split: cached and written tokens are taken out of the input, reasoning stays
- * in the output. Writes that live 30 minutes count as the shorter kind, those of 12 hours as the longer one. Calls of
- * the provider's tools are in no usage: they are counted in the response's output.
+ * Converts the `usage` of an OpenAI response to Anthropic's split: cached and written tokens are subtracted from the
+ * input, reasoning stays in the output. Cache writes for 30 minutes count as 5-minute ones, those for 12 hours as
+ * 1-hour ones. Provider tool calls are counted in the output, because usage does not hold them.
  */
 export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
   if (!isRecord(usage)) return {}
@@ -63,11 +65,11 @@ export function responsesUsageOf(usage: unknown, output: unknown): UsageUpdate {
   }
 }
 
-/** The calls of an output that OpenAI charges a fee for. */
+/** Counts the calls in an output that OpenAI charges a fee for. */
 function providerCallsIn(output: unknown): UsageUpdate {
   const items = recordsOf(output)
   const of = (type: string) => items.filter(item => item['type'] === type)
-  // Opening a page that was found, and looking into it, is free.
+  // Opening and searching a found page is free.
   const searches = of('web_search_call').filter(({ action }) => (recordOf(action)['type'] ?? 'search') === 'search')
   const files = of('file_search_call').length
   const containers = new Set(of('code_interpreter_call').map(({ container_id: id }) => id)).size
@@ -81,8 +83,8 @@ function providerCallsIn(output: unknown): UsageUpdate {
 const count = (record: Json, name: string): number | undefined => tokenCount(record[name])
 
 /**
- * Reads the totals so far out of each chunk of a stream, or out of a whole answer; undefined for a chunk without. The last
- * chunks of some models leave out or zero what earlier ones stated: a count never falls back to 0.
+ * Returns a reader of the running totals in the chunks of a stream, or in a whole response; undefined for a chunk
+ * without usage. The last chunks of some models omit or zero earlier counts, so a count never falls back to 0.
  */
 export function geminiUsageReader(): (chunk: unknown) => UsageUpdate | undefined {
   const stated: Record<string, unknown> = {}
@@ -100,7 +102,7 @@ export function geminiUsageReader(): (chunk: unknown) => UsageUpdate | undefined
   }
 }
 
-/** Up to Gemini 2.5 a prompt is charged that led to any search, later on every query. */
+/** Up to Gemini 2.5 Google charges a prompt once that led to any search; later models are charged for each query. */
 function searchesOf(queries: Set<unknown>, candidates: unknown, modelVersion: unknown): number {
   for (const { groundingMetadata } of recordsOf(candidates))
     for (const query of listOf(recordOf(groundingMetadata)['webSearchQueries'])) queries.add(query)
@@ -109,8 +111,8 @@ function searchesOf(queries: Set<unknown>, candidates: unknown, modelVersion: un
 }
 
 /**
- * The counts of a `usageMetadata`; undefined when it states none. Gemini's prompt tokens contain the cached ones, and
- * its answer's tokens leave out the thoughts.
+ * Converts `usageMetadata` to Anthropic's split; undefined without counts. Gemini's prompt tokens include cached ones,
+ * and its candidate tokens exclude thoughts.
  */
 export function geminiUsageOf(metadata: unknown): UsageUpdate | undefined {
   if (!isRecord(metadata)) return undefined

@@ -1,13 +1,13 @@
 import { isRecord, type Json } from '../../platform/json.ts'
 
-/** Tokens of one call in Anthropic's split: the three input counters never overlap. */
+/** Tokens of a call in Anthropic's split: input, cache reads and cache writes do not overlap. */
 export interface TokenCounts {
   readonly input_tokens: number
   readonly cache_read_tokens: number
   readonly cache_write_5m_tokens: number
   readonly cache_write_1h_tokens: number
   readonly output_tokens: number
-  /** Part of the output; 0 where the upstream does not tell. */
+  /** Part of the output; 0 when the upstream does not report it. */
   readonly reasoning_tokens: number
   /** Searches that the provider made for the call. */
   readonly web_searches: number
@@ -15,7 +15,7 @@ export interface TokenCounts {
   readonly file_searches: number
   /** Containers in which the provider ran code. */
   readonly code_containers: number
-  /** True when at least one figure is our guess, as for a stream that broke off. */
+  /** True when at least one count is estimated, as for an interrupted stream. */
   readonly estimated: boolean
 }
 
@@ -33,8 +33,8 @@ export const noTokens: TokenCounts = {
 }
 
 /**
- * `counts` with the fields that a `usage` object of Anthropic's format states. Its figures are totals so far, so they
- * replace and never add. Cache writes without a split by lifetime count as 5-minute ones.
+ * Returns `counts` updated from a `usage` object in Anthropic's format. Its counts are running totals, so they replace
+ * earlier ones. Cache writes without a split by lifetime count as 5-minute ones.
  */
 export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
   if (!isRecord(usage)) return counts
@@ -56,20 +56,20 @@ export function withUsage(counts: TokenCounts, usage: unknown): TokenCounts {
   }
 }
 
-/** A figure in an object that most answers do without. */
+/** Returns a count in an optional nested object. */
 function part(usage: Json, object: string, name: string): number | undefined {
   const given = usage[object]
   return isRecord(given) ? tokenCount(given[name]) : undefined
 }
 
-/** A total without a split must not count again what an earlier split already put into the 1-hour figure. */
+/** Subtracts 1-hour writes, which an earlier split may have counted, from a total without a split. */
 function unsplit(written: number | undefined, hour: number | undefined, counts: TokenCounts): number | undefined {
   return written === undefined ? undefined : Math.max(0, written - (hour ?? counts.cache_write_1h_tokens))
 }
 
-/** More than any call can have: a figure above it is a fault, and would be billed. */
+/** Above any real call: a higher count is an upstream error and must not be billed. */
 const maxTokens = 1_000_000_000
 
-/** A figure that an upstream states; undefined for what can be no number of tokens. */
+/** Validates a count of an upstream; undefined for anything that cannot be a number of tokens. */
 export const tokenCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= maxTokens ? value : undefined

@@ -5,25 +5,28 @@ import type { GoogleTokens } from './google-token.ts'
 import { isOpenAi } from './paths.ts'
 import { addToken } from './scrub.ts'
 
-/** The headers of a request with the deployment's credential among them, in an object of their own. Rejects with AppError when there is none. */
+/**
+ * Returns a new object with the headers of a request and the deployment's credential. Rejects with AppError when the
+ * credential cannot be fetched.
+ */
 export type Authorize = (
   target: Pick<Target, 'deployment' | 'protocol'>,
   request: Unsigned,
 ) => Record<string, string> | Promise<Record<string, string>>
 
-/** Providers whose key travels as a Bearer token on Anthropic's routes too. */
+/** Providers that take their key as a Bearer token on Anthropic's routes too. */
 const bearerProviders = new Set(['openrouter', 'ollama'])
 
-/** A server of OpenAI's formats takes its key in one way, whatever the format; Anthropic itself has two. */
+/** Servers with OpenAI's formats take a Bearer token on all routes; Anthropic's own API takes `x-api-key`. */
 const isBearer = ({ provider, protocols }: Deployment): boolean =>
   bearerProviders.has(provider) || (provider !== 'anthropic' && protocols.some(isOpenAi))
 
 interface Options {
-  /** For deployments with a service account; without it those need a key of their own. */
+  /** For deployments with a service account; without it they need a key. */
   readonly googleTokens?: GoogleTokens
 }
 
-/** Puts each provider's credential where it wants it. A deployment's own headers win. */
+/** Adds the credential in the header that the provider expects. A deployment's own headers take precedence. */
 export function createAuthorize({ googleTokens }: Options = {}): Authorize {
   return ({ deployment, protocol }, request) => {
     const { headers } = request

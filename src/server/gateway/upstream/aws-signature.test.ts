@@ -34,7 +34,7 @@ const vectors = [
 ] as const
 
 for (const { name, path, sessionToken, signedHeaders, signature } of vectors) {
-  test(`a call to Bedrock is signed as the AWS SDK signs it: ${name}`, async () => {
+  test(`a call to Bedrock has the signature of the AWS SDK: ${name}`, async () => {
     const signed = await signAws({ ...access, sessionToken }, { url: `${origin}${path}`, headers, body }, date)
     assert.deepEqual(signed, {
       ...headers,

@@ -2,19 +2,19 @@ import type { Method } from '../../../contract/route.ts'
 import type { AwsAccess } from '../../config/config.ts'
 import { joined, type Parts } from '../bytes/body-edit.ts'
 
-/** A request whose credential is still missing. */
+/** Request without its credential. */
 export interface Unsigned {
   /** Absolute. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Parts
-  /** POST unless given. */
+  /** POST by default. */
   readonly method?: Method
 }
 
 /**
- * The headers of a request to Amazon Bedrock with its Signature Version 4. The path goes out as it stands in the
- * URL, percent-encoded once: the signature is over its second encoding, as AWS wants it.
+ * Returns the headers of a request to Amazon Bedrock with Signature Version 4. The path is sent as in the URL,
+ * percent-encoded once; AWS requires the signature over its second encoding.
  */
 export async function signAws(
   access: AwsAccess,
@@ -22,7 +22,7 @@ export async function signAws(
   date: Date,
 ): Promise<Record<string, string>> {
   const { host, hostname, pathname, protocol, searchParams } = new URL(url)
-  // Loaded with the first call: they take time and memory, and most servers never call AWS.
+  // Loaded by the first call, because most servers never call AWS and the modules cost time and memory.
   const [{ SignatureV4 }, { Sha256 }] = await Promise.all([
     import('@smithy/signature-v4'),
     import('@smithy/core/checksum'),
@@ -46,7 +46,7 @@ export async function signAws(
     body: joined(body),
   }
   const { headers: signed } = await signer.sign(request, { signingDate: date })
-  // The connection sets it, to the very same value.
+  // The connection sets the same host header.
   const { host: _, ...rest } = signed
   return rest
 }

@@ -44,7 +44,7 @@ const streams: Readonly<Record<string, Buffer>> = {
   [`${path}/invoke-with-response-stream`]: invoke,
 }
 
-/** Signs the request again from what has arrived; a proxy that re-encodes the path would show here. */
+/** Signs the received request again and compares. A re-encoded path would give another signature. */
 async function isSigned(request: IncomingMessage, body: Buffer, url: string): Promise<boolean> {
   const { 'content-type': type = '', 'accept-encoding': encoding = '', 'user-agent': agent = '' } = request.headers
   const time = String(request.headers['x-amz-date']).replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5')
@@ -95,7 +95,7 @@ async function startGateway(protocol: Protocol, { secretAccessKey = aws.secretAc
 }
 
 for (const protocol of ['bedrock-converse', 'bedrock-invoke'] as const) {
-  test(`${protocol}: a signed call streams, counts and is booked`, async () => {
+  test(`${protocol}: a signed call streams, counts tokens and is booked`, async () => {
     const app = await startGateway(protocol)
     const { text, stopReason } = readStream(await (await app.post({ ...ask, stream: true })).text())
     assert.deepEqual([text, stopReason], ['Hello', 'end_turn'])
@@ -106,14 +106,14 @@ for (const protocol of ['bedrock-converse', 'bedrock-invoke'] as const) {
     assert.deepEqual(await count.json(), { input_tokens: 42 })
   })
 
-  test(`C5: ${protocol}: a model that Bedrock cannot count for gets an estimate, marked as one`, async () => {
+  test(`C5: ${protocol}: a model without a token counter gets an estimate, marked as one`, async () => {
     const app = await startGateway(protocol, { upstreamModel: 'amazon.nova-lite-v1:0' })
     const count = await app.post({ model: 'test-model', messages: ask.messages }, { path: '/v1/messages/count_tokens' })
     assert.equal(count.status, 200)
     assert.equal(count.headers.get('x-switchyard-estimated'), 'input_tokens')
   })
 
-  test(`E2: ${protocol}: a refusal keeps its words, in Anthropic's envelope`, async () => {
+  test(`E2: ${protocol}: an upstream error keeps its message in Anthropic's envelope`, async () => {
     const app = await startGateway(protocol)
     const answer = await app.post(ask)
     assert.equal(answer.status, 400)
@@ -121,7 +121,7 @@ for (const protocol of ['bedrock-converse', 'bedrock-invoke'] as const) {
     assert.deepEqual(error, { type: 'invalid_request_error', message: 'Input is too long' })
   })
 
-  test(`${protocol}: a wrong secret is refused, and shows nowhere`, async () => {
+  test(`${protocol}: an error about a wrong secret does not contain the secret`, async () => {
     const app = await startGateway(protocol, { secretAccessKey: 'wrong-canary' })
     const text = await (await app.post({ ...ask, stream: true })).text()
     assert.match(text, /signature does not match/)

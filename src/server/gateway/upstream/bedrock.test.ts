@@ -23,16 +23,16 @@ const ids = [
 ] as const
 
 for (const [id, family, version, line] of ids) {
-  test(`the id ${id} tells the family and, of Claude, the version`, () => {
+  test(`the id ${id} is parsed into family and, for Claude, version`, () => {
     assert.deepEqual(bedrockModel(id), { family, version, line })
   })
 }
 
-test('an ARN is one step of the path', () => {
+test('an ARN is one segment of the path', () => {
   assert.equal(modelPath('arn:a:b/c', 'converse'), '/model/arn%3Aa%3Ab%2Fc/converse')
 })
 
-test('an ARN is shown without the number of its account, also in a path; all else is shown as it is', () => {
+test('the account number is removed from an ARN, also in a path; other ids are not changed', () => {
   const profile = 'application-inference-profile/a1b2c3'
   assert.equal(withoutAccount(`${account}:${profile}`), `arn:aws:bedrock:eu-west-1:...:${profile}`)
   assert.equal(

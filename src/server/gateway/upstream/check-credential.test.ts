@@ -15,7 +15,7 @@ const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 type Answer = (request: RawRequest) => string
 
-/** An upstream that answers, and a check that may reach it. */
+/** An upstream that responds with `answer`, and a credential check that may reach it. */
 async function upstream(answer: Answer) {
   const requests: RawRequest[] = []
   const server = await startByteServer((socket, request) => {
@@ -61,13 +61,13 @@ for (const [changes, line, header] of readings) {
     assert.match(requests[0]?.head ?? '', header)
   })
 
-  test(`a credential that ${changes.provider ?? 'anthropic'} refuses at ${line} is no good`, async () => {
+  test(`a credential that ${changes.provider ?? 'anthropic'} rejects at ${line} is invalid`, async () => {
     const { check } = await upstream(refused)
     assert.equal((await check(changes)).problem, 'the provider answered with status 401: invalid key')
   })
 }
 
-test('a service account is tested by its token and a count of tokens', async () => {
+test('a service account is tested by its token and a token count', async () => {
   const { check, requests, server } = await upstream(({ head }) =>
     head.includes('/token')
       ? jsonAnswer('{"access_token":"t-1","expires_in":3600}')
@@ -83,7 +83,7 @@ test('a service account is tested by its token and a count of tokens', async () 
   ])
 })
 
-test('a service account without a token says so in Google’s own word', async () => {
+test('a failed token request is reported with Google’s error code', async () => {
   const { check, server } = await upstream(() => jsonAnswer('{"error":"invalid_grant"}', '400 Bad Request'))
   const serviceAccount = { clientEmail: 'robot@p', privateKey: pem, tokenUri: `${server.url}/token` }
   const google = { project: 'p', location: 'eu', serviceAccount }
@@ -91,7 +91,7 @@ test('a service account without a token says so in Google’s own word', async (
   assert.equal(problem, 'the token endpoint answered with status 400: invalid_grant')
 })
 
-test('a server without a list of models is asked for a model that nobody has, which shows the key as well', async () => {
+test('a server without a list of models is tested with a call to a model that does not exist', async () => {
   const noList =
     (status: string): Answer =>
     ({ head }) =>
@@ -111,10 +111,10 @@ const echoes: readonly (readonly [name: string, body: string])[] = [
     'with escapes',
     `{"error":"wrong key ${[...key].map(c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`,
   ],
-  ['in half', `{"error":{"message":"wrong key ${key.slice(0, 14)}"}}`],
+  ['in part', `{"error":{"message":"wrong key ${key.slice(0, 14)}"}}`],
 ]
 for (const [name, body] of echoes) {
-  test(`S41: a key that the upstream repeats ${name} is not in the result`, async () => {
+  test(`S41: a key that the upstream echoes ${name} is not in the result`, async () => {
     const { check } = await upstream(() => jsonAnswer(body, '401 Unauthorized'))
     const { problem = '' } = await check()
     assert.match(problem, /^the provider answered with status 401: wrong key .{0,3}\[secret\]/)
@@ -128,26 +128,22 @@ const failures: readonly (readonly [name: string, answer: Answer, expected: stri
     () => 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n',
     'the provider answered with a redirect (status 302)',
   ],
-  [
-    'a page of HTML',
-    () => jsonAnswer('<html>canary</html>', '502 Bad Gateway'),
-    'the provider answered with status 502',
-  ],
+  ['an HTML page', () => jsonAnswer('<html>canary</html>', '502 Bad Gateway'), 'the provider answered with status 502'],
   [
     'control characters',
     () => jsonAnswer('{"error":{"message":"no\\u001b[2J\\nsuch"}}', '400 Bad Request'),
     'the provider answered with status 400: no [2J such',
   ],
-  ['a cut connection', () => '', 'the provider cannot be reached (UND_ERR_SOCKET)'],
+  ['a closed connection', () => '', 'the provider cannot be reached (UND_ERR_SOCKET)'],
 ]
 for (const [name, answer, expected] of failures) {
-  test(`${name} is told as it is`, async () => {
+  test(`the result reports ${name}`, async () => {
     const { check } = await upstream(answer)
     assert.equal((await check()).problem, expected)
   })
 }
 
-test('S21: an address that is not allowed is not called, and the line that would allow it is named', async () => {
+test('S21: an address that is not allowed is not called, and the result shows the line that allows it', async () => {
   const check = createCredentialCheck({ outbound: createOutbound({ allow: [] }), authorize: createAuthorize() })
   const { problem } = await check(deploymentAt('http://127.0.0.1:9', { apiKey: key }))
   assert.equal(problem, '127.0.0.1:9 is not a public address; to allow it, add "127.0.0.1:9" to outbound.allow')

@@ -3,19 +3,19 @@ import type { Deployment } from '../../config/config.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, jsonOr, nonEmptyText } from '../../platform/json.ts'
-import { type Outbound, OutboundRefused } from '../../platform/outbound.ts'
+import { type Outbound, OutboundBlocked } from '../../platform/outbound.ts'
 import type { Authorize } from './authorize.ts'
-import { TokenRefused } from './google-token.ts'
+import { TokenRequestError } from './google-token.ts'
 import { ownHeaders } from './headers.ts'
 import { basePathOf } from './paths.ts'
 import { callingProbe, type Probe, readingProbe } from './probes.ts'
 import { secretsOf } from './scrub.ts'
 import { smallRequest } from './small-request.ts'
 
-/** What an upstream made of a credential. */
+/** Result of a credential check. */
 interface CredentialCheck {
   readonly latencyMs: number
-  /** Undefined: it was taken. No part of the credential is in the text. */
+  /** Why the upstream rejected the credential, without any part of it; undefined when it was accepted. */
   readonly problem: string | undefined
 }
 
@@ -26,9 +26,9 @@ interface Options {
 
 const maxWords = 300
 
-/** Asks upstreams whether they take the credential of a deployment, with requests that cost next to nothing. */
+/** Returns a function that checks a deployment's credential at its upstream, with requests that cost almost nothing. */
 export function createCredentialCheck({ outbound, authorize }: Options) {
-  const ask = async (deployment: Deployment, { method, path, headers, body, alsoGood }: Probe) => {
+  const run = async (deployment: Deployment, { method, path, headers, body, alsoGood }: Probe) => {
     const target = { deployment, protocol: deployment.protocols[0] }
     const url = `${deployment.apiBase}${basePathOf(target)}${path}`
     const bytes = Buffer.from(body ? JSON.stringify(body) : '')
@@ -46,18 +46,18 @@ export function createCredentialCheck({ outbound, authorize }: Options) {
 
   return async (deployment: Deployment): Promise<CredentialCheck> => {
     const startedMs = performance.now()
-    const told = (problem: string | undefined): CredentialCheck => ({
+    const resultOf = (problem: string | undefined): CredentialCheck => ({
       latencyMs: Math.round(performance.now() - startedMs),
       problem,
     })
     try {
       const reading = readingProbe(deployment)
-      const first = reading && (await ask(deployment, reading))
-      // A server without such a route says nothing about the credential.
-      const isTold = first && first.status !== 404 && first.status !== 405
-      return told((isTold ? first : await ask(deployment, callingProbe(deployment))).problem)
+      const first = reading && (await run(deployment, reading))
+      // A missing route says nothing about the credential.
+      const hasRoute = first && first.status !== 404 && first.status !== 405
+      return resultOf((hasRoute ? first : await run(deployment, callingProbe(deployment))).problem)
     } catch (error) {
-      return told(failureOf(error))
+      return resultOf(failureOf(error))
     }
   }
 }
@@ -67,20 +67,20 @@ function problemOf(status: number, words: string): string {
   return `the provider answered with status ${status}${words === '' ? '' : `: ${words.slice(0, maxWords)}`}`
 }
 
-/** Why there was no answer. Only texts of ours go on: those of other errors may hold anything. */
+/** Returns why there was no response. Messages of foreign errors are not shown, because they may hold secrets. */
 function failureOf(error: unknown): string {
   const reason = error instanceof AppError ? error.cause : error
-  if (reason instanceof OutboundRefused || reason instanceof TokenRefused) return reason.message
+  if (reason instanceof OutboundBlocked || reason instanceof TokenRequestError) return reason.message
   const code = (reason as NodeJS.ErrnoException | undefined)?.code
   return `the provider cannot be reached${typeof code === 'string' ? ` (${code})` : ''}`
 }
 
-/** The upstream's own words in an error body, on one line; a page of HTML has none. */
+/** Returns the message in an upstream's error body on one line; empty for an HTML page. */
 function wordsIn(text: string): string {
   const body = jsonOr(text, undefined)
-  const said = body === undefined ? text : (messageIn(body) ?? '')
-  // Control characters would be commands to a terminal.
-  const line = said.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
+  const message = body === undefined ? text : (messageIn(body) ?? '')
+  // A terminal would interpret control characters.
+  const line = message.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
   return line.startsWith('<') ? '' : line
 }
 
@@ -95,11 +95,11 @@ function messageIn(body: unknown): string | undefined {
   )
 }
 
-/** The credentials among the headers that were sent, without their scheme. */
+/** Returns the credentials in the sent headers, without their scheme. */
 const credentialsIn = (headers: Readonly<Record<string, string>>): string[] =>
   ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'].flatMap(name => {
     const value = headers[name]
-    // A signature holds names and dates besides, and is of no use to others.
+    // An AWS signature holds no reusable secret.
     return value === undefined || value.startsWith('AWS4') ? [] : [value.replace(/^\w+\s+/, '')]
   })
 
@@ -118,6 +118,6 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   529: 'overloaded',
 }
 
-/** What an upstream's error status, 400 or above, means in our terms when its words say nothing more exact. */
+/** Returns the error code for an upstream's status of 400 or above, when its message gives no better one. */
 export const codeOfUpstreamStatus = (status: number): ErrorCode =>
   codes[status] ?? (status < 500 ? 'invalid_request' : 'upstream_unreachable')

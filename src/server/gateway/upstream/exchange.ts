@@ -1,65 +1,65 @@
 import type { Dispatcher } from 'undici'
 import { AppError } from '../../platform/errors.ts'
-import type { Attempt, Outcome, Refusal, Sink } from '../core/call.ts'
+import type { Attempt, Outcome, Sink, UpstreamError } from '../core/call.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
 import { holdsSecret } from './scrub.ts'
-import { UpstreamCut, upstreamFailure } from './upstream-failure.ts'
+import { UpstreamInterrupted, upstreamFailure } from './upstream-failure.ts'
 
 export type Controller = Dispatcher.DispatchController
 export type UpstreamHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
-/** The head of an upstream's answer. `headers` are those that may reach the client, ours among them. */
+/** Head of an upstream's response. `headers` are those for the client, including the gateway's own. */
 export interface AnswerHead {
   readonly status: number
   readonly headers: Record<string, string>
 }
 
-/** How an exchange ends: with an answer at the sink, or with a refusal while the sink is untouched. */
-export type Ending = Outcome | Refusal
+/** How an exchange ends: with a response written to the sink, or with an upstream error before anything was written. */
+export type Ending = Outcome | UpstreamError
 
-/** A whole answer as the client gets it. */
+/** Whole response for the client. */
 export interface WholeAnswer {
-  /** In an object that is the answer's own: the length of the body is added to it. */
+  /** Not shared: the exchange adds the length of the body. */
   readonly headers: Record<string, string>
   readonly body: Buffer
-  /** What to book. Called after the client has its bytes: counting may take a while for a long answer. */
+  /** Returns what to book. Called after the response was sent, because counting a long response takes time. */
   readonly counts: () => Pick<Outcome, 'usage' | 'stopReason' | 'degraded'>
 }
 
-/** The relay of one answer's stream. An ending that it returns is final: nothing is called after it but `stop`. */
+/** Relays one streamed response. A returned ending is final: only `stop` may be called after it. */
 export interface AnswerStream {
-  /** Takes the next bytes. An ending means that the upstream has said enough. */
+  /** Handles the next bytes. Returns an ending when no further bytes are needed. */
   push(controller: Controller, chunk: Buffer): Ending | undefined
-  /** The upstream is done. Undefined when nothing is out yet and nothing can be made of it: the call fails. */
+  /** Handles the end of the response. Returns undefined when it was unusable and nothing was sent: the call fails. */
   finish(): Ending | undefined
-  /** The upstream is lost. Undefined when nothing is out yet, so that the call can fail with `error`. */
-  breakOff(error: AppError): Ending | undefined
-  /** The caller is gone: what to book. `rest` came after that, and is read for its usage alone. */
-  abandoned(rest: readonly Buffer[]): Outcome
-  /** Stops all timers; nothing more goes out. */
+  /** Handles a lost connection. Returns undefined when nothing was sent, so that the call fails with `error`. */
+  interrupt(error: AppError): Ending | undefined
+  /** Returns what to book after the client disconnected. `rest` came after that and is read for its usage only. */
+  disconnected(rest: readonly Buffer[]): Outcome
+  /** Stops all timers. Nothing is sent after this. */
   stop(): void
 }
 
-/** What a lane makes of an upstream's answer. */
+/** Converts an upstream's response for the client. */
 export interface AnswerReader {
-  /** The names of the upstream's headers that reach the client besides those of every answer. */
+  /** Names of upstream headers that are relayed besides those of every response. */
   readonly relays?: RegExp
-  /** True: 304 is an answer, since the request may say what the client has. */
-  readonly takesUnmodified?: true
-  /** True when an answer with these headers is to be relayed as it comes. */
+  /** True: status 304 is a valid response, because the request may be conditional. */
+  readonly acceptsNotModified?: true
+  /** Reports whether a response with these headers is relayed as it arrives. */
   isStream(headers: UpstreamHeaders): boolean
   stream(head: AnswerHead): AnswerStream
-  /** A refusal when the body is of no use. */
-  whole(head: AnswerHead, body: Buffer): WholeAnswer | Refusal
-  /** The status is 400 or above; of a long body only the first megabyte is here. */
-  refusal(head: AnswerHead, body: Buffer): Refusal
+  /** Returns an upstream error when the body is unusable. */
+  whole(head: AnswerHead, body: Buffer): WholeAnswer | UpstreamError
+  /** Converts a response with status 400 or above. `body` is truncated at 1 MiB. */
+  upstreamError(head: AnswerHead, body: Buffer): UpstreamError
 }
 
 const maxErrorBytes = 1024 * 1024
 const maxAnswerBytes = 64 * 1024 * 1024
-/** How long an upstream may take to end its answer once it is complete. */
-const runOutMs = 1_000
+/** Milliseconds for the upstream to end a stream after its last event. */
+const drainMs = 1_000
 
 interface Options {
   readonly attempt: Attempt
@@ -68,8 +68,8 @@ interface Options {
 }
 
 /**
- * One request to an upstream and what becomes of its answer. Owns the total time-out, the caller's leaving and the
- * limits of size. `result` settles once: it rejects with AppError only while the sink is untouched.
+ * One request to an upstream and its response. Enforces the total timeout and the size limits, and handles a client
+ * that disconnects. `result` settles once; it rejects with AppError only before anything was written to the sink.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<Ending>
@@ -84,11 +84,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #stream: AnswerStream | undefined
   #chunks: Buffer[] = []
   #size = 0
-  #isOver = false
-  #isLeft = false
-  /** `performance.now()` when the request went out. */
+  #isDone = false
+  #isDisconnected = false
+  /** `performance.now()` when the request was sent. */
   #sentMs: number | undefined
-  #leaving: NodeJS.Timeout | undefined
+  #drainTimer: NodeJS.Timeout | undefined
 
   constructor({ attempt, sink, reader }: Options) {
     this.#attempt = attempt
@@ -100,30 +100,30 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#reject = reject
     this.#deadline = setTimeout(this.#onDeadline, attempt.target.deployment.timeouts.totalMs)
     this.#deadline.unref()
-    attempt.call.signal.addEventListener('abort', this.#onCallerGone, { once: true })
-    if (attempt.call.signal.aborted) this.#onCallerGone()
+    attempt.call.signal.addEventListener('abort', this.#onDisconnect, { once: true })
+    if (attempt.call.signal.aborted) this.#onDisconnect()
   }
 
-  /** The request could not be made, and was never sent. */
-  abandon(error: unknown): void {
-    if (this.#isOver) return
+  /** Fails a request that was never sent. */
+  failUnsent(error: unknown): void {
+    if (this.#isDone) return
     this.#close()
     this.#reject(error)
   }
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller
-    // The caller left while the request waited for its connection.
-    if (this.#isOver || this.#isLeft) controller.abort(new Error('the call is over'))
+    // The client disconnected while the request waited for its connection.
+    if (this.#isDone || this.#isDisconnected) controller.abort(new Error('call has ended'))
     else this.#sentMs = performance.now()
   }
 
   onResponseStart(_controller: Controller, status: number, headers: UpstreamHeaders): void {
-    if (status < 200 || this.#isOver) return
-    const isUnmodified = status === 304 && this.#reader.takesUnmodified === true
+    if (status < 200 || this.#isDone) return
+    const isUnmodified = status === 304 && this.#reader.acceptsNotModified === true
     const fault = isUnmodified ? undefined : faultOf(status, headers)
     if (fault !== undefined) {
-      // Whoever answers so has made nothing of the request.
+      // Such a response means that the upstream did not process the request.
       this.#sentMs = undefined
       this.#fail(upstreamFault(this.#attempt, fault))
       return
@@ -141,22 +141,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.#isOver) return
-    if (!this.#stream || this.#isLeft) {
+    if (this.#isDone) return
+    if (!this.#stream || this.#isDisconnected) {
       this.#collect(controller, chunk)
       return
     }
     const ending = this.#stream.push(controller, chunk)
     if (!ending) return
     this.#finish(ending)
-    if (ending.outcome === 'completed') this.#letRunOut(controller)
-    else controller.abort(new Error('the answer is of no use'))
+    if (ending.outcome === 'completed') this.#drain(controller)
+    else controller.abort(new Error('response is unusable'))
   }
 
-  /** An upstream that has said all needs a moment to end: cut off, its connection could not serve the next call. */
-  #letRunOut(controller: Controller): void {
-    this.#leaving = setTimeout(() => controller.abort(new Error('the answer is complete')), runOutMs)
-    this.#leaving.unref()
+  /** Waits for the end of a complete stream: an aborted connection cannot be reused for the next call. */
+  #drain(controller: Controller): void {
+    this.#drainTimer = setTimeout(() => controller.abort(new Error('response is complete')), drainMs)
+    this.#drainTimer.unref()
   }
 
   #collect(controller: Controller, chunk: Buffer): void {
@@ -164,34 +164,34 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length
     const isError = this.#head !== undefined && this.#head.status >= 400
     if (isError && this.#size > maxErrorBytes) {
-      this.#refuse()
-      controller.abort(new Error('the error body is too long'))
+      this.#passUpstreamError()
+      controller.abort(new Error('error body exceeds 1 MiB'))
     } else if (this.#size > maxAnswerBytes) {
-      this.#fail(upstreamFault(this.#attempt, 'sent too long an answer'))
+      this.#fail(upstreamFault(this.#attempt, 'returned a response longer than 64 MiB'))
     }
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#leaving)
-    if (this.#isOver || !this.#head) return
-    if (this.#isLeft) this.#finish(this.#leftBehind(this.#head))
+    clearTimeout(this.#drainTimer)
+    if (this.#isDone || !this.#head) return
+    if (this.#isDisconnected) this.#finish(this.#abortedOutcome(this.#head))
     else if (this.#stream) this.#finishStream(this.#stream)
-    else if (this.#head.status >= 400) this.#refuse()
-    else this.#answerAtOnce(this.#head)
+    else if (this.#head.status >= 400) this.#passUpstreamError()
+    else this.#sendWhole(this.#head)
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    clearTimeout(this.#leaving)
-    if (!this.#isOver) this.#fail(upstreamFailure(error, this.#attempt.ask.model))
+    clearTimeout(this.#drainTimer)
+    if (!this.#isDone) this.#fail(upstreamFailure(error, this.#attempt.parsed.model))
   }
 
   #finishStream(stream: AnswerStream): void {
     const ending = stream.finish()
     if (ending) this.#finish(ending)
-    else this.#fail(upstreamFault(this.#attempt, 'ended the stream before its answer began'))
+    else this.#fail(upstreamFault(this.#attempt, 'ended the stream before it sent any content'))
   }
 
-  #answerAtOnce(head: AnswerHead): void {
+  #sendWhole(head: AnswerHead): void {
     const answer = this.#reader.whole(head, this.#body())
     if ('outcome' in answer) {
       this.#finish(answer)
@@ -206,43 +206,45 @@ export class Exchange implements Dispatcher.DispatchHandler {
     setImmediate(() => this.#settle({ outcome: 'completed', status: head.status, firstContentMs, ...counts() }))
   }
 
-  #refuse(): void {
-    if (this.#head) this.#finish(this.#reader.refusal(this.#head, this.#body().subarray(0, maxErrorBytes)))
+  #passUpstreamError(): void {
+    if (this.#head) this.#finish(this.#reader.upstreamError(this.#head, this.#body().subarray(0, maxErrorBytes)))
   }
 
-  /** The call cannot succeed any more: told in the stream once it has begun, else by a rejection. */
+  /** Fails the call: in the stream once it has begun, else by rejecting. */
   #fail(error: AppError): void {
-    const ending = this.#isLeft ? this.#leftBehind() : this.#stream?.breakOff(error)
+    const ending = this.#isDisconnected ? this.#abortedOutcome() : this.#stream?.interrupt(error)
     if (ending) this.#finish(ending)
     else {
       this.#close()
-      this.#reject(this.#sentMs === undefined ? error : new UpstreamCut(error, performance.now() - this.#sentMs))
+      this.#reject(
+        this.#sentMs === undefined ? error : new UpstreamInterrupted(error, performance.now() - this.#sentMs),
+      )
     }
     this.#controller?.abort(error)
   }
 
   readonly #onDeadline = (): void => {
-    this.#fail(upstreamFault(this.#attempt, 'took longer than its time-out in total', 'upstream_timeout'))
+    this.#fail(upstreamFault(this.#attempt, 'exceeded its total timeout', 'upstream_timeout'))
   }
 
-  /** What the upstream has sent by now is still read, for its usage: a process that was stopped finds both at once. */
-  readonly #onCallerGone = (): void => {
-    if (this.#isOver || this.#isLeft) return
-    this.#isLeft = true
+  /** Waits one tick, so that bytes that arrived together with the disconnect are still read for their usage. */
+  readonly #onDisconnect = (): void => {
+    if (this.#isDone || this.#isDisconnected) return
+    this.#isDisconnected = true
     this.#stream?.stop()
-    setImmediate(this.#onLeft)
+    setImmediate(this.#finishDisconnected)
   }
 
-  readonly #onLeft = (): void => {
-    if (!this.#isOver) this.#finish(this.#leftBehind())
-    this.#controller?.abort(new Error('the caller is gone'))
+  readonly #finishDisconnected = (): void => {
+    if (!this.#isDone) this.#finish(this.#abortedOutcome())
+    this.#controller?.abort(new Error('the client disconnected'))
   }
 
-  /** What to book for a caller who has left; `whole` is the head of an answer that has come to its end. */
-  #leftBehind(whole?: AnswerHead): Outcome {
-    if (this.#stream) return this.#stream.abandoned(this.#chunks)
+  /** Returns what to book after the client disconnected; `whole` is the head of a complete response. */
+  #abortedOutcome(whole?: AnswerHead): Outcome {
+    if (this.#stream) return this.#stream.disconnected(this.#chunks)
     const answer = whole && whole.status < 400 ? this.#reader.whole(whole, this.#body()) : undefined
-    return answer && !('outcome' in answer) ? { ...leftEarly, ...answer.counts() } : leftEarly
+    return answer && !('outcome' in answer) ? { ...abortedEarly, ...answer.counts() } : abortedEarly
   }
 
   #finish(ending: Ending): void {
@@ -252,12 +254,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#settle({ ...ending, unstatedMs: performance.now() - this.#sentMs })
   }
 
-  /** Nothing of this exchange acts after this. */
+  /** Ends the exchange: its timers and listeners never act after this. */
   #close(): void {
-    this.#isOver = true
+    this.#isDone = true
     clearTimeout(this.#deadline)
     this.#stream?.stop()
-    this.#attempt.call.signal.removeEventListener('abort', this.#onCallerGone)
+    this.#attempt.call.signal.removeEventListener('abort', this.#onDisconnect)
   }
 
   #body(): Buffer {
@@ -266,7 +268,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-const leftEarly: Outcome = {
+const abortedEarly: Outcome = {
   outcome: 'aborted',
   status: undefined,
   stopReason: undefined,
@@ -274,22 +276,24 @@ const leftEarly: Outcome = {
   firstContentMs: undefined,
 }
 
-/** True for figures that are all the upstream's own. */
+/** Reports whether all counts were reported by the upstream. */
 const isStated = ({ estimated, input_tokens, cache_read_tokens, output_tokens }: TokenCounts): boolean =>
   !estimated && input_tokens + cache_read_tokens + output_tokens > 0
 
-/** What makes an answer of no use, whatever its body: the rest of a sentence about the upstream. */
+/** Returns why a response is unusable whatever its body; completes the sentence "the upstream of model X ...". */
 function faultOf(status: number, headers: UpstreamHeaders): string | undefined {
   if (status >= 300 && status < 400) return 'answered with a redirect'
   const encoding = headers['content-encoding']
   return encoding === undefined || encoding === 'identity'
     ? undefined
-    : 'sent an answer in an encoding that was not asked for'
+    : 'returned an encoding that the request does not accept'
 }
 
-/** An upstream's fault as the caller sees it: `fault` is the rest of a sentence. The text names the model, never a host. */
+/**
+ * Returns an upstream's fault as an error for the client. `fault` completes the sentence "the upstream of model X ...".
+ */
 export const upstreamFault = (
-  { ask }: Attempt,
+  { parsed }: Attempt,
   fault: string,
   code: 'upstream_unreachable' | 'upstream_timeout' = 'upstream_unreachable',
-): AppError => new AppError(code, `the upstream of model ${ask.model.slice(0, 200)} ${fault}`)
+): AppError => new AppError(code, `the upstream of model ${parsed.model.slice(0, 200)} ${fault}`)

@@ -11,7 +11,7 @@ import { createGoogleTokens } from './google-token.ts'
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-/** A token endpoint, and tokens of a service account there under a clock that the test sets. */
+/** A token endpoint, and the tokens of a service account under a clock that the test sets. */
 async function endpoint(answer: (count: number) => string, allowed = true) {
   const requests: RawRequest[] = []
   const server = await startByteServer((socket, request) => {
@@ -28,7 +28,7 @@ async function endpoint(answer: (count: number) => string, allowed = true) {
 
 const granted = (count: number) => jsonAnswer(JSON.stringify({ access_token: `token-${count}`, expires_in: 3_600 }))
 
-test('a token is asked for with a signed assertion that names account, scope and audience', async () => {
+test('a token request holds a signed assertion with account, scope and audience', async () => {
   const { token, requests, account } = await endpoint(granted)
   assert.equal(await token(), 'token-1')
   const form = new URLSearchParams(requests[0]?.body)
@@ -40,7 +40,7 @@ test('a token is asked for with a signed assertion that names account, scope and
   assert.match(said.scope, /cloud-platform/)
 })
 
-test('a token is kept until a minute before it expires', async () => {
+test('a token is cached until a minute before it expires', async () => {
   const { token, clock, requests } = await endpoint(granted)
   await token()
   clock.nowMs += 3_539_000
@@ -50,7 +50,7 @@ test('a token is kept until a minute before it expires', async () => {
   assert.equal(requests.length, 2)
 })
 
-test('callers that come together wait for one answer, and a known token is given at once', async () => {
+test('concurrent callers share one request, and a cached token is returned at once', async () => {
   const { token, tokens, account, requests } = await endpoint(granted)
   assert.deepEqual(await Promise.all([token(), token(), token()]), ['token-1', 'token-1', 'token-1'])
   assert.equal(requests.length, 1)
@@ -58,15 +58,15 @@ test('callers that come together wait for one answer, and a known token is given
 })
 
 const failures = [
-  ['a refusal', jsonAnswer('{"error":"invalid_grant","error_description":"secret-in-text"}', '400 Bad Request')],
-  ['an answer that is no JSON', jsonAnswer('secret-in-text')],
-  ['an answer without a token', jsonAnswer('{"expires_in":3600}')],
-  ['an answer that is too long', jsonAnswer(`"${'x'.repeat(100_000)}"`)],
-  ['no answer', ''],
+  ['an error', jsonAnswer('{"error":"invalid_grant","error_description":"secret-in-text"}', '400 Bad Request')],
+  ['a response that is not JSON', jsonAnswer('secret-in-text')],
+  ['a response without a token', jsonAnswer('{"expires_in":3600}')],
+  ['a response that is too long', jsonAnswer(`"${'x'.repeat(100_000)}"`)],
+  ['no response', ''],
 ] as const
 
 for (const [what, bytes] of failures) {
-  test(`${what} is upstream_unreachable, shows no secret, and the next call asks again`, async () => {
+  test(`${what} is upstream_unreachable without a secret, and the next call requests a token again`, async () => {
     const { token } = await endpoint(count => (count === 1 ? bytes : granted(count)))
     const error = await token().catch((thrown: unknown) => thrown)
     assert.ok(error instanceof AppError)
@@ -82,7 +82,7 @@ test('S21: a token endpoint at a private address that is not allowed is not call
   assert.equal(requests.length, 0)
 })
 
-test('a deployment with a service account gets its token as the credential, unless it brings its own', async () => {
+test('a deployment with a service account sends its token, unless its own headers hold a credential', async () => {
   const { tokens, account } = await endpoint(granted)
   const authorize = createAuthorize({ googleTokens: tokens })
   const google = { project: 'p', location: 'global', serviceAccount: account }

@@ -5,35 +5,35 @@ import { jsonOr, recordOf } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from './small-request.ts'
 
-/** Gives the access token of a service account: at once while one is valid, else when it has come. */
+/** Returns the access token of a service account: a valid cached one at once, else a promise of a new one. */
 export type GoogleTokens = (account: GoogleServiceAccount) => string | Promise<string>
 
 interface Options {
   readonly outbound: Pick<Outbound, 'connect'>
-  /** Milliseconds since 1970; the system's clock unless given. */
+  /** Returns milliseconds since 1970; the system clock by default. */
   readonly now?: () => number
 }
 
 interface Token {
   readonly value: string
-  /** From here on a new one is asked for. */
+  /** Milliseconds since 1970 from which a new token is requested. */
   readonly staleAtMs: number
 }
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const lifetimeSeconds = 3_600
-/** A token is not used in its last minute: a call may wait for its connection. */
+/** A token is not used in its last minute, because a call may wait for its connection. */
 const marginMs = 60_000
 
 /**
- * Tokens of service accounts, asked for when needed and kept until a minute before they expire; callers that come
- * meanwhile wait for the same answer. Rejects with AppError `upstream_unreachable`, whose text holds no secret.
+ * Fetches tokens of service accounts on demand and caches each until a minute before it expires. Concurrent callers
+ * share one request. Rejects with AppError `upstream_unreachable`, whose text holds no secret.
  */
 export function createGoogleTokens({ outbound, now = Date.now }: Options): GoogleTokens {
   const tokens = new Map<string, Token>()
-  const asking = new Map<string, Promise<string>>()
+  const requests = new Map<string, Promise<string>>()
 
-  const ask = async (account: GoogleServiceAccount): Promise<string> => {
+  const fetchToken = async (account: GoogleServiceAccount): Promise<string> => {
     const { value, expiresInSeconds } = await requestToken(account, { outbound, nowMs: now() })
     tokens.set(keyOf(account), { value, staleAtMs: now() + expiresInSeconds * 1_000 - marginMs })
     return value
@@ -41,17 +41,17 @@ export function createGoogleTokens({ outbound, now = Date.now }: Options): Googl
 
   return account => {
     const key = keyOf(account)
-    const known = tokens.get(key)
-    if (known && now() < known.staleAtMs) return known.value
-    const running = asking.get(key)
+    const cached = tokens.get(key)
+    if (cached && now() < cached.staleAtMs) return cached.value
+    const running = requests.get(key)
     if (running) return running
-    const asked = ask(account).finally(() => asking.delete(key))
-    asking.set(key, asked)
-    return asked
+    const request = fetchToken(account).finally(() => requests.delete(key))
+    requests.set(key, request)
+    return request
   }
 }
 
-/** A key that was replaced must not live on in the token of the old one. */
+/** Contains the private key, so that the token of a replaced key is not used again. */
 const keyOf = ({ clientEmail, privateKey, tokenUri }: GoogleServiceAccount): string =>
   `${clientEmail} ${tokenUri} ${privateKey}`
 
@@ -70,12 +70,15 @@ async function requestToken(
     })
     return readToken(status, text)
   } catch (cause) {
-    const message = 'the access token of the Google service account could not be fetched; see the log'
+    const message = 'cannot fetch the access token of the Google service account; see the server log'
     throw new AppError('upstream_unreachable', message, { cause })
   }
 }
 
-/** A JSON Web Token that says who asks. Source: RFC 7523; Google, "Using OAuth 2.0 for server to server applications". */
+/**
+ * Returns the signed JSON Web Token of a token request. Source: RFC 7523; Google, "Using OAuth 2.0 for server to server
+ * applications".
+ */
 function signedAssertion({ clientEmail, privateKey, tokenUri }: GoogleServiceAccount, nowSeconds: number): string {
   const header = encoded({ alg: 'RS256', typ: 'JWT' })
   const claims = encoded({ iss: clientEmail, scope, aud: tokenUri, iat: nowSeconds, exp: nowSeconds + lifetimeSeconds })
@@ -85,18 +88,18 @@ function signedAssertion({ clientEmail, privateKey, tokenUri }: GoogleServiceAcc
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** No token came: `message` says so in Google's own word, and holds no secret. */
-export class TokenRefused extends Error {
-  override readonly name = 'TokenRefused'
+/** A failed token request. `message` holds the status and Google's error code, and no secret. */
+export class TokenRequestError extends Error {
+  override readonly name = 'TokenRequestError'
 }
 
-/** What goes wrong here ends up in the log: the status and Google's own word, never the body. */
+/** Reads the token. Errors are logged, so they hold the status and Google's error code, never the body. */
 function readToken(status: number, text: string): { value: string; expiresInSeconds: number } {
   const { access_token: value, expires_in: expiresInSeconds, error } = recordOf(jsonOr(text, undefined))
   if (status !== 200 || typeof value !== 'string' || typeof expiresInSeconds !== 'number') {
-    // A word such as invalid_grant; a longer text may hold anything.
+    // An error code such as invalid_grant. A longer text may hold secrets.
     const word = typeof error === 'string' && /^[\w-]{1,60}$/.test(error) ? `: ${error}` : ''
-    throw new TokenRefused(`the token endpoint answered with status ${status}${word}`)
+    throw new TokenRequestError(`the token endpoint answered with status ${status}${word}`)
   }
   return { value, expiresInSeconds }
 }

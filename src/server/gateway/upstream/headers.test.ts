@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answeredNatively, answeredWithFiles, nativeHeaders, relayedHeaders } from './headers.ts'
+import { fileResponseHeaders, nativeHeaders, nativeResponseHeaders, relayedHeaders } from './headers.ts'
 
 const given = {
   'content-type': 'application/jsonl',
@@ -41,22 +41,22 @@ const withheld = {
 const namesOf = (more: RegExp | undefined, secret = '-') =>
   Object.keys(relayedHeaders({ ...given, ...withheld }, { holdsSecret: value => value.includes(secret), more })).sort()
 
-test('an answer of a provider’s own API keeps what describes it; nothing of the connection, of accounts and of caches', () => {
+test('a response of a provider’s own API keeps descriptive headers and loses those of connection, account and caches', () => {
   const { 'x-generation-id': _, ...native } = given
-  assert.deepEqual(namesOf(answeredNatively, 'nowhere'), Object.keys(native).sort())
+  assert.deepEqual(namesOf(nativeResponseHeaders, 'nowhere'), Object.keys(native).sort())
 })
 
-test('the answer of an endpoint keeps the name of its file', () => {
+test('the response of an endpoint keeps the headers of its file', () => {
   const names = ['content-disposition', 'content-type', 'etag', 'last-modified', 'request-id', 'x-generation-id']
-  assert.deepEqual(namesOf(answeredWithFiles, 'nowhere'), names)
+  assert.deepEqual(namesOf(fileResponseHeaders, 'nowhere'), names)
   assert.deepEqual(namesOf(undefined, 'nowhere'), ['content-type', 'request-id'])
 })
 
-test('a header with a credential in it is dropped, whatever its name', () => {
-  assert.ok(!namesOf(answeredNatively, 'a.jsonl').includes('content-disposition'))
+test('a header that holds a credential is dropped', () => {
+  assert.ok(!namesOf(nativeResponseHeaders, 'a.jsonl').includes('content-disposition'))
 })
 
-test('a request to a provider’s own API says what the client has and which part it wants', () => {
+test('a request to a provider’s own API forwards conditions and ranges', () => {
   const conditions = { range: 'bytes=0-9', 'if-none-match': '"abc"', 'if-range': '"abc"', 'if-modified-since': 'x' }
   const sent = nativeHeaders({
     headers: { ...conditions, cookie: 'a=b', authorization: 'Bearer k', te: 'trailers', 'x-forwarded-for': '1' },

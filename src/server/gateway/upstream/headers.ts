@@ -5,31 +5,35 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 const forwardedToAnthropic = /^(anthropic-|x-claude-code-)/
 
-/** Headers of OpenAI's that say whose account a call is for are credentials: the account is the deployment's. */
+/** Excludes the headers that select an account: like a credential, the account is the deployment's. */
 const forwardedToOpenAi = /^openai-(?!organization$|project$)/
 
-/** Of every request of ours, whatever its format. */
+/** Headers of every request to an upstream. */
 export const ownHeaders = {
   'content-type': 'application/json',
   'accept-encoding': 'identity',
   'user-agent': `switchyard/${apiVersion}`,
 } as const
 
-/** Headers toward an upstream of Anthropic's format, but for the credential. The caller's own never goes along. */
+/**
+ * Headers for an upstream with Anthropic's format, without the credential. The caller's credential is never forwarded.
+ */
 export const anthropicHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded({ ...ownHeaders, 'anthropic-version': '2023-06-01' }, call.headers, forwardedToAnthropic)
 
-/** Headers toward an upstream of OpenAI's formats, but for the credential. The caller's own never goes along. */
+/**
+ * Headers for an upstream with OpenAI's formats, without the credential. The caller's credential is never forwarded.
+ */
 export const openAiHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded({ ...ownHeaders }, call.headers, forwardedToOpenAi)
 
 const forwardedToBedrock = /^x-amzn-bedrock-/
 
-/** Headers toward Bedrock in its own formats: guardrails, traces and tiers stand in some of the client's. */
+/** Headers for Bedrock's own formats: clients select guardrails, traces and tiers in headers. */
 export const bedrockHeaders = (call: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded({ ...ownHeaders }, call.headers, forwardedToBedrock)
 
-/** The request's headers that some upstream gets. */
+/** Request headers that are forwarded to an upstream of any format. */
 export const forwardedHeaders = ({ headers }: Pick<Call, 'headers'>): Record<string, string> =>
   withForwarded(withForwarded({}, headers, forwardedToAnthropic), headers, forwardedToOpenAi)
 
@@ -44,26 +48,29 @@ function withForwarded(headers: Record<string, string>, given: Headers, pattern:
 const answered =
   /^(content-type|retry-after|retry-after-ms|(x-)?request-id|anthropic-ratelimit-.*|x-ratelimit-.*|openai-(processing-ms|version))$/
 
-/** What an id of an upstream looks like; anything else under its name is text. */
+/** Shape of an upstream's request id; a header with any other value is dropped. */
 const plainId = /^[\w.:=+/-]{1,200}$/
 
-/** What a file or a part of one is described by, besides its type. */
-export const answeredWithFiles = /^(content-(disposition|language)|etag|last-modified|x-generation-id)$/
+/** Response headers that describe a file or a part of one, besides the content type. */
+export const fileResponseHeaders = /^(content-(disposition|language)|etag|last-modified|x-generation-id)$/
 
 /**
- * What the clients of a provider's own API read of its answers. Left out are cookies, accounts, what belongs to the connection,
- * and what caches go by: to them an answer is this caller's alone.
+ * Response headers that clients of a provider's own API read. Cookies, accounts, connection headers and cache headers
+ * are excluded: a response is private to its caller.
  */
-export const answeredNatively =
+export const nativeResponseHeaders =
   /^(accept-ranges|allow|content-(disposition|language|length|location|range)|etag|last-modified|location|x-amzn-(bedrock-.*|errortype|requestid)|x-goog-(hash|upload-(status|size-received|chunk-granularity)))$/
 
 interface Relay {
   readonly holdsSecret: (value: string) => boolean
-  /** Names besides those of every answer. */
+  /** Header names besides those of every response. */
   readonly more: RegExp | undefined
 }
 
-/** The upstream's headers that reach the client; all others are dropped, and those that hold a secret. Security S54. */
+/**
+ * Returns the upstream headers that are relayed to the client. Others, and those that hold a secret, are dropped.
+ * Source: Security, S54.
+ */
 export function relayedHeaders(headers: Headers, { holdsSecret, more }: Relay): Record<string, string> {
   const relayed: Record<string, string> = {}
   for (const name in headers) {
@@ -73,16 +80,16 @@ export function relayedHeaders(headers: Headers, { holdsSecret, more }: Relay): 
     if (first === undefined || holdsSecret(first)) continue
     if (!name.endsWith('request-id') || plainId.test(first)) relayed[name] = first
   }
-  // OpenAI's name of the same thing.
+  // OpenAI's name for the same id.
   const id = relayed['x-request-id']
   if (id !== undefined) relayed['request-id'] ??= id
   return relayed
 }
 
-/** Extra headers of a stream, so that no proxy between us and the client holds it back. */
+/** Extra headers of a stream that keep proxies from buffering it. */
 export const streamHeaders = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const
 
-/** `query` without parameters that could hold a key of ours: clients of event streams send them, upstreams must not. */
+/** Removes parameters that may hold a Switchyard key, which clients of event streams send in the query. */
 export function forwardedQuery(query: string): string {
   if (!/[?&](key|ticket)=/.test(query)) return query
   const kept = query
@@ -92,11 +99,11 @@ export function forwardedQuery(query: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-/** What clients say of their bodies, of what they have, of versions and of features: no credential, no cookie, nothing of the connection. */
+/** Request headers about bodies, conditions, versions and features; no credentials, cookies or connection headers. */
 const forwardedNative =
   /^(accept|content-(disposition|encoding|language|md5|range|type)|idempotency-key|if-(match|none-match|modified-since|unmodified-since|range)|range|anthropic-.*|openai-(?!organization$|project$).*|x-goog-upload-.*|x-amzn-bedrock-.*)$/
 
-/** Headers of a request to a provider's own API, but for the credential. */
+/** Headers of a request to a provider's own API, without the credential. */
 export function nativeHeaders({ headers }: Pick<Call, 'headers'>): Record<string, string> {
   const { 'accept-encoding': encoding, 'user-agent': agent } = ownHeaders
   const length = headers['content-length']

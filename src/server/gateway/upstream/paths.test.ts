@@ -21,7 +21,7 @@ const locations: readonly (readonly [base: string, location: string, here: strin
 ]
 
 for (const [base, location, here] of locations) {
-  test(`the location ${location} of an upstream at ${base} is ${here} for clients`, () => {
+  test(`the location ${location} of an upstream at ${base} becomes ${here} for clients`, () => {
     assert.equal(nativeLocation(at(base), location, '/openai'), here)
     if (here === location || location.includes('?')) return
     const path = nativePath(at(base), here.slice('/openai'.length))

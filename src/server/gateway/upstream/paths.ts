@@ -1,12 +1,12 @@
 import type { Deployment, Protocol } from '../../config/config.ts'
 import type { Target } from '../core/call.ts'
 
-/** True for OpenAI's formats, whose paths stand right behind a base address that ends in `/v1`. */
+/** Reports whether a protocol is one of OpenAI's formats, whose base address ends in `/v1`. */
 export const isOpenAi = (protocol: Protocol): boolean => protocol === 'openai-chat' || protocol === 'openai-responses'
 
 /**
- * What stands between a deployment's base address and the paths of a protocol. The base address is that of Messages where
- * the deployment serves it, and Google's own for Gemini.
+ * Returns the path between a deployment's base address and the paths of a protocol. The base address is that of
+ * Messages where the deployment serves it, and Google's own for Gemini.
  */
 export function basePathOf({ deployment, protocol }: Pick<Target, 'deployment' | 'protocol'>): string {
   const { provider, protocols, apiBase } = deployment
@@ -18,17 +18,17 @@ export function basePathOf({ deployment, protocol }: Pick<Target, 'deployment' |
 
 interface Where {
   readonly deployment: Pick<Deployment, 'apiBase' | 'google'>
-  /** The model's name there. */
+  /** Name of the model at the upstream. */
   readonly upstreamModel: string
 }
 
-/** The model's name as the Gemini API has it. */
+/** Returns the model's resource name in the Gemini API. */
 export const geminiResource = (model: string): string =>
   /^(models|tunedModels)\//.test(model) ? model : `models/${model}`
 
 const escaped = (resource: string): string => resource.split('/').map(encodeURIComponent).join('/')
 
-/** Where `method` of a model stands behind the deployment's base address. */
+/** Returns the path of a model's `method` after the deployment's base address. */
 export function geminiPath({ deployment, upstreamModel }: Where, method: string): string {
   const { google } = deployment
   const version = /\/v\d[a-z\d]*\/?$/.test(deployment.apiBase) ? '' : google ? '/v1' : '/v1beta'
@@ -39,8 +39,8 @@ export function geminiPath({ deployment, upstreamModel }: Where, method: string)
 }
 
 /**
- * A path of a provider's own API as it stands behind the deployment's base address. The version that ends the address
- * is left out of the path.
+ * Returns a path of a provider's own API relative to the deployment's base address. A version that the base address
+ * ends with is removed from the path.
  */
 export function nativePath(target: Pick<Target, 'deployment' | 'protocol'>, path: string): string {
   const base = `${new URL(target.deployment.apiBase).pathname}${basePathOf(target)}`
@@ -49,8 +49,8 @@ export function nativePath(target: Pick<Target, 'deployment' | 'protocol'>, path
 }
 
 /**
- * An address that a provider's own API names, as its clients here reach it: below `prefix` where it stands behind the
- * deployment's base address, else as it is.
+ * Rewrites a URL in a provider's response for the gateway's clients: below `prefix` when it is under the deployment's
+ * base address, else unchanged.
  */
 export function nativeLocation(
   target: Pick<Target, 'deployment' | 'protocol'>,
@@ -65,11 +65,11 @@ export function nativeLocation(
   return `${prefix}${named.pathname.slice(above.length)}${named.search}`
 }
 
-/** True when no reading of a path of a client, however often it is decoded, leaves the address that it is put behind. */
+/** Reports whether a client's path stays below the base address, even if servers decode it several times. */
 export function staysBelow(path: string, isSlashEncodable: boolean): boolean {
   if (!path.startsWith('/') || (!isSlashEncodable && /%(25)*2f/i.test(path))) return false
   let decoded = path
-  // Deeper than any server decodes.
+  // More often than any server decodes.
   for (let depth = 0; depth < 5 && decoded.includes('%'); depth++) {
     const next = decoded.replaceAll(/%[\da-f]{2}/gi, code => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
     if (next === decoded) break

@@ -3,36 +3,36 @@ import type { Deployment } from '../../config/config.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { errors, Pool } from '../../platform/undici.ts'
 
-/** An upstream address, taken apart once. */
+/** Parsed upstream address. */
 export interface Route {
   readonly pool: Dispatcher
-  /** What stands before `/v1/messages`; empty without a prefix. */
+  /** Path before `/v1/messages`; empty without a prefix. */
   readonly pathPrefix: string
 }
 
-/** Connections to upstreams, kept open between calls. */
+/** Keep-alive connections to upstreams. */
 export interface Pools {
-  /** As the guard of now connects, for requests that are no model calls. */
+  /** Connects through the current outbound guard, for requests that are not model calls. */
   readonly connect: Outbound['connect']
-  /** The way to a deployment. */
+  /** Returns the pool and the path prefix of a deployment. */
   routeTo(deployment: Deployment): Route
-  /** Lets go what none of `deployments` needs, once it is idle; with a new guard that is everything there is. */
+  /** Closes the pools that `deployments` do not need, once they are idle; all pools when `outbound` is given. */
   reload(change: { readonly deployments: readonly Deployment[]; readonly outbound: Outbound | undefined }): void
-  /** Ends all connections, also those at work. */
+  /** Closes all connections, including those in use. */
   close(): Promise<void>
 }
 
-/** One pool an origin and connect time-out; every connection goes through the guard of `outbound`. */
+/** Creates one pool per origin and connect timeout. Every connection passes the outbound guard. */
 export function createPools(firstOutbound: Outbound): Pools {
   let outbound = firstOutbound
-  const leaving = new Set<Dispatcher>()
+  const closing = new Set<Dispatcher>()
   const pools = new Map<string, Dispatcher>()
   const routes = new Map<Deployment, Route>()
 
   const poolFor = (origin: string, connectMs: number): Dispatcher => {
     const key = keyOf(origin, connectMs)
-    const known = pools.get(key)
-    if (known) return known
+    const cached = pools.get(key)
+    if (cached) return cached
     const pool = new Pool(origin, {
       connect: withinTime(outbound.connect(connectMs), connectMs),
       connections: null,
@@ -47,8 +47,8 @@ export function createPools(firstOutbound: Outbound): Pools {
   return {
     connect: timeoutMs => outbound.connect(timeoutMs),
     routeTo(deployment) {
-      const known = routes.get(deployment)
-      if (known) return known
+      const cached = routes.get(deployment)
+      if (cached) return cached
       const { origin, pathname } = new URL(deployment.apiBase)
       const pathPrefix = pathname === '/' ? '' : pathname
       const route = { pool: poolFor(origin, deployment.timeouts.connectMs), pathPrefix }
@@ -62,15 +62,15 @@ export function createPools(firstOutbound: Outbound): Pools {
       for (const [key, pool] of pools) {
         if (kept.has(key)) continue
         pools.delete(key)
-        leaving.add(pool)
-        const gone = () => void leaving.delete(pool)
-        pool.close().then(gone, gone)
+        closing.add(pool)
+        const closed = () => void closing.delete(pool)
+        pool.close().then(closed, closed)
       }
-      // A call that began before may still come for its route: it then gets a new pool.
+      // A call that started before the reload may still ask for its route; it then gets a new pool.
       routes.clear()
     },
     async close() {
-      await Promise.all([...pools.values(), ...leaving].map(pool => pool.destroy()))
+      await Promise.all([...pools.values(), ...closing].map(pool => pool.destroy()))
     },
   }
 }
@@ -79,17 +79,17 @@ const keyOf = (origin: string, connectMs: number): string => `${origin} ${connec
 
 type Connect = ReturnType<Outbound['connect']>
 
-/** undici's own timer for this is late by up to a second. It still closes the socket that is given up here. */
+/** Adds an exact connect timeout: undici's own timer is up to 1 s late, and only closes the abandoned socket. */
 function withinTime(connect: Connect, timeoutMs: number): Connect {
   return (options, done) => {
-    let isOver = false
+    let isTimedOut = false
     const timer = setTimeout(() => {
-      isOver = true
+      isTimedOut = true
       done(new errors.ConnectTimeoutError(`no connection within ${timeoutMs} ms`), null)
     }, timeoutMs)
     connect(options, (...[error, socket]) => {
       clearTimeout(timer)
-      if (isOver) socket?.destroy()
+      if (isTimedOut) socket?.destroy()
       else if (error) done(error, null)
       else if (socket) done(null, socket)
     })

@@ -1,28 +1,28 @@
 import type { Deployment } from '../../config/config.ts'
 import { modelPath } from './bedrock.ts'
 
-/** A request that shows whether an upstream takes a credential. */
+/** Request that shows whether an upstream accepts a credential. */
 export interface Probe {
   readonly method: 'GET' | 'POST'
-  /** Behind the base address of the deployment's default protocol. */
+  /** Path after the base address of the deployment's default protocol. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
-  /** Statuses besides those of success that show it: a model that is not there, or a setting that it does not take. */
+  /** Error statuses that also prove the credential valid: unknown model or unsupported parameter. */
   readonly alsoGood: readonly number[]
 }
 
-/** A model that nobody has: asking for it costs nothing, and is refused after the credential was looked at. */
+/** Model name that does not exist: a request for it is free and is rejected only after the credential check. */
 const noModel = 'switchyard-credential-test'
 const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
 
-/** Asks for something that every key may read; undefined where the protocol has nothing of the kind. */
+/** Returns a request for something that every key may read; undefined where the protocol has none. */
 export function readingProbe({ provider, protocols: [protocol], apiBase, google }: Deployment): Probe | undefined {
   const reading = { method: 'GET', alsoGood: [] } as const
   if (google) return undefined
   switch (protocol) {
     case 'anthropic-messages':
-      // Anybody may read OpenRouter's list of models.
+      // OpenRouter's list of models is public.
       if (provider === 'openrouter') return { ...reading, path: '/v1/key' }
       return { ...reading, path: '/v1/models?limit=1', headers: anthropicHeaders }
     case 'openai-chat':
@@ -35,7 +35,7 @@ export function readingProbe({ provider, protocols: [protocol], apiBase, google 
   }
 }
 
-/** Asks a model for one token: the deployment's own, or one that is not there where it has none of its own. */
+/** Returns a request for one token of the deployment's model, or of a non-existent model for a wildcard deployment. */
 export function callingProbe({ protocols: [protocol], upstreamModel, apiBase, google }: Deployment): Probe {
   const model = upstreamModel.includes('*') ? noModel : upstreamModel
   const messages = [{ role: 'user', content: 'hi' }]
@@ -45,7 +45,7 @@ export function callingProbe({ protocols: [protocol], upstreamModel, apiBase, go
   if (google) {
     const { project, location } = google
     const path = `${version}/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}`
-    // Google counts the tokens of its own models only: for any other the answer is that there is none.
+    // Google counts tokens for its own models only; for any other model it answers 404.
     return {
       ...calling,
       path: `${path}/publishers/google/models/${encodeURIComponent(model)}:countTokens`,
@@ -59,7 +59,7 @@ export function callingProbe({ protocols: [protocol], upstreamModel, apiBase, go
       return { ...calling, path: modelPath(model, 'converse'), body }
     }
     case 'gemini':
-      // A wrong key is a 400 as well.
+      // Google answers 400 for an invalid key, so 400 does not prove the key valid.
       return {
         ...calling,
         alsoGood: [404],

@@ -8,15 +8,15 @@ import { AppError } from '../../platform/errors.ts'
 import { anthropicMessages } from '../passthrough/anthropic-messages.ts'
 import type { Authorize } from './authorize.ts'
 
-/** A lane whose credential comes from `authorize`. */
-async function laneWith(authorize: Authorize, totalMs = 10_000) {
+/** Passthrough whose credential comes from `authorize`. */
+async function passthroughWith(authorize: Authorize, totalMs = 10_000) {
   let requests = 0
   const server = await startByteServer(socket => {
     requests++
     socket.end(jsonAnswer('{"type":"message","content":[]}'))
   })
   const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs }
-  const probe = probeLane({ wire: anthropicMessages, deployment: deploymentAt(server.url, { timeouts }), authorize })
+  const probe = probeLane({ format: anthropicMessages, deployment: deploymentAt(server.url, { timeouts }), authorize })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -24,20 +24,25 @@ async function laneWith(authorize: Authorize, totalMs = 10_000) {
   return { call: probe.call, requests: () => requests }
 }
 
-test('a credential that has to be fetched is waited for', async () => {
-  const { call } = await laneWith(async (_deployment, { headers }) => ({ ...headers, authorization: 'Bearer late' }))
+test('a call waits for a credential that must be fetched', async () => {
+  const { call } = await passthroughWith(async (_deployment, { headers }) => ({
+    ...headers,
+    authorization: 'Bearer late',
+  }))
   assert.equal((await call('messages', ask)).status, 200)
 })
 
-test('a credential that cannot be had fails the call, and nothing is sent', async () => {
-  const { call, requests } = await laneWith(() => Promise.reject(new AppError('upstream_unreachable', 'no token')))
+test('a credential that cannot be fetched fails the call, and nothing is sent', async () => {
+  const { call, requests } = await passthroughWith(() =>
+    Promise.reject(new AppError('upstream_unreachable', 'no token')),
+  )
   const { error } = await call('messages', ask)
   assert.deepEqual([error?.message, requests()], ['no token', 0])
 })
 
-test('E9: a caller who leaves while the credential is fetched ends the call', async () => {
+test('E9: a client that disconnects while the credential is fetched aborts the call', async () => {
   const gone = new AbortController()
-  const { call, requests } = await laneWith(() => {
+  const { call, requests } = await passthroughWith(() => {
     setImmediate(() => gone.abort())
     return new Promise(() => undefined)
   })
@@ -45,7 +50,7 @@ test('E9: a caller who leaves while the credential is fetched ends the call', as
   assert.deepEqual([ending?.outcome, requests()], ['aborted', 0])
 })
 
-test('the total time-out also counts while the credential is fetched', async () => {
-  const { call } = await laneWith(() => new Promise(() => undefined), 50)
+test('the total timeout includes the time to fetch the credential', async () => {
+  const { call } = await passthroughWith(() => new Promise(() => undefined), 50)
   assert.equal((await call('messages', ask)).error?.code, 'upstream_timeout')
 })

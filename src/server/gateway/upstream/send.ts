@@ -9,36 +9,36 @@ import type { Pools } from './pools.ts'
 interface Sending {
   readonly attempt: Attempt
   readonly exchange: Exchange
-  /** Behind the base address of the protocol, with its query. */
+  /** Path after the base address of the protocol, with the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Relayed as it comes where it is neither a buffer nor a list of them; null: none. */
+  /** An async iterable is streamed; null: no body. */
   readonly body: Parts | AsyncIterable<Buffer> | null
-  /** POST unless given. */
+  /** POST by default. */
   readonly method?: Method
 }
 
-const nothing = Buffer.alloc(0)
+const emptyBody = Buffer.alloc(0)
 
-/** False for a body that is still to come, which no signature can cover. */
-const isAtHand = (body: Sending['body']): body is Parts => Buffer.isBuffer(body) || Array.isArray(body)
+/** False for a streamed body, which a signature cannot cover. */
+const isBuffered = (body: Sending['body']): body is Parts => Buffer.isBuffer(body) || Array.isArray(body)
 
-/** Sends requests to upstreams. */
+/** Sends a request to an upstream. */
 export type Send = (sending: Sending) => Exchange['result']
 
-/** Adds the credential and dispatches; the answer goes to the exchange, whose result is returned. */
+/** Adds the credential and dispatches the request. The exchange handles the response; its result is returned. */
 export function createSend({ pools, authorize }: { readonly pools: Pools; readonly authorize: Authorize }): Send {
   const dispatch = ({ attempt, exchange, path, body, method = 'POST' }: Sending, headers: Record<string, string>) => {
-    const { call, ask, target } = attempt
+    const { call, parsed, target } = attempt
     if (call.signal.aborted) return exchange.result
     const { timeouts } = target.deployment
     const { pool, pathPrefix } = pools.routeTo(target.deployment)
-    // Without a stream the first byte may well be the last: only the total time counts.
-    const headersTimeout = ask.stream ? timeouts.firstByteMs : 0
-    const bodyTimeout = ask.stream ? timeouts.idleMs : 0
-    // What comes in parts would else go out in chunks.
+    // Without a stream the first byte may arrive with the last one, so only the total timeout applies.
+    const headersTimeout = parsed.stream ? timeouts.firstByteMs : 0
+    const bodyTimeout = parsed.stream ? timeouts.idleMs : 0
+    // Without a length undici would send the parts with chunked encoding.
     if (Array.isArray(body)) headers['content-length'] = String(lengthOf(body))
-    // Its types leave out that it takes anything that can be iterated.
+    // undici accepts any iterable; its types do not say so.
     const payload = body as Buffer
     pool.dispatch(
       {
@@ -61,13 +61,13 @@ export function createSend({ pools, authorize }: { readonly pools: Pools; readon
       method: sending.method ?? 'POST',
       url,
       headers: sending.headers,
-      body: isAtHand(sending.body) ? sending.body : nothing,
+      body: isBuffered(sending.body) ? sending.body : emptyBody,
     })
     if (!(headers instanceof Promise)) return dispatch(sending, headers)
-    // The exchange answers meanwhile for a caller who leaves, and for its time-out.
+    // Until the credential is ready, the exchange handles a disconnected client and the total timeout.
     headers.then(
       ready => dispatch(sending, ready),
-      (error: unknown) => sending.exchange.abandon(error),
+      (error: unknown) => sending.exchange.failUnsent(error),
     )
     return sending.exchange.result
   }

@@ -8,7 +8,7 @@ interface SmallRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** Most bytes of the answer; 64 KB unless given. */
+  /** Maximum size of the response body in bytes; 64 KiB by default. */
   readonly maxBytes?: number
 }
 
@@ -21,7 +21,9 @@ const connectMs = 5_000
 const answerMs = 10_000
 const maxAnswerBytes = 64 * 1024
 
-/** A request that is no model call, over a connection of its own; at most 10 s. Redirects are not followed. */
+/**
+ * Sends a request that is not a model call, over a dedicated connection, in at most 10 s. Does not follow redirects.
+ */
 export async function smallRequest(
   outbound: Pick<Outbound, 'connect'>,
   { url, maxBytes = maxAnswerBytes, ...request }: SmallRequest,
@@ -29,7 +31,7 @@ export async function smallRequest(
   const { origin, pathname, search } = new URL(url)
   const connect = outbound.connect(connectMs)
   const pool = new Pool(origin, { connect, headersTimeout: answerMs, bodyTimeout: answerMs })
-  const late = setTimeout(() => void pool.destroy(new Error(`no whole answer within ${answerMs} ms`)), answerMs)
+  const late = setTimeout(() => void pool.destroy(new Error(`no complete response within ${answerMs} ms`)), answerMs)
   try {
     return await answerOf(pool, { ...request, path: `${pathname}${search}` }, maxBytes)
   } finally {
@@ -51,7 +53,7 @@ function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions, maxByte
     onResponseData(controller, chunk) {
       chunks.push(chunk)
       size += chunk.length
-      if (size > maxBytes) controller.abort(new Error('the answer is too long'))
+      if (size > maxBytes) controller.abort(new Error(`response exceeds ${maxBytes} bytes`))
     },
     onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
     onResponseError: (_controller, error) => reject(error),

@@ -1,38 +1,38 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
-/** A schema, and perhaps a value that is to fit it, as JSON. */
-export interface SchemaQuestion {
+/** A schema and optionally a value to validate, both as JSON text. */
+export interface SchemaTask {
   readonly schema: string
   readonly value?: string
 }
 
-/** Unknown words and formats are the model's to read; nothing checks them. */
+/** Unknown keywords and formats are hints for the model and are not validated. */
 const options = { strict: false, allErrors: false, validateFormats: false, logger: false } as const
 const oldDrafts = /draft-0[3-7]\//
 
 /**
- * What is wrong with a schema, as a sentence goes on after its name, or with a value for it, as a whole sentence; undefined when nothing
- * is. Both come from callers and models, and either may take for ever: for a thread of its own.
+ * Returns the problem of a schema, to follow its name in a message, or of a value, as a whole message; undefined if
+ * there is none. Both are untrusted and may take unlimited time, so this must run in a separate thread.
  */
-export function problemOf({ schema: text, value }: SchemaQuestion): string | undefined {
+export function problemOf({ schema: text, value }: SchemaTask): string | undefined {
   try {
     const schema = JSON.parse(text) as Readonly<Record<string, unknown>>
     const isOld = oldDrafts.test(String(schema['$schema'] ?? ''))
     const ajv = isOld ? new Ajv(options) : new Ajv2020(options)
     const validate = ajv.compile(schema)
-    if ('$async' in validate) return 'has $async, which is no word of JSON Schema'
+    if ('$async' in validate) return 'has $async, which is not a JSON Schema keyword'
     if (value === undefined || validate(JSON.parse(value))) return undefined
     return wordsOf(validate.errors?.[0])
   } catch (error) {
-    return `is no JSON Schema that can be checked: ${error instanceof Error ? error.message.slice(0, 300) : 'unknown error'}`
+    return `is not a valid JSON Schema: ${error instanceof Error ? error.message.slice(0, 300) : 'unknown error'}`
   }
 }
 
-/** `items[0].price must be number`: where, and what is asked for. */
+/** Returns a message with path and requirement: `items[0].price must be number`. */
 function wordsOf(error: ErrorObject | undefined): string {
-  if (!error) return 'it is something else'
-  const { instancePath, message = 'is not valid', keyword, params } = error
+  if (!error) return 'it does not match the schema'
+  const { instancePath, message = 'is invalid', keyword, params } = error
   const path = instancePath
     .split('/')
     .slice(1)

@@ -5,12 +5,12 @@ import { createResultSchemas } from './result-schemas.ts'
 const schemas = createResultSchemas()
 
 const refused: readonly [string, unknown, RegExp][] = [
-  ['no object', ['string'], /^must be a JSON Schema, as an object$/],
-  ['a type that does not exist', { type: 'objekt' }, /^is no JSON Schema that can be checked: .*type/],
-  ['a reference elsewhere', { $ref: 'https://example.com/schema' }, /^is no JSON Schema.*example\.com/],
+  ['no object', ['string'], /^must be a JSON Schema object$/],
+  ['a type that does not exist', { type: 'objekt' }, /^is not a valid JSON Schema: .*type/],
+  ['a reference elsewhere', { $ref: 'https://example.com/schema' }, /^is not a valid JSON Schema.*example\.com/],
   ['asynchronous code', { $async: true, type: 'object' }, /\$async/],
   ['too many bytes', { description: 'x'.repeat(70_000) }, /^must have at most 65536 bytes$/],
-  ['too many levels', nested(10_000), /^nests too deep$/],
+  ['too many levels', nested(10_000), /^is nested too deeply$/],
 ]
 
 function nested(levels: number): object {
@@ -20,15 +20,15 @@ function nested(levels: number): object {
 }
 
 for (const [what, schema, words] of refused) {
-  test(`a schema with ${what} is refused`, async () => {
-    assert.match((await schemas.refusal(schema)) ?? 'taken', words)
+  test(`a schema with ${what} is rejected`, async () => {
+    assert.match((await schemas.schemaProblem(schema)) ?? 'taken', words)
   })
 }
 
-test('schemas of both kinds of drafts are taken', async () => {
+test('schemas of old and new drafts are accepted', async () => {
   const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }
   const draft2020 = { $schema: 'https://json-schema.org/draft/2020-12/schema', prefixItems: [{ type: 'string' }] }
-  assert.deepEqual(await Promise.all([draft7, draft2020].map(schemas.refusal)), [undefined, undefined])
+  assert.deepEqual(await Promise.all([draft7, draft2020].map(schemas.schemaProblem)), [undefined, undefined])
   assert.match((await schemas.mismatch(draft7, [1])) ?? '', /^\[0\] must be string$/)
   assert.match((await schemas.mismatch(draft2020, [1])) ?? '', /^\[0\] must be string$/)
 })
@@ -40,14 +40,14 @@ const order = {
   additionalProperties: false,
 }
 
-test('what does not fit is named with its place', async () => {
+test('a mismatch is reported with its path', async () => {
   assert.equal(await schemas.mismatch(order, { items: [] }), undefined)
   assert.equal(await schemas.mismatch(order, { items: [{}, { price: '7' }] }), 'items[1].price must be number')
   assert.equal(await schemas.mismatch(order, {}), "it must have required property 'items'")
   assert.match((await schemas.mismatch(order, { items: [], id: 1 })) ?? '', /additional properties "id"/)
 })
 
-test('a pattern that takes for ever ends alone: the process answers meanwhile, and the next check works', async () => {
+test('a never-ending pattern fails only its own check: the process stays responsive, and the next check works', async () => {
   const fast = createResultSchemas({ checkMs: 200, idleMs: 1_000 })
   const evil = { type: 'string', pattern: '^(a+)+$' }
   let ticks = 0

@@ -1,32 +1,32 @@
 import { Worker } from 'node:worker_threads'
 import { isRecord } from '../json.ts'
-import type { SchemaQuestion } from './check.ts'
+import type { SchemaTask } from './check.ts'
 
-/** Checks the schemas that callers ask results for, and the results. */
+/** Validation of result schemas of callers, and of results. */
 export interface ResultSchemas {
-  /** Why no result can be asked for with it, as a sentence goes on after the name of the field; undefined when one can. */
-  refusal(schema: unknown): Promise<string | undefined>
-  /** Why a value does not fit a schema, as a sentence in which `it` is the value; undefined when it does. */
+  /** Returns the problem of a schema, to follow the field name in a message; undefined if it is valid. */
+  schemaProblem(schema: unknown): Promise<string | undefined>
+  /** Returns why a value does not match a schema, as a message that calls the value `it`; undefined if it matches. */
   mismatch(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<string | undefined>
 }
 
 interface Limits {
-  /** For one check, the start of the thread not counted. */
+  /** Timeout of one check, without the start of the thread. */
   readonly checkMs: number
-  /** A thread that has nothing to do for so long ends. */
+  /** Idle time after which the thread is terminated. */
   readonly idleMs: number
 }
 
-/** A schema goes into each request to the model. */
-const mostBytes = 64 * 1024
-const usual: Limits = { checkMs: 1_000, idleMs: 30_000 }
+/** Limited because each request to the model contains the schema. */
+const maxBytes = 64 * 1024
+const defaultLimits: Limits = { checkMs: 1_000, idleMs: 30_000 }
 const tooLong = 'takes too long to check'
 
 /**
- * One thread does all of it, one check after the other, and is begun anew when a check takes too long or too much memory: patterns
- * and nested schemas of a caller can take any time.
+ * Runs all checks sequentially in one thread. Restarts the thread if a check takes too long or too much memory, because
+ * patterns and nested schemas of callers can take unlimited time.
  */
-export function createResultSchemas({ checkMs, idleMs }: Limits = usual): ResultSchemas {
+export function createResultSchemas({ checkMs, idleMs }: Limits = defaultLimits): ResultSchemas {
   let worker: Worker | undefined
   let last: Promise<unknown> = Promise.resolve()
   let idle: NodeJS.Timeout | undefined
@@ -34,35 +34,35 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = usual): Result
   function end(): void {
     const ended = worker
     worker = undefined
-    // Whatever it still does is of no use to anybody.
+    // Its result is no longer needed.
     void ended?.terminate()
   }
 
   async function started(): Promise<Worker> {
     if (worker) return worker
-    const begun = new Worker(new URL('./worker.ts', import.meta.url), {
-      // Schemas become code there: it gets no secrets of the service.
+    const created = new Worker(new URL('./worker.ts', import.meta.url), {
+      // Schemas are compiled to code in the thread, so it gets no secrets of the service.
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     })
-    worker = begun
-    begun.once('exit', () => {
-      if (worker === begun) worker = undefined
+    worker = created
+    created.once('exit', () => {
+      if (worker === created) worker = undefined
     })
-    await new Promise<void>((resolve, reject) => begun.once('online', resolve).once('error', reject))
-    return begun
+    await new Promise<void>((resolve, reject) => created.once('online', resolve).once('error', reject))
+    return created
   }
 
-  async function ask(question: SchemaQuestion): Promise<string | undefined> {
+  async function check(task: SchemaTask): Promise<string | undefined> {
     clearTimeout(idle)
     const at = await started()
     at.ref()
     const answer = Promise.withResolvers<string | undefined>()
     const timer = setTimeout(() => answer.resolve(tooLong), checkMs)
     at.once('message', answer.resolve)
-    // Out of memory, for one.
+    // For example out of memory.
     at.once('error', () => answer.resolve(tooLong))
-    at.postMessage(question)
+    at.postMessage(task)
     try {
       const problem = await answer.promise
       if (problem === tooLong) end()
@@ -71,24 +71,24 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = usual): Result
       clearTimeout(timer)
       at.removeAllListeners('message').removeAllListeners('error')
       at.on('error', () => undefined)
-      // One that rests keeps no process alive.
+      // An idle thread must not keep the process alive.
       at.unref()
       idle = setTimeout(end, idleMs).unref()
     }
   }
 
-  /** In turn: a thread answers one question at a time. */
-  function inTurn(question: SchemaQuestion): Promise<string | undefined> {
-    const asked = last.then(() => ask(question))
-    last = asked.catch(() => undefined)
-    return asked
+  /** In turn: a thread answers one task at a time. */
+  function inTurn(task: SchemaTask): Promise<string | undefined> {
+    const result = last.then(() => check(task))
+    last = result.catch(() => undefined)
+    return result
   }
 
   return {
-    async refusal(given) {
+    async schemaProblem(given) {
       const schema = isRecord(given) ? jsonOf(given) : undefined
-      if (schema === undefined) return isRecord(given) ? tooDeep : 'must be a JSON Schema, as an object'
-      if (Buffer.byteLength(schema) > mostBytes) return `must have at most ${mostBytes} bytes`
+      if (schema === undefined) return isRecord(given) ? tooDeep : 'must be a JSON Schema object'
+      if (Buffer.byteLength(schema) > maxBytes) return `must have at most ${maxBytes} bytes`
       return inTurn({ schema })
     },
     async mismatch(schema, given) {
@@ -100,7 +100,7 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = usual): Result
   }
 }
 
-const tooDeep = 'nests too deep'
+const tooDeep = 'is nested too deeply'
 
 /** Undefined for what nests too deep to be written. */
 function jsonOf(value: unknown): string | undefined {

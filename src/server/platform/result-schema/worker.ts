@@ -1,5 +1,5 @@
-// A thread that checks schemas and values: whoever asks ends it when it takes too long.
+// Thread that validates schemas and values. The main thread terminates it after a timeout.
 import { parentPort } from 'node:worker_threads'
-import { problemOf, type SchemaQuestion } from './check.ts'
+import { problemOf, type SchemaTask } from './check.ts'
 
-parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(problemOf(question)))
+parentPort?.on('message', (task: SchemaTask) => parentPort?.postMessage(problemOf(task)))

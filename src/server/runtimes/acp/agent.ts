@@ -9,18 +9,18 @@ import { jsonRpc, type PeerRequest, unknownMethod } from './json-rpc.ts'
 import { offeredMode, offeredModel } from './options.ts'
 import type { ProgramKind, Task } from './programs.ts'
 
-/** What a program says in the course of a turn. */
+/** Message of a program during a turn. */
 export type TurnItem =
   | { readonly kind: 'update'; readonly update: Json }
   | { readonly kind: 'permission'; readonly request: PeerRequest }
   | { readonly kind: 'ended'; readonly stopReason: string }
   | { readonly kind: 'failed'; readonly failure: RuntimeFailure }
 
-/** One prompt that the program works on. */
+/** One prompt in progress. */
 export interface AgentTurn {
-  /** The next thing that it says; undefined when nothing came within `ms`, or `signal` aborts before. */
+  /** Returns the next message; undefined when none arrived within `ms`, or `signal` aborted. */
   next(ms: number, signal: AbortSignal): Promise<TurnItem | undefined>
-  /** Listens no more. A turn that goes on is cancelled, and its program ended when it does not obey in time. */
+  /** Stops listening. A running turn is cancelled, and the program is ended if the turn does not end in time. */
   leave(): void
 }
 
@@ -32,18 +32,18 @@ interface Options {
   readonly alias: string
   readonly program: LocalProgram
   readonly kind: ProgramKind
-  /** What it was started for. */
+  /** The task that it was started for. */
   readonly task: Task
-  /** How long a cancelled turn may go on. */
+  /** Maximum time until a cancelled turn must have ended. */
   readonly cancelMs: number
-  /** How long an answer of the program may take that needs no model. */
+  /** Timeout of requests that need no model. */
   readonly answerMs: number
 }
 
 const protocolVersion = 1
 const client = { name: 'switchyard', version: '0.1.0' }
 
-/** Speaks to a program that was just started. Calls reject with `RuntimeFailure`. */
+/** Creates the client of a program that was just started. Calls reject with `RuntimeFailure`. */
 export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: Options) {
   let turn: Queue<TurnItem> | undefined
   let sessionId: string | undefined
@@ -52,9 +52,9 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
   let authMethods: readonly string[] = []
   let settling: Promise<void> = Promise.resolve()
   let model = task.model
-  let isGone = false
+  let hasExited = false
   void program.exited.then(() => {
-    isGone = true
+    hasExited = true
   })
 
   const rpc = jsonRpc(
@@ -65,21 +65,21 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
           await turn?.put({ kind: 'update', update: recordOf(params['update']) })
       },
       async onRequest(request) {
-        if (request.method !== 'session/request_permission') request.refuse(unknownMethod, 'not offered')
+        if (request.method !== 'session/request_permission') request.reject(unknownMethod, 'method is not supported')
         else if (turn) await turn.put({ kind: 'permission', request })
         else request.answer(cancelled)
       },
     },
   )
-  // What can no longer be heard must not go on.
+  // A program whose output is closed must not continue to run.
   void rpc.closed.then(() => program.stop())
 
   const failureOf = (error: unknown) => asFailure(error, { alias, program, authMethods })
   const call = async (method: string, params: object): Promise<Json> => {
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), answerMs)
+    const timeout = new AbortController()
+    const timer = setTimeout(() => timeout.abort(), answerMs)
     try {
-      return await Promise.race([rpc.request(method, params), refusedAt(late.signal, method)])
+      return await Promise.race([rpc.request(method, params), rejectedAt(timeout.signal, method)])
     } catch (error) {
       throw failureOf(error)
     } finally {
@@ -96,19 +96,22 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
       return await call(method, params)
     }
   }
-  const place = () => {
+  const sessionParams = () => {
     const { http } = recordOf(capabilities['mcpCapabilities'])
     const mcpServers = http === true ? memoryServers(task, program) : []
     return { cwd: program.surroundings.folders.workspace, mcpServers }
   }
 
-  /** Finds what an earlier process of the program has left; false when there is nothing. */
-  async function openAgain(previous: string): Promise<boolean> {
+  /** Resumes or loads a session of an earlier process of the program; returns false when it is not possible. */
+  async function reopen(previous: string): Promise<boolean> {
     const canResume = recordOf(capabilities['sessionCapabilities'])['resume'] != null
     if (!canResume && capabilities['loadSession'] !== true) return false
     try {
-      // The replay of `load` comes before its answer, while nobody listens.
-      offers = await withLogin(canResume ? 'session/resume' : 'session/load', { sessionId: previous, ...place() })
+      // `session/load` replays the conversation before its response; no turn listens then, so the replay is dropped.
+      offers = await withLogin(canResume ? 'session/resume' : 'session/load', {
+        sessionId: previous,
+        ...sessionParams(),
+      })
     } catch (error) {
       if (error instanceof RuntimeFailure && error.code !== undefined) return false
       throw error
@@ -119,26 +122,26 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
 
   async function cancelTurn(over: Promise<unknown>): Promise<void> {
     rpc.notify('session/cancel', { sessionId })
-    const obeyed = new AbortController()
-    const isOver = over.then(() => obeyed.abort())
-    await Promise.race([isOver, pause(cancelMs, obeyed.signal)])
-    if (!obeyed.signal.aborted) await program.stop()
+    const ended = new AbortController()
+    const isOver = over.then(() => ended.abort())
+    await Promise.race([isOver, pause(cancelMs, ended.signal)])
+    if (!ended.signal.aborted) await program.stop()
   }
 
   return {
     program,
     exited: program.exited,
     stop: () => program.stop(),
-    /** Resolves once a turn that was left is over, or the program with it. */
+    /** Resolves once a cancelled turn, or the program, has ended. */
     settled: () => settling,
     get sessionId() {
       return sessionId
     },
-    get isGone() {
-      return isGone
+    get hasExited() {
+      return hasExited
     },
 
-    /** Agrees on the protocol. */
+    /** Negotiates the protocol version. */
     async initialize(): Promise<void> {
       const answer = await call('initialize', {
         protocolVersion,
@@ -148,18 +151,18 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
       if (answer['protocolVersion'] !== protocolVersion)
         throw new RuntimeFailure(
           'model_request_failed_error',
-          `the program speaks version ${String(answer['protocolVersion']).slice(0, 20)} of the protocol, not ${protocolVersion}`,
+          `the program uses version ${String(answer['protocolVersion']).slice(0, 20)} of the protocol instead of ${protocolVersion}`,
         )
       capabilities = recordOf(answer['agentCapabilities'])
       authMethods = recordsOf(answer['authMethods']).map(({ id, name }) => nonEmptyText(name) ?? textOf(id))
     },
 
-    /** Opens the program's session; true when it knows nothing of the conversation. */
+    /** Opens the program's session; returns true when it does not have the earlier conversation. */
     async open(previous: string | null): Promise<boolean> {
       if (sessionId !== undefined) return false
-      const isFound = previous !== null && (await openAgain(previous))
+      const isFound = previous !== null && (await reopen(previous))
       if (!isFound) {
-        offers = await withLogin('session/new', place())
+        offers = await withLogin('session/new', sessionParams())
         sessionId = textOf(offers['sessionId'])
       }
       const mode = offeredMode(offers, kind.mode?.(program.surroundings, task))
@@ -167,7 +170,7 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
       return !isFound
     },
 
-    /** Takes another model; false when the program has to be started anew for it. */
+    /** Switches to a model; returns false when the program must be restarted for it. */
     async useModel(wanted: string): Promise<boolean> {
       const offer = offeredModel(offers, wanted)
       if (offer) await call('session/set_config_option', { sessionId, ...offer })
@@ -200,10 +203,10 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
   }
 }
 
-/** To a question that nobody will answer any more. */
+/** Response to a permission request that will not be answered. */
 export const cancelled = { outcome: { outcome: 'cancelled' } }
 
-/** The protocol's words for the server that a program finds the memories at. */
+/** Returns the memory server in the format of the protocol. */
 function memoryServers({ memories }: Task, { surroundings }: LocalProgram) {
   if (!memories) return []
   const { url, headers } = memoryServerAt(surroundings, memories)
@@ -211,7 +214,7 @@ function memoryServers({ memories }: Task, { surroundings }: LocalProgram) {
   return [{ type: 'http', name: memoryServer, url, headers: list }]
 }
 
-function refusedAt(signal: AbortSignal, method: string): Promise<never> {
+function rejectedAt(signal: AbortSignal, method: string): Promise<never> {
   return new Promise((_resolve, reject) => {
     const failure = () =>
       reject(new RuntimeFailure('model_request_failed_error', `the program did not answer ${method} in time`))

@@ -10,15 +10,15 @@ interface Failing {
   /** Alias of its runtime. */
   readonly alias: string
   readonly program: LocalProgram
-  /** Names of the ways to log in that it has listed. */
+  /** Names of the authentication methods that it listed. */
   readonly authMethods: readonly string[]
 }
 
-/** Returns the failure for an error of a call, in words that hold no credential of the run. */
+/** Converts an error of a call to a failure, without the credential of the run. */
 export function asFailure(error: unknown, failing: Failing): RuntimeFailure {
   if (error instanceof RuntimeFailure) return error
   const message = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof RpcError)) return failure(`the program ended: ${cleaned(message, failing.program)}`)
+  if (!(error instanceof RpcError)) return failure(`the program exited: ${cleaned(message, failing.program)}`)
   const needsLogin = error.code === authNeeded && failing.authMethods.length > 0
   const words = needsLogin ? loginWords(failing) : `the program failed: ${cleaned(message, failing.program)}`
   return failure(words, String(error.code))
@@ -29,13 +29,13 @@ export async function explained(error: RuntimeFailure, program: LocalProgram): P
   if (error.code !== undefined) return error
   const { code } = await program.exited
   const words = cleaned(program.errors().trim().split('\n').slice(-3).join(' '), program)
-  const end = code === null ? 'by a signal' : `with exit code ${code}`
-  return failure(`the program ended in the middle of the turn, ${end}${words === '' ? '' : `: ${words}`}`)
+  const end = code === null ? 'after a signal' : `with exit code ${code}`
+  return failure(`the program exited during the turn ${end}${words === '' ? '' : `: ${words}`}`)
 }
 
 function loginWords({ alias, program, authMethods }: Failing): string {
   const names = cleaned(authMethods.join(', '), program)
-  return `program ${alias} asks for authentication (${names}): log in with it, or set its variables in env of the configuration file`
+  return `program ${alias} requires authentication (${names}); log in with it, or set its variables in env of the configuration file`
 }
 
 const cleaned = (words: string, { surroundings }: LocalProgram): string =>

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
 import { linesOf } from './lines.ts'
 
-/** An answer that says no. */
+/** Error response of the peer. */
 export class RpcError extends Error {
   readonly code: number
 
@@ -13,21 +13,21 @@ export class RpcError extends Error {
   }
 }
 
-/** The other side is gone: it ended, or sent what cannot be read. */
-export class PeerGone extends Error {
+/** The peer exited, closed its output or sent data that cannot be read. */
+export class PeerDisconnected extends Error {
   constructor(reason: string) {
     super(reason)
-    this.name = 'PeerGone'
+    this.name = 'PeerDisconnected'
   }
 }
 
-/** A call of the other side that waits for our answer. */
+/** Request of the peer that waits for our response. */
 export interface PeerRequest {
   readonly method: string
   readonly params: Json
-  /** The first answer counts. */
+  /** Only the first response is sent. */
   answer(result: Json): void
-  refuse(code: number, message: string): void
+  reject(code: number, message: string): void
 }
 
 interface Handlers {
@@ -36,12 +36,12 @@ interface Handlers {
   onRequest(request: PeerRequest): Promise<void>
 }
 
-/** JSON-RPC 2.0, one message a line. */
+/** JSON-RPC 2.0 with one message per line. */
 export interface JsonRpc {
-  /** The result. Rejects with `RpcError`, `PeerGone`, or `RpcError` -32000 and the like as the other side says. */
+  /** Resolves with the result. Rejects with `RpcError`, with the code of the peer, or with `PeerDisconnected`. */
   request(method: string, params: object): Promise<Json>
   notify(method: string, params: object): void
-  /** Resolves with the reason once nothing more comes. */
+  /** Resolves with the reason once the peer is disconnected. */
   readonly closed: Promise<string>
 }
 
@@ -52,20 +52,22 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Speaks over the pipes of a program. Lines that are no messages are skipped: programs print what they like. */
+/**
+ * Connects to the pipes of a program. Lines that are not messages are skipped, since programs also print other text.
+ */
 export function jsonRpc({ input, output }: { input: Readable; output: Writable }, handlers: Handlers): JsonRpc {
   const waiting = new Map<number, Waiting>()
   let lastId = 0
-  let goneBecause: string | undefined
+  let closeReason: string | undefined
 
   const send = (message: object): void => {
-    if (goneBecause === undefined) output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    if (closeReason === undefined) output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
   const settle = (id: unknown, { result, error }: Json): void => {
     const one = typeof id === 'number' ? waiting.get(id) : undefined
     if (!one) return
     waiting.delete(Number(id))
-    if (isRecord(error)) one.reject(new RpcError(Number(error['code']) || 0, wordsOf(error)))
+    if (isRecord(error)) one.reject(new RpcError(Number(error['code']) || 0, messageOf(error)))
     else one.resolve(recordOf(result))
   }
   const take = async (message: Json): Promise<void> => {
@@ -85,8 +87,8 @@ export function jsonRpc({ input, output }: { input: Readable; output: Writable }
   const closed = read()
     .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
     .then(reason => {
-      goneBecause = reason
-      for (const one of waiting.values()) one.reject(new PeerGone(reason))
+      closeReason = reason
+      for (const one of waiting.values()) one.reject(new PeerDisconnected(reason))
       waiting.clear()
       return reason
     })
@@ -94,7 +96,7 @@ export function jsonRpc({ input, output }: { input: Readable; output: Writable }
   return {
     closed,
     request(method, params) {
-      if (goneBecause !== undefined) return Promise.reject(new PeerGone(goneBecause))
+      if (closeReason !== undefined) return Promise.reject(new PeerDisconnected(closeReason))
       lastId += 1
       const id = lastId
       return new Promise((resolve, reject) => {
@@ -106,8 +108,8 @@ export function jsonRpc({ input, output }: { input: Readable; output: Writable }
   }
 }
 
-/** Many programs put what really went wrong behind a general message. */
-function wordsOf(error: Json): string {
+/** Returns the message of an error with its details: many programs put the cause there. */
+function messageOf(error: Json): string {
   const message = textOf(error['message'])
   const { details, message: inner, error: cause, reason } = recordOf(error['data'])
   const detail = typeof error['data'] === 'string' ? error['data'] : textOf(details ?? inner ?? cause ?? reason)
@@ -128,6 +130,6 @@ function peerRequest(
     method,
     params,
     answer: result => once({ result }),
-    refuse: (code, message) => once({ error: { code, message } }),
+    reject: (code, message) => once({ error: { code, message } }),
   }
 }

@@ -1,5 +1,5 @@
 import { checkStart } from '../local/check-start.ts'
-import { createKeptPrograms } from '../local/kept-programs.ts'
+import { createProgramPool } from '../local/program-pool.ts'
 import {
   type Capabilities,
   noCapabilities,
@@ -25,7 +25,7 @@ const capabilities: Capabilities = {
   compaction: false,
 }
 
-/** Programs of this machine that speak the Agent Client Protocol. Dialects: section 5. */
+/** Local programs that use the Agent Client Protocol. Dialects: section 5. */
 export function acpKind(deps: AcpDeps): RuntimeKind {
   return {
     spec: 'acp',
@@ -34,28 +34,28 @@ export function acpKind(deps: AcpDeps): RuntimeKind {
     check(endpoint, signal) {
       const task = { model: 'none', asks: false, memories: undefined }
       const start = (sessionId: string) => startAgent(deps, endpoint, { ...task, sessionId })
-      // Most programs ask for a login only once a session is opened.
-      const look = async (agent: Agent) => void (await agent.open(null))
-      return checkStart({ sandboxes: deps.sandboxes, signal, start, look })
+      // Most programs require a login only when a session is opened.
+      const probe = async (agent: Agent) => void (await agent.open(null))
+      return checkStart({ sandboxes: deps.sandboxes, signal, start, probe })
     },
-    // The models are ours: the gateway lists them.
+    // The programs use the models of the gateway, which lists them itself.
     models: async () => [],
   }
 }
 
-/** One program for each session, kept for a while between prompts. */
+/** Runs one program per session, which stays in a pool between prompts. */
 function acpRuntime(deps: AcpDeps, endpoint: RuntimeEndpoint): Runtime & { close(): Promise<void> } {
-  const kept = createKeptPrograms<Agent>({ idleMs: deps.idleMs ?? defaultIdleMs })
+  const pool = createProgramPool<Agent>({ idleMs: deps.idleMs ?? defaultIdleMs })
   return {
     id: endpoint.id,
     capabilities,
     workspace: programWorkspace,
     reads: 'any log',
-    run: (session, prompt, context) => runPrompt({ deps, endpoint, kept, session, prompt, context }),
+    run: (session, prompt, context) => runPrompt({ deps, endpoint, pool, session, prompt, context }),
     async dispose({ id }) {
-      await kept.end(id)
+      await pool.end(id)
       await deps.sandboxes.remove(id)
     },
-    close: () => kept.endAll(),
+    close: () => pool.endAll(),
   }
 }

@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream'
 
 const newline = 10
-/** What no message of a program may pass. Our choice. */
+/** Maximum size of a message of a program. Our choice. */
 export const maxLineBytes = 16 * 1024 * 1024
 
-/** A program wrote more than one message may hold, without an end of line. */
+/** A line exceeds the maximum size. */
 export class LineTooLong extends Error {
   constructor() {
-    super(`a line of more than ${maxLineBytes / 1024 / 1024} MiB`)
+    super(`a line exceeds ${maxLineBytes / 1024 / 1024} MiB`)
     this.name = 'LineTooLong'
   }
 }
 
-/** The lines of a stream as they come, without their ends. Throws `LineTooLong`. */
+/** Yields the lines of a stream without line ends. Throws `LineTooLong`. */
 export async function* linesOf(stream: Readable, maxBytes: number = maxLineBytes): AsyncGenerator<string> {
   let parts: Buffer[] = []
   let bytes = 0

@@ -9,7 +9,7 @@ import type { RuntimeFailure } from '../runtime.ts'
 const refusal = [-32_000, 'Authentication required'] as const
 const authMethods = [{ id: 'browser', name: 'Log in with a browser' }, { id: 'api-key' }]
 const wanted =
-  'program fake asks for authentication (Log in with a browser, api-key): ' +
+  'program fake requires authentication (Log in with a browser, api-key); ' +
   'log in with it, or set its variables in env of the configuration file'
 
 /** What a check of such a program rejects with; undefined when all is well. */
@@ -33,15 +33,15 @@ async function endOf(fake: object, prompt: string) {
   return [last?.type, (last?.['error'] as { message: string } | undefined)?.message]
 }
 
-test('E5: a check opens a session and finds a program that asks for a login', async () => {
+test('E5: a check opens a session and detects a program that requires a login', async () => {
   assert.equal(await wrongWith({ authMethods, failsToOpen: refusal }), wanted)
 })
 
-test('E5: a check accepts a program that lists methods of authentication and opens a session', async () => {
+test('E5: a check accepts a program that lists authentication methods and opens a session', async () => {
   assert.equal(await wrongWith({ authMethods }), undefined)
 })
 
-test('E5: a check reports another error of a session in the words of the program', async () => {
+test('E5: a check reports any other error of a session with the message of the program', async () => {
   assert.equal(
     await wrongWith({ authMethods, failsToOpen: [-32_603, 'no such folder'] }),
     'the program failed: no such folder',
@@ -49,7 +49,7 @@ test('E5: a check reports another error of a session in the words of the program
   assert.equal(await wrongWith({ failsToOpen: refusal }), 'the program failed: Authentication required')
 })
 
-test('E5: a check of a program that never opens the session ends with its signal', async () => {
+test('E5: a check of a program that never opens the session ends when its signal aborts', async () => {
   const { kind, endpoint, sandboxes } = await acpRig({ fake: { hangsToOpen: true } })
   const ended = new AbortController()
   const check = kind.check(endpoint, ended.signal)
@@ -60,12 +60,12 @@ test('E5: a check of a program that never opens the session ends with its signal
   assert.deepEqual(await readdir(sandboxes.workspacesDir), [])
 })
 
-test('E5: a prompt that meets the login ends with the same error, at the session or at the prompt', async () => {
+test('E5: a prompt that requires a login fails with the same error, on opening the session or on the prompt', async () => {
   assert.deepEqual(await endOf({ authMethods, failsToOpen: refusal }, 'hi'), ['session.error', wanted])
   assert.deepEqual(await endOf({ authMethods }, doing({ fail: refusal })), ['session.error', wanted])
 })
 
-test('E5: names of methods are shown without the key of the run and on one line', async () => {
+test('E5: names of authentication methods are shown on one line, without the key of the run', async () => {
   const words = await wrongWith({ authMethods: [{ id: 'a', name: 'Key\n$KEY' }], failsToOpen: refusal })
   assert.equal(words, wanted.replace('Log in with a browser, api-key', 'Key [secret]'))
 })

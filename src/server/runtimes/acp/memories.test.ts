@@ -24,7 +24,7 @@ const said = (log: readonly NewEvent[]): string =>
     .flatMap(({ content }) => (content as { text: string }[]).map(({ text }) => text))
     .join('')
 
-/** The servers that a program is handed, as it says. */
+/** The servers that a program got, as it reports them. */
 async function handed(session: Partial<RunSession>, fake: object = { http: true }): Promise<Server[]> {
   const { runtime } = await acpRig({ fake })
   const rig = runRig(sessionWith(session))
@@ -32,7 +32,7 @@ async function handed(session: Partial<RunSession>, fake: object = { http: true 
   return JSON.parse(said(rig.log))
 }
 
-test('a program is handed the memory server of its session’s agent, with the key of its run', async () => {
+test('a program gets the memory server of its session’s agent, with the key of its run', async () => {
   const [server = assert.fail('none'), ...others] = await handed({ agent_id: 'agent_1' })
   assert.deepEqual([server.type, server.name, others], ['http', 'switchyard', []])
   assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+\/api\/v1\/managed_agents\/agents\/agent_1\/mcp$/)
@@ -42,7 +42,7 @@ test('a program is handed the memory server of its session’s agent, with the k
   )
 })
 
-test('a program gets no memory server without an agent, without its tools, or when it cannot reach one over HTTP', async () => {
+test('a program gets no memory server without an agent, without memory tools, or without support for HTTP', async () => {
   assert.deepEqual(await handed({}), [])
   assert.deepEqual(await handed({ agent_id: 'agent_1', tools: [{ type: 'bash' }] }), [])
   const denied = { save_memory: { permission_policy: 'always_deny' }, search_memory: false }
@@ -51,7 +51,7 @@ test('a program gets no memory server without an agent, without its tools, or wh
 })
 
 for (const way of ['load', 'resume'] as const) {
-  test(`a new process that goes on with a conversation by session/${way} is handed the server with its own key`, async () => {
+  test(`a new process that resumes a conversation with session/${way} gets the server with its own key`, async () => {
     const { runtime } = await acpRig({ fake: { http: true, [way]: true } })
     const rig = runRig(sessionWith({ agent_id: 'agent_1' }))
     await rig.run(runtime, promptOf(doing({ tell: 'servers' }, { exit: 1 })))
@@ -64,7 +64,7 @@ for (const way of ['load', 'resume'] as const) {
   })
 }
 
-test('in the sandbox the server is reached, on behalf of the run and for the tools that the agent has', {
+test('a program in the sandbox reaches the server, on behalf of the run and for the tools of the agent', {
   skip: lack('bubblewrap') || lack('socat'),
 }, async () => {
   const calls: { readonly url: string | undefined; readonly caller: Caller }[] = []
@@ -124,11 +124,11 @@ for (const [name, call] of Object.entries(calls)) {
     return said(rig.log).replace(/\[.*?\]/g, '')
   }
 
-  test(`${name}: a call of a memory tool asks nobody, where all else asks`, async () => {
+  test(`${name}: a call of a memory tool does not ask, although all other calls ask`, async () => {
     assert.equal(await answered({ bash: ask, edit: ask, write: ask }, call), '(yes)')
   })
 
-  test(`${name}: a call of a memory tool asks where the agent’s tools say so`, async () => {
+  test(`${name}: a call of a memory tool asks if the agent’s tools require it`, async () => {
     const asked: string[] = []
     const decide = async () => {
       asked.push('somebody')
@@ -143,7 +143,7 @@ for (const [name, call] of Object.entries(calls)) {
   })
 }
 
-test('a call that only looks like one of a memory tool is judged as what it is', () => {
+test('a call that only resembles one of a memory tool gets the policy of its kind', () => {
   const memoryTool = (program: string, call: object) => programKind([program]).memoryTool?.({ ...call })
   const named = { title: 'mcp__switchyard__save_memory', rawInput: { command: 'mcp__switchyard__save_memory' } }
   assert.equal(memoryTool('claude-agent-acp', { ...named, _meta: { claudeCode: { toolName: 'Bash' } } }), undefined)
@@ -153,7 +153,7 @@ test('a call that only looks like one of a memory tool is judged as what it is',
   assert.equal(memoryTool('any-program', calls['codex-acp']), undefined)
 })
 
-test('programs whose questions name no tool are told which memory tools need none', () => {
+test('programs whose permission requests name no tool get rules for memory tools that need no permission', () => {
   const folders = { workspace: '/w', home: '/h', sockets: '/s' }
   const surroundings = { gatewayUrl: 'http://g', gatewayKey: 'k', folders, isolation: 'sandbox' } as const
   const memories = { agentId: 'agent_1', tools: { save_memory: 'ask', search_memory: 'allow' } } as const

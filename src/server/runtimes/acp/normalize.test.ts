@@ -14,7 +14,7 @@ const call = (fields: Update = {}): Update => ({ sessionUpdate: 'tool_call', too
 const change = (fields: Update): Update => ({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', ...fields })
 const begun = { kind: 'execute', rawInput: { command: 'ls' }, status: 'in_progress' }
 
-/** What a turn of these updates gives, as short as it can be told. */
+/** Summary of the events of a turn with these updates. */
 function told(updates: readonly Update[]): unknown[] {
   let ids = 0
   const normalizer = new Normalizer(() => `e${++ids}`)
@@ -187,7 +187,7 @@ for (const [guarantee, updates, expected] of table) {
   test(guarantee, () => assert.deepEqual(told(updates), expected))
 }
 
-test('the preview of a message has the id of the message to come', () => {
+test('the preview of a message has the id of the later event', () => {
   let ids = 0
   const normalizer = new Normalizer(() => `e${++ids}`)
   const previews = [chunk('a'), chunk('b')].map(update => normalizer.take(update).preview)
@@ -198,7 +198,7 @@ test('the preview of a message has the id of the message to come', () => {
   assert.equal(normalizer.end('')[0]?.id, 'e1')
 })
 
-test('a very long text goes on in a next message, and none is longer than an event may be', () => {
+test('a very long text is split into messages, and none exceeds the limit of an event', () => {
   const lengths = told(Array.from({ length: 30 }, () => chunk('x'.repeat(10_000)))).map(
     event => String((event as string[])[1]).length,
   )

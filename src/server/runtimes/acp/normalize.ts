@@ -14,11 +14,11 @@ import {
   useEvent,
 } from './tool-calls.ts'
 
-/** What an update means for us. */
+/** Events and preview of an update. */
 export interface Normalized {
-  /** For the log, in order. */
+  /** In log order. */
   readonly events: readonly NewEvent[]
-  /** Text of a message that is still being written. */
+  /** Text of a message that is being written. */
   readonly preview?: { readonly eventId: string; readonly text: string }
 }
 
@@ -30,18 +30,18 @@ interface Stretch {
 }
 
 const nothing: Normalized = { events: [] }
-/** A longer text goes on in a next event. */
+/** A longer text is split into several events. */
 const maxStretch = 100_000
 
 /**
- * Turns the updates of one turn into events: text is joined to one message a stretch, a tool call is told once its input
- * is known or it runs, and gets exactly one result. Dialects: section 5.
+ * Converts the updates of one turn to events. Consecutive text becomes one message. A tool call is emitted once its
+ * input is known or it runs, and gets exactly one result. Dialects: section 5.
  */
 export class Normalizer {
   readonly #newId: () => string
   readonly #calls = new Map<string, ToolCall>()
-  /** Calls that are announced with their input, and may still turn out to ask. */
-  readonly #held = new Set<string>()
+  /** Announced calls with their input, for which a permission request may still arrive. */
+  readonly #deferred = new Set<string>()
   #stretch: Stretch | undefined
   #usage: Json | undefined
   #hasSpoken = false
@@ -50,7 +50,7 @@ export class Normalizer {
     this.#newId = newEventId
   }
 
-  /** True once the model has said something or called a tool. */
+  /** True once the model has written text or called a tool. */
   get hasSpoken(): boolean {
     return this.#hasSpoken
   }
@@ -79,23 +79,26 @@ export class Normalizer {
     }
   }
 
-  /** Tells what was held back in case that it asks. */
+  /** Emits the deferred calls: no permission request has arrived for them. */
   settle(): NewEvent[] {
-    const held = [...this.#held]
-    return held.length === 0 ? [] : [...this.#flush(), ...held.flatMap(id => this.#tell(id, 'allow'))]
+    const deferred = [...this.#deferred]
+    return deferred.length === 0 ? [] : [...this.#flush(), ...deferred.flatMap(id => this.#emit(id, 'allow'))]
   }
 
-  /** What is known of a call with what is told of it now. */
+  /** Returns the known fields of a call, merged with new ones. */
   fieldsOf = (toolCall: Json): Json => merged(this.#calls.get(textOf(toolCall['toolCallId'])), toolCall).fields
 
-  /** The event of a call that is decided on, and what has to come before it; the call may be told already. */
+  /**
+   * Emits the call of a permission request, unless it was emitted, and the events before it; returns the call's event
+   * id.
+   */
   asked(toolCall: Json, permission: ToolPolicy): { readonly events: NewEvent[]; readonly eventId: string } {
     const call = this.#merge(toolCall)
-    const told = call.eventId === undefined ? [...this.#flush(), ...this.#tell(call.id, permission)] : []
-    return { events: told, eventId: this.#calls.get(call.id)?.eventId ?? '' }
+    const events = call.eventId === undefined ? [...this.#flush(), ...this.#emit(call.id, permission)] : []
+    return { events, eventId: this.#calls.get(call.id)?.eventId ?? '' }
   }
 
-  /** The end of the turn: what was being written, and results for calls that got none. */
+  /** Ends the turn: returns unfinished text, and results for calls without one. */
   end(reason: string): NewEvent[] {
     const events = [...this.settle(), ...this.#flush()]
     for (const call of this.#calls.values())
@@ -139,14 +142,14 @@ export class Normalizer {
     const call = this.#merge(update)
     if (call.id === '' || call.isEnded) return []
     const events: NewEvent[] = []
-    if (call.eventId === undefined && hasBegun(call)) events.push(...this.#flush(), ...this.#tell(call.id, 'allow'))
-    else if (call.eventId === undefined && hasInput(call)) this.#held.add(call.id)
+    if (call.eventId === undefined && hasBegun(call)) events.push(...this.#flush(), ...this.#emit(call.id, 'allow'))
+    else if (call.eventId === undefined && hasInput(call)) this.#deferred.add(call.id)
     if (hasEnded(call)) events.push(this.#ended(call, outputOf(call), call.fields['status'] === 'failed'))
     return events
   }
 
-  #tell(id: string, permission: ToolPolicy): NewEvent[] {
-    this.#held.delete(id)
+  #emit(id: string, permission: ToolPolicy): NewEvent[] {
+    this.#deferred.delete(id)
     const call = this.#calls.get(id)
     if (!call || call.eventId !== undefined) return []
     this.#hasSpoken = true
@@ -164,7 +167,7 @@ export class Normalizer {
 
 const titled = (title: string): NewEvent => ({ type: 'session.updated', title: title.slice(0, 200) })
 
-/** What the program says of its context; what was paid is in our ledger. */
+/** Context usage that the program reports. The cost of its model calls is in our ledger. */
 function usageEvent({ used, size, cost }: Json): NewEvent {
   const { amount, currency } = recordOf(cost)
   const isDollars = typeof amount === 'number' && currency === 'USD'

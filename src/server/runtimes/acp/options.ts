@@ -1,6 +1,6 @@
 import { type Json, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 
-/** The values of an option, also those in groups. */
+/** Returns the values of an option, including those in groups. */
 const valuesOf = (option: Json): string[] =>
   recordsOf(option['options']).flatMap(entry =>
     entry['options'] === undefined ? [textOf(entry['value'])] : valuesOf(entry),
@@ -9,7 +9,7 @@ const valuesOf = (option: Json): string[] =>
 const offered = (offers: Json, category: string, value: string): Json | undefined =>
   recordsOf(offers['configOptions']).find(option => option['category'] === category && valuesOf(option).includes(value))
 
-/** How a session takes a model, when it offers it. */
+/** Returns the parameters that set a model; undefined when the session does not offer it. */
 export function offeredModel(offers: Json, model: string): { configId: string; value: string } | undefined {
   const option = offered(offers, 'model', model)
   return option && { configId: textOf(option['id']), value: model }
@@ -20,7 +20,7 @@ interface ModeCall {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** How a session takes a mode, when it offers it and has another one. */
+/** Returns the call that sets a mode; undefined when the session does not offer it or is in it. */
 export function offeredMode(offers: Json, mode: string | undefined): ModeCall | undefined {
   if (mode === undefined) return undefined
   const option = offered(offers, 'mode', mode)

@@ -1,30 +1,30 @@
 import { basename } from 'node:path'
 import { type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
-import { type LentMemories, memoryServer } from '../local/memory-server.ts'
+import { type GrantedMemories, memoryServer } from '../local/memory-server.ts'
 import { memoryPermissions, opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 import { claudeName } from './tool-calls.ts'
 
-/** What a program is started for. */
+/** Task that a program is started for. */
 export interface Task {
   readonly model: string
-  /** True when a person or a rule may have to be asked about its tools. */
+  /** True when its tool calls may need a decision by a person or a rule. */
   readonly asks: boolean
-  /** What it can use of its agent's memories. */
-  readonly memories: LentMemories | undefined
+  /** Memory tools of its agent that it may use. */
+  readonly memories: GrantedMemories | undefined
 }
 
-/** What a program needs so that it calls our models. */
+/** Configuration with which a program uses our models. */
 export interface ProgramKind {
   readonly name: string
   env(surroundings: Surroundings, task: Task): Readonly<Record<string, string>>
   homeFiles?(surroundings: Surroundings, task: Task): Readonly<Record<string, string>>
-  /** The mode to set when it is offered. */
+  /** Mode to set if it is offered. */
   mode?(surroundings: Surroundings, task: Task): string
-  /** The name of the memory tool that a call is for. Only by what the model cannot write itself. */
+  /** Returns the memory tool of a call. Must use only fields that the model cannot write. */
   memoryTool?(call: Json): string | undefined
-  /** How it logs in when it says that it must. */
+  /** Authentication method for a program that requires a login. */
   readonly authMethod?: string
 }
 
@@ -53,7 +53,7 @@ const claude: ProgramKind = {
 const codex: ProgramKind = {
   name: 'codex-acp',
   env: ({ gatewayKey, folders }) => ({
-    // Below the folder of temporary files it would write nothing, and report success.
+    // Below the folder of temporary files, Codex writes nothing and reports success.
     CODEX_HOME: `${folders.home}/.codex`,
     SWITCHYARD_RUN_KEY: gatewayKey,
     OPENAI_API_KEY: gatewayKey,
@@ -63,7 +63,7 @@ const codex: ProgramKind = {
       `model = ${JSON.stringify(model)}`,
       'model_provider = "switchyard"',
       `approval_policy = "${asks ? 'on-request' : 'never'}"`,
-      // Its own sandbox needs what ours takes away.
+      // Codex cannot create its own sandbox inside ours.
       `sandbox_mode = "${isolation === 'sandbox' ? 'danger-full-access' : 'workspace-write'}"`,
       'check_for_update_on_startup = false',
       '[analytics]',
@@ -76,9 +76,9 @@ const codex: ProgramKind = {
       '',
     ].join('\n'),
   }),
-  // Its other modes run commands in a sandbox of its own, which cannot be made inside ours.
+  // Its other modes run commands in Codex's own sandbox, which cannot be created inside ours.
   mode: ({ isolation }, { asks }) => (asks ? 'read-only' : isolation === 'sandbox' ? 'agent-full-access' : 'agent'),
-  // Of a call to an MCP server it says which one; what a command runs is in other fields.
+  // `server` and `tool` are set for calls of MCP servers only; commands use other fields.
   memoryTool({ rawInput }) {
     const { server, tool } = recordOf(rawInput)
     return server === memoryServer ? nonEmptyText(tool) : undefined
@@ -94,7 +94,7 @@ const gemini: ProgramKind = {
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
   }),
   homeFiles: (_surroundings, { memories }) => ({
-    // Its questions do not tell which tool they are about.
+    // Gemini's permission requests do not name the tool.
     '.gemini/policies/switchyard.toml': Object.entries(memories?.tools ?? {})
       .filter(([, policy]) => policy === 'allow')
       .map(([name]) => geminiRule(name))
@@ -126,13 +126,13 @@ const opencode: ProgramKind = {
   homeFiles: (surroundings, { model, asks, memories }) => ({
     '.config/opencode/opencode.json': JSON.stringify({
       ...opencodeSettings(surroundings, model),
-      // The last rule that fits counts.
+      // The last matching rule applies.
       permission: { '*': asks ? 'ask' : 'allow', ...memoryPermissions(memories?.tools ?? {}) },
     }),
   }),
 }
 
-/** A program of which nothing is known: it finds our models by the variables that most programs read. */
+/** Any other program: it gets the variables that most programs read. */
 const unknownProgram: ProgramKind = {
   name: 'program',
   env: ({ gatewayUrl, gatewayKey }, { model }) => ({
@@ -147,16 +147,18 @@ const unknownProgram: ProgramKind = {
   }),
 }
 
-const known = [claude, codex, gemini, opencode]
+const kinds = [claude, codex, gemini, opencode]
 
-/** The kind of a command, by the name of its program, or by the package that a script given to `node` is in. */
+/**
+ * Returns the kind of a command, from the name of its program, or from the package of a script that is run with `node`.
+ */
 export function programKind(command: readonly string[]): ProgramKind {
   const [program = '', script = ''] = command
   const words = basename(program) === 'node' ? script.split('/').reverse() : [basename(program)]
-  return known.find(({ name }) => words.some(word => word === name || word === `${name}.js`)) ?? unknownProgram
+  return kinds.find(({ name }) => words.some(word => word === name || word === `${name}.js`)) ?? unknownProgram
 }
 
-/** How the program of an endpoint is started there. Variables of the configuration file win. */
+/** Returns how the program of an endpoint is started. Variables of the configuration file take precedence. */
 export function setupOf(
   { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
   surroundings: Surroundings,

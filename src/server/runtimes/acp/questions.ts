@@ -9,19 +9,19 @@ interface Deps {
   readonly normalizer: Normalizer
   readonly context: Pick<RunContext, 'decision'>
   readonly policy: CallPolicy
-  /** The name of the memory tool that a call is for, if it is. */
+  /** Returns the memory tool of a call; undefined for other calls. */
   readonly memoryTool: (call: Json) => string | undefined
 }
 
-/** What a program wants to be allowed, answered by the agent's rules or by a person. */
+/** Permission requests of a program, answered by the agent's policies or by a person. */
 export type Questions = ReturnType<typeof createQuestions>
 
 export function createQuestions({ normalizer, context, policy, memoryTool }: Deps) {
-  /** Open ones, by the event of their call. */
+  /** Open requests by the event id of their call. */
   const open = new Map<string, PeerRequest>()
-  const said: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
-  let broken: unknown
-  let news = new AbortController()
+  const decisions: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
+  let failure: unknown
+  let arrival = new AbortController()
 
   return {
     /** True while a person is asked. */
@@ -29,10 +29,10 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
       return open.size > 0
     },
 
-    /** Aborts when something was said. */
-    get news(): AbortSignal {
-      if (news.signal.aborted) news = new AbortController()
-      return news.signal
+    /** Aborts when a decision arrives. */
+    get arrival(): AbortSignal {
+      if (arrival.signal.aborted) arrival = new AbortController()
+      return arrival.signal
     },
 
     *ask(request: PeerRequest): Generator<Batch> {
@@ -51,18 +51,18 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
       context
         .decision(eventId)
         .then(
-          decision => void said.push({ eventId, decision }),
+          decision => void decisions.push({ eventId, decision }),
           (error: unknown) => {
-            broken = error
+            failure = error
           },
         )
-        .finally(() => news.abort())
+        .finally(() => arrival.abort())
     },
 
-    /** Hands on what was said meanwhile. Throws what a wait has ended with. */
+    /** Sends the decisions that arrived. Throws if waiting for one failed. */
     *answer(): Generator<Batch> {
-      if (broken !== undefined) throw broken
-      for (const { eventId, decision } of said.splice(0)) {
+      if (failure !== undefined) throw failure
+      for (const { eventId, decision } of decisions.splice(0)) {
         const request = open.get(eventId)
         if (!request || !decision) continue
         open.delete(eventId)
@@ -71,14 +71,14 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
       }
     },
 
-    /** Tells the program that nobody will answer any more. */
+    /** Cancels the open requests. */
     withdraw(): void {
       for (const request of open.values()) request.answer(cancelled)
     },
   }
 }
 
-/** The option of a question that says the same. */
+/** Returns the option of a permission request that matches the decision. */
 function outcomeOf({ params }: PeerRequest, result: 'allow' | 'deny') {
   const kinds = result === 'allow' ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always']
   const options = recordsOf(params['options'])

@@ -1,11 +1,11 @@
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import { type BudgetStop, keyIsGone } from '../endings.ts'
-import { endWhereLost, type KeptPrograms } from '../local/kept-programs.ts'
-import { type LentRun, lendRun } from '../local/lent-run.ts'
-import { lentMemories } from '../local/memory-server.ts'
+import { type BudgetStop, unusableKeyEvent } from '../endings.ts'
+import { grantedMemories } from '../local/memory-server.ts'
+import { endIfSessionLost, type ProgramPool } from '../local/program-pool.ts'
 import type { LocalPrograms } from '../local/programs.ts'
+import { grantRun, type RunGrant } from '../local/run-grant.ts'
 import {
   type Batch,
   failed,
@@ -18,7 +18,7 @@ import {
 import { type Agent, createAgent } from './agent.ts'
 import { callPolicy } from './policy.ts'
 import { programKind, setupOf, type Task } from './programs.ts'
-import { type Past, promptText, readPast } from './prompt-text.ts'
+import { type History, promptText, readHistory } from './prompt-text.ts'
 import { resultEvent } from './tool-calls.ts'
 import { followTurn } from './turn.ts'
 
@@ -27,12 +27,12 @@ export interface AcpDeps {
   readonly sandboxes: Pick<Sandboxes, 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
-  /** What the session's agent remembers. */
+  /** Memories of the session's agent. */
   readonly memories: Pick<SessionMemories, 'block'>
   readonly log: Log
-  /** How long a program is kept after a run; five minutes unless given. */
+  /** How long an idle program is kept after a run; five minutes by default. */
   readonly idleMs?: number
-  /** How long a cancelled turn may go on until its program is ended; ten seconds unless given. */
+  /** Time until the program of a cancelled turn is ended; ten seconds by default. */
   readonly cancelMs?: number
 }
 
@@ -40,17 +40,17 @@ export interface AcpDeps {
 interface Run {
   readonly deps: AcpDeps
   readonly endpoint: RuntimeEndpoint
-  readonly kept: KeptPrograms<Agent>
+  readonly pool: ProgramPool<Agent>
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: RunContext
-  readonly past: Past
+  readonly history: History
 }
 
 const answerMs = 60_000
 const defaultCancelMs = 10_000
 
-/** Starts a program and agrees on the protocol with it. Rejects with `RuntimeFailure`, and then nothing of it is left. */
+/** Starts a program and negotiates the protocol. Rejects with `RuntimeFailure` after it has stopped the program. */
 export async function startAgent(
   { programs, cancelMs = defaultCancelMs }: Pick<AcpDeps, 'programs' | 'cancelMs'>,
   endpoint: RuntimeEndpoint,
@@ -72,14 +72,16 @@ export async function startAgent(
   }
 }
 
-/** Runs a prompt on the program of its session, or goes on with one. */
-export async function* runPrompt(given: Omit<Run, 'past'>): AsyncGenerator<Batch> {
-  const { context, prompt, session, kept } = given
-  const past = await readPast(context.history(), prompt.id)
-  const run = { ...given, past }
-  const left = past.openCalls.map(id => resultEvent({ id }, 'interrupted; what the call has done is not known', true))
-  const again = past.isWaiting ? [{ type: 'session.status_running' }] : []
-  if (left.length + again.length > 0) yield [...left, ...again]
+/** Starts or resumes a prompt on the program of its session. */
+export async function* runPrompt(given: Omit<Run, 'history'>): AsyncGenerator<Batch> {
+  const { context, prompt, session, pool } = given
+  const history = await readHistory(context.history(), prompt.id)
+  const run = { ...given, history }
+  const results = history.openCalls.map(id =>
+    resultEvent({ id }, 'interrupted; the outcome of the call is unknown', true),
+  )
+  const running = history.isWaiting ? [{ type: 'session.status_running' }] : []
+  if (results.length + running.length > 0) yield [...results, ...running]
   if (context.signal.aborted) return
   try {
     yield* turnOf(run)
@@ -87,67 +89,67 @@ export async function* runPrompt(given: Omit<Run, 'past'>): AsyncGenerator<Batch
     if (!(error instanceof RuntimeFailure)) throw error
     if (!context.signal.aborted) yield [failed(error.type, error.message)]
   } finally {
-    kept.release(session.id)
-    if (context.signal.aborted) await endWhereLost(run)
+    pool.release(session.id)
+    if (context.signal.aborted) await endIfSessionLost(run)
   }
 }
 
 async function* turnOf(run: Run): AsyncGenerator<Batch> {
-  const { context, deps, past, prompt, session } = run
-  if (!(await context.payer(prompt))) return yield [keyIsGone]
+  const { context, deps, history, prompt, session } = run
+  if (!(await context.payer(prompt))) return yield [unusableKeyEvent]
   const policy = callPolicy(session.tools)
   let stop: BudgetStop | undefined
   const onBudgetReached = (reached: BudgetStop['reached'], message: string) => {
     stop ??= { reached, message }
   }
-  const lent = lendRun({ session, prompt, context, onBudgetReached })
-  const { agent, isNew, giveBack } = await readyAgent(run, lent)
+  const grant = grantRun({ session, prompt, context, onBudgetReached })
+  const { agent, isNew, revoke } = await readyAgent(run, grant)
   try {
     const isAgain = session.refs.runtime_state['sent'] === prompt.id
     const memories = isNew ? await deps.memories.block(session) : ''
-    const text = promptText({ session, prompt, memories, past, isNew, isAgain })
-    await context.remember({ provider_session_id: agent.sessionId ?? null, runtime_state: { sent: prompt.id } })
+    const text = promptText({ session, prompt, memories, history, isNew, isAgain })
+    await context.saveRefs({ provider_session_id: agent.sessionId ?? null, runtime_state: { sent: prompt.id } })
     if (context.signal.aborted) return
     const { memoryTool = () => undefined } = programKind(run.endpoint.command ?? [])
     yield* followTurn({ turn: agent.prompt(text), context, policy, memoryTool, stop: () => stop })
   } finally {
-    giveBack()
+    revoke()
   }
 }
 
 interface Ready {
   readonly agent: Agent
-  /** True when it knows nothing of the conversation. */
+  /** True when it does not have the earlier conversation. */
   readonly isNew: boolean
-  readonly giveBack: () => void
+  readonly revoke: () => void
 }
 
-const mostStarts = 3
+const maxStarts = 3
 
-/** The program of the session with its conversation open, and with the prompt's model. */
-async function readyAgent(run: Run, lent: LentRun): Promise<Ready> {
-  const { session, prompt, kept } = run
-  const known = session.refs.provider_session_id
+/** Returns the program of the session, with its conversation open and the prompt's model set. */
+async function readyAgent(run: Run, grant: RunGrant): Promise<Ready> {
+  const { session, prompt, pool } = run
+  const previous = session.refs.provider_session_id
   const asks = !callPolicy(session.tools).allowsAll
-  const task = { model: prompt.model, asks, memories: lentMemories(session) }
-  for (let starts = 0; starts < mostStarts; starts++) {
-    const agent = await kept.take(session.id, () => begin(run, task))
+  const task = { model: prompt.model, asks, memories: grantedMemories(session) }
+  for (let starts = 0; starts < maxStarts; starts++) {
+    const agent = await pool.take(session.id, () => begin(run, task))
     await agent.settled()
-    // Not one that was ended with its last turn, nor one past which another server has talked.
-    if (!agent.isGone && (agent.sessionId === undefined || agent.sessionId === known)) {
-      const giveBack = agent.program.lend(lent)
+    // Skips a program that has exited, and one whose session another server has continued elsewhere.
+    if (!agent.hasExited && (agent.sessionId === undefined || agent.sessionId === previous)) {
+      const revoke = agent.program.grant(grant)
       try {
-        const isNew = await agent.open(known)
-        if (await agent.useModel(task.model)) return { agent, isNew, giveBack }
+        const isNew = await agent.open(previous)
+        if (await agent.useModel(task.model)) return { agent, isNew, revoke }
       } catch (error) {
-        giveBack()
-        await kept.end(session.id)
+        revoke()
+        await pool.end(session.id)
         throw error
       }
     }
-    await kept.end(session.id)
+    await pool.end(session.id)
   }
-  throw new RuntimeFailure('model_request_failed_error', 'the program ends right after its start')
+  throw new RuntimeFailure('model_request_failed_error', 'the program exits right after its start')
 }
 
 async function begin({ deps, endpoint, session }: Run, task: Task): Promise<Agent> {

@@ -20,7 +20,7 @@ const ask = (fields: object = {}) => ({
   ask: { toolCallId: 'c1', title: 'List', kind: 'execute', rawInput: { command: 'ls' }, ...fields },
 })
 const asking = sessionWith({ tools: [{ type: 'bash', permission_policy: 'always_ask' }] })
-/** A tool call that is at work. */
+/** A running tool call. */
 const begun = (kind: string, rawInput: object) => ({
   sessionUpdate: 'tool_call',
   toolCallId: 'c1',
@@ -28,10 +28,10 @@ const begun = (kind: string, rawInput: object) => ({
   rawInput,
   status: 'in_progress',
 })
-/** A long sleep that can be told from all others on this machine. */
+/** A long sleep that differs from all others on this machine. */
 const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
 
-test('a turn gives its text, its tool call with one result, and ends', async () => {
+test('a turn yields its text, its tool call with one result, and its end', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   const call = begun('edit', { path: 'a' })
@@ -65,7 +65,7 @@ test('a turn gives its text, its tool call with one result, and ends', async () 
   ])
 })
 
-test('the next prompt finds the same program and conversation; system prompt and memories stand in front of the first one', async () => {
+test('the next prompt uses the same program and conversation; only the first one has system prompt and memories', async () => {
   const { runtime } = await acpRig({ memories: 'You remember: blue.' })
   const rig = runRig(sessionWith({ system: 'Be terse.', timezone: 'Asia/Tokyo' }))
   await rig.run(runtime, promptOf(doing({ tell: 'prompt' })))
@@ -96,7 +96,7 @@ for (const [stop, reason, detail] of stopReasons) {
   })
 }
 
-test('a call that the agent’s tools allow is allowed without asking anybody, and one that they do not is denied', async () => {
+test('a call that the agent’s tools allow runs without a question, and one that they do not allow is denied', async () => {
   const { runtime } = await acpRig()
   const rig = runRig(sessionWith({ tools: [{ type: 'bash' }] }))
   await rig.run(runtime, promptOf(doing(ask(), ask({ toolCallId: 'c2', kind: 'edit' }))))
@@ -107,7 +107,7 @@ test('a call that the agent’s tools allow is allowed without asking anybody, a
   )
 })
 
-test('a person who is asked about a call without arguments is told its title', async () => {
+test('a question about a call without arguments shows its title', async () => {
   const { runtime } = await acpRig()
   const rig = runRig(asking)
   const decide = async () => ({ result: 'allow', message: undefined }) as const
@@ -119,7 +119,7 @@ for (const [result, said] of [
   ['allow', '(yes)'],
   ['deny', '(no)'],
 ] as const) {
-  test(`a call that asks waits for a person, who says ${result}`, async () => {
+  test(`a call that asks waits for a person, whose decision is ${result}`, async () => {
     const { runtime } = await acpRig()
     const rig = runRig(asking)
     const seen: string[] = []
@@ -145,7 +145,7 @@ for (const [result, said] of [
   })
 }
 
-test('several calls that ask at once are asked about together, and each gets its own answer', async () => {
+test('several calls that ask at once are asked about together, and each gets its own decision', async () => {
   const { runtime } = await acpRig()
   const rig = runRig(asking)
   const open = new Map<string, (decision: { result: 'allow' | 'deny'; message: undefined }) => void>()
@@ -165,7 +165,7 @@ test('several calls that ask at once are asked about together, and each gets its
   assert.deepEqual(textsOf(rig.log), ['(no)(yes)'])
 })
 
-test('an interrupt ends the run at once, gives open calls a result, and the program goes on with the next prompt', async () => {
+test('an interrupt ends the run at once and gives open calls a result, and the program runs the next prompt', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   const stop = new AbortController()
@@ -203,7 +203,7 @@ test('a program that ignores the cancellation is ended, and the next prompt star
   assert.equal(rig.refs.provider_session_id, before, 'the conversation is the same')
 })
 
-test('a program that ends in the middle of a turn fails the run with its exit code and its last words, and nothing hangs', async () => {
+test('a program that exits during a turn fails the run with its exit code and its last output', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   const call = begun('execute', { command: 'x' })
@@ -214,7 +214,7 @@ test('a program that ends in the middle of a turn fails the run with its exit co
   assert.equal(reasonOf(lastOf(rig.log)), 'end_turn')
 })
 
-test('lines that are no messages are skipped', async () => {
+test('lines that are not messages are skipped', async () => {
   const { runtime } = await acpRig({ fake: { greeting: 'Welcome!\n{"half":\n[1]\n{}' } })
   const rig = runRig()
   await rig.run(
@@ -228,10 +228,10 @@ test('a line longer than 16 MiB fails the run instead of filling the memory', as
   const { runtime } = await acpRig()
   const rig = runRig()
   await rig.run(runtime, promptOf(doing({ flood: 17 * 1024 * 1024 }, { hang: true })))
-  assert.match(errorOf(lastOf(rig.log)), /ended/)
+  assert.match(errorOf(lastOf(rig.log)), /exited during the turn/)
 })
 
-test('a message of 10 MB is taken, cut to what an event may hold', async () => {
+test('a message of 10 MB is accepted and shortened to the limit of an event', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'x'.repeat(10_000_000) } }
@@ -240,14 +240,14 @@ test('a message of 10 MB is taken, cut to what an event may hold', async () => {
   assert.equal(reasonOf(lastOf(rig.log)), 'end_turn')
 })
 
-test('calls of methods that are not offered are refused by their code', async () => {
+test('calls of unsupported methods are rejected with the error code for them', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   await rig.run(runtime, promptOf(doing({ call: 'fs/read_text_file' }, { call: 'terminal/create' })))
   assert.deepEqual(textsOf(rig.log), ['(-32601)(-32601)'])
 })
 
-test('an error of the turn fails the run in the words of the program', async () => {
+test('an error of the turn fails the run with the message of the program', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   await rig.run(runtime, promptOf(doing({ fail: [-32603, 'it is <b>broken</b>'] })))
@@ -257,11 +257,11 @@ test('an error of the turn fails the run in the words of the program', async () 
 const atStart: readonly [string, object, RegExp][] = [
   ['speaks another version', { version: 9 }, /version 9/],
   ['cannot open a session', { failsToOpen: [-32000, 'log in first'] }, /log in first/],
-  ['ends at its start', { exitsAtStart: 3 }, /the program ended/],
+  ['ends at its start', { exitsAtStart: 3 }, /the program exited/],
 ]
 
 for (const [what, fake, words] of atStart) {
-  test(`a program that ${what} fails the run, and says so`, async () => {
+  test(`a program that ${what} fails the run with that reason`, async () => {
     const { runtime, kind, endpoint } = await acpRig({ fake })
     const rig = runRig()
     await rig.run(runtime, promptOf('hi'))
@@ -271,7 +271,7 @@ for (const [what, fake, words] of atStart) {
   })
 }
 
-test('a program that is not there fails the run by its name', async () => {
+test('a missing program fails the run with its name', async () => {
   const { runtime } = await acpRig({ command: ['/nowhere/agent'] })
   const rig = runRig()
   await rig.run(runtime, promptOf('hi'))
@@ -282,7 +282,7 @@ for (const [way, fake] of [
   ['resume', { resume: true }],
   ['load', { load: true }],
 ] as const) {
-  test(`another process goes on with the conversation by ${way}, and what was said before is not said again`, async () => {
+  test(`another process resumes the conversation by ${way} without repeating it`, async () => {
     const rig = runRig()
     const { runtime } = await acpRig({ fake })
     await rig.run(runtime, promptOf(doing({ say: 'one' })))
@@ -295,7 +295,7 @@ for (const [way, fake] of [
   })
 }
 
-test('a program without a memory is told the conversation as text', async () => {
+test('a program that cannot resume a session gets the conversation as text', async () => {
   const rig = runRig(sessionWith({ system: 'Be terse.' }))
   const { runtime } = await acpRig()
   await rig.run(runtime, promptOf(`first ${doing({ say: 'one' })}`))
@@ -308,7 +308,7 @@ test('a program without a memory is told the conversation as text', async () => 
   )
 })
 
-test('a run that was cut off goes on: open calls get a result, and the program is told what it was asked', async () => {
+test('an interrupted run resumes: open calls get a result, and the program gets the prompt again', async () => {
   const { runtime } = await acpRig({ fake: { resume: true } })
   const rig = runRig()
   const prompt = promptOf(
@@ -323,7 +323,7 @@ test('a run that was cut off goes on: open calls get a result, and the program i
   assert.match(textsOf(rig.log).at(-1) ?? '', /^Your last turn was cut off\..* It was:\ndo it/s)
 })
 
-test('draining hands the session over between two steps, without a last event', async () => {
+test('a draining process hands the session over between two steps, without a last event', async () => {
   const { runtime } = await acpRig()
   const rig = runRig()
   let isDraining = false
@@ -339,7 +339,7 @@ test('draining hands the session over between two steps, without a last event', 
   assert.ok(!rig.types().includes('session.error'))
 })
 
-test('each prompt takes its own model: by the program’s option, or by starting it anew', async () => {
+test('each prompt uses its own model, set by the program’s option or by a restart', async () => {
   const { runtime } = await acpRig({ fake: { models: ['demo', 'other'], resume: true } })
   const rig = runRig()
   for (const model of ['demo', 'other', 'third'])
@@ -347,7 +347,7 @@ test('each prompt takes its own model: by the program’s option, or by starting
   assert.deepEqual(textsOf(rig.log), ['demo', 'demo', 'third'], 'only the third needs another process')
 })
 
-test('a program is ended when nobody needs it any more, and when its session is deleted, with all that it has started', async () => {
+test('a program is ended with its child processes when it is idle or its session is deleted', async () => {
   for (const way of ['idle', 'dispose'] as const) {
     const { runtime } = await acpRig(way === 'idle' ? { idleMs: 50 } : {})
     const rig = runRig()
@@ -361,7 +361,7 @@ test('a program is ended when nobody needs it any more, and when its session is 
   }
 })
 
-test('a check starts the program and leaves nothing behind', async () => {
+test('a check starts the program and removes everything afterwards', async () => {
   const { kind, endpoint, sandboxes } = await acpRig()
   await kind.check(endpoint, AbortSignal.timeout(20_000))
   assert.deepEqual(await readdir(sandboxes.workspacesDir), [])

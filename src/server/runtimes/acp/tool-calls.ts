@@ -3,29 +3,29 @@ import { isRecord, type Json, listOf, nonEmptyText, recordOf, recordsOf, textOf 
 import type { ToolPolicy } from '../../tools/toolset.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'
 
-/** A tool call as far as the program has told it. */
+/** A tool call with the fields that the program has sent so far. */
 export interface ToolCall {
   readonly id: string
   readonly fields: Json
-  /** Its event in the log; undefined while it is not there. */
+  /** Id of its event; undefined before it is emitted. */
   readonly eventId: string | undefined
   readonly isEnded: boolean
 }
 
-/** Takes what an update says. Updates carry changed fields only. */
+/** Merges an update, which has changed fields only, into a call. */
 export function merged(known: ToolCall | undefined, update: Json): ToolCall {
-  const told = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
+  const changed = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
   const base = known ?? { id: textOf(update['toolCallId']), fields: {}, eventId: undefined, isEnded: false }
-  return { ...base, fields: { ...base.fields, ...Object.fromEntries(told) } }
+  return { ...base, fields: { ...base.fields, ...Object.fromEntries(changed) } }
 }
 
-/** Its name for the log. */
+/** Returns the name of a call for the log. */
 export const nameOf = ({ fields }: Pick<ToolCall, 'fields'>): string =>
   nonEmptyText(fields['name']) ?? nonEmptyText(claudeName(fields)) ?? nonEmptyText(fields['kind']) ?? titleOf(fields)
 
 const titleOf = (fields: Json): string => textOf(fields['title']).slice(0, 200) || 'tool'
 
-/** Claude's program tells the tool's name beside the protocol. */
+/** Returns the tool's name, which claude-agent-acp sends in `_meta`. */
 export const claudeName = (fields: Json): unknown => recordOf(recordOf(fields['_meta'])['claudeCode'])['toolName']
 
 /** True once its arguments are known. */
@@ -34,28 +34,28 @@ export const hasInput = ({ fields }: ToolCall): boolean => {
   return isRecord(input) ? Object.keys(input).length > 0 : input !== undefined
 }
 
-/** True once it is more than announced. */
+/** True once it runs or has ended. */
 export const hasBegun = ({ fields }: ToolCall): boolean => !['', 'pending'].includes(textOf(fields['status']))
 
 export const hasEnded = ({ fields }: ToolCall): boolean => ['completed', 'failed'].includes(textOf(fields['status']))
 
-/** The event of a call. */
+/** Returns the event of a call. */
 export function useEvent(call: ToolCall, { id, permission }: { id: string; permission: ToolPolicy }): NewEvent {
   const input = call.fields['rawInput']
   const title = textOf(call.fields['title'])
-  // Gemini CLI tells no arguments; a person has to see what they allow.
-  const told = permission === 'ask' && title !== '' ? shortInput({ title }) : {}
+  // Gemini CLI sends no arguments; a person has to see what they allow.
+  const shown = permission === 'ask' && title !== '' ? shortInput({ title }) : {}
   return {
     id,
     type: 'agent.tool_use',
     tool_use_id: call.id,
     name: nameOf(call),
-    input: isRecord(input) ? shortInput(input) : input === undefined ? told : shortInput({ input }),
+    input: isRecord(input) ? shortInput(input) : input === undefined ? shown : shortInput({ input }),
     evaluated_permission: permission,
   }
 }
 
-/** The event of a call's end. */
+/** Returns the event of a call's result. */
 export const resultEvent = (call: Pick<ToolCall, 'id'>, text: string, isError: boolean): NewEvent => ({
   type: 'agent.tool_result',
   tool_use_id: call.id,
@@ -63,11 +63,11 @@ export const resultEvent = (call: Pick<ToolCall, 'id'>, text: string, isError: b
   is_error: isError,
 })
 
-/** What a call has given: its content, else its raw output. */
+/** Returns the output of a call: its content, otherwise its raw output. */
 export function outputOf({ fields }: ToolCall): string {
   const texts = recordsOf(fields['content']).map(contentText)
-  const said = texts.filter(text => text !== '').join('\n')
-  return said === '' ? rawText(fields['rawOutput']) : said
+  const content = texts.filter(text => text !== '').join('\n')
+  return content === '' ? rawText(fields['rawOutput']) : content
 }
 
 function contentText(content: Json): string {
@@ -76,7 +76,7 @@ function contentText(content: Json): string {
   return blockText(recordOf(content['content']))
 }
 
-/** The text of a content block; what is no text is named. */
+/** Returns the text of a content block; other types become their name in brackets. */
 export function blockText(block: Json): string {
   if (block['type'] === 'text') return textOf(block['text'])
   if (block['type'] === 'resource_link') return textOf(block['uri'])

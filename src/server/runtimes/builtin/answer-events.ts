@@ -5,7 +5,9 @@ import { newId } from '../../platform/ids.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
 
-/** The events of one model answer, in the order of its blocks. `ids` names the text blocks that were shown as they came. */
+/**
+ * Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks.
+ */
 export function answerEvents(
   { blocks }: Answer,
   ids: ReadonlyMap<number, string>,
@@ -19,8 +21,8 @@ export function answerEvents(
 }
 
 /**
- * What readers saw of an answer that was cut short: its text. Its tool calls never ran, and thinking without the
- * signature at its end is refused when it is sent back.
+ * Returns the text of an interrupted answer, which readers have seen. Its tool calls never ran, and providers reject
+ * thinking without the signature at its end.
  */
 export const interruptedEvents = ({ blocks }: Answer, ids: ReadonlyMap<number, string>): NewEvent[] =>
   blocks.flatMap((block, index) => {
@@ -33,7 +35,7 @@ export const interruptedEvents = ({ blocks }: Answer, ids: ReadonlyMap<number, s
 function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): NewEvent | undefined {
   switch (block.type) {
     case 'text':
-      // The API refuses empty text when the conversation is sent back.
+      // The API rejects a conversation with empty text.
       return block.text === '' ? undefined : { type: 'agent.message', content: [{ type: 'text', text: block.text }] }
     case 'thinking':
     case 'redacted_thinking':
@@ -41,7 +43,7 @@ function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): N
     case 'tool_use': {
       const evaluated_permission = tools.get(block.name)?.policy ?? 'allow'
       return {
-        // Whoever asks about the call names it by this id.
+        // The question about the call refers to this id.
         ...(evaluated_permission === 'ask' && { id: newId('evt') }),
         type: 'agent.tool_use',
         tool_use_id: block.id,
@@ -55,7 +57,7 @@ function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): N
   }
 }
 
-/** The arguments of a tool call; text that is no JSON object stays text, and the call then fails. */
+/** Parses the arguments of a tool call. Text that is not a JSON object stays text, and the call then fails. */
 function inputOf(json: string): unknown {
   if (json.trim() === '') return {}
   try {
@@ -67,8 +69,8 @@ function inputOf(json: string): unknown {
 }
 
 /**
- * The counters of an answer that was cut short: what the gateway books, and at least what was stated or seen of it.
- * `body` is the request.
+ * Returns the counters of an interrupted answer: those that the gateway logs, but at least what the provider stated and
+ * what was received. `body` is the request.
  */
 export function estimatedUsage(
   answer: Answer,
@@ -76,12 +78,12 @@ export function estimatedUsage(
   body: Readonly<Record<string, unknown>>,
 ): Record<string, number> {
   const stated = modelUsage(answer)
-  const seen = answer.blocks.map(block => (block.type === 'text' ? block.text : JSON.stringify(block))).join('')
-  const seenTokens = seen === '' ? 0 : estimateTextTokens(seen)
+  const received = answer.blocks.map(block => (block.type === 'text' ? block.text : JSON.stringify(block))).join('')
+  const receivedTokens = received === '' ? 0 : estimateTextTokens(received)
   const written = (booked.cache_write_5m_tokens ?? 0) + (booked.cache_write_1h_tokens ?? 0)
   const usage = {
     input_tokens: booked.input_tokens || stated['input_tokens'] || 0,
-    output_tokens: Math.max(booked.output_tokens ?? 0, stated['output_tokens'] ?? 0, seenTokens),
+    output_tokens: Math.max(booked.output_tokens ?? 0, stated['output_tokens'] ?? 0, receivedTokens),
     cache_creation_input_tokens: written || stated['cache_creation_input_tokens'] || 0,
     cache_read_input_tokens: booked.cache_read_tokens || stated['cache_read_input_tokens'] || 0,
   }
@@ -89,7 +91,7 @@ export function estimatedUsage(
   return input > 0 ? usage : { ...usage, input_tokens: estimateInputTokens(body) }
 }
 
-/** The four counters of an answer's usage, as `span.model_request_end` shows them. */
+/** Returns the four counters of an answer's usage, as in `span.model_request_end`. */
 export function modelUsage({ usage }: Answer): Record<string, number> {
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0)
   return {

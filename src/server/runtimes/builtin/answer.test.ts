@@ -16,7 +16,7 @@ const delta = (index: number, change: object) => ({ type: 'content_block_delta',
 const stop = { type: 'message_stop' }
 const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } }
 
-test('an answer is put together from its pieces, and the pieces of text are heard as they come', () => {
+test('an answer is assembled from its pieces, and each piece of text is reported on arrival', () => {
   const { answer, heard } = collect(
     start,
     block(0, { type: 'thinking', thinking: '' }),
@@ -43,7 +43,7 @@ test('an answer is put together from its pieces, and the pieces of text are hear
   assert.deepEqual([answer.isComplete, answer.stopReason, answer.error], [true, 'end_turn', undefined])
 })
 
-test('token counts are totals so far: the last one counts', () => {
+test('token counts are running totals: the last one counts', () => {
   const { answer } = collect(start, end, { ...end, usage: { output_tokens: 9 } }, stop)
   assert.deepEqual(modelUsage(answer), {
     input_tokens: 10,
@@ -53,21 +53,21 @@ test('token counts are totals so far: the last one counts', () => {
   })
 })
 
-test('an answer without its end is not whole', () => {
+test('an answer without message_stop is incomplete', () => {
   assert.equal(collect(start, block(0, { type: 'text' }), delta(0, { text: 'half' }), end).answer.isComplete, false)
 })
 
-test('an error inside the stream is kept with its type', () => {
+test('an error inside the stream is returned with its type', () => {
   const { answer } = collect(start, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } })
   assert.deepEqual(answer.error, { type: 'overloaded_error', message: 'busy' })
 })
 
-test('pieces for a block that was never opened, and events of the future, change nothing', () => {
+test('pieces of a block that was not started and unknown events are ignored', () => {
   const { answer } = collect(start, delta(3, { text: 'lost' }), { type: 'ping' }, { type: 'from_the_future' }, stop)
   assert.deepEqual(answer.blocks, [])
 })
 
-test('blocks become events in their order; empty text and unknown blocks leave none', () => {
+test('blocks become events in their order, except empty text and unknown blocks', () => {
   const { answer } = collect(
     block(0, { type: 'text', text: '' }),
     block(1, { type: 'server_tool_use', id: 'x' }),
@@ -91,7 +91,7 @@ test('blocks become events in their order; empty text and unknown blocks leave n
   ])
 })
 
-test('arguments that are no JSON object stay text, so that the call fails by itself', () => {
+test('arguments that are not a JSON object stay text, so that the call fails', () => {
   const inputOf = (json: string) => {
     const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
     return answerEvents(answer, new Map(), new Map())[0]?.['input']

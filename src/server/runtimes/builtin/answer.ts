@@ -8,14 +8,14 @@ export type AnswerBlock =
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; json: string }
   | { readonly type: 'other'; readonly block: Readonly<Record<string, unknown>> }
 
-/** What a streamed answer has come to. */
+/** A streamed answer as far as it was received. */
 export interface Answer {
   readonly blocks: readonly AnswerBlock[]
   readonly stopReason: string | undefined
   readonly usage: Readonly<Record<string, unknown>>
-  /** True once `message_stop` was seen: only then is the answer whole. */
+  /** True once `message_stop` was received. */
   readonly isComplete: boolean
-  /** The provider's own error, sent inside the stream. */
+  /** Error that the provider sent inside the stream. */
   readonly error: { readonly type: string; readonly message: string } | undefined
 }
 
@@ -29,7 +29,9 @@ interface WireEvent {
   readonly error?: { readonly type?: string; readonly message?: string }
 }
 
-/** Collects the frames of an Anthropic stream into an answer. `onText` hears each piece of text with its block's index. */
+/**
+ * Collects the frames of an Anthropic stream into an answer. `onText` gets each piece of text with its block's index.
+ */
 export function collectAnswer(onText: (index: number, text: string) => void) {
   const blocks: AnswerBlock[] = []
   let stopReason: string | undefined
@@ -65,7 +67,7 @@ export function collectAnswer(onText: (index: number, text: string) => void) {
           break
         case 'message_delta':
           if (typeof event.delta?.['stop_reason'] === 'string') stopReason = event.delta['stop_reason']
-          // Counts are totals so far: set, do not add.
+          // Counts are running totals: replace them, do not add.
           usage = { ...usage, ...event.usage }
           break
         case 'message_stop':

@@ -30,7 +30,7 @@ const gateway = {
   },
 }
 
-/** Runs on `log` until `batches` were stored; with ids, as the log gives them. */
+/** Runs on `log` until `batches` were stored; returns the log with ids. */
 async function runOn(log: readonly NewEvent[], ran: string[], changes: Partial<RunContext>, batches = Infinity) {
   const stored = [...log]
   let left = batches
@@ -48,13 +48,13 @@ async function runOn(log: readonly NewEvent[], ran: string[], changes: Partial<R
 const allow = async (): Promise<Decision> => ({ result: 'allow', message: undefined })
 const resultsOf = (log: readonly NewEvent[]) => log.filter(({ type }) => type === 'agent.tool_result')
 
-test('at whatever batch a run that asks is cut off: it asks once, the tool runs at most once, and has one result', async () => {
+test('a run that is interrupted at any batch asks once, runs the tool at most once, and has one result', async () => {
   const whole = await runOn([asked], [], { decision: allow })
   assert.equal(whole.at(-1)?.type, 'session.status_idle')
   for (let cut = 0; cut < 8; cut++) {
     const ran: string[] = []
     let spent = 0
-    const changes = { decision: allow, spend: async () => spent++ === 0 }
+    const changes = { decision: allow, claimToolCall: async () => spent++ === 0 }
     const first = await runOn([asked], ran, changes, cut)
     const log = await runOn(first, ran, changes)
     assert.equal(log.flatMap(askedBy).length, 1, `cut after ${cut} batches`)
@@ -64,16 +64,16 @@ test('at whatever batch a run that asks is cut off: it asks once, the tool runs 
   }
 })
 
-test('a run that must be handed over while it asks ends without a last event, and leaves the question open', async () => {
+test('a run that is handed over while it asks ends without a last event and leaves the question open', async () => {
   const log = await runOn([asked], [], { decision: async () => undefined })
   assert.equal(log.flatMap(askedBy).length, 1)
   assert.deepEqual(resultsOf(log), [])
 })
 
-test('a call that an owner before us had begun to run is not run again', async () => {
+test('a call that an earlier owner had started is not run again', async () => {
   const ran: string[] = []
   const waiting = await runOn([asked], ran, { decision: async () => undefined })
-  const log = await runOn(waiting, ran, { decision: allow, spend: async () => false })
+  const log = await runOn(waiting, ran, { decision: allow, claimToolCall: async () => false })
   assert.deepEqual(ran, [])
   assert.match(JSON.stringify(resultsOf(log)), /outcome unknown/)
 })

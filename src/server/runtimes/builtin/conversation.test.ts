@@ -5,7 +5,7 @@ import { contextCompacted, isKeptBy, type NewEvent, type SessionEvent } from '..
 import { cutOf } from './context/cut.ts'
 import { Conversation } from './conversation.ts'
 
-/** Something that a session does. */
+/** A step of a session. */
 type Act =
   | { readonly does: 'queue' | 'withdraw' | 'fail' }
   | { readonly does: 'step'; readonly tools: number; readonly trims: boolean; readonly counts: boolean }
@@ -28,7 +28,7 @@ const acts = fc.array(
 const text = (said: string) => [{ type: 'text', text: said }]
 const usage = { input_tokens: 90, output_tokens: 10 }
 
-/** The log that comes of `does`: what runs takes what waits, and a compaction cuts as the runtime does. */
+/** The log of the steps `does`: a run includes waiting prompts, and a compaction cuts as the runtime does. */
 function logOf(does: readonly Act[]): SessionEvent[] {
   const log: SessionEvent[] = []
   const conversation = new Conversation()
@@ -40,7 +40,7 @@ function logOf(does: readonly Act[]): SessionEvent[] {
     conversation.add(stored)
   }
   const step = ({ tools, trims, counts }: Extract<Act, { does: 'step' }>) => {
-    const until = trims ? conversation.said.wholeResults.at(0)?.id : undefined
+    const until = trims ? conversation.transcript.wholeResults.at(0)?.id : undefined
     add({ type: 'span.model_request_start', prompt_ids: waiting, ...(until !== undefined && { trimmed_until: until }) })
     running = [...running, ...waiting]
     waiting = []
@@ -55,7 +55,7 @@ function logOf(does: readonly Act[]): SessionEvent[] {
     }
   }
   const compact = (kept: number) => {
-    const cut = cutOf(conversation.said, { kept, newest: kept * 2 })
+    const cut = cutOf(conversation.transcript, { kept, newest: kept * 2 })
     if (!cut) return
     const from = cut.from ?? log.length + 1
     const waits = conversation.waitingAt(from)
@@ -87,23 +87,23 @@ const told = (log: readonly SessionEvent[]): Conversation => {
   return conversation
 }
 
-/** What a cold start reads. */
+/** The events that a cold start reads. */
 function tailOf(log: readonly SessionEvent[]): SessionEvent[] {
   const last = log.map(contextCompacted).findLast(Boolean)
   return last ? log.filter(({ seq }) => isKeptBy(last, seq)) : [...log]
 }
 
 const asData = (conversation: Conversation, log: readonly SessionEvent[]) => ({
-  messages: conversation.said.messages,
-  tokens: conversation.said.tokens(7),
-  parts: conversation.said.tokensFrom(0),
-  steps: conversation.said.steps,
-  results: conversation.said.wholeResults,
+  messages: conversation.transcript.messages,
+  tokens: conversation.transcript.tokens(7),
+  parts: conversation.transcript.tokensFrom(0),
+  steps: conversation.transcript.steps,
+  results: conversation.transcript.wholeResults,
   waiting: conversation.waitingAt(Number.POSITIVE_INFINITY),
   usage: conversation.usageWith(undefined),
-  isAsCompacted: conversation.said.isAsCompacted,
+  isAsCompacted: conversation.transcript.isAsCompacted,
   open: conversation.openToolUses,
-  // Only prompts of the run in work are asked for.
+  // Only prompts of the current run are requested.
   running: runningIn(log).map(id => conversation.includes(id)),
 })
 
@@ -112,7 +112,7 @@ function runningIn(log: readonly SessionEvent[]): string[] {
   return log.slice(end + 1).flatMap(({ prompt_ids }) => (prompt_ids ?? []) as string[])
 }
 
-test('what the last compaction has kept tells the same conversation as the whole log', () => {
+test('the log from the last compaction gives the same conversation as the whole log', () => {
   fc.assert(
     fc.property(acts, does => {
       const log = logOf(does)
@@ -122,10 +122,10 @@ test('what the last compaction has kept tells the same conversation as the whole
   )
 })
 
-test('a conversation is one that providers take, wherever it was compacted: calls and results are never apart', () => {
+test('a compaction at any place leaves a valid conversation: calls and results stay together', () => {
   fc.assert(
     fc.property(acts, does => {
-      const { messages } = told(tailOf(logOf(does))).said
+      const { messages } = told(tailOf(logOf(does))).transcript
       for (const [at, { role, content }] of messages.entries()) {
         if (at > 0) assert.notEqual(role, messages[at - 1]?.role)
         const uses = content.filter(({ type }) => type === 'tool_use').map(({ id }) => id)
@@ -138,22 +138,22 @@ test('a conversation is one that providers take, wherever it was compacted: call
   )
 })
 
-test('the tokens of the next request are what was counted for the last one, and an estimate of what came since', () => {
+test('the tokens of the next request are the count of the last one plus an estimate of what was added', () => {
   const conversation = new Conversation()
   conversation.add({ type: 'user.message', prompt_id: 'a', content: text('Hello') })
   conversation.add({ type: 'span.model_request_start', prompt_ids: ['a'] })
-  assert.equal(conversation.said.tokens(1_000), 1_000 + conversation.said.tokensFrom(0))
+  assert.equal(conversation.transcript.tokens(1_000), 1_000 + conversation.transcript.tokensFrom(0))
   conversation.add({ type: 'agent.tool_use', tool_use_id: 't', name: 'read', input: {} })
   conversation.add({
     type: 'span.model_request_end',
     is_error: null,
     model_usage: { input_tokens: 5_000, output_tokens: 20 },
   })
-  assert.equal(conversation.said.tokens(1_000), 5_020)
-  const before = conversation.said.tokensFrom(0)
+  assert.equal(conversation.transcript.tokens(1_000), 5_020)
+  const before = conversation.transcript.tokensFrom(0)
   conversation.add({ type: 'agent.tool_result', tool_use_id: 't', content: text('x'.repeat(700)) })
-  assert.equal(conversation.said.tokens(1_000), 5_020 + conversation.said.tokensFrom(0) - before)
-  // An answer that was cut short is counted as well.
+  assert.equal(conversation.transcript.tokens(1_000), 5_020 + conversation.transcript.tokensFrom(0) - before)
+  // An interrupted answer is counted as well.
   conversation.add({ type: 'span.model_request_end', is_error: true, model_usage: null })
-  assert.equal(conversation.said.tokens(1_000), 5_020 + conversation.said.tokensFrom(0) - before)
+  assert.equal(conversation.transcript.tokens(1_000), 5_020 + conversation.transcript.tokensFrom(0) - before)
 })

@@ -8,12 +8,12 @@ import {
 } from '../../../contract/events.ts'
 import type { Block } from './context/blocks.ts'
 import { seqOf, Transcript } from './context/transcript.ts'
-import { repairOrder } from './result-events.ts'
+import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
-/** A tool call that the log holds without a result. */
+/** A tool call in the log without a result. */
 export interface OpenToolUse {
-  /** The id of its event; undefined when nobody needs it. */
+  /** Id of its event; undefined when it is not needed. */
   readonly eventId: string | undefined
   readonly tool_use_id: string
   readonly name: string
@@ -21,57 +21,56 @@ export interface OpenToolUse {
   readonly permission: string
 }
 
-/** Requests for one answer that have failed so far. */
+/** Failed requests for one answer so far. */
 export interface FailedTries {
   readonly count: number
-  /** When the first of them was told, in milliseconds of the Unix epoch. */
+  /** Time of the first failure event, in milliseconds since the Unix epoch. */
   readonly since: number
 }
 
-interface Waiting {
+interface PendingMessage {
   readonly seq: number
   readonly content: readonly TextBlock[]
 }
 
 /**
- * The conversation that a session's log tells. Add every event in order, or only those that the last compaction has kept; what
- * it says is the same before and after a crash, because it depends on nothing but the log. A prompt enters with the first model
+ * Conversation of a session, rebuilt from its log. Add every event in order, or only those kept by the last compaction.
+ * It depends on the log alone, so it is the same before and after a crash. A prompt enters it with the first model
  * request that names it.
  */
 export class Conversation {
-  /** What was said. */
-  readonly said: Transcript
-  readonly #prompts = new Map<string, Waiting>()
+  readonly transcript: Transcript
+  readonly #prompts = new Map<string, PendingMessage>()
   readonly #included = new Set<string>()
-  /** Numbers of messages of prompts, and of the requests with which they entered. */
-  #taken: { readonly seq: number; readonly at: number }[] = []
+  /** Sequence numbers of prompt messages, and of the requests with which they entered the conversation. */
+  #entered: { readonly seq: number; readonly at: number }[] = []
   readonly #open = new Map<string, OpenToolUse>()
   readonly #asked = new Set<string>()
   #isWaiting = false
   #openRequest: { readonly id: string | undefined; readonly isSummary: boolean } | undefined
   #failed: FailedTries | undefined
-  /** What the model is told with its next request: its answer was not what was asked for. */
-  #repair: { readonly seq: number; readonly order: string } | undefined
-  #isAskedAgain = false
+  /** Instruction to repair an invalid answer, sent with the next request. */
+  #repair: { readonly seq: number; readonly instruction: string } | undefined
+  #isRepairing = false
   #usage: UsageTotals = noUsage
 
-  constructor(said = new Transcript()) {
-    this.said = said
+  constructor(transcript = new Transcript()) {
+    this.transcript = transcript
   }
 
-  /** One that changes by itself. */
+  /** Returns an independent copy. */
   copy(): Conversation {
-    const copy = new Conversation(this.said.copy())
+    const copy = new Conversation(this.transcript.copy())
     for (const [id, prompt] of this.#prompts) copy.#prompts.set(id, prompt)
     for (const id of this.#included) copy.#included.add(id)
     for (const [id, use] of this.#open) copy.#open.set(id, use)
     for (const id of this.#asked) copy.#asked.add(id)
-    copy.#taken = [...this.#taken]
+    copy.#entered = [...this.#entered]
     copy.#isWaiting = this.#isWaiting
     copy.#openRequest = this.#openRequest
     copy.#failed = this.#failed
     copy.#repair = this.#repair
-    copy.#isAskedAgain = this.#isAskedAgain
+    copy.#isRepairing = this.#isRepairing
     copy.#usage = this.#usage
     return copy
   }
@@ -80,7 +79,7 @@ export class Conversation {
     if (endsRun(event) && !budgetReached(event)) {
       this.#prompts.delete(String(event['prompt_id']))
       this.#repair = undefined
-      this.#isAskedAgain = false
+      this.#isRepairing = false
     }
     switch (event.type) {
       case 'user.message':
@@ -97,7 +96,7 @@ export class Conversation {
         break
       case 'agent.thinking':
       case 'agent.message':
-        for (const block of (event['content'] ?? []) as Block[]) this.said.say('assistant', block, event)
+        for (const block of (event['content'] ?? []) as Block[]) this.transcript.add('assistant', block, event)
         break
       case 'agent.tool_use':
         this.#useTool(event)
@@ -116,7 +115,7 @@ export class Conversation {
         this.#isWaiting = false
         break
       case 'session.error':
-        this.#failedAgain(event)
+        this.#fail(event)
         break
       case 'session.usage':
         this.#usage = addUsage(noUsage, event['usage'])
@@ -128,49 +127,52 @@ export class Conversation {
     }
   }
 
-  /** Messages of prompts, and orders to answer again, before event `seq` that enter the conversation behind it, or have not yet: their numbers. */
+  /**
+   * Returns the sequence numbers of prompt messages and repair instructions before event `seq` that enter the
+   * conversation after it, or have not entered yet.
+   */
   waitingAt(seq: number): number[] {
-    const late = this.#taken.filter(({ at }) => at >= seq)
+    const late = this.#entered.filter(({ at }) => at >= seq)
     const waiting = [...this.#prompts.values(), ...(this.#repair ? [this.#repair] : [])]
     return [...late, ...waiting].map(({ seq: own }) => own).filter(own => own < seq)
   }
 
-  /** True when the prompt was part of a model request already. */
+  /** Reports whether the prompt was part of a model request. */
   includes(promptId: string): boolean {
     return this.#included.has(promptId)
   }
 
-  /** Tool calls without a result: an owner before us was cut off while they ran. */
+  /** Tool calls without a result. */
   get openToolUses(): readonly OpenToolUse[] {
     return [...this.#open.values()]
   }
 
-  /** True when a person was asked about the tool call of that event. */
+  /** Reports whether a person was asked about the tool call of that event. */
   wasAsked(eventId: string): boolean {
     return this.#asked.has(eventId)
   }
 
-  /** True from the moment that a person was asked until the work went on. */
+  /** True from the question to a person until work continues. */
   get isWaiting(): boolean {
     return this.#isWaiting
   }
 
-  /** The event id of a model request that has no recorded end. */
+  /** Event id of a model request without a recorded end. */
   get openRequest(): string | undefined {
     return this.#openRequest?.id
   }
 
-  /** The tries of the next step that a run before this one has made; undefined for none. */
+  /** Failed tries of the next step, including those of earlier runs; undefined when there are none. */
   get failedTries(): FailedTries | undefined {
     return this.#failed
   }
 
-  /** True once the model was asked for another answer, since its first was not what was asked for. */
-  get isAskedAgain(): boolean {
-    return this.#isAskedAgain
+  /** True once the model was asked to repair an invalid answer. */
+  get isRepairing(): boolean {
+    return this.#isRepairing
   }
 
-  /** Tokens of all model requests of the session, and of one more. */
+  /** Returns the tokens of all model requests of the session, plus those of one more. */
   usageWith(usage: unknown): UsageTotals {
     return addUsage(this.#usage, usage)
   }
@@ -179,11 +181,11 @@ export class Conversation {
     const isSummary = event['purpose'] === 'compaction'
     this.#openRequest = { id: event.id, isSummary }
     if (isSummary) return
-    if (this.#open.size === 0) this.said.beginStep(event)
-    if (event['trimmed_until'] !== undefined) this.said.trimUntil(String(event['trimmed_until']))
+    if (this.#open.size === 0) this.transcript.beginStep(event)
+    if (event['trimmed_until'] !== undefined) this.transcript.trimUntil(String(event['trimmed_until']))
     if (this.#repair) {
-      this.#taken.push({ seq: this.#repair.seq, at: seqOf(event) })
-      this.said.say('user', { type: 'text', text: this.#repair.order }, event)
+      this.#entered.push({ seq: this.#repair.seq, at: seqOf(event) })
+      this.transcript.add('user', { type: 'text', text: this.#repair.instruction }, event)
       this.#repair = undefined
     }
     for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id, event)
@@ -194,14 +196,14 @@ export class Conversation {
     this.#openRequest = undefined
     if (!event['is_error']) this.#failed = undefined
     this.#usage = addUsage(this.#usage, event['model_usage'])
-    if (tokens !== undefined) this.said.count(tokens)
+    if (tokens !== undefined) this.transcript.count(tokens)
   }
 
-  #failedAgain(event: NewEvent): void {
-    const order = repairOrder(event)
-    if (order !== undefined) {
-      this.#repair = { seq: seqOf(event), order }
-      this.#isAskedAgain = true
+  #fail(event: NewEvent): void {
+    const instruction = repairInstruction(event)
+    if (instruction !== undefined) {
+      this.#repair = { seq: seqOf(event), instruction }
+      this.#isRepairing = true
       return
     }
     const { retry_status: retry } = (event['error'] ?? {}) as { retry_status?: { type?: string; attempt?: number } }
@@ -216,8 +218,8 @@ export class Conversation {
     const prompt = this.#prompts.get(promptId)
     if (!prompt) return
     this.#prompts.delete(promptId)
-    this.#taken.push({ seq: prompt.seq, at: seqOf(event) })
-    for (const { text } of prompt.content) this.said.say('user', { type: 'text', text }, event)
+    this.#entered.push({ seq: prompt.seq, at: seqOf(event) })
+    for (const { text } of prompt.content) this.transcript.add('user', { type: 'text', text }, event)
   }
 
   #useTool(event: NewEvent): void {
@@ -226,7 +228,7 @@ export class Conversation {
     const input = event['input'] ?? {}
     const permission = String(event['evaluated_permission'] ?? 'allow')
     this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
-    this.said.say('assistant', { type: 'tool_use', id, name, input }, event)
+    this.transcript.add('assistant', { type: 'tool_use', id, name, input }, event)
   }
 
   #answerTool(event: NewEvent): void {
@@ -234,14 +236,14 @@ export class Conversation {
     if (!this.#open.delete(id)) return
     const content = event['content'] ?? []
     const isError = event['is_error'] ? { is_error: true } : {}
-    this.said.say('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
+    this.transcript.add('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
   }
 
   #compact(event: NewEvent): void {
     const compaction = contextCompacted(event)
     if (!compaction) return
-    this.said.compact(compaction)
-    this.#taken = this.#taken.filter(({ at }) => at >= compaction.kept_from_seq)
+    this.transcript.compact(compaction)
+    this.#entered = this.#entered.filter(({ at }) => at >= compaction.kept_from_seq)
     for (const id of compaction.prompt_ids) this.#included.add(id)
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
-import { fullUsage, messageFrames, type SpokenBlock } from '../../../../test/support/message-frames.ts'
+import { fullUsage, messageFrames, type ScriptedBlock } from '../../../../test/support/message-frames.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'
 import { noTokens } from '../../gateway/tokens/token-counts.ts'
@@ -11,13 +11,13 @@ import type { Message } from './context/blocks.ts'
 import { builtinRuntime } from './runtime.ts'
 
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
-const content: SpokenBlock[] = [
+const content: ScriptedBlock[] = [
   { type: 'thinking', thinking: 'hm', signature: 'sig' },
   { type: 'text', text: 'I will look at it now, and then' },
   { type: 'tool_use', id: 'toolu_1', name: 'bash', input: { command: 'ls' } },
 ]
 
-/** A model whose answer is stopped before its end, and what it was asked. */
+/** A model whose answer is interrupted, and the requests that it received. */
 function stoppedRig(stop: AbortController) {
   const bodies: { messages: Message[] }[] = []
   const shown: string[] = []
@@ -52,7 +52,7 @@ function stoppedRig(stop: AbortController) {
   return { bodies, shown, run }
 }
 
-test('C2: an interrupt keeps the text that readers saw, and an estimate of what it cost', async () => {
+test('C2: an interrupt stores the text that readers saw and an estimate of its cost', async () => {
   const { shown, run } = stoppedRig(new AbortController())
   const log = await run([asked])
   const [start, message, end, usage, ...more] = log.slice(1)
@@ -78,7 +78,7 @@ test('C2: an interrupt keeps the text that readers saw, and an estimate of what 
   assert.deepEqual(usage, { type: 'session.usage', usage: model_usage })
 })
 
-test('C2: the kept text enters the next request, and no tool call of the stopped answer does', async () => {
+test('C2: the next request contains the stored text, and no tool call of the interrupted answer', async () => {
   const log = await stoppedRig(new AbortController()).run([asked])
   const { bodies, run } = stoppedRig(new AbortController())
   const next = { ...prompt, id: 'msg_2' }
@@ -93,7 +93,7 @@ test('C2: the kept text enters the next request, and no tool call of the stopped
   )
 })
 
-test('C2: a session that goes on elsewhere keeps nothing of the answer: its next owner asks again', async () => {
+test('C2: a handover stores nothing of the answer: the next owner repeats the request', async () => {
   const log = await stoppedRig(new AbortController()).run([asked], { isStopped: () => false, isDraining: () => false })
   assert.deepEqual(
     log.slice(1).map(({ type, is_error }) => [type, is_error]),

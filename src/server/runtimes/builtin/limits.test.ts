@@ -7,12 +7,12 @@ import type { Call, Sink } from '../../gateway/core/call.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
+import { retryDelay } from './backoff.ts'
 import type { Message } from './context/blocks.ts'
-import { waitAfter } from './patience.ts'
 import { builtinRuntime } from './runtime.ts'
 
 type Said = 'tool' | 'done'
-/** What becomes of one model call: an answer, a refusal of the gateway, or one of the provider. */
+/** Outcome of one model call: an answer, a rejection of the gateway, or an error of the provider. */
 type Step =
   | Said
   | 'cut'
@@ -68,7 +68,7 @@ function play(step: Step, at: number, sink: Sink): void {
   sink.end(error ? Buffer.from(`event: error\ndata: ${JSON.stringify(error)}\n\n`) : undefined)
 }
 
-/** A gateway that follows `steps`, a runtime over it, and what they did. Waits are over at once. */
+/** A gateway that follows `steps`, a runtime that uses it, and records of both. Waits end at once. */
 function createRig(steps: readonly Step[], onWait: () => void = () => undefined) {
   const bodies: { messages: Message[] }[] = []
   const commands: string[] = []
@@ -115,7 +115,7 @@ const typesOf = (log: readonly NewEvent[]) => log.map(({ type }) => type)
 const errorsOf = (log: readonly NewEvent[]) =>
   log.filter(({ type }) => type === 'session.error').map(event => event['error'] as Told)
 
-test('a used up budget pauses the run: what was said and done stays, and the end names the budget', async () => {
+test('an exhausted budget pauses the run: its events stay, and the last one names the budget', async () => {
   const rig = createRig(['tool', noMoney])
   const log = await runOn(rig, [asked])
   assert.deepEqual(typesOf(log).slice(-5), [
@@ -131,7 +131,7 @@ test('a used up budget pauses the run: what was said and done stays, and the end
   assert.deepEqual(errorsOf(log), [])
 })
 
-test('a paused run goes on where it stood: the same conversation, and no tool runs again', async () => {
+test('a paused run resumes with the same conversation and runs no tool again', async () => {
   const rig = createRig(['tool', noMoney, 'tool', 'done'])
   const paused = await runOn(rig, [asked])
   const log = await runOn(rig, paused)
@@ -147,7 +147,7 @@ test('a paused run goes on where it stood: the same conversation, and no tool ru
   )
 })
 
-test('a provider that wants to be paid fails the run: no budget of ours helps', async () => {
+test('a billing error of the provider fails the run instead of pausing it', async () => {
   for (const step of [{ status: 402, headers: {} }, new AppError('budget_exceeded', 'pay the provider')]) {
     const log = await runOn(createRig([step]), [asked])
     assert.deepEqual(
@@ -157,17 +157,17 @@ test('a provider that wants to be paid fails the run: no budget of ours helps', 
   }
 })
 
-test('a rate limit is waited for as told, and the run goes on', async () => {
+test('a run continues after the wait that a rate limit requests', async () => {
   const rig = createRig([slowDown(7), slowDown(3), 'done'])
   const log = await runOn(rig, [asked])
   assert.ok(rig.waitedMs() >= 10_000 && rig.waitedMs() < 13_000, `waited ${rig.waitedMs()} ms`)
   assert.equal(log.at(-1)?.type, 'session.status_idle')
   const [first] = errorsOf(log)
   assert.deepEqual([first?.type, first?.retry_status.type], ['model_rate_limited_error', 'retrying'])
-  assert.match(first?.message ?? '', /^too many requests; next try in [78] s$/)
+  assert.match(first?.message ?? '', /^too many requests; retrying in [78] s$/)
 })
 
-test('whoever names a time is waited for: the provider, a full process, a database that is away', async () => {
+test('retry-after of the provider, of an overloaded process and of an unreachable database is respected', async () => {
   const told = { headers: { 'retry-after': '2' } }
   const steps = [
     { status: 429, ...told },
@@ -181,7 +181,7 @@ test('whoever names a time is waited for: the provider, a full process, a databa
 
 const retryStatusesOf = (log: readonly NewEvent[]) => errorsOf(log).map(({ retry_status }) => retry_status)
 
-test('C1: 429, 529, 5xx, connections that fail and answers that break off are tried again, and each try is told', async () => {
+test('C1: 429, 529, 5xx, failed connections and truncated answers are retried, and each try is an event', async () => {
   const at = (status: number): Step => ({ status, headers: {} })
   const unreachable = new AppError('upstream_unreachable', 'no connection')
   const passing: Step[] = [at(429), at(529), at(500), at(503), unreachable, { breaksWith: 'overloaded_error' }, 'cut']
@@ -197,17 +197,17 @@ test('C1: 429, 529, 5xx, connections that fail and answers that break off are tr
   assert.deepEqual(errorsOf(log)[1]?.type, 'model_overloaded_error')
 })
 
-test('C1: a step is given up after eight tries, in words that say so', async () => {
+test('C1: a step fails after eight tries, and the message reports that', async () => {
   const rig = createRig(Array.from({ length: 100 }, () => ({ status: 529, headers: {} })))
   const log = await runOn(rig, [asked])
   assert.equal(rig.bodies.length, 8)
   // 1 + 2 + 4 + 8 + 16 + 30 + 30 at most.
   assert.ok(rig.waitedMs() <= 91_000, `waited ${rig.waitedMs()} ms`)
   assert.equal(errorsOf(log).at(-1)?.retry_status.type, 'exhausted')
-  assert.match(errorsOf(log).at(-1)?.message ?? '', /given up after 8 tries$/)
+  assert.match(errorsOf(log).at(-1)?.message ?? '', /failed after 8 tries$/)
 })
 
-test('C1: Retry-After is honoured up to 60 s, as seconds and as a date', async () => {
+test('C1: Retry-After is respected up to 60 s, as seconds and as a date', async () => {
   const day = createRig([{ status: 429, headers: { 'retry-after': '86400' } }, 'done'])
   assert.equal((await runOn(day, [asked])).at(-1)?.type, 'session.status_idle')
   assert.ok(day.waitedMs() >= 60_000 && day.waitedMs() <= 61_000, `waited ${day.waitedMs()} ms`)
@@ -217,9 +217,9 @@ test('C1: Retry-After is honoured up to 60 s, as seconds and as a date', async (
   assert.ok(dated.waitedMs() > 15_000 && dated.waitedMs() < 22_000, `waited ${dated.waitedMs()} ms`)
 })
 
-test('a long wait puts the prompt aside; the run that goes on counts the tries before it', async () => {
+test('a long wait postpones the prompt; the run that resumes it counts the earlier tries', async () => {
   const asides: number[] = []
-  const context = { putAside: async (ms: number) => void asides.push(ms) }
+  const context = { postpone: async (ms: number) => void asides.push(ms) }
   const rig = createRig([{ status: 429, headers: { 'retry-after': '20' } }, { status: 429, headers: {} }, 'done'])
   const stored = (events: readonly NewEvent[]) =>
     events.map(event => ({ ...event, processed_at: new Date(Date.now() - 30_000).toISOString() }))
@@ -237,7 +237,7 @@ test('a long wait puts the prompt aside; the run that goes on counts the tries b
   assert.equal(second.at(-1)?.type, 'session.status_idle')
 })
 
-test('a run that goes on after ten minutes of failures gives the step up', async () => {
+test('a run that resumes after ten minutes of failures fails the step', async () => {
   const rig = createRig([{ status: 529, headers: {} }])
   const processed_at = new Date(Date.now() - 601_000).toISOString()
   const error = { type: 'model_overloaded_error', message: 'busy', retry_status: { type: 'retrying', attempt: 2 } }
@@ -245,7 +245,7 @@ test('a run that goes on after ten minutes of failures gives the step up', async
   assert.equal(errorsOf(log).at(-1)?.retry_status.type, 'exhausted')
 })
 
-test('C1: every other refusal ends the run at once', async () => {
+test('C1: every other upstream error ends the run at once', async () => {
   const final: Step[] = [
     ...[400, 401, 403, 404, 408, 409, 413, 422].map(status => ({ status, headers: { 'retry-after': '1' } })),
     new AppError('not_found', 'no such model'),
@@ -260,16 +260,16 @@ test('C1: every other refusal ends the run at once', async () => {
 
 test('C1: ten minutes end a step before its eighth try', () => {
   const failure = { type: 'any', message: 'any', isPassing: true, retryAfterMs: 60_000 }
-  assert.equal(waitAfter(failure, { count: 3, waitedMs: 0, elapsedMs: 570_000 }, 0), undefined)
-  assert.equal(waitAfter(failure, { count: 3, waitedMs: 0, elapsedMs: 500_000 }, 0), 60_000)
+  assert.equal(retryDelay(failure, { count: 3, waitedMs: 0, elapsedMs: 570_000 }, 0), undefined)
+  assert.equal(retryDelay(failure, { count: 3, waitedMs: 0, elapsedMs: 500_000 }, 0), 60_000)
 })
 
-test('V1: a database that is away during a model call is no failure of the model', async () => {
+test('V1: an unreachable database during a model call is not reported as a model failure', async () => {
   const rig = createRig([new DatabaseUnavailable('away', undefined)])
   await assert.rejects(runOn(rig, [asked]), DatabaseUnavailable)
 })
 
-test('a wait ends at once when the run is stopped or handed over, without another try', async () => {
+test('a wait ends without another try when the run is stopped or handed over', async () => {
   const stop = new AbortController()
   const stopping = createRig([slowDown(60)], () => stop.abort())
   await runOn(stopping, [asked], { signal: stop.signal })
@@ -280,7 +280,7 @@ test('a wait ends at once when the run is stopped or handed over, without anothe
   for (const { bodies, waitedMs } of [stopping, draining]) assert.ok(bodies.length === 1 && waitedMs() < 3_000)
 })
 
-test('C5: a prompt whose key was revoked makes no model call, and is told as no matter of money', async () => {
+test('C5: a prompt whose key was revoked makes no model call and does not report a billing error', async () => {
   const rig = createRig(['done'])
   const log = await runOn(rig, [asked], { payer: async () => undefined })
   assert.equal(rig.bodies.length, 0)

@@ -6,8 +6,8 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { listOf, recordOf } from '../../platform/json.ts'
-import { OutboundRefused } from '../../platform/outbound.ts'
-import { usedUpBudget } from '../endings.ts'
+import { OutboundBlocked } from '../../platform/outbound.ts'
+import { exceededBudget } from '../endings.ts'
 import type { Payer, RunPrompt, RunSession } from '../runtime.ts'
 import { type Answer, collectAnswer } from './answer.ts'
 
@@ -22,26 +22,26 @@ interface ModelRequest {
   readonly onText: (index: number, text: string) => void
 }
 
-/** Why a model call gave no whole answer. `type` is one of the Managed Agents error types. */
+/** Why a model call returned no complete answer. `type` is one of the Managed Agents error types. */
 export interface ModelFailure {
   readonly type: string
   readonly message: string
-  /** True when the request does not fit into the model's window. */
+  /** True when the request exceeds the model's context window. */
   readonly isTooLong?: boolean
-  /** True when the same request may succeed later. Nothing of a broken answer is stored, so it can be made again. */
+  /** True when the same request may succeed later. A truncated answer is not stored, so the request can be repeated. */
   readonly isPassing: boolean
-  /** How long whoever refused wants us to wait; undefined when they did not say. */
+  /** Requested wait before a retry; undefined when there was none. */
   readonly retryAfterMs?: number | undefined
 }
 
 export type ModelResult =
   | { readonly answer: Answer }
-  /** The signal aborted: what had come by then, and what the gateway makes of its tokens. */
-  | { readonly cutShort: Answer; readonly usage: Partial<Outcome['usage']> }
+  /** The signal aborted: the answer so far, with the tokens that the gateway counted. */
+  | { readonly partial: Answer; readonly usage: Partial<Outcome['usage']> }
   | { readonly failure: ModelFailure }
   | { readonly budget: BudgetReached; readonly message: string }
 
-/** Calls a model through our own gateway, in process: same aliases, limits and ledger as for any client. */
+/** Calls a model through our own gateway, in process, with the same aliases, limits and ledger as for any client. */
 export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRequest): Promise<ModelResult> {
   const { session, prompt, runId, payer, signal } = request
   const collected = collectAnswer(request.onText)
@@ -66,56 +66,56 @@ export async function callModel(gateway: Pick<Gateway, 'call'>, request: ModelRe
   try {
     outcome = await gateway.call(call, sink)
   } catch (error) {
-    if (signal.aborted) return { cutShort: collected.result(), usage: {} }
-    if (error instanceof AppError && !(error instanceof DatabaseUnavailable)) return refusedByUs(error)
+    if (signal.aborted) return { partial: collected.result(), usage: {} }
+    if (error instanceof AppError && !(error instanceof DatabaseUnavailable)) return rejectedByGateway(error)
     throw error
   }
-  if (signal.aborted) return { cutShort: collected.result(), usage: outcome.usage }
+  if (signal.aborted) return { partial: collected.result(), usage: outcome.usage }
   if (sink.status() >= 400) {
-    return { failure: { ...refusalOf(sink.refusal()), isTooLong: outcome.reason === 'context_window' } }
+    return { failure: { ...upstreamFailure(sink.errorResponse()), isTooLong: outcome.reason === 'context_window' } }
   }
   const answer = collected.result()
-  if (answer.error) return { failure: brokenBy(answer.error) }
-  if (sink.broken() !== undefined || !answer.isComplete) {
-    const message = sink.broken() ?? 'the answer of the model broke off'
+  if (answer.error) return { failure: streamFailure(answer.error) }
+  if (sink.problem() !== undefined || !answer.isComplete) {
+    const message = sink.problem() ?? 'the answer of the model was truncated'
     return { failure: { type: 'model_request_failed_error', message, isPassing: true } }
   }
   return { answer }
 }
 
-/** Further models of the agent's settings, for the router. */
+/** Returns the header with the fallback models of the agent's settings. */
 function fallbackHeader({ config }: RunSession): Record<string, string> {
   const names = listOf(recordOf(config['model_settings'])['fallbacks']).filter(name => typeof name === 'string')
   return names.length === 0 ? {} : { 'x-switchyard-fallbacks': names.join(', ') }
 }
 
-const maxRefusalBytes = 64 * 1024
+const maxErrorLength = 64 * 1024
 
-/** A sink that reads the stream frame by frame; an answer that is no stream is kept as the text of a refusal. */
+/** Creates a sink that reads the stream frame by frame. The body of an error response is kept as text. */
 function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
   const decoder = new TextDecoder()
   const read = sseReader()
   let status = 0
   let retryAfterMs: number | undefined
-  let refusal = ''
-  let broken: string | undefined
+  let errorBody = ''
+  let problem: string | undefined
 
   const take = (chunk: Buffer): void => {
     const text = decoder.decode(chunk, { stream: true })
     if (status >= 400) {
-      if (refusal.length < maxRefusalBytes) refusal += text
+      if (errorBody.length < maxErrorLength) errorBody += text
       return
     }
     try {
-      if (broken === undefined) for (const frame of read(text)) onFrame(frame)
+      if (problem === undefined) for (const frame of read(text)) onFrame(frame)
     } catch {
-      broken = 'the model sent a stream that can not be read'
+      problem = 'the stream of the model is malformed'
     }
   }
   const sink: Sink = {
     head: (code, headers) => {
       status = code
-      retryAfterMs = toldToWait(headers)
+      retryAfterMs = retryAfterMsOf(headers)
     },
     data: chunk => {
       take(chunk)
@@ -129,15 +129,15 @@ function answerSink(onFrame: ReturnType<typeof collectAnswer>['frame']) {
   return {
     ...sink,
     status: () => status,
-    refusal: () => ({ status, body: refusal, retryAfterMs }),
-    broken: () => broken,
+    errorResponse: () => ({ status, body: errorBody, retryAfterMs }),
+    problem: () => problem,
   }
 }
 
-/** The time that `retry-after` names, in seconds or as a date. */
-function toldToWait({ 'retry-after': told = '' }: Readonly<Record<string, string>>): number | undefined {
-  if (/^\d{1,9}(\.\d+)?$/.test(told)) return Number(told) * 1000
-  const at = Date.parse(told)
+/** Returns the wait that `retry-after` requests, in seconds or as a date. */
+function retryAfterMsOf({ 'retry-after': value = '' }: Readonly<Record<string, string>>): number | undefined {
+  if (/^\d{1,9}(\.\d+)?$/.test(value)) return Number(value) * 1000
+  const at = Date.parse(value)
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
 }
 
@@ -150,14 +150,14 @@ const statusTypes: Readonly<Record<number, string>> = {
   529: 'model_overloaded_error',
 }
 
-/** What the gateway refused. A used up budget is no failure: the run goes on once there is room. */
-function refusedByUs(error: AppError): ModelResult {
-  const budget = usedUpBudget(error)
+/** Converts a rejection of the gateway. An exhausted budget is not a failure: the run continues once it has room. */
+function rejectedByGateway(error: AppError): ModelResult {
+  const budget = exceededBudget(error)
   if (budget) return { budget, message: error.message }
-  // An address that is not allowed stays so until an operator acts.
-  const isFinal = error.cause instanceof OutboundRefused || error.headers['x-should-retry'] === 'false'
+  // An address that is not allowed needs a change by the operator.
+  const isFinal = error.cause instanceof OutboundBlocked || error.headers['x-should-retry'] === 'false'
   const isPassing = isPassingStatus(statusOfCode(error.code)) && !isFinal
-  return { failure: { ...failureOf(error), isPassing, retryAfterMs: toldToWait(error.headers) } }
+  return { failure: { ...failureOf(error), isPassing, retryAfterMs: retryAfterMsOf(error.headers) } }
 }
 
 function failureOf({ code, message }: AppError): { type: string; message: string } {
@@ -176,7 +176,7 @@ const typesOfErrors: Readonly<Record<string, string>> = {
   billing_error: 'billing_error',
 }
 
-/** Errors inside a stream that stand for a 4xx other than 429. */
+/** Errors inside a stream that correspond to a 4xx other than 429. */
 const finalErrors = new Set([
   'invalid_request_error',
   'authentication_error',
@@ -186,24 +186,24 @@ const finalErrors = new Set([
   'request_too_large',
 ])
 
-const brokenBy = ({ type, message }: NonNullable<Answer['error']>): ModelFailure => ({
+const streamFailure = ({ type, message }: NonNullable<Answer['error']>): ModelFailure => ({
   type: typesOfErrors[type] ?? 'model_request_failed_error',
   message,
   isPassing: !finalErrors.has(type),
 })
 
-interface Refusal {
+interface ErrorResponse {
   readonly status: number
   readonly body: string
   readonly retryAfterMs: number | undefined
 }
 
-/** A refusal of the upstream with its own words, cut to a readable length. */
-function refusalOf({ status, body, retryAfterMs }: Refusal): ModelFailure {
+/** Converts an error response of the provider, with its message cut to 500 characters. */
+function upstreamFailure({ status, body, retryAfterMs }: ErrorResponse): ModelFailure {
   const message = messageOf(body).slice(0, 500)
   return {
     type: statusTypes[status] ?? 'model_request_failed_error',
-    message: `the model refused the request (${status})${message === '' ? '' : `: ${message}`}`,
+    message: `the model rejected the request (${status})${message === '' ? '' : `: ${message}`}`,
     isPassing: isPassingStatus(status),
     retryAfterMs,
   }

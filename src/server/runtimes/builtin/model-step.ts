@@ -3,39 +3,48 @@ import { newId } from '../../platform/ids.ts'
 import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import { answerEvents, modelUsage } from './answer-events.ts'
-import { compactAfterRefusal } from './context/compaction.ts'
+import { compactAfterRejection } from './context/compaction.ts'
 import { makeRoom } from './context/room.ts'
-import { type Asked, paidCall, type Requested, requestEnd, untilAnswered, usageEvent } from './model-tries.ts'
+import {
+  paidCall,
+  type Requested,
+  type RequestOutcome,
+  requestEnd,
+  requestWithRetries,
+  usageEvent,
+} from './model-tries.ts'
 import { bodyOf } from './request.ts'
 import { resultOf, schemaOf } from './result.ts'
-import { askedAgain, withoutResult } from './result-events.ts'
+import { repairRequested, resultFailure } from './result-events.ts'
 import type { Events, Run } from './run.ts'
 
 /**
- * One step of the model: its answer is stored as a whole, and the last one together with the end of the run, so that no crash
- * in between has it asked for again. A request that the model refuses as too long is made once more, after the conversation was
- * compacted. False when the run has ended.
+ * Runs one step of the model. An answer is stored as a whole, and the last one together with the end of the run, so
+ * that a crash does not repeat its request. A request that the model rejects as too long is repeated once, after a
+ * compaction. Returns false when the run has ended.
  */
 export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
-  for (let wasRefused = false; ; wasRefused = true) {
-    const asked = yield* untilAnswered(run, startId => request(run, startId))
-    if (!asked) return false
-    if ('answer' in asked) {
-      const { batch, goesOn } = await answered(run, asked)
+  for (let wasTooLong = false; ; wasTooLong = true) {
+    const outcome = yield* requestWithRetries(run, startId => request(run, startId))
+    if (!outcome) return false
+    if ('answer' in outcome) {
+      const { batch, continues } = await answered(run, outcome)
       yield batch
-      return goesOn
+      return continues
     }
-    if (wasRefused || run.conversation.said.isAsCompacted) {
+    if (wasTooLong || run.conversation.transcript.isAsCompacted) {
       yield [
-        failed('compaction_limit_reached_error', `${asked.tooLong.message}; the conversation was compacted already`),
+        failed('compaction_limit_reached_error', `${outcome.tooLong.message}; the conversation is already compacted`),
       ]
       return false
     }
-    if (!(yield* compactAfterRefusal(run, asked.prompt))) return false
+    if (!(yield* compactAfterRejection(run, outcome.prompt))) return false
   }
 }
 
-/** Announces the request and makes it. Undefined when the run has ended, or has to be handed over, before. */
+/**
+ * Logs the start of the request and makes it. Returns undefined when the run has ended or must be handed over first.
+ */
 async function* request(run: Run, startId: string): AsyncGenerator<Events, Requested | undefined> {
   const { context } = run
   const prompts = await context.prompts()
@@ -44,7 +53,7 @@ async function* request(run: Run, startId: string): AsyncGenerator<Events, Reque
   const prompt = joined.at(-1) ?? run.prompt
   const room = yield* makeRoom(run, { prompt, joined })
   if (!room) return undefined
-  // One that joined in mid-run came after the history was read.
+  // A prompt that joined during the run is not in the history that was read at its start.
   for (const { id, parts } of joined) run.conversation.add({ type: 'user.message', prompt_id: id, content: parts })
   const start = { id: startId, type: 'span.model_request_start', model: prompt.model }
   yield [{ ...start, prompt_ids: joined.map(({ id }) => id), ...room }]
@@ -55,33 +64,36 @@ async function* request(run: Run, startId: string): AsyncGenerator<Events, Reque
     ids.set(index, id)
     context.preview(id, text)
   }
-  const body = bodyOf(run, prompt, run.conversation.said.messages)
+  const body = bodyOf(run, prompt, run.conversation.transcript.messages)
   return { result: await paidCall(run, { prompt, body, onText }), prompt, ids, body }
 }
 
-/** What an answer adds to the log, up to the end of the run when the model waits for nothing more. */
+/** Returns the events of an answer, including the end of the run when the model calls no tool. */
 async function answered(
   run: Run,
-  { answer, ids, startId }: Extract<Asked, { answer: Answer }>,
-): Promise<{ batch: Events; goesOn: boolean }> {
+  { answer, ids, startId }: Extract<RequestOutcome, { answer: Answer }>,
+): Promise<{ batch: Events; continues: boolean }> {
   const usage = modelUsage(answer)
   const events = [...answerEvents(answer, ids, run.tools), requestEnd(startId, { model_usage: usage })]
   if (answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')) {
-    return { batch: events, goesOn: true }
+    return { batch: events, continues: true }
   }
   const result = await resultOf(run, answer)
   if (!result || 'value' in result) {
     return {
       batch: [...events, usageEvent(run, usage), { ...endOf(answer), ...(result && { result: result.value }) }],
-      goesOn: false,
+      continues: false,
     }
   }
-  if (!run.conversation.isAskedAgain) return { batch: [...events, askedAgain(result.problem)], goesOn: true }
-  return { batch: [...events, usageEvent(run, usage), withoutResult(result.problem)], goesOn: false }
+  if (!run.conversation.isRepairing) return { batch: [...events, repairRequested(result.problem)], continues: true }
+  return { batch: [...events, usageEvent(run, usage), resultFailure(result.problem)], continues: false }
 }
 
 function endOf({ stopReason }: Answer): NewEvent {
   if (stopReason === 'refusal') return idle({ type: 'refusal' })
   const isCut = stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded'
-  return idle({ type: 'end_turn' }, isCut ? { type: stopReason, message: 'the answer was cut off at its limit' } : null)
+  return idle(
+    { type: 'end_turn' },
+    isCut ? { type: stopReason, message: 'the answer was truncated at its limit' } : null,
+  )
 }

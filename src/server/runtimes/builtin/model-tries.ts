@@ -1,41 +1,41 @@
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { pause } from '../../platform/timers.ts'
-import { keyIsGoneReason, pausedBy } from '../endings.ts'
+import { pausedByBudget, unusableKeyFailure } from '../endings.ts'
 import { failed, type RunPrompt } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import { estimatedUsage, interruptedEvents } from './answer-events.ts'
+import { retryDelay } from './backoff.ts'
 import { callModel, type ModelFailure, type ModelResult } from './model-call.ts'
-import { waitAfter } from './patience.ts'
 import type { Events, Run } from './run.ts'
 
-/** How often a wait looks whether the process wants to hand the session over. */
-const lookMs = 500
+/** How often a wait checks whether the session must be handed over. */
+const pollMs = 500
 
-/** What came of one request. */
+/** Result of one request. */
 export interface Requested {
   readonly result: ModelResult
-  /** Whose request it was. */
+  /** The prompt that the request was made for. */
   readonly prompt: RunPrompt
-  /** Event ids of the text blocks that were shown as they came; undefined for an answer that is not for readers. */
+  /** Event ids of the text blocks that were previewed; undefined for an answer that readers do not see. */
   readonly ids: ReadonlyMap<number, string> | undefined
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** How a request ended that was made again while its failures might pass. */
-export type Asked =
+/** Outcome of a request with its retries. */
+export type RequestOutcome =
   | { readonly answer: Answer; readonly ids: ReadonlyMap<number, string>; readonly startId: string }
-  /** The model's window is too small for the request. The log has the end of the request. */
+  /** The request exceeds the model's context window. Its end is in the log. */
   | { readonly tooLong: ModelFailure; readonly prompt: RunPrompt }
 
 /**
- * Makes a request, again while its failures may pass. `make` announces it under the id that it is given, and answers undefined
- * when the run has ended before. Undefined when the run has ended, or has to be handed over.
+ * Makes a request, and retries it after temporary failures. `make` logs its start under the given id, and returns
+ * undefined when the run has ended first. Returns undefined when the run has ended or must be handed over.
  */
-export async function* untilAnswered(
+export async function* requestWithRetries(
   run: Run,
   make: (startId: string) => AsyncGenerator<Events, Requested | undefined>,
-): AsyncGenerator<Events, Asked | undefined> {
+): AsyncGenerator<Events, RequestOutcome | undefined> {
   const before = run.conversation.failedTries
   const begunMs = performance.now() - (before ? Math.max(0, Date.now() - before.since) : 0)
   let waitedMs = 0
@@ -46,29 +46,29 @@ export async function* untilAnswered(
     const ending = endingOf(run, startId, requested)
     if ('events' in ending) {
       if (ending.events.length > 0) yield ending.events
-      return ending.asked
+      return ending.outcome
     }
     const { failure } = ending
-    const waitMs = waitAfter(failure, { count, waitedMs, elapsedMs: performance.now() - begunMs }, Math.random())
+    const waitMs = retryDelay(failure, { count, waitedMs, elapsedMs: performance.now() - begunMs }, Math.random())
     const isLast = waitMs === undefined
-    const told = isLast ? lastFailure(failure, count) : retrying(failure, { attempt: count, waitMs })
-    yield [requestEnd(startId, { is_error: true }), told]
+    const event = isLast ? lastFailure(failure, count) : retrying(failure, { attempt: count, waitMs })
+    yield [requestEnd(startId, { is_error: true }), event]
     if (isLast || !(await waited(run, waitMs))) return undefined
     waitedMs += waitMs
   }
 }
 
-/** The end of a request, and what it means for the run; or the failure after which it may be made again. */
-type Ending = { readonly events: Events; readonly asked?: Asked } | { readonly failure: ModelFailure }
+/** Last events and outcome of a request, or the failure after which it may be retried. */
+type Ending = { readonly events: Events; readonly outcome?: RequestOutcome } | { readonly failure: ModelFailure }
 
 function endingOf(run: Run, startId: string, requested: Requested): Ending {
   const { result, ids = new Map(), prompt } = requested
-  if (run.context.signal.aborted || 'cutShort' in result) return { events: cutShort(run, startId, requested) }
-  if ('answer' in result) return { events: [], asked: { answer: result.answer, ids, startId } }
+  if (run.context.signal.aborted || 'partial' in result) return { events: interruptedEnd(run, startId, requested) }
+  if ('answer' in result) return { events: [], outcome: { answer: result.answer, ids, startId } }
   if ('budget' in result) return { events: stoppedBy(run, startId, result) }
   const { failure } = result
   if (!failure.isTooLong) return { failure }
-  return { events: [requestEnd(startId, { is_error: true })], asked: { tooLong: failure, prompt } }
+  return { events: [requestEnd(startId, { is_error: true })], outcome: { tooLong: failure, prompt } }
 }
 
 interface PaidCall {
@@ -77,16 +77,16 @@ interface PaidCall {
   readonly onText: (index: number, text: string) => void
 }
 
-/** Calls the model on behalf of whoever queued the prompt. */
+/** Calls the model on behalf of the user who queued the prompt. */
 export async function paidCall(run: Run, { prompt, body, onText }: PaidCall): Promise<Requested['result']> {
   const { context, session, deps } = run
   const payer = await context.payer(prompt)
-  if (!payer) return { failure: { ...keyIsGoneReason, isPassing: false } }
+  if (!payer) return { failure: { ...unusableKeyFailure, isPassing: false } }
   const { runId, signal } = context
   return callModel(deps.gateway, { session, prompt, runId, payer, body, signal, onText })
 }
 
-/** The end of a model request in the log. */
+/** Event of the end of a model request. */
 export const requestEnd = (startId: string, fields: { is_error?: true; model_usage?: object }): NewEvent => ({
   type: 'span.model_request_end',
   model_request_start_id: startId,
@@ -94,7 +94,7 @@ export const requestEnd = (startId: string, fields: { is_error?: true; model_usa
   model_usage: fields.model_usage ?? null,
 })
 
-/** The tokens of the session, with those of one more request. */
+/** Event with the tokens of the session, plus those of one more request. */
 export const usageEvent = ({ conversation }: Pick<Run, 'conversation'>, usage?: unknown): NewEvent => ({
   type: 'session.usage',
   usage: conversation.usageWith(usage),
@@ -106,52 +106,52 @@ function stoppedBy(
   stop: { readonly budget: BudgetReached; readonly message: string },
 ): Events {
   const { budget: reached, message } = stop
-  return [requestEnd(startId, { is_error: true }), usageEvent(run), pausedBy({ reached, message })]
+  return [requestEnd(startId, { is_error: true }), usageEvent(run), pausedByBudget({ reached, message })]
 }
 
 /**
- * The end of a request that was stopped. What readers saw of its answer stays, unless the session goes on elsewhere: then
- * its next owner makes the request again.
+ * Returns the last events of an interrupted request. The text that readers saw is stored, unless another process takes
+ * the session over: that process repeats the request.
  */
-function cutShort(run: Run, startId: string, { result, ids, body }: Requested): Events {
-  if (!run.context.isStopped() || !('cutShort' in result)) return [requestEnd(startId, { is_error: true })]
-  const model_usage = estimatedUsage(result.cutShort, result.usage, body)
+function interruptedEnd(run: Run, startId: string, { result, ids, body }: Requested): Events {
+  if (!run.context.isStopped() || !('partial' in result)) return [requestEnd(startId, { is_error: true })]
+  const model_usage = estimatedUsage(result.partial, result.usage, body)
   return [
-    ...(ids ? interruptedEvents(result.cutShort, ids) : []),
+    ...(ids ? interruptedEvents(result.partial, ids) : []),
     { ...requestEnd(startId, { model_usage }), interrupted: true, estimated: true },
     usageEvent(run, model_usage),
   ]
 }
 
-/** Shorter waits cost less than another owner's look at the log. */
-const shortMs = 5_000
+/** Shorter waits cost less than reading the log again. */
+const minPostponeMs = 5_000
 
-/** Waits; false when the run was put aside or stopped, or must be handed over, before the time was up. */
+/** Waits; returns false when the prompt was postponed, or the run was stopped or must be handed over. */
 async function waited({ context, deps: { wait = pause } }: Run, waitMs: number): Promise<boolean> {
-  if (context.putAside && waitMs >= shortMs && !context.signal.aborted) {
-    await context.putAside(waitMs)
+  if (context.postpone && waitMs >= minPostponeMs && !context.signal.aborted) {
+    await context.postpone(waitMs)
     return false
   }
-  const mayGoOn = () => !context.signal.aborted && !context.isDraining()
-  for (let leftMs = waitMs; leftMs > 0 && mayGoOn(); leftMs -= lookMs)
-    await wait(Math.min(leftMs, lookMs), context.signal)
-  return mayGoOn()
+  const mayContinue = () => !context.signal.aborted && !context.isDraining()
+  for (let leftMs = waitMs; leftMs > 0 && mayContinue(); leftMs -= pollMs)
+    await wait(Math.min(leftMs, pollMs), context.signal)
+  return mayContinue()
 }
 
 interface Wait {
-  /** The try that has just failed, from 1. */
+  /** Number of the failed try, from 1. */
   readonly attempt: number
   readonly waitMs: number
 }
 
 function retrying({ type, message }: ModelFailure, { attempt, waitMs }: Wait): NewEvent {
   const next_at = new Date(Date.now() + waitMs).toISOString()
-  const text = `${message}; next try in ${Math.ceil(waitMs / 1000)} s`
+  const text = `${message}; retrying in ${Math.ceil(waitMs / 1000)} s`
   return { type: 'session.error', error: { type, message: text, retry_status: { type: 'retrying', attempt, next_at } } }
 }
 
 function lastFailure({ type, message, isPassing }: ModelFailure, tries: number): NewEvent {
   if (!isPassing) return failed(type, message)
-  const text = `${message}; given up after ${tries} tries`
+  const text = `${message}; failed after ${tries} tries`
   return { type: 'session.error', error: { type, message: text, retry_status: { type: 'exhausted' } } }
 }

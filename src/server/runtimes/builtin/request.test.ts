@@ -43,11 +43,11 @@ function systemOf(memories: string, changes: { readonly system?: string } = {}):
 
 const place = "The user's time zone is Europe/Berlin."
 
-test('memories come behind the system prompt; what all sessions of the agent share can be cached without them', () => {
+test('memories follow the system prompt, so that the prefix shared by all sessions of the agent can be cached', () => {
   assert.deepEqual(systemOf(''), ['Be terse.', `${place}*`])
   assert.deepEqual(systemOf('<memories>'), ['Be terse.', `${place}*`, '<memories>*'])
 })
 
-test('a prompt with a system prompt of its own keeps the memories', () => {
+test('a prompt with its own system prompt keeps the memories', () => {
   assert.deepEqual(systemOf('<memories>', { system: 'Other.' }), ['Other.', `${place}*`, '<memories>*'])
 })

@@ -1,6 +1,6 @@
 import { isAbsent, type Json, recordOf } from '../../platform/json.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
-import { placeOf } from '../prompt-words.ts'
+import { timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Block, Message } from './context/blocks.ts'
 import { limitsOf } from './context/limits.ts'
@@ -10,19 +10,19 @@ import type { Run } from './run.ts'
 interface RequestParts {
   readonly session: RunSession
   readonly prompt: RunPrompt
-  /** Block that holds the agent's memories; empty without any. */
+  /** Text block with the agent's memories; empty without any. */
   readonly memories: string
   readonly messages: readonly Message[]
   readonly maxTokens: number
-  /** What the answer has to fit; undefined: it is for people. */
+  /** Schema that the answer must match; undefined for an answer in prose. */
   readonly schema: Json | undefined
   readonly tools: ReadonlyMap<string, EnabledTool>
 }
 
-/** Where the provider may cut its prompt cache; others ignore the mark. */
+/** Marks the end of a prefix that the provider may cache; other providers ignore it. */
 const cacheMark = { cache_control: { type: 'ephemeral' } }
 
-/** The Messages API body for the next step of a run. Pure: the same conversation gives the same body. */
+/** Returns the Messages API body for the next step of a run. The same conversation gives the same body. */
 export function modelRequestBody({
   session,
   prompt,
@@ -50,7 +50,7 @@ export function modelRequestBody({
   }
 }
 
-/** The request of a run for a prompt. */
+/** Returns the model request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
   const { session, memories, schema, tools } = run
   return modelRequestBody({
@@ -64,7 +64,7 @@ export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]
   })
 }
 
-/** The agent's settings in the words of the Messages API. */
+/** Converts the agent's model settings to fields of the Messages API. */
 function samplingOf({ effort, thinking, temperature, top_p }: Json): Json {
   return {
     ...(isAbsent(effort) ? {} : { output_config: { effort } }),
@@ -74,31 +74,31 @@ function samplingOf({ effort, thinking, temperature, top_p }: Json): Json {
   }
 }
 
-interface Beside {
+interface SystemParts {
   readonly memories: string
   readonly schema: Json | undefined
   readonly hasTools: boolean
 }
 
 /**
- * The agent's own prompt first, then what every agent should know of its place, then what it remembers, last the form of
- * the answer. Each session may remember something else, and each prompt ask for another form: the cache is marked before.
+ * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then the schema of the
+ * answer. Memories differ per session and schemas per prompt, so the cache is marked before each of them.
  */
-function systemBlocks(system: string, session: RunSession, { memories, schema, hasTools }: Beside): Block[] {
+function systemBlocks(system: string, session: RunSession, { memories, schema, hasTools }: SystemParts): Block[] {
   const place = [
     hasTools
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
       : '',
-    placeOf(session),
+    timezoneNote(session),
   ]
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
   const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
   const remembered = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
-  const asked = schemaWords(schema)
-  return [...blocks, ...remembered, ...(asked === '' ? [] : [{ type: 'text', text: asked }])]
+  const schemaText = schemaWords(schema)
+  return [...blocks, ...remembered, ...(schemaText === '' ? [] : [{ type: 'text', text: schemaText }])]
 }
 
-/** The messages with the mark at their end. */
+/** Returns the messages with a cache mark on the last block. */
 export function withCacheMark(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1)
   const block = last?.content.at(-1)

@@ -4,22 +4,23 @@ import { failed } from '../runtime.ts'
 
 const invalidResult = 'invalid_result_error'
 
-/** Says that the model is asked once more. */
-export const askedAgain = (problem: string): NewEvent => ({
+/** Event of an invalid answer that the model is asked to repair. */
+export const repairRequested = (problem: string): NewEvent => ({
   type: 'session.error',
   error: {
     type: invalidResult,
-    message: `the answer ${problem}; the model is asked once more`,
+    message: `the answer ${problem}; asking the model again`,
     problem,
     retry_status: { type: 'retrying', attempt: 1, next_at: new Date().toISOString() },
   },
 })
 
-export const withoutResult = (problem: string): NewEvent =>
-  failed(invalidResult, `the answer ${problem}; the model was asked once more before`)
+/** Last event of a run whose second answer is invalid, too. */
+export const resultFailure = (problem: string): NewEvent =>
+  failed(invalidResult, `the answer ${problem}; the model had a second try`)
 
-/** What the model is told when it is asked once more; undefined for any other event. */
-export function repairOrder(event: NewEvent): string | undefined {
+/** Returns the instruction for the model that belongs to such an event; undefined for any other event. */
+export function repairInstruction(event: NewEvent): string | undefined {
   const { type, problem } = recordOf(event['error'])
   if (event.type !== 'session.error' || type !== invalidResult || problem === undefined) return undefined
   return `Your answer ${textOf(problem)}. Answer again, with nothing but JSON that fits the schema.`

@@ -18,7 +18,7 @@ interface Body {
   readonly messages: Message[]
 }
 
-/** A model that says these answers, one a request. */
+/** A model that returns these answers, one per request. */
 function gatewaySaying(...answers: readonly string[]) {
   const bodies: Body[] = []
   return {
@@ -52,7 +52,7 @@ function gatewaySaying(...answers: readonly string[]) {
   }
 }
 
-/** Goes on from `log` until `batches` were stored, as a process that is killed then; the log that it leaves. */
+/** Resumes `log` until `batches` were stored, as a process that is then killed; returns the log. */
 async function runOn(gateway: ReturnType<typeof gatewaySaying>, log: readonly NewEvent[], batches = 100) {
   const stored = [...log]
   let left = batches
@@ -84,13 +84,13 @@ for (const [what, answer] of [
   })
 }
 
-test('an answer that does not fit is asked for once more, and says why', async () => {
+test('an answer that does not match the schema is requested again with the reason', async () => {
   const gateway = gatewaySaying('Seven.', '{"total":7}')
   const log = await runOn(gateway, [asked])
   assert.deepEqual(log.at(-1)?.['result'], { total: 7 })
   const error = log.find(({ type }) => type === 'session.error')?.['error'] as Record<string, unknown>
   assert.equal(error['type'], 'invalid_result_error')
-  assert.match(String(error['message']), /^the answer is not JSON; the model is asked once more$/)
+  assert.match(String(error['message']), /^the answer is not JSON; asking the model again$/)
   const [, second] = gateway.bodies
   assert.deepEqual(said(second?.messages ?? []), [
     'Go',
@@ -99,18 +99,18 @@ test('an answer that does not fit is asked for once more, and says why', async (
   ])
 })
 
-test('a second answer that does not fit ends the run as an error that says where', async () => {
+test('a second answer that does not match ends the run with an error that names the place', async () => {
   const gateway = gatewaySaying('{"total":"7"}', '{"total":null}', '{"total":7}')
   const log = await runOn(gateway, [asked])
   assert.deepEqual(log.at(-1)?.['error'], {
     type: 'invalid_result_error',
-    message: 'the answer does not fit the schema: total must be number; the model was asked once more before',
+    message: 'the answer does not match the schema: total must be number; the model had a second try',
     retry_status: { type: 'terminal' },
   })
   assert.equal(gateway.bodies.length, 2)
 })
 
-test('wherever the process is killed, the model is asked once more and not twice', async () => {
+test('the model gets one second try, wherever the process is killed', async () => {
   const whole = await runOn(gatewaySaying('Seven.', '{"total":7}'), [asked])
   for (let batches = 0; batches < 6; batches++) {
     const cut = await runOn(gatewaySaying('Seven.', '{"total":7}'), [asked], batches)
@@ -127,7 +127,7 @@ test('wherever the process is killed, the model is asked once more and not twice
   }
 })
 
-test('the next prompt has its own second try', async () => {
+test('the next prompt gets its own second try', async () => {
   const first = await runOn(gatewaySaying('Seven.', '{"total":7}'), [asked])
   const ended = first.map(event => (event.type === 'session.status_idle' ? { ...event, prompt_id: prompt.id } : event))
   const again: NewEvent = { type: 'user.message', prompt_id: 'msg_2', content: prompt.parts }
@@ -140,7 +140,7 @@ test('the next prompt has its own second try', async () => {
   assert.deepEqual(log.at(-1)?.['result'], { total: 8 })
 })
 
-test('the schema of the agent holds where the prompt has none', async () => {
+test('the schema of the agent applies to a prompt without one', async () => {
   const gateway = gatewaySaying('{"total":7}')
   const runtime = builtinRuntime({ gateway, ...rigOver([]) })
   const log: NewEvent[] = []

@@ -3,33 +3,33 @@ import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import type { Run } from './run.ts'
 
-/** What an answer has to be that a program reads: JSON that fits a schema. */
-const orderOf = (schema: Json): string =>
+/** Instruction to answer with JSON that matches a schema. */
+const instructionFor = (schema: Json): string =>
   `The user's program reads your last answer. It has to be one JSON value that fits the JSON Schema below, and nothing else: no words \
 around it, no code fence. You may use tools before.\n${JSON.stringify(schema)}`
 
-/** The schema of the run's answer: of the last prompt in it that has one, else of the agent. */
+/** Returns the schema of the run's answer: that of its last prompt with one, else that of the agent. */
 export function schemaOf({ config }: RunSession, prompts: readonly RunPrompt[]): Json | undefined {
   const own = prompts.findLast(({ output_schema }) => output_schema !== null)?.output_schema
   return own ?? (isRecord(config['output_schema']) ? config['output_schema'] : undefined)
 }
 
-/** A block of the system prompt; empty for an answer in words. */
-export const schemaWords = (schema: Json | undefined): string => (schema ? orderOf(schema) : '')
+/** Returns the block of the system prompt for a schema; empty for an answer in prose. */
+export const schemaWords = (schema: Json | undefined): string => (schema ? instructionFor(schema) : '')
 
 export type Result = { readonly value: unknown } | { readonly problem: string }
 
-/** What a program can read in an answer; undefined where none was asked for, or the model refuses to answer. */
+/** Returns the JSON value of an answer, or its problem; undefined without a schema or after a refusal of the model. */
 export async function resultOf({ schema, deps }: Run, answer: Answer): Promise<Result | undefined> {
   if (!schema || answer.stopReason === 'refusal') return undefined
   const text = answer.blocks.map(block => (block.type === 'text' ? block.text : '')).join('')
   const parsed = valueIn(text)
-  if (!parsed) return { problem: answer.stopReason === 'max_tokens' ? 'was cut off at its limit' : 'is not JSON' }
+  if (!parsed) return { problem: answer.stopReason === 'max_tokens' ? 'was truncated at its limit' : 'is not JSON' }
   const problem = await deps.resultSchemas.mismatch(schema, parsed.value)
-  return problem === undefined ? parsed : { problem: `does not fit the schema: ${problem}` }
+  return problem === undefined ? parsed : { problem: `does not match the schema: ${problem}` }
 }
 
-/** Models like to put a fence around what they were asked for, or a word before it. */
+/** Parses the answer; models often put a code fence around the JSON, or text before it. */
 function valueIn(text: string): { readonly value: unknown } | undefined {
   const whole = parsed(text)
   if (whole) return whole

@@ -13,35 +13,35 @@ import type { Conversation } from './conversation.ts'
 
 export interface BuiltinDeps {
   readonly gateway: Pick<Gateway, 'call' | 'echoes'>
-  /** What is known of a model's window and of its answers. */
+  /** Context window and maximum output of a model. */
   readonly modelLimits: Gateway['limits']
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
-  /** What the session's agent remembers. */
-  readonly memories: Pick<SessionMemories, 'block' | 'lend'>
+  /** Memories of the session's agent. */
+  readonly memories: Pick<SessionMemories, 'block' | 'toolMemories'>
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
   readonly log: Log
-  /** Waits between tries of a model request; `pause` of the platform unless given. */
+  /** Waits between tries of a model request; `pause` of the platform by default. */
   readonly wait?: typeof pause
 }
 
 /** Events that are stored together. */
 export type Events = readonly NewEvent[]
 
-/** One run while it goes on. */
+/** A run in progress. */
 export interface Run {
   readonly deps: BuiltinDeps
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: RunContext
-  /** What the log tells; another object once it was compacted. */
+  /** Conversation in the log; replaced after a compaction. */
   conversation: Conversation
-  /** What the run's answer has to fit, as of its last request; undefined: it is for people. */
+  /** Schema that the answer must match, as of the last request; undefined for an answer in prose. */
   schema: Json | undefined
-  /** Block of the context that holds the agent's memories; the same for the whole run, empty without any. */
+  /** Text block with the agent's memories; the same for the whole run, empty without any. */
   readonly memories: string
   readonly tools: ReadonlyMap<string, EnabledTool>
-  /** Opens the sandbox when the first tool needs it. */
+  /** Opens the sandbox on the first call. */
   readonly toolContext: () => Promise<ToolContext>
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
-import { fullUsage, messageFrames, type SpokenBlock } from '../../../../test/support/message-frames.ts'
+import { fullUsage, messageFrames, type ScriptedBlock } from '../../../../test/support/message-frames.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
@@ -11,7 +11,7 @@ import type { Message } from './context/blocks.ts'
 import { Conversation } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
 
-/** What the model says in one turn: some text, and calls of tools that may or may not be repeated. */
+/** One turn of the model: text, and calls of tools that may or may not be repeatable. */
 interface Turn {
   readonly text: string
   readonly tools: readonly ('bash' | 'read')[]
@@ -19,7 +19,7 @@ interface Turn {
 
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
-/** A model that follows its script by what the conversation already holds, and says "done" at its end. */
+/** A model that follows its script depending on the conversation, and answers "done" at its end. */
 function scriptedGateway(turns: readonly Turn[], fails: (call: number) => boolean = () => false) {
   let calls = 0
   const bodies: { messages: Message[] }[] = []
@@ -46,7 +46,7 @@ function scriptedGateway(turns: readonly Turn[], fails: (call: number) => boolea
 }
 
 function messageOf(turn: Turn | undefined, at: number) {
-  const content: SpokenBlock[] = [{ type: 'text', text: turn?.text ?? 'done' }]
+  const content: ScriptedBlock[] = [{ type: 'text', text: turn?.text ?? 'done' }]
   for (const [number, name] of (turn?.tools ?? []).entries()) {
     const input = name === 'bash' ? { command: `run ${at}-${number}` } : { file_path: 'a.txt' }
     content.push({ type: 'tool_use', id: `toolu_${at}_${number}`, name, input })
@@ -65,13 +65,13 @@ function messageOf(turn: Turn | undefined, at: number) {
   } as const
 }
 
-/** A runtime on that model, and the commands that really ran. */
+/** A runtime with that model, and the commands that it ran. */
 const createRig = (gateway: ReturnType<typeof scriptedGateway>, ran: string[]) =>
   builtinRuntime({ gateway, ...rigOver(ran), wait: async () => undefined })
 
 type Rig = ReturnType<typeof createRig>
 
-/** Runs on `log` until `batches` were stored, as a process does that is killed then; the log that it leaves. */
+/** Resumes `log` until `batches` were stored, as a process that is then killed; returns the log. */
 async function runOn(
   rig: Rig,
   log: readonly NewEvent[],
@@ -89,7 +89,7 @@ async function runOn(
 
 const isOver = (log: readonly NewEvent[]) => log.at(-1)?.type === 'session.status_idle'
 
-/** The conversation without the words of results: after a crash one may say that its outcome is unknown. */
+/** The conversation without the texts of results: after a crash the outcome of a call may be unknown. */
 function told(log: readonly NewEvent[]): string[] {
   return log.flatMap(event => {
     if (event.type.startsWith('span.') || event.type === 'session.usage') return []
@@ -98,7 +98,7 @@ function told(log: readonly NewEvent[]): string[] {
   })
 }
 
-/** Results of tools that ran side by side come in any order. */
+/** Results of concurrent tools arrive in any order. */
 const inAnyOrder = (lines: readonly string[]) => lines.toSorted()
 
 const turns = fc.array(
@@ -109,7 +109,7 @@ const turns = fc.array(
   { maxLength: 4 },
 )
 
-test('a run that is cut off anywhere, any number of times, tells the same as one that is not', async () => {
+test('a run that is interrupted anywhere, any number of times, has the same log as one that is not', async () => {
   await fc.assert(
     fc.asyncProperty(turns, fc.array(fc.nat({ max: 6 }), { maxLength: 4 }), async (script, cuts) => {
       const wholeRan: string[] = []
@@ -139,7 +139,7 @@ function mustBeSettled(log: readonly NewEvent[]): void {
   assert.deepEqual(ended.toSorted(), begun.toSorted(), 'every model request has one end')
 }
 
-test('what the model is sent is always a conversation that its API takes', async () => {
+test('every model request is a conversation that the API accepts', async () => {
   await fc.assert(
     fc.asyncProperty(turns, fc.array(fc.nat({ max: 6 }), { maxLength: 3 }), async (script, cuts) => {
       const gateway = scriptedGateway(script)
@@ -153,7 +153,7 @@ test('what the model is sent is always a conversation that its API takes', async
   )
 })
 
-/** Roles alternate, the user begins and ends, and the message after tool calls holds all their results. */
+/** Checks that roles alternate, the user is first and last, and the message after tool calls has all their results. */
 function mustBeAccepted(messages: readonly Message[]): void {
   for (const [at, { role, content }] of messages.entries()) {
     assert.equal(role, at % 2 === 0 ? 'user' : 'assistant')
@@ -165,7 +165,7 @@ function mustBeAccepted(messages: readonly Message[]): void {
   assert.equal(messages.at(-1)?.role, 'user')
 }
 
-test('a conversation that is rebuilt in two parts is the one that is rebuilt at once', async () => {
+test('a conversation that is rebuilt in two parts equals one that is rebuilt at once', async () => {
   await fc.assert(
     fc.asyncProperty(turns, fc.nat(), async (script, place) => {
       const log = await runOn(createRig(scriptedGateway(script), []), [asked])
@@ -176,7 +176,7 @@ test('a conversation that is rebuilt in two parts is the one that is rebuilt at 
       for (const event of log.slice(0, cut)) parts.add(event)
       // As after a crash: the log is read back from the table, as JSON.
       for (const event of JSON.parse(JSON.stringify(log.slice(cut))) as NewEvent[]) parts.add(event)
-      assert.deepEqual(parts.said.messages, once.said.messages)
+      assert.deepEqual(parts.transcript.messages, once.transcript.messages)
       assert.deepEqual(parts.usageWith(undefined), once.usageWith(undefined))
     }),
     { numRuns: 50 },
@@ -185,7 +185,7 @@ test('a conversation that is rebuilt in two parts is the one that is rebuilt at 
 
 const oneTool: readonly Turn[] = [{ text: 'I run it.', tools: ['bash'] }]
 
-test('an answer that breaks off is asked for again, and only the whole one is kept', async () => {
+test('a truncated answer is requested again, and only the complete one is stored', async () => {
   const log = await runOn(
     createRig(
       scriptedGateway([], call => call === 0),
@@ -218,7 +218,7 @@ test('the last answer and the end of the run are stored together', async () => {
   )
 })
 
-test('a run that is told to stop at once still closes what was cut off, and runs nothing', async () => {
+test('a run that is stopped at once still closes interrupted calls, and runs nothing', async () => {
   const cut = await runOn(createRig(scriptedGateway(oneTool), []), [asked], 2)
   assert.equal(cut.at(-2)?.type, 'agent.tool_use')
   const ran: string[] = []
@@ -228,7 +228,7 @@ test('a run that is told to stop at once still closes what was cut off, and runs
   assert.deepEqual([ran, gateway.bodies], [[], []])
 })
 
-test('a run hands over between two steps: no tool call is left without a result', async () => {
+test('a handover happens between two steps and leaves no tool call without a result', async () => {
   let calls = 0
   const gateway = scriptedGateway([...oneTool, ...oneTool])
   const isDraining = () => calls++ > 0

@@ -3,13 +3,13 @@ import type { ToolContext, ToolResult } from '../../tools/tool.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { OpenToolUse } from './conversation.ts'
 
-/** Reads that run side by side. */
-const mostReads = 8
+/** Maximum number of concurrent reads. */
+const maxReads = 8
 
 /**
- * Runs the tool calls of a turn. Reads that follow one another run side by side; a call that may change something waits for all
- * before it, and those after it wait for it, so that a turn may write a file and then run it. Yields the result of each as it
- * ends; each call has exactly one.
+ * Runs the tool calls of a turn. Consecutive reads run concurrently. A call that may change something waits for all
+ * calls before it, and later calls wait for it, so that a turn may write a file and then run it. Yields exactly one
+ * result per call, in the order in which they end.
  */
 export async function* runToolCalls(
   uses: readonly OpenToolUse[],
@@ -26,7 +26,7 @@ export async function* runToolCalls(
   }
 }
 
-/** The calls in their order: each that changes something alone, reads in groups. */
+/** Groups the calls in their order: consecutive reads together, every other call alone. */
 function groupsOf(uses: readonly OpenToolUse[], tools: ReadonlyMap<string, EnabledTool>): OpenToolUse[][] {
   const groups: OpenToolUse[][] = []
   let reads: OpenToolUse[] = []
@@ -36,7 +36,7 @@ function groupsOf(uses: readonly OpenToolUse[], tools: ReadonlyMap<string, Enabl
       groups.push([use])
       continue
     }
-    if (reads.length % mostReads === 0) {
+    if (reads.length % maxReads === 0) {
       reads = []
       groups.push(reads)
     }
@@ -45,23 +45,23 @@ function groupsOf(uses: readonly OpenToolUse[], tools: ReadonlyMap<string, Enabl
   return groups
 }
 
-/** A call of a tool that is not there fails, and changes nothing. */
+/** A call of an unknown tool fails and changes nothing, so it counts as a read. */
 export const isRead = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
   tools.get(name)?.tool.reads ?? true
 
-/** The result that stands for a call which an owner before us may have made or not. */
+/** Result of a call that an earlier owner may have run. */
 export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): NewEvent =>
   resultEvent(tool_use_id, failure('interrupted; outcome unknown: the tool may or may not have run'))
 
-/** The result that stands for a call which a person did not allow, or which was never answered. */
+/** Result of a call that a person denied or never decided about. */
 export const notAllowed = ({ tool_use_id, name }: OpenToolUse, reason: string | undefined): NewEvent =>
   resultEvent(tool_use_id, failure(`${name} was not run: ${reason ?? 'a person denied it'}`))
 
-/** The result of a call whose question was still open when the run was stopped. */
+/** Result of a call whose question was open when the run was stopped. */
 export const neverAnswered = (use: OpenToolUse): NewEvent =>
-  notAllowed(use, 'the run was stopped before anybody answered')
+  notAllowed(use, 'the run was stopped before a person answered')
 
-/** True when the call may be made again after a crash. */
+/** Reports whether the call may be repeated after a crash. */
 export const isRepeatable = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
   tools.get(name)?.tool.idempotent ?? false
 
@@ -79,14 +79,13 @@ async function resultOf(
   context: () => Promise<ToolContext>,
 ): Promise<ToolResult> {
   const enabled = tools.get(name)
-  if (!enabled)
-    return failure(`there is no tool named ${name}; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
+  if (!enabled) return failure(`tool ${name} does not exist; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
   if (permission === 'deny') return failure(`the policy of this agent does not allow ${name}`)
-  if (typeof input !== 'object' || input === null) return failure('the arguments are cut off or not valid JSON')
-  const lent = await context().catch((error: unknown) => error)
-  // Without a sandbox the model is told, and the run goes on.
-  if (lent instanceof Error) return failure(`the sandbox of this session cannot be opened: ${lent.message}`)
-  return enabled.tool.run(input, lent as ToolContext)
+  if (typeof input !== 'object' || input === null) return failure('the arguments are truncated or not valid JSON')
+  const opened = await context().catch((error: unknown) => error)
+  // Without a sandbox the call fails, and the run continues.
+  if (opened instanceof Error) return failure(`cannot open the sandbox of this session: ${opened.message}`)
+  return enabled.tool.run(input, opened as ToolContext)
 }
 
 const failure = (text: string): ToolResult => ({ content: [{ type: 'text', text }], is_error: true })

@@ -13,7 +13,7 @@ import type { OpenToolUse } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
 import { runToolCalls } from './tool-calls.ts'
 
-/** Tools that note their begin and end, with a few passes of the event loop between. */
+/** Tools that record their start and end, some passes of the event loop apart. */
 function notingTools(notes: string[]) {
   let atOnce = 0
   let most = 0
@@ -60,7 +60,7 @@ test('R4: calls that change something run one after the other, in the order of t
   assert.equal(most, 1)
 })
 
-test('R4: reads run side by side, after the change before them and before the one behind', async () => {
+test('R4: reads run concurrently, after the preceding change and before the next one', async () => {
   const { notes, most } = await runAll(['write', 'read', 'read', 'read', 'write', 'read'])
   assert.deepEqual(notes.slice(0, 2), ['write0 begins', 'write0 ends'])
   assert.deepEqual(notes.slice(2, 5), ['read1 begins', 'read2 begins', 'read3 begins'])
@@ -113,7 +113,7 @@ const resultsOf = (log: readonly NewEvent[]) =>
   log.filter(({ type }) => type === 'agent.tool_result').map(event => event['tool_use_id'])
 const deny = async (): Promise<Decision> => ({ result: 'deny', message: undefined })
 
-test('R4: a command behind a write that asks waits for the answer, also over a change of owner', async () => {
+test('R4: a command after a write that asks waits for the answer, also across a change of owner', async () => {
   const commands: string[] = []
   const open = await runOn([asked], commands, { decision: async () => undefined })
   assert.deepEqual([resultsOf(open), commands], [['toolu_c'], []])
@@ -122,7 +122,7 @@ test('R4: a command behind a write that asks waits for the answer, also over a c
   assert.deepEqual([commands, log.at(-1)?.type], [['python a.py'], 'session.status_idle'])
 })
 
-test('R4: a run that is stopped while it asks gives every waiting call a result, and runs none', async () => {
+test('R4: a run that is stopped while it asks gives every waiting call a result and runs none', async () => {
   const commands: string[] = []
   const open = await runOn([asked], commands, { decision: async () => undefined })
   const stopped = await runOn(open, commands, { signal: AbortSignal.abort() })

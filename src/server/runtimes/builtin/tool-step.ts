@@ -4,8 +4,8 @@ import type { Events, Run } from './run.ts'
 import { isRead, isRepeatable, neverAnswered, notAllowed, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 
 /**
- * Gives every open tool call its result. Those that ask wait for a person, and so do those behind the first of them that may
- * change something. False when the run has ended, or has to be handed over, before all were answered.
+ * Gives every open tool call its result. Calls that ask wait for a person, and so do later calls that may change
+ * something. Returns false when the run has ended or must be handed over before all questions were answered.
  */
 export async function* callTools(run: Run): AsyncGenerator<Events, boolean> {
   const { conversation, tools } = run
@@ -26,11 +26,11 @@ export async function* callTools(run: Run): AsyncGenerator<Events, boolean> {
     return false
   }
   if (conversation.isWaiting) yield [{ type: 'session.status_running' }]
-  yield* follow(run, waiting, new Map(decided.map(({ use, decision }) => [use, decision])))
+  yield* runDecided(run, waiting, new Map(decided.map(({ use, decision }) => [use, decision])))
   return true
 }
 
-/** A call of a tool that is not there asks nobody: it fails. */
+/** A call of an unknown tool does not ask: it fails. */
 const asks = ({ permission, name, eventId }: OpenToolUse, { tools }: Run): boolean =>
   permission === 'ask' && eventId !== undefined && tools.has(name)
 
@@ -43,7 +43,9 @@ interface Decided {
   readonly decision: Decision
 }
 
-/** Asks about what nobody was asked about before, and waits for all answers; undefined when there is no more time. */
+/**
+ * Asks about calls that were not asked about before, and waits for all answers; undefined when the run must end first.
+ */
 async function* ask(
   { conversation, context }: Run,
   uses: readonly OpenToolUse[],
@@ -56,10 +58,10 @@ async function* ask(
 }
 
 /**
- * Runs the calls in their order, but for those that were not allowed. A call that an owner before us had begun is not run
- * again, unless that does no harm.
+ * Runs the allowed calls in their order. A call that an earlier owner had started is not run again, unless the tool is
+ * repeatable.
  */
-async function* follow(
+async function* runDecided(
   run: Run,
   waiting: readonly OpenToolUse[],
   decisions: ReadonlyMap<OpenToolUse, Decision>,
@@ -68,7 +70,8 @@ async function* follow(
   for (const use of waiting) {
     const decision = decisions.get(use)
     if (decision?.result === 'deny') yield [notAllowed(use, decision.message)]
-    else if (!decision || (await run.context.spend(use.eventId ?? '')) || isRepeatable(use, run.tools)) toRun.push(use)
+    else if (!decision || (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools))
+      toRun.push(use)
     else yield [outcomeUnknown(use)]
   }
   yield* runAll(run, toRun)

@@ -1,4 +1,4 @@
-/** Tokens of the model requests of a session, as `session.usage` shows them. */
+/** Tokens of the model requests of a session, as in `session.usage`. */
 export interface UsageTotals {
   readonly input_tokens: number
   readonly output_tokens: number
@@ -13,7 +13,7 @@ export const noUsage: UsageTotals = {
   cache_read_input_tokens: 0,
 }
 
-/** The totals with the counters of one more request; those that it lacks count 0. */
+/** Adds the counters of one request to the totals; missing counters count as 0. */
 export function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
   const counts = (usage ?? {}) as Partial<Record<keyof UsageTotals, number>>
   return {
@@ -25,8 +25,8 @@ export function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
 }
 
 /**
- * Tokens that a request and its answer fill of the model's window; undefined where the provider has not counted the
- * input.
+ * Returns the tokens of a request and its answer in the model's context window; undefined when the provider did not
+ * count the input.
  */
 export function tokensInWindow(usage: unknown): number | undefined {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = addUsage(noUsage, usage)

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordOf, recordsOf, textIn, textOf } from '../../platform/json.ts'
 import type { Connection, Dialect } from '../remote/connection.ts'
-import { isRefusal, RuntimeFailure, type RuntimeModel } from '../runtime.ts'
+import { isFailureWithStatus, RuntimeFailure, type RuntimeModel } from '../runtime.ts'
 
-/** A branch that an agent has pushed. */
+/** A branch that an agent pushed. */
 export interface Branch {
   readonly repoUrl?: string
   readonly branch?: string
   readonly prUrl?: string
 }
 
-/** One prompt at work, as Cursor tells it. */
+/** A run at Cursor, which processes one prompt. */
 export interface CursorRun {
   readonly id: string
-  /** In capitals, such as `RUNNING`. */
+  /** In upper case, such as `RUNNING`. */
   readonly status: string
   readonly createdAt: string
-  /** What it said last; only once it is over, and never in a list. */
+  /** Its last text; only once it is over, and never in a list. */
   readonly text: string | undefined
   readonly branches: readonly Branch[]
   readonly error: NativeError | undefined
@@ -27,21 +27,21 @@ export interface NativeError {
   readonly message: string | undefined
 }
 
-/** One frame of a run's stream. */
+/** A frame of a run's stream. */
 export interface NativeEvent {
   readonly name: string
-  /** Opaque; undefined on frames that are sent again with each connection. */
+  /** Opaque; undefined for frames that are repeated on each connection. */
   readonly id: string | undefined
   readonly data: Json
 }
 
-/** How Cursor wants its key, and how it says no. */
+/** Authorization and error format of Cursor. */
 export const cursorDialect: Dialect = {
   headers: ({ apiKey }) => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  refusalIn: body => errorIn(recordOf(body)['error'] ?? body),
+  errorIn: body => errorIn(recordOf(body)['error'] ?? body),
 }
 
-/** An id for an agent that is to be made: a repeated call with it makes no second one. */
+/** Returns an id for a new agent, so that a repeated request does not create a second one. */
 export const newAgentId = (): string => `bc-${randomUUID()}`
 
 export type CursorApi = ReturnType<typeof cursorApi>
@@ -54,10 +54,10 @@ interface Place {
 const agentPath = (agentId: string): string => `/v1/agents/${encodeURIComponent(agentId)}`
 const runPath = ({ agentId, runId }: Place): string => `${agentPath(agentId)}/runs/${encodeURIComponent(runId)}`
 
-/** A person waits for an interrupt to end the run here; at Cursor it ends when it can. */
+/** Timeout of a cancellation, since a person waits for the interrupt; the run may end at Cursor later. */
 const cancelMs = 2_000
 
-/** Version 1 of Cursor's cloud agents API. Dialects: section 3.1. */
+/** Client of version 1 of Cursor's cloud agents API. Dialects: section 3.1. */
 export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>) {
   const runs = async (agentId: string, signal: AbortSignal): Promise<CursorRun[]> => {
     const page = recordOf(await json({ method: 'GET', path: `${agentPath(agentId)}/runs?limit=100`, signal }))
@@ -65,25 +65,30 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
   }
 
   return {
-    /** Makes the agent that `body` names, with its first run. */
+    /** Creates the agent in `body` with its first run, and returns the id of the run. */
     async createAgent(body: Json, signal: AbortSignal): Promise<string> {
       return runIn(await json({ method: 'POST', path: '/v1/agents', body, signal }))
     },
 
-    /** Id of the agent's newest run; undefined when it has none. Rejects with status 404 when there is no such agent. */
+    /**
+     * Returns the id of the agent's newest run; undefined when it has none. Rejects with status 404 for an unknown
+     * agent.
+     */
     async latestRun(agentId: string, signal: AbortSignal): Promise<string | undefined> {
       const agent = recordOf(await json({ method: 'GET', path: agentPath(agentId), signal }))
       return nonEmptyText(agent['latestRunId']) ?? newestFirst(await runs(agentId, signal))[0]?.id
     },
 
-    /** Runs of the agent that are newer than `before`, newest first; all of them when that one is not there. */
+    /**
+     * Returns the agent's runs that are newer than `before`, newest first; all runs when `before` is not among them.
+     */
     async runsAfter(agentId: string, before: string, signal: AbortSignal): Promise<readonly CursorRun[]> {
       const all = newestFirst(await runs(agentId, signal))
       const at = all.findIndex(({ id }) => id === before)
       return at < 0 ? all : all.slice(0, at)
     },
 
-    /** Begins the next run; `key` names the prompt, so that a repeat can be told from a second one. */
+    /** Creates the next run. `key` is the idempotency key. */
     async createRun(
       agentId: string,
       body: Json,
@@ -99,37 +104,40 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
       return runFrom({ id: place.runId, ...run })
     },
 
-    /** Succeeds also when the run is over, or gone. */
+    /** Cancels a run; succeeds also when it is over or deleted. */
     async cancel(place: Place): Promise<void> {
       const cancelled = json({ method: 'POST', path: `${runPath(place)}/cancel`, timeoutMs: cancelMs })
       await cancelled.catch((error: unknown) => {
-        if (!isRefusal(error, 404) && !isRefusal(error, 409)) throw error
+        if (!isFailureWithStatus(error, 404) && !isFailureWithStatus(error, 409)) throw error
       })
     },
 
-    /** Succeeds also when there is no such agent. */
+    /** Deletes an agent; succeeds also when it does not exist. */
     async deleteAgent(agentId: string): Promise<void> {
       await json({ method: 'DELETE', path: agentPath(agentId) }).catch((error: unknown) => {
-        if (!isRefusal(error, 404)) throw error
+        if (!isFailureWithStatus(error, 404)) throw error
       })
     },
 
-    /** What the run says, from its beginning or behind the event `after`. */
+    /** Streams the events of a run, from its start or after the event `after`. */
     async *events(place: Place, { after, signal }: { after: string | undefined; signal: AbortSignal }) {
       const headers = after === undefined ? {} : { 'last-event-id': after }
       for await (const { event, id, data } of events({ path: `${runPath(place)}/stream`, headers, signal })) {
         const payload = jsonOr(data, undefined)
         if (payload === undefined)
-          throw new RuntimeFailure('model_request_failed_error', 'the stream of Cursor is not JSON')
+          throw new RuntimeFailure(
+            'model_request_failed_error',
+            'the stream of Cursor contains a frame that is not JSON',
+          )
         yield { name: event ?? 'message', id: nonEmptyText(id), data: recordOf(payload) } satisfies NativeEvent
       }
     },
 
-    /** Proves the key. */
+    /** Verifies the key. */
     async me(signal: AbortSignal): Promise<void> {
       const me = await json({ method: 'GET', path: '/v1/me', signal })
       if (!isRecord(me))
-        throw new RuntimeFailure('model_request_failed_error', 'the address answers, but not as Cursor does')
+        throw new RuntimeFailure('model_request_failed_error', 'the server at api_base is not the Cursor API')
     },
 
     async models(signal: AbortSignal): Promise<readonly (RuntimeModel & { readonly aliases: readonly unknown[] })[]> {
@@ -144,7 +152,7 @@ export function cursorApi({ json, events }: Pick<Connection, 'json' | 'events'>)
 }
 
 const noRun = (): RuntimeFailure =>
-  new RuntimeFailure('model_request_failed_error', 'the runtime answered without a run')
+  new RuntimeFailure('model_request_failed_error', 'the response of Cursor has no run')
 
 function runIn(answer: unknown): string {
   const id = nonEmptyText(recordOf(recordOf(answer)['run'])['id'])
@@ -164,7 +172,7 @@ const runFrom = (run: Json): CursorRun => ({
 const newestFirst = (runs: readonly CursorRun[]): CursorRun[] =>
   runs.toSorted((one, other) => (Date.parse(other.createdAt) || 0) - (Date.parse(one.createdAt) || 0))
 
-/** The branches of a `git` field, with what is text in them. */
+/** Returns the branches of a `git` field, with their text fields. */
 export const branchesIn = (git: unknown): Branch[] =>
   recordsOf(recordOf(git)['branches']).map(branch =>
     Object.fromEntries(
@@ -175,7 +183,7 @@ export const branchesIn = (git: unknown): Branch[] =>
     ),
   )
 
-/** What an error says, whether it is an object or plain text. */
+/** Returns code and message of an error, which may be an object or plain text. */
 export function errorIn(error: unknown): NativeError {
   if (!isRecord(error)) return { code: undefined, message: nonEmptyText(error) }
   return { code: nonEmptyText(error['code']), message: nonEmptyText(error['message']) }

@@ -2,13 +2,13 @@ import type { NewEvent } from '../../../contract/events.ts'
 import type { Json } from '../../platform/json.ts'
 import { failed, idle, stopped } from '../runtime.ts'
 import type { Branch, CursorRun, NativeError } from './api.ts'
-import { cutOff, heldBack, message, toolResult } from './events.ts'
+import { interruptedResults, message, pendingEvents, toolResult } from './events.ts'
 import { errorType } from './failures.ts'
 import { messageText, type Reading } from './reading.ts'
 
-/** How far a run has come to its end. */
+/** End of a run, or the part of it that is known. */
 export interface Outcome {
-  /** The status with which it ended; undefined while it goes on. */
+  /** Final status; undefined while the run continues. */
   readonly status: string | undefined
   readonly result?: Result
   readonly branches?: readonly Branch[]
@@ -16,52 +16,59 @@ export interface Outcome {
 }
 
 interface Result {
-  /** The tool call that it answers; undefined for the run itself. */
+  /** Tool call that the result belongs to; undefined for the run itself. */
   readonly callId?: string | undefined
   readonly text: string | undefined
-  /** Told in place of the text when there is none. */
+  /** Logged when there is no text. */
   readonly payload: Json
-  /** Part of the stream may be missing, so the last words of the run may be in the result alone. */
-  readonly mayLack?: boolean
+  /** True when part of the stream may be missing, so that the last text of the run may be in the result only. */
+  readonly mayBeMissing?: boolean
 }
 
 const terminal: ReadonlySet<string> = new Set(['FINISHED', 'ERROR', 'CANCELLED', 'EXPIRED'])
 
-/** True for the status, in capitals, of a run that has ended. */
+/** Reports whether a status, in upper case, is final. */
 export const isTerminal = (status: string): boolean => terminal.has(status)
 
-/** The outcome of a run as Cursor tells it when asked. */
-export function outcomeOf({ id, status, text, branches, error }: CursorRun, mayLack: boolean): Outcome {
-  return { status, result: { text, payload: { runId: id, status }, mayLack }, branches, error }
+/** Returns the outcome from the run's record at Cursor. */
+export function outcomeOf({ id, status, text, branches, error }: CursorRun, mayBeMissing: boolean): Outcome {
+  return { status, result: { text, payload: { runId: id, status }, mayBeMissing }, branches, error }
 }
 
-/** The last events of a run: what was held back, its result, and one that ends it when it has ended. */
+/** Returns the last events of a run: pending events, its result, and the event that ends it if it has ended. */
 export function conclude(reading: Reading, outcome: Outcome, clean: (text: string) => string): NewEvent[] {
   const { status, result } = outcome
   const whole = result ? withMissing(reading, result) : reading
-  const said = heldBack(whole)
-  const extra = result && lacks(whole, said, result) ? [message(result.text ?? '')] : []
-  const told = result ? resultEvents(reading, result, status) : []
-  const isAnswered = (callId: unknown) => told.some(event => event['tool_use_id'] === callId)
-  const open = status === undefined ? [] : cutOff(reading).filter(event => !isAnswered(event['tool_use_id']))
-  return [...said, ...extra, ...open, ...told, ...(status === undefined ? [] : [lastEvent(reading, outcome, clean)])]
+  const pending = pendingEvents(whole)
+  const extra = result && isMissing(whole, pending, result) ? [message(result.text ?? '')] : []
+  const results = result ? resultEvents(reading, result, status) : []
+  const isAnswered = (callId: unknown) => results.some(event => event['tool_use_id'] === callId)
+  const open =
+    status === undefined ? [] : interruptedResults(reading).filter(event => !isAnswered(event['tool_use_id']))
+  return [
+    ...pending,
+    ...extra,
+    ...open,
+    ...results,
+    ...(status === undefined ? [] : [lastEvent(reading, outcome, clean)]),
+  ]
 }
 
-/** Text that broke off in the middle becomes the whole of it. */
-function withMissing(reading: Reading, { text, mayLack }: Result): Reading {
-  if (!mayLack || text === undefined || reading.text === undefined) return reading
+/** Completes a truncated text from the result. */
+function withMissing(reading: Reading, { text, mayBeMissing }: Result): Reading {
+  if (!mayBeMissing || text === undefined || reading.text === undefined) return reading
   return text.startsWith(reading.text.text) ? { ...reading, text: { ...reading.text, text } } : reading
 }
 
-/** True when the text of the result was not said in the run. */
-function lacks(reading: Reading, events: readonly NewEvent[], { text, callId, mayLack }: Result): boolean {
+/** True when the text of the result is not in the run's messages. */
+function isMissing(reading: Reading, events: readonly NewEvent[], { text, callId, mayBeMissing }: Result): boolean {
   if (text === undefined || text.trim() === '' || callId !== undefined) return false
   const messages = events.filter(({ type }) => type === 'agent.message')
-  const said = squeezed(`${reading.said}${messages.map(messageText).join('')}`)
-  return mayLack ? !said.includes(squeezed(text)) : said === ''
+  const logged = squeezed(`${reading.messagesText}${messages.map(messageText).join('')}`)
+  return mayBeMissing ? !logged.includes(squeezed(text)) : logged === ''
 }
 
-/** Messages are split and joined at white space, here and there differently. */
+/** Removes white space, at which messages and result are split differently. */
 const squeezed = (text: string): string => text.replaceAll(/\s+/g, '')
 
 function resultEvents(reading: Reading, { callId, text, payload }: Result, status: string | undefined): NewEvent[] {
@@ -81,7 +88,7 @@ function lastEvent(
   if (status === 'CANCELLED' && isCancelled) return { ...stopped, ...git }
   if (status === 'CANCELLED') return failed('model_request_failed_error', 'the run was cancelled at Cursor')
   if (status === 'EXPIRED')
-    return failed('model_request_failed_error', 'the run has expired at Cursor; send a prompt to go on')
+    return failed('model_request_failed_error', 'the run has expired at Cursor; send a prompt to continue')
   const words = clean(error?.message ?? error?.code ?? '')
   return failed(errorType(error?.code), `the run failed at Cursor${words === '' ? '' : `: ${words}`}`)
 }

@@ -2,23 +2,23 @@ import type { NewEvent } from '../../../contract/events.ts'
 import { isRecord, type Json, textOf } from '../../platform/json.ts'
 import type { Reading } from './reading.ts'
 
-/** Kept of what one tool says; the log of a session is for reading, not for files. */
+/** Longest tool result in the log; longer ones are truncated. */
 const maxResultLength = 1024 * 1024
 
-/** An `agent.message`. */
+/** Returns an `agent.message`. */
 export const message = (text: string, id?: string): NewEvent => ({
   ...(id !== undefined && { id }),
   type: 'agent.message',
   content: [{ type: 'text', text }],
 })
 
-/** An `agent.thinking` of one stretch. */
+/** Returns an `agent.thinking`. */
 export const thought = (thinking: string): NewEvent => ({
   type: 'agent.thinking',
   content: [{ type: 'thinking', thinking }],
 })
 
-/** The `agent.tool_use` of a native tool call. It runs at Cursor, by the rules that are set there. */
+/** Returns the `agent.tool_use` of a native tool call, which runs at Cursor with the rules that are set there. */
 export const toolUse = (callId: string, { name, args }: Json): NewEvent => ({
   type: 'agent.tool_use',
   tool_use_id: callId,
@@ -27,28 +27,28 @@ export const toolUse = (callId: string, { name, args }: Json): NewEvent => ({
   evaluated_permission: 'allow',
 })
 
-/** An `agent.tool_result`; what is no text becomes JSON, and what is very long is cut. */
+/** Returns an `agent.tool_result`. A value that is not text becomes JSON, and a very long one is truncated. */
 export function toolResult(callId: string, result: unknown, status: 'done' | 'failed'): NewEvent {
   const text = typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result)
-  const kept =
-    text.length > maxResultLength ? `${text.slice(0, maxResultLength)}\n[cut: ${text.length} characters]` : text
+  const shown =
+    text.length > maxResultLength ? `${text.slice(0, maxResultLength)}\n[truncated: ${text.length} characters]` : text
   return {
     type: 'agent.tool_result',
     tool_use_id: callId,
-    content: kept === '' ? [] : [{ type: 'text', text: kept }],
+    content: shown === '' ? [] : [{ type: 'text', text: shown }],
     is_error: status === 'failed',
   }
 }
 
-/** What was held back, in order: the stretches of thinking, then the text. */
-export function heldBack({ text, thinking, thoughts }: Reading): NewEvent[] {
+/** Returns the buffered events in order: the thinking, then the text. */
+export function pendingEvents({ text, thinking, thoughts }: Reading): NewEvent[] {
   const stretches = thinking === '' ? thoughts : [...thoughts, thinking]
-  const said = text !== undefined && text.text.trim() !== '' ? [message(text.text, text.id)] : []
-  return [...stretches.map(thought), ...said]
+  const messages = text !== undefined && text.text.trim() !== '' ? [message(text.text, text.id)] : []
+  return [...stretches.map(thought), ...messages]
 }
 
-/** Results for the tool calls that have none: the run has ended without them. */
-export const cutOff = ({ uses }: Reading): NewEvent[] =>
+/** Returns results for the tool calls without one, for a run that has ended. */
+export const interruptedResults = ({ uses }: Reading): NewEvent[] =>
   [...uses].flatMap(([callId, state]) =>
     state === 'open'
       ? [toolResult(callId, 'the run ended before this call had a result; its outcome is unknown', 'failed')]

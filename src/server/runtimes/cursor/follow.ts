@@ -1,18 +1,18 @@
-import { type Batch, isRefusal, RuntimeFailure } from '../runtime.ts'
+import { type Batch, isFailureWithStatus, RuntimeFailure } from '../runtime.ts'
 import type { CursorRun, NativeEvent } from './api.ts'
+import { type Backoff, createBackoff } from './backoff.ts'
 import { isTerminal, outcomeOf } from './conclude.ts'
 import { isPassing } from './failures.ts'
 import { end, endOfStream, normalize, type Read } from './normalize.ts'
-import { createPatience, type Patience } from './patience.ts'
 import { canResume, type Reading, readingFrom } from './reading.ts'
 import { type CursorTask, mustLeave } from './task.ts'
 
-/** A run that cannot be asked about is given up after this. */
+/** A run fails when its status cannot be read for this long. */
 const maxLostMs = 300_000
-/** A stream that breaks this often at the same place is not opened again. */
+/** A stream that fails this often at the same place is not opened again. */
 const maxBreaks = 3
 
-/** Where the run stands: the log tells what was read, what is stored tells how far. */
+/** Restores the reading of a run from the log and the stored place in the stream. */
 export const readingOf = ({ context, prompt, notes }: CursorTask, runId: string): Promise<Reading> =>
   readingFrom(context.history(), prompt.id, {
     runId,
@@ -21,24 +21,24 @@ export const readingOf = ({ context, prompt, notes }: CursorTask, runId: string)
   })
 
 /**
- * Tells what the run does until it ends, over as many streams as that takes. When its stream cannot tell, the run itself is
- * asked how it ended. Returns without a last event when the run has to be left. Rejects with `RuntimeFailure`.
+ * Follows the run until it ends, over as many streams as needed. If a stream does not show the end, the run's status is
+ * read. Returns without a last event when the run must be left. Rejects with `RuntimeFailure`.
  */
 export async function* follow(task: CursorTask, runId: string): AsyncGenerator<Batch> {
   const { context, wait } = task
-  const rest = createPatience({ wait, signal: context.signal })
-  const patience = createPatience({ wait, signal: context.signal, maxMs: maxLostMs })
+  const streamBackoff = createBackoff({ wait, signal: context.signal })
+  const backoff = createBackoff({ wait, signal: context.signal, maxMs: maxLostMs })
   let reading = await readingOf(task, runId)
   task.reading = reading
-  let course: Course = { breaks: 0, isBlind: !canResume(reading) }
+  let course: Course = { breaks: 0, isAbandoned: !canResume(reading) }
   while (!mustLeave(context)) {
-    const stream = course.isBlind ? undefined : yield* readStream(task, reading)
+    const stream = course.isAbandoned ? undefined : yield* readStream(task, reading)
     const hasMoved = task.reading.lastId !== reading.lastId
     reading = task.reading
     if (reading.isOver || mustLeave(context)) return
-    if (hasMoved) rest.renew()
+    if (hasMoved) streamBackoff.reset()
     course = courseAfter(course, { stream, hasMoved, reading })
-    const run = await ask(task, runId, patience)
+    const run = await readRun(task, runId, backoff)
     if (run === undefined) return
     const last = isTerminal(run.status)
       ? end(reading, outcomeOf(run, stream !== 'whole'), task.words)
@@ -47,16 +47,16 @@ export async function* follow(task: CursorTask, runId: string): AsyncGenerator<B
       yield batchOf(task, last)
       return
     }
-    await rest.wait()
+    await streamBackoff.wait()
   }
 }
 
-/** What the streams so far say about the next. */
+/** State of the streams so far. */
 interface Course {
-  /** Faults in a row at the same place. */
+  /** Consecutive faults at the same place. */
   readonly breaks: number
-  /** No stream is opened any more. */
-  readonly isBlind: boolean
+  /** True when no further stream is opened. */
+  readonly isAbandoned: boolean
 }
 
 interface StreamReport {
@@ -65,15 +65,15 @@ interface StreamReport {
   readonly reading: Reading
 }
 
-function courseAfter({ breaks, isBlind }: Course, { stream, hasMoved, reading }: StreamReport): Course {
+function courseAfter({ breaks, isAbandoned }: Course, { stream, hasMoved, reading }: StreamReport): Course {
   const now = (hasMoved ? 0 : breaks) + (stream === 'fault' ? 1 : 0)
-  return { breaks: now, isBlind: isBlind || stream === 'gap' || now >= maxBreaks || !canResume(reading) }
+  return { breaks: now, isAbandoned: isAbandoned || stream === 'gap' || now >= maxBreaks || !canResume(reading) }
 }
 
-/** How a stream ended: as Cursor ends one; too early; by a fault; or so that it cannot be gone on with. */
+/** How a stream ended: regularly, too early, by a fault, or so that it cannot be resumed. */
 type StreamEnd = 'whole' | 'early' | 'fault' | 'gap'
 
-/** Reads one stream as far as it goes; `task.reading` is where it got to. */
+/** Reads one stream to its end, and updates `task.reading`. */
 async function* readStream(task: CursorTask, start: Reading): AsyncGenerator<Batch, StreamEnd> {
   const { api, notes, context } = task
   const place = { agentId: notes.agentId ?? '', runId: start.runId }
@@ -82,8 +82,8 @@ async function* readStream(task: CursorTask, start: Reading): AsyncGenerator<Bat
   let hasError = false
   try {
     for await (const event of stream) {
-      // The run itself may tell more of its end than a stream that has no result.
-      if (mustLeave(context) || (event.name === 'done' && reading.heldStatus !== undefined)) return 'early'
+      // The run's record may have more details than a stream without a result.
+      if (mustLeave(context) || (event.name === 'done' && reading.pendingStatus !== undefined)) return 'early'
       const read = takeIn(task, reading, event)
       reading = read.reading
       if (read.events.length > 0) yield batchOf(task, read)
@@ -103,34 +103,36 @@ function takeIn(task: CursorTask, reading: Reading, event: NativeEvent): Read {
   return read
 }
 
-/** Rejects with what no other stream would change. */
+/** Throws a failure that another stream would not resolve. */
 function streamEndBy(failure: unknown, { signal }: CursorTask['context']): StreamEnd {
   if (signal.aborted) return 'early'
-  if (!(failure instanceof RuntimeFailure) || isRefusal(failure, 401) || isRefusal(failure, 403)) throw failure
-  return isRefusal(failure, 400) || isRefusal(failure, 410) ? 'gap' : 'fault'
+  if (!(failure instanceof RuntimeFailure) || isFailureWithStatus(failure, 401) || isFailureWithStatus(failure, 403))
+    throw failure
+  return isFailureWithStatus(failure, 400) || isFailureWithStatus(failure, 410) ? 'gap' : 'fault'
 }
 
-/** The run as Cursor tells it when asked; undefined when it has to be left before. */
-async function ask(
+/** Reads the run's record; returns undefined when the run must be left first. */
+async function readRun(
   { api, notes, context }: CursorTask,
   runId: string,
-  patience: Patience,
+  backoff: Backoff,
 ): Promise<CursorRun | undefined> {
   while (!mustLeave(context)) {
     try {
       const run = await api.run({ agentId: notes.agentId ?? '', runId }, context.signal)
-      patience.renew()
+      backoff.reset()
       return run
     } catch (failure) {
       if (context.signal.aborted) return undefined
-      if (isRefusal(failure, 404)) throw new RuntimeFailure('model_request_failed_error', 'the run is gone at Cursor')
-      if (!isPassing(failure) || !(await patience.wait(failure.retryAfterMs))) throw failure
+      if (isFailureWithStatus(failure, 404))
+        throw new RuntimeFailure('model_request_failed_error', 'the run was deleted at Cursor')
+      if (!isPassing(failure) || !(await backoff.wait(failure.retryAfterMs))) throw failure
     }
   }
   return undefined
 }
 
-/** Events, and the place in the stream that they come from. */
+/** Returns events with the place in the stream that they were read up to. */
 function batchOf(task: CursorTask, { reading, events }: Read): Batch {
   task.reading = reading
   const { branches } = reading

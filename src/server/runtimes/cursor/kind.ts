@@ -9,7 +9,7 @@ interface Deps extends CursorDeps {
   readonly outbound: Pick<Outbound, 'connect'>
 }
 
-/** The protocol of Cursor's cloud agents, version 1. Dialects: section 3. */
+/** Protocol of Cursor's cloud agents, version 1. Dialects: section 3. */
 export function cursorKind({ outbound, ...deps }: Deps): RuntimeKind {
   const connect = (endpoint: RuntimeEndpoint) => createConnection(outbound, endpoint, cursorDialect)
   const once = <T>(endpoint: RuntimeEndpoint, use: (api: CursorApi) => Promise<T>) =>

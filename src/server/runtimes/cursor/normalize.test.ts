@@ -11,7 +11,7 @@ const git = {
 }
 const words: Words = { clean: text => text.replaceAll('hidden', '[secret]'), newEventId: () => 'evt_text' }
 
-/** What a stream of native events comes to, from the beginning or from a place in it. */
+/** Events of a native stream, from its start or from a place in it. */
 function readAll(natives: readonly Native[], start: Reading = newReading({ runId: 'run-1' })) {
   let reading = start
   const events: NewEvent[] = []
@@ -157,7 +157,7 @@ const table: readonly (readonly [guarantee: string, natives: readonly Native[], 
   [
     'result EXPIRED is a session.error',
     [say('x'), ['result', { status: 'EXPIRED', text: 'x' }]],
-    [message('x'), result('run-1', 'x', true), failure('the run has expired at Cursor; send a prompt to go on')],
+    [message('x'), result('run-1', 'x', true), failure('the run has expired at Cursor; send a prompt to continue')],
   ],
   [
     'status idle flushes and ends the turn',
@@ -179,7 +179,7 @@ const table: readonly (readonly [guarantee: string, natives: readonly Native[], 
   [
     'status EXPIRED is held until done',
     [status('EXPIRED'), ['done']],
-    [failure('the run has expired at Cursor; send a prompt to go on')],
+    [failure('the run has expired at Cursor; send a prompt to continue')],
   ],
   [
     'error flushes text and is a session.error in clean words',
@@ -238,24 +238,24 @@ for (const [guarantee, natives, events] of table) {
   test(guarantee, () => assert.deepEqual(readAll(natives).events, events))
 }
 
-test('after our own cancel CANCELLED is idle', () => {
+test('CANCELLED after our own cancellation is idle', () => {
   const cancelled = newReading({ runId: 'run-1', isCancelled: true })
   const { events } = readAll([['result', { status: 'CANCELLED' }]], cancelled)
   assert.equal(events.at(-1)?.type, 'session.status_idle')
 })
 
-test('text is shown as it comes, under the id of the message that it becomes', () => {
+test('text is previewed with the id of the later message', () => {
   const { shown, events } = readAll([say('Let '), think('hm'), say('me.'), run('c1')])
   assert.deepEqual(shown, ['evt_text Let ', 'evt_text me.'])
   assert.equal(events.find(({ type }) => type === 'agent.message')?.id, 'evt_text')
 })
 
-test('a very long tool result is cut, and says so', () => {
+test('a very long tool result is truncated with a note', () => {
   const { events } = readAll([ran('c1', 'x'.repeat(3_000_000))])
   const content = (events.at(-1)?.['content'] ?? []) as { text: string }[]
   const text = content[0]?.text ?? ''
   assert.ok(text.length < 1_100_000)
-  assert.match(text, /\[cut: 3000000 characters\]$/)
+  assert.match(text, /\[truncated: 3000000 characters\]$/)
 })
 
 const everything: readonly Native[] = [
@@ -279,7 +279,7 @@ const everything: readonly Native[] = [
   ['done'],
 ]
 
-test('a run that is read again from any stored place has the same events as one that was never cut off', () => {
+test('a run that is resumed at any stored place has the same events as an uninterrupted one', () => {
   const whole = readAll(everything)
   for (const [at, { safeId }] of whole.batches.entries()) {
     const before = whole.batches.slice(0, at + 1).flatMap(({ events }) => events)
@@ -297,7 +297,7 @@ test('a run that is read again from any stored place has the same events as one 
   }
 })
 
-test('content without an id leaves no place to go on from', () => {
+test('content without an id makes the stream unresumable', () => {
   const { reading } = readAll([say('a'), ['tool_call', { callId: 'c', status: 'running' }, null], say('b'), run('d')])
   assert.deepEqual([reading.safeId, reading.lastId], [undefined, undefined])
 })

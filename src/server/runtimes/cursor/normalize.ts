@@ -2,30 +2,30 @@ import type { NewEvent } from '../../../contract/events.ts'
 import { isRecord, type Json, nonEmptyText, textIn, textOf } from '../../platform/json.ts'
 import { branchesIn, errorIn, type NativeEvent } from './api.ts'
 import { conclude, isTerminal, type Outcome } from './conclude.ts'
-import { heldBack, thought, toolResult, toolUse } from './events.ts'
+import { pendingEvents, thought, toolResult, toolUse } from './events.ts'
 import { isSettled, type Reading, withLogged } from './reading.ts'
 
-/** What one native event comes to. */
+/** Result of one native event. */
 export interface Read {
   readonly reading: Reading
   /** In order, to be stored together. */
   readonly events: readonly NewEvent[]
-  /** Text to show at once, of the message that is being written. */
+  /** Text to preview, of the message that is being written. */
   readonly shown?: { readonly eventId: string; readonly text: string }
 }
 
 export interface Words {
-  /** Makes strangers' text fit to be shown. */
+  /** Cleans a provider's text for the log. */
   readonly clean: (text: string) => string
-  /** An id for the message that begins. */
+  /** Returns an id for a message that starts. */
   readonly newEventId: () => string
 }
 
 type Handler = (reading: Reading, data: Json, words: Words) => Read
 
 /**
- * Our events for one event of Cursor. The same events give the same log, whatever order of crashes and resumptions they
- * are read in. `session.status_running` is not among them: whoever starts the run says it. Dialects: section 3.4.
+ * Converts one event of Cursor to ours. The same events give the same log, wherever crashes interrupt them. The engine,
+ * not this function, emits `session.status_running`. Dialects: section 3.4.
  */
 export function normalize(reading: Reading, { name, id, data }: NativeEvent, words: Words): Read {
   if (reading.isOver) return { reading, events: [] }
@@ -33,7 +33,7 @@ export function normalize(reading: Reading, { name, id, data }: NativeEvent, wor
   return { ...read, reading: atEvent(reading, read.reading, { id, isContent: contents.has(name) }) }
 }
 
-/** Remembers the place in the stream. Content without an id cannot be found again: from there on nothing can resume. */
+/** Records the place in the stream. After content without an id the stream cannot be resumed. */
 function atEvent(
   before: Reading,
   after: Reading,
@@ -43,7 +43,7 @@ function atEvent(
   if (id === undefined) return isContent ? { ...after, hasContent, lastId: undefined, safeId: undefined } : after
   const moved = { ...after, hasContent, lastId: before.hasContent && before.lastId === undefined ? undefined : id }
   if (isSettled(after)) return { ...moved, safeId: moved.lastId }
-  // Text began with this very event; whatever was held back before it has just been told.
+  // Text started with this event; the events pending before it have just been emitted.
   const hasBegunText = before.text === undefined && after.text !== undefined
   return hasBegunText ? { ...moved, safeId: before.lastId } : moved
 }
@@ -60,16 +60,18 @@ const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['done', (reading, _data, words) => endOfStream(reading, words)],
 ])
 
-/** What is left to say when a stream has ended: nothing, unless the end of the run was already known. */
+/** Returns the events at the end of a stream: none, unless the final status of the run is known. */
 export function endOfStream(reading: Reading, words: Words): Read {
-  const { heldStatus } = reading
-  return heldStatus === undefined || reading.isOver ? nothing(reading) : end(reading, { status: heldStatus }, words)
+  const { pendingStatus } = reading
+  return pendingStatus === undefined || reading.isOver
+    ? nothing(reading)
+    : end(reading, { status: pendingStatus }, words)
 }
 
-/** The run as far as its outcome goes: what was held back is told, and the last event when it has ended. */
+/** Emits the pending events and, if the run has ended, its last event. */
 export function end(reading: Reading, outcome: Outcome, { clean }: Pick<Words, 'clean'>): Read {
   const { branches = [] } = outcome
-  const read = told(flushed(reading), conclude(reading, outcome, clean))
+  const read = emit(flushed(reading), conclude(reading, outcome, clean))
   return branches.length > 0 ? { ...read, reading: { ...read.reading, branches } } : read
 }
 
@@ -77,15 +79,18 @@ const nothing = (reading: Reading): Read => ({ reading, events: [] })
 
 const flushed = (reading: Reading): Reading => ({ ...reading, text: undefined, thinking: '', thoughts: [] })
 
-/** `reading` with events that are told now. */
-function told(reading: Reading, events: readonly NewEvent[]): Read {
+/** Emits events and adds them to the reading. */
+function emit(reading: Reading, events: readonly NewEvent[]): Read {
   const after = events.reduce<Reading>(withLogged, reading)
   return { reading: { ...after, isOver: events.some(({ type }) => ending.has(type)) }, events }
 }
 
 const ending: ReadonlySet<string> = new Set(['session.status_idle', 'session.error'])
 
-/** Text is shown as it comes, and told as one message. Thinking before it is told now, thinking amid it along with it. */
+/**
+ * Previews text, and buffers it as one message. Emits thinking before the text now, and thinking within it with the
+ * text.
+ */
 function onText(reading: Reading, data: Json, { newEventId }: Words): Read {
   const text = textOf(data['text'])
   if (text === '') return nothing(reading)
@@ -110,26 +115,26 @@ function onToolCall(reading: Reading, payload: Json): Read {
   const known = reading.uses.get(callId)
   if (known === 'settled' || (known === 'open' && status === 'running')) return nothing(reading)
   const isNew = known === undefined
-  const use = isNew ? [...heldBack(reading), toolUse(callId, data)] : []
+  const use = isNew ? [...pendingEvents(reading), toolUse(callId, data)] : []
   const outcome = status === 'error' ? 'failed' : 'done'
   const result = status === 'running' ? [] : [toolResult(callId, data['result'], outcome)]
-  return told(isNew ? flushed(reading) : reading, [...use, ...result])
+  return emit(isNew ? flushed(reading) : reading, [...use, ...result])
 }
 
 const toolStatuses: ReadonlySet<string> = new Set(['running', 'completed', 'error'])
 
-/** The end is held until the result has come, or will not come any more. */
+/** Keeps the final status until the result arrives or the stream ends. */
 function onStatus(reading: Reading, data: Json, words: Words): Read {
   const status = textOf(data['status']).toUpperCase()
   if (status === 'IDLE') return end(reading, { status: 'FINISHED' }, words)
-  return nothing(isTerminal(status) ? { ...reading, heldStatus: status } : reading)
+  return nothing(isTerminal(status) ? { ...reading, pendingStatus: status } : reading)
 }
 
 function onResult(reading: Reading, data: Json, words: Words): Read {
   const status = textOf(data['status']).toUpperCase()
   const text = textIn(data['text']) ?? textIn(data['result'])
   const outcome: Outcome = {
-    status: isTerminal(status) ? status : reading.heldStatus,
+    status: isTerminal(status) ? status : reading.pendingStatus,
     result: { callId: nonEmptyText(data['callId']), text, payload: data },
     branches: branchesIn(data['git']),
     error: data['error'] === undefined ? undefined : errorIn(data['error']),
@@ -137,7 +142,7 @@ function onResult(reading: Reading, data: Json, words: Words): Read {
   return end(reading, outcome, words)
 }
 
-/** Errors of the stream alone; the run itself tells how it stands. */
+/** Errors of the stream, not of the run, whose status is read separately. */
 const streamErrors: ReadonlySet<string> = new Set(['stream_unavailable', 'stream_expired', 'invalid_last_event_id'])
 
 function onError(reading: Reading, data: Json, words: Words): Read {

@@ -2,41 +2,41 @@ import { nonEmptyText, recordOf } from '../../platform/json.ts'
 import type { ProviderRefs, RunContext } from '../runtime.ts'
 import { type Branch, branchesIn } from './api.ts'
 
-/** What must be found again after a crash, besides the ids of agent and run. */
+/** State that is needed after a crash, besides the ids of agent and run. */
 export interface CursorState {
-  /** The prompt that was sent last, or is about to be. */
+  /** The prompt that was sent last or is about to be sent. */
   readonly prompt?: string | undefined
-  /** Newest run from before it, empty when there was none; undefined for the prompt that makes the agent. */
+  /** Newest run before it, empty when there was none; undefined for the prompt that creates the agent. */
   readonly before?: string | undefined
-  /** The stream's last event of which everything is in the log. */
+  /** Last event of the stream that is completely in the log. */
   readonly last_event_id?: string | undefined
-  /** The run was told to stop by us. */
+  /** We have cancelled the run. */
   readonly is_cancelled?: boolean | undefined
-  /** The run has ended, as far as we know. */
+  /** The run is known to have ended. */
   readonly is_over?: boolean | undefined
   readonly git?: { readonly branches: readonly Branch[] } | undefined
 }
 
-/** What is stored of a session at Cursor; every change is stored before it counts. */
+/** Stored state of a session at Cursor. A change is stored before it takes effect. */
 export interface Notes {
   readonly agentId: string | null
-  /** The newest run that we know. */
+  /** The newest known run. */
   readonly runId: string | null
   readonly state: CursorState
-  /** Stores at once. */
+  /** Stores changes at once. */
   write(changes: Changes): Promise<void>
-  /** The same as refs of a batch, which are stored with its events. */
+  /** Applies changes and returns them as refs of a batch, which are stored with its events. */
   refsWith(state: Partial<CursorState>): Partial<ProviderRefs>
 }
 
 interface Changes {
   readonly agentId?: string
   readonly runId?: string | null
-  /** Replaces fields of the state. */
+  /** Changed fields of the state. */
   readonly state?: Partial<CursorState>
 }
 
-export function createNotes(refs: ProviderRefs, { remember }: Pick<RunContext, 'remember'>): Notes {
+export function createNotes(refs: ProviderRefs, { saveRefs }: Pick<RunContext, 'saveRefs'>): Notes {
   let agentId = refs.provider_session_id
   let runId = refs.provider_run_id
   let state = stateIn(refs)
@@ -52,7 +52,7 @@ export function createNotes(refs: ProviderRefs, { remember }: Pick<RunContext, '
     },
     async write(changes) {
       const next = { ...state, ...changes.state }
-      await remember({
+      await saveRefs({
         ...(changes.agentId !== undefined && { provider_session_id: changes.agentId }),
         ...(changes.runId !== undefined && { provider_run_id: changes.runId }),
         runtime_state: stored(next),
@@ -68,11 +68,11 @@ export function createNotes(refs: ProviderRefs, { remember }: Pick<RunContext, '
   }
 }
 
-/** Without the fields that say nothing. */
+/** Removes undefined and false fields. */
 const stored = (state: CursorState): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(state).filter(([, value]) => value !== undefined && value !== false))
 
-/** The state of a session, whatever else stands there. */
+/** Reads the state of a session. */
 export function stateIn({ runtime_state }: Pick<ProviderRefs, 'runtime_state'>): CursorState {
   const { prompt, before, last_event_id, is_cancelled, is_over, git } = recordOf(runtime_state)
   const branches = branchesIn(git)

@@ -2,53 +2,56 @@ import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
 import { listOf, recordOf, textOf } from '../../platform/json.ts'
 import type { Branch } from './api.ts'
 
-/** What has been read of one run so far. A value: the next event makes the next one. */
+/** State of one run as read so far. Immutable: each event gives a new reading. */
 export interface Reading {
   readonly runId: string
-  /** Text that is still being written, and the id that its `agent.message` will have. */
+  /** Text that is being written, and the id that its `agent.message` will have. */
   readonly text: { readonly id: string; readonly text: string } | undefined
-  /** The stretch of thinking that goes on; empty between two. */
+  /** Thinking that is being written; empty otherwise. */
   readonly thinking: string
-  /** Stretches that came amid text: they are told right before it, so that one place in the stream covers both. */
+  /**
+   * Finished thinking within the text. It is emitted right before the text, so that one place in the stream covers
+   * both.
+   */
   readonly thoughts: readonly string[]
-  /** Tool calls by their id; an open one has no result yet. */
+  /** Tool calls by id; an open one has no result yet. */
   readonly uses: ReadonlyMap<string, 'open' | 'settled'>
-  /** Text of all its messages so far. */
-  readonly said: string
-  /** The result of the run itself was told. */
+  /** Text of all messages so far. */
+  readonly messagesText: string
+  /** The result of the run is in the log. */
   readonly hasResult: boolean
-  /** How the run ended, before its result has come. */
-  readonly heldStatus: string | undefined
-  /** What it has pushed; told with its end. */
+  /** Final status of the run before its result has arrived. */
+  readonly pendingStatus: string | undefined
+  /** Pushed branches, logged with the end of the run. */
   readonly branches: readonly Branch[]
-  /** It was told to stop by us, so that its end is no failure. */
+  /** We have cancelled the run, so its end is not a failure. */
   readonly isCancelled: boolean
-  /** The last event has been told. */
+  /** The last event was emitted. */
   readonly isOver: boolean
-  /** Something of the run was taken in. */
+  /** Content of the run was read. */
   readonly hasContent: boolean
-  /** The newest event. */
+  /** Id of the newest event. */
   readonly lastId: string | undefined
-  /** The newest event of which all that was said is told. Whoever begins behind it misses nothing and repeats nothing. */
+  /** Id of the newest event up to which everything is logged. Resuming after it loses and repeats nothing. */
   readonly safeId: string | undefined
 }
 
-interface Beginning {
+interface Start {
   readonly runId: string
   readonly lastEventId?: string | undefined
   readonly isCancelled?: boolean | undefined
 }
 
-/** Nothing read yet. */
-export const newReading = ({ runId, lastEventId, isCancelled = false }: Beginning): Reading => ({
+/** Returns the reading before the first event. */
+export const newReading = ({ runId, lastEventId, isCancelled = false }: Start): Reading => ({
   runId,
   text: undefined,
   thinking: '',
   thoughts: [],
   uses: new Map(),
-  said: '',
+  messagesText: '',
   hasResult: false,
-  heldStatus: undefined,
+  pendingStatus: undefined,
   branches: [],
   isCancelled,
   isOver: false,
@@ -57,13 +60,13 @@ export const newReading = ({ runId, lastEventId, isCancelled = false }: Beginnin
   safeId: lastEventId,
 })
 
-/** What an owner before us had read, as the log tells it. `promptId` names the run's prompt. */
+/** Restores the reading of an earlier owner from the log. `promptId` is the run's prompt. */
 export async function readingFrom(
   history: AsyncIterable<SessionEvent>,
   promptId: string,
-  beginning: Beginning,
+  start: Start,
 ): Promise<Reading> {
-  let reading = newReading(beginning)
+  let reading = newReading(start)
   let hasBegun = false
   for await (const event of history) {
     hasBegun ||= event.type === 'session.status_running' && event['prompt_id'] === promptId
@@ -72,12 +75,12 @@ export async function readingFrom(
   return reading
 }
 
-/** The reading after an event of ours that was stored. */
+/** Returns the reading after one of our events. */
 export function withLogged(reading: Reading, event: NewEvent): Reading {
   const useId = textOf(event['tool_use_id'])
   switch (event.type) {
     case 'agent.message':
-      return { ...reading, hasContent: true, said: `${reading.said}${messageText(event)}` }
+      return { ...reading, hasContent: true, messagesText: `${reading.messagesText}${messageText(event)}` }
     case 'agent.thinking':
       return { ...reading, hasContent: true }
     case 'agent.tool_use':
@@ -94,12 +97,12 @@ export function withLogged(reading: Reading, event: NewEvent): Reading {
   }
 }
 
-/** The text of an `agent.message` of ours. */
+/** Returns the text of one of our `agent.message` events. */
 export const messageText = (event: NewEvent): string => textOf(recordOf(listOf(event['content'])[0])['text'])
 
-/** True when nothing is held back. */
+/** Reports whether no event is pending. */
 export const isSettled = ({ text, thinking, thoughts }: Reading): boolean =>
   text === undefined && thinking === '' && thoughts.length === 0
 
-/** True when a new stream can go on where this one was. */
+/** Reports whether a new stream can resume where this one ended. */
 export const canResume = ({ hasContent, lastId }: Reading): boolean => !hasContent || lastId !== undefined

@@ -15,10 +15,10 @@ import { eventually } from '../../../../test/support/eventually.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 
-/** What the log says, without what the log itself adds. */
+/** The log without generated fields. */
 const told = (log: readonly NewEvent[]) => log.map(({ id: _, seq: __, processed_at: ___, ...event }) => event)
 
-/** Runs two prompts, and cuts a run off at the `cut`-th thing that it stores; gives how many things there were. */
+/** Runs two prompts and interrupts a run at write number `cut`; returns the number of writes. */
 async function runCutOff(cut: number) {
   const { fake, runtime } = await startCursorRig({ script: () => turn })
   const rig = runRig(sessionWith())
@@ -41,7 +41,7 @@ async function runCutOff(cut: number) {
 
 type Stage = Awaited<ReturnType<typeof startCursorRig>>
 
-/** A run that ended while nobody looked, and whose stream is not kept any more, taken up again. */
+/** Resumes a run that ended while no process followed it, and whose stream has expired. */
 async function endedUnseen(fake: Stage['fake'], runtime: Stage['runtime']) {
   const rig = runRig()
   const prompt = promptOf('Go')
@@ -53,7 +53,7 @@ async function endedUnseen(fake: Stage['fake'], runtime: Stage['runtime']) {
   return rig
 }
 
-test('a crash at anything that is stored makes no second agent, no second run and no other log', async () => {
+test('a crash at any write creates no second agent or run and leaves the same log', async () => {
   const whole = await runCutOff(-1)
   assert.ok(whole.stored >= 12, `${whole.stored} things are stored`)
   const shape = (log: readonly NewEvent[]) => log.map(({ prompt_id: _, git: __, ...event }) => event)
@@ -64,12 +64,12 @@ test('a crash at anything that is stored makes no second agent, no second run an
   }
 })
 
-/** The ids of runs are made up anew by each fake. */
+/** Each fake generates new run ids. */
 const withoutRunIds = (log: readonly object[]): unknown =>
   JSON.parse(JSON.stringify(log).replaceAll(/run-[0-9a-f-]{36}/g, 'run'))
 
 for (const call of ['POST /v1/agents', 'POST /v1/agents/*/runs'] as const) {
-  test(`an answer to ${call} that is lost makes no second agent and no second run`, async t => {
+  test(`a lost response to ${call} creates no second agent or run`, async t => {
     const { fake, runtime } = await startCursorRig()
     t.after(fake.stop)
     fake.fail(call, 'break-after')
@@ -81,7 +81,7 @@ for (const call of ['POST /v1/agents', 'POST /v1/agents/*/runs'] as const) {
   })
 }
 
-test('a run of somebody else that was in the way is not taken for ours after a crash', async t => {
+test('a foreign run that blocked the agent is not mistaken for ours after a crash', async t => {
   const { fake, runtime } = await startCursorRig({
     script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [say(prompt)]),
   })
@@ -90,7 +90,7 @@ test('a run of somebody else that was in the way is not taken for ours after a c
   await rig.run(runtime, promptOf('One'))
   const prompt = promptOf('Two')
   const agentId = rig.refs.provider_session_id ?? ''
-  // It begins behind our look at the agent, and right before our run would.
+  // It starts after our request for the agent and right before our run.
   let foreign: { release(): void } | undefined
   const crash = () => {
     if (foreign) throw new Error('the process is gone')
@@ -103,7 +103,7 @@ test('a run of somebody else that was in the way is not taken for ours after a c
   assert.equal(fake.account.runsMade, 3)
 })
 
-test('a stream that breaks is gone on with behind its last event', async t => {
+test('an interrupted stream is resumed after its last event', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [...turn.slice(0, 3), { cut: 1 }, { hold: true }, ...turn.slice(3)],
   })
@@ -119,7 +119,7 @@ test('a stream that breaks is gone on with behind its last event', async t => {
   assert.match(again?.headers['last-event-id']?.toString() ?? '', /^\d+-0$/)
 })
 
-test('a stream that is not kept any more ends the run from its state, with its last words', async t => {
+test('if the stream has expired, the run ends from its record, with its last text', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [say('I '), call('running'), { hold: true }, { end: { text: 'All done.', git } }],
   })
@@ -138,7 +138,7 @@ test('a stream that is not kept any more ends the run from its state, with its l
   assert.deepEqual(rig.log.at(-1)?.['git'], git)
 })
 
-test('a place in the stream that Cursor does not know ends the run from its state', async t => {
+test('if Cursor rejects the place in the stream, the run ends from its record', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [call('running'), { hold: true }, { end: { text: 'Done.' } }],
   })
@@ -161,7 +161,7 @@ const garbage: readonly (readonly [guarantee: string, step: CursorStep])[] = [
   ['a stream that always breaks', { cut: 1000 }],
 ]
 for (const [what, step] of garbage) {
-  test(`${what} neither hangs nor fails the run: its end comes from its state`, async t => {
+  test(`${what} neither blocks nor fails the run: it ends from its record`, async t => {
     const { fake, runtime } = await startCursorRig({
       script: () => [call('running'), step, { hold: true }, { end: { text: 'Done.' } }],
     })
@@ -177,7 +177,7 @@ for (const [what, step] of garbage) {
   })
 }
 
-test('an event of 10 MB goes through, cut to what a log can hold', async t => {
+test('an event of 10 MB is truncated to the limit of the log', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [call('completed', { result: 'x'.repeat(10_000_000) }), say('Done.')],
   })
@@ -188,7 +188,7 @@ test('an event of 10 MB goes through, cut to what a log can hold', async t => {
   assert.ok(JSON.stringify(rig.log).length < 1_200_000)
 })
 
-test('a stream that has not begun yet is asked for again', async t => {
+test('a stream that is not available yet is requested again', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [
       { event: 'error', data: { code: 'stream_unavailable', message: 'not yet' } },
@@ -207,7 +207,7 @@ test('a stream that has not begun yet is asked for again', async t => {
   assert.deepEqual(rig.types(), ['session.status_running', 'agent.message', 'agent.tool_result', 'session.status_idle'])
 })
 
-test('done without an end asks the run how it ended', async t => {
+test('after done without an end, the run’s record is read', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [say('Hi'), { event: 'done', data: {} }, { silentEnd: { text: 'Hi', git } }],
   })
@@ -225,7 +225,7 @@ const ends = [
   ['EXPIRED', 'session.error'],
 ] as const
 for (const [status, last] of ends) {
-  test(`a run that became ${status} while nobody looked ends properly`, async t => {
+  test(`a run that became ${status} while no process followed it ends properly`, async t => {
     const { fake, runtime } = await startCursorRig({
       script: () => [call('running'), { hold: true }, { silentEnd: { status, text: 'Over.' } }],
     })
@@ -242,7 +242,7 @@ for (const [status, last] of ends) {
   })
 }
 
-test('a run that is gone while nobody looked ends in words for it, and so does the next prompt', async t => {
+test('a run that was deleted while no process followed it fails with that reason, and so does the next prompt', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => [call('running'), { hold: true }] })
   t.after(fake.stop)
   const rig = runRig()
@@ -251,8 +251,8 @@ test('a run that is gone while nobody looked ends in words for it, and so does t
   fake.account.agents.clear()
   await rig.run(runtime, prompt, { isResumed: true })
   assert.deepEqual(rig.types().slice(-2), ['agent.tool_result', 'session.error'])
-  assert.match(errorOf(rig.log.at(-1)).message, /gone at Cursor/)
+  assert.match(errorOf(rig.log.at(-1)).message, /was deleted at Cursor/)
   await rig.run(runtime, promptOf('Again'))
-  assert.match(errorOf(rig.log.at(-1)).message, /the agent of this session is gone at Cursor/)
+  assert.match(errorOf(rig.log.at(-1)).message, /the agent of this session was deleted at Cursor/)
   assert.equal(fake.account.agents.size, 0)
 })

@@ -7,19 +7,19 @@ interface FirstRequest {
   readonly agentId: string
   readonly session: Pick<RunSession, 'system' | 'environment'>
   readonly prompt: Pick<RunPrompt, 'parts' | 'system'>
-  /** Block that holds the agent's memories; empty without any. */
+  /** Text block with the agent's memories; empty without any. */
   readonly memories: string
-  /** Undefined leaves the choice to Cursor. */
+  /** Undefined lets Cursor choose. */
   readonly model: string | undefined
 }
 
-/** The body that makes an agent and begins its first run. Dialects: section 3.4. */
+/** Returns the body that creates an agent with its first run. Dialects: section 3.4. */
 export function agentBody({ agentId, session, prompt, memories, model }: FirstRequest): Json {
   const text = paragraphs(prompt.system ?? session.system, memories, textOfParts(prompt))
   return { agentId, prompt: { text }, ...modelField(model), ...repositoryFields(session.environment) }
 }
 
-/** The body of a later run. The agent knows its system prompt by now; one of this prompt alone comes before the text. */
+/** Returns the body of a later run. The agent has its system prompt; one of this prompt only precedes the text. */
 export function runBody(prompt: Pick<RunPrompt, 'parts' | 'system'>, model: string | undefined): Json {
   return { prompt: { text: paragraphs(prompt.system ?? '', textOfParts(prompt)) }, ...modelField(model) }
 }
@@ -36,8 +36,8 @@ function repositoryFields(environment: Json): Json {
   return { repos: [compact({ url, startingRef })], ...(typeof autoCreatePR === 'boolean' && { autoCreatePR }) }
 }
 
-/** Cursor's id of the model that was asked for; undefined when it has none of that name. */
-export const knownModel = (
+/** Returns Cursor's id of a model; undefined for an unknown name. */
+export const findModel = (
   model: string,
   models: readonly { readonly id: string; readonly aliases: readonly unknown[] }[],
 ): string | undefined => models.find(({ id, aliases }) => id === model || aliases.includes(model))?.id

@@ -15,7 +15,7 @@ import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.
 
 const environment = { repository: 'https://github.com/acme/app', ref: 'main', auto_create_pr: true }
 
-test('a session begins with one agent that has its repository, its system prompt, its memories and the prompt', async t => {
+test('the first prompt creates one agent with repository, system prompt, memories and the prompt', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => turn, memories: '<memories>tabs</memories>' })
   t.after(fake.stop)
   const rig = runRig(sessionWith({ system: 'You are terse.', environment }))
@@ -34,7 +34,7 @@ test('a session begins with one agent that has its repository, its system prompt
   assert.deepEqual(rig.refs.runtime_state['git'], git)
 })
 
-test('text is shown as it comes, under the id of the message that is stored', async t => {
+test('text is previewed with the id of the stored message', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => turn })
   t.after(fake.stop)
   const rig = runRig()
@@ -49,7 +49,7 @@ test('text is shown as it comes, under the id of the message that is stored', as
   )
 })
 
-test('aliases of older clients name the repository, and without one the agent has none', async t => {
+test('the repository can be set with field names of older clients, and is optional', async t => {
   const { fake, runtime } = await startCursorRig()
   t.after(fake.stop)
   const source = { source: { repository: 'https://github.com/acme/app', ref: 'dev' }, autoCreatePr: false }
@@ -63,20 +63,23 @@ test('aliases of older clients name the repository, and without one the agent ha
   assert.deepEqual([bare?.['repos'], bare?.['autoCreatePR'], bare?.['model']], [undefined, undefined, undefined])
 })
 
-test('C7: a model that Cursor does not have fails the prompt by name, before and after others, and no run begins', async t => {
+test('C7: an unknown model fails the first and later prompts by name, and no run is created', async t => {
   const { fake, runtime } = await startCursorRig()
   t.after(fake.stop)
   const rig = runRig()
   for (const runs of [0, 1]) {
     await rig.run(runtime, promptOf('Go', { model: 'no-such-model' }))
-    assert.match(errorOf(rig.log.at(-1)).message, /"no-such-model" is not known to the runtime; it has composer-2\.5;/)
+    assert.match(
+      errorOf(rig.log.at(-1)).message,
+      /"no-such-model" is unknown to the runtime; use one of composer-2\.5,/,
+    )
     assert.equal(fake.runs.length, runs)
     await rig.run(runtime, promptOf('Go', { model: 'composer' }))
     assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
   }
 })
 
-test('C7: while the list of models cannot be read, no run begins with another model', async t => {
+test('C7: while the list of models cannot be read, no run is created with another model', async t => {
   const { fake, runtime } = await startCursorRig()
   t.after(fake.stop)
   fake.fail('GET /v1/models', 500, { times: 100 })
@@ -88,7 +91,7 @@ test('C7: while the list of models cannot be read, no run begins with another mo
   assert.equal(fake.runs.length, 1)
 })
 
-test('a second prompt is a second run of the same agent, with its text alone', async t => {
+test('a second prompt is a second run of the same agent, with only its text', async t => {
   const { fake, runtime } = await startCursorRig({ script: prompt => [say(`Re: ${prompt}`)] })
   t.after(fake.stop)
   const rig = runRig(sessionWith({ system: 'You are terse.' }))
@@ -100,7 +103,7 @@ test('a second prompt is a second run of the same agent, with its text alone', a
   assert.equal(rig.log.filter(({ type }) => type === 'session.status_idle').length, 2)
 })
 
-test('an agent that is busy with a run of somebody else is waited for, longer each time', async t => {
+test('a prompt waits for an agent that is busy with a foreign run, longer each time', async t => {
   const { fake, runtime, waits } = await startCursorRig({
     script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [say(prompt)]),
   })
@@ -133,7 +136,7 @@ test('an agent that stays busy fails the prompt after 300 s', async t => {
   assert.match(errorOf(rig.log.at(-1)).message, /busy with another run for 300 s/)
 })
 
-test('an interrupt cancels the run at Cursor, and each tool call still gets a result', async t => {
+test('an interrupt cancels the run at Cursor, and each tool call gets a result', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => [call('running'), say('Half'), { hold: true }] })
   t.after(fake.stop)
   const rig = runRig()
@@ -151,7 +154,7 @@ test('an interrupt cancels the run at Cursor, and each tool call still gets a re
   assert.deepEqual([fake.account.agents.size, fake.account.runsMade], [1, 2])
 })
 
-test('an interrupt in the moment in which the run begins stops that run too', async t => {
+test('an interrupt during the creation of the run cancels that run too', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => [{ hold: true }] })
   t.after(fake.stop)
   fake.fail('POST /v1/agents', 'break-after')
@@ -164,7 +167,7 @@ test('an interrupt in the moment in which the run begins stops that run too', as
   assert.equal(fake.runs[0]?.status, 'CANCELLED')
 })
 
-test('a process that hands its sessions over leaves the run alone, and the next one goes on with it', async t => {
+test('a draining process does not cancel the run, and the next process resumes it', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => [call('running'), { hold: true }, ...turn.slice(5)] })
   t.after(fake.stop)
   const rig = runRig()
@@ -186,7 +189,7 @@ test('a process that hands its sessions over leaves the run alone, and the next 
   ])
 })
 
-test('a prompt that follows one that was given up cancels the run that was left behind', async t => {
+test('a prompt after a failed one cancels the run that was left running', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => [{ hold: true }] })
   t.after(fake.stop)
   fake.fail('POST /v1/agents/*/runs/*/cancel', 500)
@@ -205,20 +208,20 @@ test('a prompt that follows one that was given up cancels the run that was left 
   )
 })
 
-test('a wrong key fails the prompt in words without the key, and the right one makes one agent later', async t => {
+test('a wrong key fails the prompt without showing the key, and the right one creates one agent later', async t => {
   const { fake, kind, endpoint, runtime } = await startCursorRig({ apiKey: 'a-wrong-key' })
   t.after(fake.stop)
   const rig = runRig()
   await rig.run(runtime, promptOf('One'))
   assert.deepEqual(rig.types(), ['session.status_running', 'session.error'])
-  assert.match(errorOf(rig.log.at(-1)).message, /refused the credential \(401\)/)
+  assert.match(errorOf(rig.log.at(-1)).message, /rejected the credential \(401\)/)
   assert.doesNotMatch(JSON.stringify(rig.log), /a-wrong-key/)
   await rig.run(kind.connect({ ...endpoint, apiKey: fake.key }), promptOf('Two'))
   assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
   assert.equal(fake.account.agents.size, 1)
 })
 
-test('a key that is revoked amid a run fails it, and closes what was open', async t => {
+test('a key that is revoked during a run fails it and closes open calls', async t => {
   const { fake, runtime } = await startCursorRig({
     script: () => [say('I '), call('running'), { cut: 1 }, { hold: true }],
   })
@@ -235,7 +238,7 @@ test('a key that is revoked amid a run fails it, and closes what was open', asyn
   ])
 })
 
-test('a runtime that is down fails the prompt after three tries', async t => {
+test('an unreachable runtime fails the prompt after three tries', async t => {
   const { fake, runtime } = await startCursorRig()
   t.after(() => undefined)
   await fake.stop()
@@ -245,7 +248,7 @@ test('a runtime that is down fails the prompt after three tries', async t => {
   assert.match(errorOf(rig.log.at(-1)).message, /the connection to the runtime failed/)
 })
 
-test('a runtime that goes down amid a run is waited for 300 s, and no longer', async t => {
+test('a runtime that becomes unreachable during a run fails it after 300 s', async t => {
   const { fake, runtime, waits } = await startCursorRig({ script: () => [call('running'), { hold: true }] })
   t.after(() => undefined)
   const rig = runRig()
@@ -257,7 +260,7 @@ test('a runtime that goes down amid a run is waited for 300 s, and no longer', a
   assert.ok(waits.reduce((sum, milliseconds) => sum + milliseconds, 0) >= 300_000)
 })
 
-test('a call that Cursor refuses for a while is made again, and one that it refuses for good is not', async t => {
+test('a temporary error of Cursor is retried, and a permanent one is not', async t => {
   const { fake, runtime } = await startCursorRig()
   t.after(fake.stop)
   fake.fail('POST /v1/agents', 503, { times: 2 })
@@ -268,13 +271,13 @@ test('a call that Cursor refuses for a while is made again, and one that it refu
   await rig.run(runtime, promptOf('Two'))
   assert.deepEqual(errorOf(rig.log.at(-1)), {
     type: 'repository_authentication_error',
-    message: 'the runtime refused the call (400): The fake says integration_not_connected',
+    message: 'the runtime rejected the request (400): The fake says integration_not_connected',
     retry_status: { type: 'terminal' },
   })
   assert.equal(fake.count('POST /v1/agents/*/runs'), 1)
 })
 
-test('a session that is deleted stops its run and deletes its agent; one that has none needs nothing', async t => {
+test('deleting a session cancels its run and deletes its agent, if there is one', async t => {
   const { fake, runtime } = await startCursorRig({ script: () => [{ hold: true }] })
   t.after(fake.stop)
   const rig = runRig()
@@ -289,12 +292,12 @@ test('a session that is deleted stops its run and deletes its agent; one that ha
   await runtime.dispose({ id: 'ses_none', refs: runRig().refs })
 })
 
-test('a check proves address and key, and the models are those of the account', async t => {
+test('a check verifies address and key, and the models are those of the account', async t => {
   const { fake, kind, endpoint } = await startCursorRig()
   t.after(fake.stop)
   const { signal } = new AbortController()
   await kind.check(endpoint, signal)
   assert.deepEqual(await kind.models(endpoint, signal), [{ id: 'composer-2.5', display_name: 'Composer 2.5' }])
-  await assert.rejects(kind.check({ ...endpoint, apiKey: 'wrong' }, signal), /refused the credential/)
+  await assert.rejects(kind.check({ ...endpoint, apiKey: 'wrong' }, signal), /rejected the credential/)
   await assert.rejects(kind.check({ ...endpoint, apiBase: `${fake.url}/elsewhere` }, signal), /404/)
 })

@@ -11,14 +11,14 @@ import {
   RuntimeFailure,
 } from '../runtime.ts'
 import type { CursorApi } from './api.ts'
-import { cutOff, heldBack } from './events.ts'
+import { interruptedResults, pendingEvents } from './events.ts'
 import { errorType } from './failures.ts'
 import { follow, readingOf } from './follow.ts'
 import { createNotes, stateIn } from './notes.ts'
 import { runFor, tryToCancel } from './start.ts'
 import { type CursorDeps, type CursorTask, mustLeave } from './task.ts'
 
-/** What agents at Cursor can do for us. Approvals and files stay there. */
+/** Capabilities of Cursor agents. Approvals and files are handled at Cursor. */
 export const cursorCapabilities: Capabilities = {
   ...noCapabilities,
   streaming: true,
@@ -28,7 +28,7 @@ export const cursorCapabilities: Capabilities = {
   compaction: false,
 }
 
-/** Cursor cloud agents: one agent a session, one run a prompt. No other folder knows their wire format. */
+/** Runs Cursor cloud agents: one agent per session, one run per prompt. */
 export function cursorRuntime(endpoint: RuntimeEndpoint, api: CursorApi, deps: CursorDeps): Runtime {
   const words = { clean: (text: string) => cleanText(text, endpoint), newEventId: () => newId('evt') }
   return {
@@ -44,10 +44,10 @@ export function cursorRuntime(endpoint: RuntimeEndpoint, api: CursorApi, deps: C
       } catch (failure) {
         if (!context.signal.aborted) {
           if (!(failure instanceof RuntimeFailure)) throw failure
-          yield [...(await openEnds(task)), failed(errorType(failure.code, failure.type), failure.message)]
+          yield [...(await closingEvents(task)), failed(errorType(failure.code, failure.type), failure.message)]
         }
       }
-      // A process that hands its sessions over leaves the run to the next owner.
+      // A draining process leaves the run to the next owner.
       if (context.signal.aborted && !context.isDraining() && !task.reading?.isOver) yield* leave(task)
     },
 
@@ -60,38 +60,38 @@ export function cursorRuntime(endpoint: RuntimeEndpoint, api: CursorApi, deps: C
   }
 }
 
-/** Stops the run at Cursor, and tells what was still open here. */
+/** Stops the run at Cursor, and emits the events that close it here. */
 async function* leave(task: CursorTask): AsyncGenerator<Batch> {
   const { notes, prompt } = task
   const { agentId } = notes
   if (agentId === null || notes.state.prompt !== prompt.id || notes.state.is_over) return
-  // Rejects when the session is not ours any more: then the run is another owner's.
+  // Rejects when another process owns the session and its run.
   await notes.write({ state: { is_cancelled: true } })
-  const runId = await begunRun(task, agentId)
+  const runId = await createdRun(task, agentId)
   const isOver = runId === undefined || (await tryToCancel(task, { agentId, runId }))
   await notes.write({ ...(runId !== undefined && { runId }), state: { is_over: isOver } })
-  const events = await openEnds(task)
+  const events = await closingEvents(task)
   if (events.length > 0) yield events
 }
 
-/** Longest look for a run that was begun in the very moment of the interrupt. */
-const lookMs = 2_000
+/** Timeout of the search for a run that was created at the moment of the interrupt. */
+const searchMs = 2_000
 
-/** The run of the prompt, also when its answer never reached us. */
-async function begunRun({ api, notes }: CursorTask, agentId: string): Promise<string | undefined> {
+/** Returns the run of the prompt, also when the response to its creation was lost. */
+async function createdRun({ api, notes }: CursorTask, agentId: string): Promise<string | undefined> {
   const { runId, state } = notes
   if (runId !== null && runId !== state.before) return runId
   try {
-    const latest = await api.latestRun(agentId, AbortSignal.timeout(lookMs))
+    const latest = await api.latestRun(agentId, AbortSignal.timeout(searchMs))
     return latest === state.before ? undefined : latest
   } catch {
-    // Whatever it is, the next prompt looks again before it begins a run.
+    // On any failure, the next prompt searches again before it creates a run.
     return undefined
   }
 }
 
-/** What was held back, and a result for each tool call that has none. */
-async function openEnds(task: CursorTask) {
+/** Returns the pending events, and a result for each tool call without one. */
+async function closingEvents(task: CursorTask) {
   const reading = task.reading ?? (await readingOf(task, task.notes.runId ?? ''))
-  return [...heldBack(reading), ...cutOff(reading)]
+  return [...pendingEvents(reading), ...interruptedResults(reading)]
 }

@@ -5,15 +5,15 @@ import type { Words } from './normalize.ts'
 import type { Notes } from './notes.ts'
 import type { Reading } from './reading.ts'
 
-/** What the runtime needs besides its endpoint. */
+/** Dependencies of the runtime besides its endpoint. */
 export interface CursorDeps {
-  /** Block of the first prompt that holds what the session's agent remembers; empty without any. */
+  /** Returns the text block with the memories of the session's agent for the first prompt; empty without any. */
   readonly memories: (session: RunSession) => Promise<string>
-  /** Waits between calls that are made again; `pause` of the platform unless given. */
+  /** Waits between retries; `pause` of the platform by default. */
   readonly wait?: typeof pause
 }
 
-/** One run while it goes on. */
+/** A run in progress. */
 export interface CursorTask extends Required<CursorDeps> {
   readonly api: CursorApi
   readonly session: RunSession
@@ -21,10 +21,10 @@ export interface CursorTask extends Required<CursorDeps> {
   readonly context: RunContext
   readonly notes: Notes
   readonly words: Words
-  /** What was read of the run; undefined before it is looked at. */
+  /** Reading of the run; undefined before it is followed. */
   reading: Reading | undefined
 }
 
-/** True when the run has to end here, for whatever reason. */
+/** Reports whether this process must leave the run. */
 export const mustLeave = ({ signal, isDraining }: Pick<RunContext, 'signal' | 'isDraining'>): boolean =>
   signal.aborted || isDraining()

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import type { Keepable } from './kept-programs.ts'
+import type { PooledProgram } from './program-pool.ts'
 
 interface Check<T> {
   readonly sandboxes: Pick<Sandboxes, 'remove'>
   readonly signal: AbortSignal
   /** Starts the program in the sandbox of that session. */
   readonly start: (sessionId: string) => Promise<T>
-  /** A further look at what was started. */
-  readonly look?: (started: T) => Promise<void>
+  /** Checks the started program further. */
+  readonly probe?: (started: T) => Promise<void>
 }
 
-/** Starts a program in a sandbox of its own, and ends both. Rejects with what went wrong, or with the signal's reason. */
-export async function checkStart<T extends Pick<Keepable, 'stop'>>({ sandboxes, signal, start, look }: Check<T>) {
+/** Starts a program in a separate sandbox, and ends both. Rejects with the failure, or with the signal's reason. */
+export async function checkStart<T extends Pick<PooledProgram, 'stop'>>({ sandboxes, signal, start, probe }: Check<T>) {
   const sessionId = `check-${randomUUID()}`
   const check = async () => {
     const started = await start(sessionId)
     try {
-      await look?.(started)
+      await probe?.(started)
     } finally {
       await started.stop()
     }
@@ -29,7 +29,7 @@ export async function checkStart<T extends Pick<Keepable, 'stop'>>({ sandboxes, 
   }
 }
 
-/** Gives up with the signal; what was started then ends with its sandbox. */
+/** Rejects when the signal aborts; the started program then ends with its sandbox. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     work.then(resolve, reject)

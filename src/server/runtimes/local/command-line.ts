@@ -5,22 +5,22 @@ import { RuntimeFailure } from '../runtime.ts'
 
 /** A command that was found on this machine. */
 export interface FoundCommand {
-  /** With an absolute path in front. */
+  /** The program's absolute path, then the arguments. */
   readonly words: readonly string[]
-  /** What it has to read besides the system: its own package, Node, and the folders of files that it is given. */
+  /** Folders that it must be able to read besides the system's: its package, Node, and those of file arguments. */
   readonly readable: readonly string[]
-  /** Folder of Node, for programs that look for it. */
+  /** Folder of Node, for the program's PATH. */
   readonly nodeFolder: string
 }
 
-const searched = ['/usr/local/bin', '/usr/bin', '/bin']
+const searchPath = ['/usr/local/bin', '/usr/bin', '/bin']
 
-/** Looks up the program of a command. `node` is the one that runs this server. Rejects with `RuntimeFailure`. */
+/** Finds the program of a command. `node` is the Node that runs this server. Rejects with `RuntimeFailure`. */
 export async function findCommand(command: readonly string[]): Promise<FoundCommand> {
   const [name = '', ...args] = command
   const program = await findProgram(name)
   if (program === undefined)
-    throw new RuntimeFailure('model_request_failed_error', `there is no program ${name} on this server`)
+    throw new RuntimeFailure('model_request_failed_error', `program ${name} was not found on this server`)
   const node = await realpath(process.execPath)
   const given = await Promise.all(args.filter(isAbsolute).map(homeOf))
   const readable = [dirname(node), await homeOf(program), ...given].filter(path => path !== undefined)
@@ -29,7 +29,7 @@ export async function findCommand(command: readonly string[]): Promise<FoundComm
 
 async function findProgram(name: string): Promise<string | undefined> {
   if (name === 'node') return process.execPath
-  const places = isAbsolute(name) ? [name] : searched.map(folder => join(folder, name))
+  const places = isAbsolute(name) ? [name] : searchPath.map(folder => join(folder, name))
   for (const place of name === '' ? [] : places) {
     const isThere = await access(place, constants.X_OK).then(
       () => true,
@@ -42,7 +42,7 @@ async function findProgram(name: string): Promise<string | undefined> {
 
 const modules = `${sep}node_modules${sep}`
 
-/** The folder that a program's files are in: all packages beside its own, else its own folder. */
+/** Returns the folder of a program's files: the `node_modules` that contains it, otherwise its own folder. */
 async function homeOf(path: string): Promise<string | undefined> {
   const file = await realpath(path).catch(() => undefined)
   if (file === undefined) return undefined
@@ -52,7 +52,7 @@ async function homeOf(path: string): Promise<string | undefined> {
   return folder === '/' ? file : folder
 }
 
-/** Leaves out what another of the folders holds. */
+/** Removes duplicates and folders inside another one. */
 const withoutInner = (folders: readonly string[]): string[] => {
   const different = [...new Set(folders)]
   return different.filter(folder => !different.some(other => folder.startsWith(`${other}${sep}`)))

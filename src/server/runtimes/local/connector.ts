@@ -1,7 +1,7 @@
 import type { Outbound } from '../../platform/outbound.ts'
 import type { LocalProgram } from './programs.ts'
 
-/** Leads the connections of a client to the port of a program, in the place of the guard for addresses outside. */
+/** Connects an HTTP client to the port of a program, instead of through the guard for outbound addresses. */
 export const connectorOf = (program: Pick<LocalProgram, 'connect'>): Pick<Outbound, 'connect'> => ({
   connect: () => (_options, done) => {
     program.connect().then(

@@ -4,9 +4,9 @@ import type { AddressInfo, ListenOptions } from 'node:net'
 import type { Caller } from '../../http/caller.ts'
 import { digestOf } from '../../platform/digest.ts'
 import type { Log } from '../../platform/log.ts'
-import type { LentRun } from './lent-run.ts'
+import type { RunGrant } from './run-grant.ts'
 
-/** Answers a request of a known caller, as the server's own port would. */
+/** Serves a request of an authenticated caller, as the server's own port does. */
 export type ServeRequest = (request: IncomingMessage, response: ServerResponse, caller: Caller) => void
 
 interface Deps {
@@ -14,70 +14,71 @@ interface Deps {
   readonly log: Pick<Log, 'debug'>
 }
 
-/** The way of one program to our models and to the memories of its agent. Nobody else can come in by it, and its key opens nothing elsewhere. */
+/** Gives one program access to our models and to its agent's memories. Its key works on this socket only. */
 export interface ProgramGateway {
-  /** Opens this gateway alone, and only while a run is lent. It ends with the gateway. */
+  /** Valid for this gateway only, while a run is granted, until the gateway closes. */
   readonly key: string
   /** TCP port; 0 on a unix socket. */
   readonly port: number
-  /** Lets the program call models for a run, until the result is called. */
-  lend(run: LentRun): () => void
+  /** Allows the program to call models for a run; the returned function revokes it. */
+  grant(run: RunGrant): () => void
   close(): Promise<void>
 }
 
-const longerThanClients = 72_000
-const pathsOfPrograms = /^\/(v1(beta)?\/|api\/v1\/managed_agents\/agents\/[^/?]+\/mcp$)/
+/** Longer than the clients of the providers keep connections. */
+const keepAliveMs = 72_000
+const programPaths = /^\/(v1(beta)?\/|api\/v1\/managed_agents\/agents\/[^/?]+\/mcp$)/
 
-/** Listens for a program. */
+/** Starts to listen for a program. */
 export async function openGateway(listen: ListenOptions, { serve, log }: Deps): Promise<ProgramGateway> {
   const key = `sk-run-${randomBytes(24).toString('base64url')}`
   const expected = digestOf(key)
-  let lent: LentRun | undefined
+  let granted: RunGrant | undefined
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // The routes say themselves which are for programs; this keeps those out that ask for no key.
-    if (!pathsOfPrograms.test(request.url ?? '')) return refuse(response, 403, 'forbidden')
-    if (!timingSafeEqual(digestOf(presentedKey(request)), expected)) return refuse(response, 401, 'unauthorized')
-    const run = lent
-    if (!run) return refuse(response, 403, 'no prompt is running')
+    // Routes declare whether programs may call them; this check excludes routes that need no key.
+    if (!programPaths.test(request.url ?? '')) return reject(response, 403, 'forbidden')
+    if (!timingSafeEqual(digestOf(presentedKey(request)), expected)) return reject(response, 401, 'unauthorized')
+    const run = granted
+    if (!run) return reject(response, 403, 'no prompt is running')
     const caller = await run.caller()
-    if (!caller) return refuse(response, 401, 'the key that queued the prompt was revoked or has expired')
+    if (!caller) return reject(response, 401, 'the key that queued the prompt was revoked or has expired')
     serve(request, response, caller)
   }
-  const server = createServer({ keepAliveTimeout: longerThanClients }, (request, response) => {
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, (request, response) => {
     answer(request, response).catch((cause: unknown) => {
-      log.debug({ err: cause }, 'a call of a program came too late')
-      if (!response.headersSent) refuse(response, 503, 'the run has ended')
+      log.debug({ err: cause }, 'rejected a call of a program: its run has ended')
+      if (!response.headersSent) reject(response, 503, 'the run has ended')
     })
   })
   await listening(server, listen)
   return {
     key,
     port: (server.address() as AddressInfo | null)?.port ?? 0,
-    lend(run) {
-      lent = run
+    grant(run) {
+      granted = run
       return () => {
-        if (lent === run) lent = undefined
+        if (granted === run) granted = undefined
       }
     },
     async close() {
-      lent = undefined
+      granted = undefined
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))
     },
   }
 }
 
-/** Wherever clients of the three providers put a key. */
+/** Reads the key from any place where clients of the three providers send it. */
 function presentedKey({ headers, url = '' }: IncomingMessage): string {
   const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1]
   const named = [headers['x-api-key'], headers['x-goog-api-key']].find(value => typeof value === 'string')
   return bearer?.trim() ?? named?.toString() ?? new URLSearchParams(url.split('?')[1] ?? '').get('key') ?? ''
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+function reject(response: ServerResponse, status: number, message: string): void {
   const error = { type: 'gateway_error', message }
-  // Each provider's client reads one of these.
+  // Clients of the three providers read different ones of these fields.
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   response.end(JSON.stringify({ type: 'error', error: { ...error, code: status, status: String(status) } }))
 }
@@ -85,10 +86,10 @@ function refuse(response: ServerResponse, status: number, message: string): void
 function listening(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // With WORKERS a port that is not exclusive would be shared with the other processes of this machine.
+    // With WORKERS, a port that is not exclusive would be shared with the other processes of this machine.
     server.listen({ ...options, exclusive: true }, () => {
       server.off('error', reject)
-      // What goes wrong later concerns single connections.
+      // Later errors concern single connections.
       server.on('error', () => {})
       resolve()
     })

@@ -2,29 +2,34 @@ import { memoryRoutes } from '../../../contract/memories.ts'
 import { memoryTools, toolsFor } from '../../tools/toolset.ts'
 import type { RunSession } from '../runtime.ts'
 
-/** How programs know our MCP server; they put it in front of its tools. Gemini CLI splits such names at the first `_`. */
+/**
+ * Name of our MCP server in programs, which prefix its tools with it. No `_`: Gemini CLI splits names at the first one.
+ */
 export const memoryServer = 'switchyard'
 
-/** The memories that a program is given for its session. */
-export interface LentMemories {
+/** Memory tools that a program may use for its session. */
+export interface GrantedMemories {
   readonly agentId: string
-  /** What is done when it calls a tool, by the tool's name. */
+  /** Policy by tool name. */
   readonly tools: Readonly<Record<string, 'allow' | 'ask'>>
 }
 
-/** The memory tools that the built-in runtime would give the session; undefined without any. */
-export function lentMemories({ agent_id, tools }: Pick<RunSession, 'agent_id' | 'tools'>): LentMemories | undefined {
+/** Returns the memory tools that the built-in runtime would give the session; undefined when there are none. */
+export function grantedMemories({
+  agent_id,
+  tools,
+}: Pick<RunSession, 'agent_id' | 'tools'>): GrantedMemories | undefined {
   if (agent_id === '') return undefined
-  const lent = toolsFor(tools).tools.flatMap(({ tool, policy }) =>
+  const granted = toolsFor(tools).tools.flatMap(({ tool, policy }) =>
     policy === 'deny' || !memoryTools.some(({ name }) => name === tool.name) ? [] : [[tool.name, policy] as const],
   )
-  return lent.length === 0 ? undefined : { agentId: agent_id, tools: Object.fromEntries(lent) }
+  return granted.length === 0 ? undefined : { agentId: agent_id, tools: Object.fromEntries(granted) }
 }
 
-/** Where a program finds the server, and what opens it while a run is lent. */
+/** Returns address and headers of the memory server for a program; they work while a run is granted. */
 export function memoryServerAt(
   { gatewayUrl, gatewayKey }: { readonly gatewayUrl: string; readonly gatewayKey: string },
-  { agentId }: LentMemories,
+  { agentId }: GrantedMemories,
 ): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
   return {
     url: gatewayUrl + memoryRoutes.mcp.path.replace('{agent_id}', encodeURIComponent(agentId)),

@@ -1,10 +1,10 @@
 import { memoryServer } from './memory-server.ts'
 import type { Surroundings } from './programs.ts'
 
-/** The provider under which an opencode of ours knows all models of the gateway. */
+/** Provider of all gateway models in the configuration of an opencode that we start. */
 export const ownProvider = 'switchyard'
 
-/** It must not look for anything outside. Dialects: section 2.2. */
+/** Turn off downloads and update checks. Dialects: section 2.2. */
 export const opencodeVariables = {
   OPENCODE_DISABLE_AUTOUPDATE: '1',
   OPENCODE_DISABLE_MODELS_FETCH: '1',
@@ -12,11 +12,11 @@ export const opencodeVariables = {
   OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
 } as const
 
-/** Opencode's rules for the tools of our MCP server, from rules by name. */
+/** Converts policies by tool name to opencode's rules for the tools of our MCP server. */
 export const memoryPermissions = <T>(byTool: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(byTool).map(([name, policy]) => [`${memoryServer}_${name}`, policy]))
 
-/** Settings with which opencode calls one of our models for everything; its permissions are for the caller to add. */
+/** Returns settings with which opencode uses one gateway model for everything. The caller adds permissions. */
 export function opencodeSettings(
   { gatewayUrl, gatewayKey }: Pick<Surroundings, 'gatewayUrl' | 'gatewayKey'>,
   model: string,

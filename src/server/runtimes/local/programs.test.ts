@@ -10,8 +10,8 @@ import { AppError } from '../../platform/errors.ts'
 import { createLog } from '../../platform/log.ts'
 import type { Isolation } from '../../sandboxes/sandbox.ts'
 import { eventually, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
-import { lendRun } from './lent-run.ts'
 import { createLocalPrograms, type LocalProgram, type Surroundings } from './programs.ts'
+import { grantRun } from './run-grant.ts'
 
 const lacking = lack('bubblewrap') || lack('socat')
 const isolated = lacking ? undefined : await sandboxesForTests('bubblewrap')
@@ -29,7 +29,7 @@ interface Options {
 
 let sessions = 0
 
-/** A program that runs a script of Node's, and what it has asked the gateway for. */
+/** A program that runs a Node script, and the requests that the gateway received from it. */
 async function started(script: (surroundings: Surroundings) => string, { isolation, port }: Options) {
   const served: Served[] = []
   const serve = (request: IncomingMessage, response: { end(text: string): unknown }, caller: Caller) => {
@@ -48,7 +48,7 @@ async function started(script: (surroundings: Surroundings) => string, { isolati
   return { program, served }
 }
 
-/** Asks for a path each time that a line comes in, and prints the status. */
+/** Requests a path for each input line, and prints the status. */
 const asker = (key: (surroundings: Surroundings) => string) => (surroundings: Surroundings) =>
   `
   require('node:readline').createInterface({ input: process.stdin }).on('line', path =>
@@ -67,15 +67,15 @@ async function statusOf(program: LocalProgram, path: string): Promise<string> {
   return line.trim()
 }
 
-const lend = (program: LocalProgram, payer: () => Promise<Pick<Caller, 'principal' | 'key'> | undefined>) => {
+const grant = (program: LocalProgram, payer: () => Promise<Pick<Caller, 'principal' | 'key'> | undefined>) => {
   const reached: unknown[] = []
-  const run = lendRun({
+  const run = grantRun({
     session: sessionWith({ id: 'ses_x', agent_id: 'agent_x', owner_id: 'ada' }),
     prompt: promptOf('hi', { id: 'msg_x' }),
     context: { runId: 'run_x', payer },
     onBudgetReached: budget => reached.push(budget),
   })
-  return { giveBack: program.lend(run), reached }
+  return { revoke: program.grant(run), reached }
 }
 
 const ofAda = async () => ({ principal: 'ada', key: undefined })
@@ -84,7 +84,7 @@ for (const isolation of ['sandbox', 'none'] as const) {
   const when = { skip: isolation === 'sandbox' && lacking }
 
   test(
-    `${isolation}: a program calls the gateway on behalf of the run that is lent to it, and of no other`,
+    `${isolation}: a program calls the gateway on behalf of the run that is granted to it, and of no other`,
     when,
     async () => {
       const { program, served } = await started(
@@ -92,9 +92,9 @@ for (const isolation of ['sandbox', 'none'] as const) {
         { isolation },
       )
       assert.equal(await statusOf(program, '/v1/messages'), '403', 'before a run')
-      const { giveBack } = lend(program, ofAda)
+      const { revoke } = grant(program, ofAda)
       assert.equal(await statusOf(program, '/v1/messages'), '200')
-      giveBack()
+      revoke()
       assert.equal(await statusOf(program, '/v1/messages'), '403', 'after the run')
       assert.deepEqual(
         served.map(({ url, caller: { principal, role, behalf } }) => [url, principal, role, behalf?.run]),
@@ -111,40 +111,36 @@ for (const isolation of ['sandbox', 'none'] as const) {
     },
   )
 
-  test(
-    `${isolation}: a wrong key, a key that was revoked and a path that is not for programs open nothing`,
-    when,
-    async () => {
-      const wrong = await started(
-        asker(() => 'sk-run-wrong'),
-        { isolation },
-      )
-      lend(wrong.program, ofAda)
-      assert.equal(await statusOf(wrong.program, '/v1/messages'), '401')
-      const right = await started(
-        asker(({ gatewayKey }) => gatewayKey),
-        { isolation },
-      )
-      lend(right.program, async () => undefined)
-      assert.equal(await statusOf(right.program, '/v1/messages'), '401')
-      lend(right.program, () => Promise.reject(new Error('the session has another owner')))
-      assert.equal(await statusOf(right.program, '/v1/messages'), '503')
-      lend(right.program, ofAda)
-      const ofAgent = '/api/v1/managed_agents/agents/agent_x'
-      for (const path of [
-        '/api/keys',
-        '/',
-        '/session',
-        '/v1betas',
-        '/v1/../api/keys',
-        `${ofAgent}/memory`,
-        `${ofAgent}/mcp/x`,
-      ])
-        assert.equal(await statusOf(right.program, path), '403', path)
-      assert.deepEqual([...wrong.served, ...right.served], [])
-      await Promise.all([wrong.program.stop(), right.program.stop()])
-    },
-  )
+  test(`${isolation}: a wrong key, a revoked key and a path that is not for programs are rejected`, when, async () => {
+    const wrong = await started(
+      asker(() => 'sk-run-wrong'),
+      { isolation },
+    )
+    grant(wrong.program, ofAda)
+    assert.equal(await statusOf(wrong.program, '/v1/messages'), '401')
+    const right = await started(
+      asker(({ gatewayKey }) => gatewayKey),
+      { isolation },
+    )
+    grant(right.program, async () => undefined)
+    assert.equal(await statusOf(right.program, '/v1/messages'), '401')
+    grant(right.program, () => Promise.reject(new Error('the session has another owner')))
+    assert.equal(await statusOf(right.program, '/v1/messages'), '503')
+    grant(right.program, ofAda)
+    const ofAgent = '/api/v1/managed_agents/agents/agent_x'
+    for (const path of [
+      '/api/keys',
+      '/',
+      '/session',
+      '/v1betas',
+      '/v1/../api/keys',
+      `${ofAgent}/memory`,
+      `${ofAgent}/mcp/x`,
+    ])
+      assert.equal(await statusOf(right.program, path), '403', path)
+    assert.deepEqual([...wrong.served, ...right.served], [])
+    await Promise.all([wrong.program.stop(), right.program.stop()])
+  })
 
   test(`${isolation}: the server reaches the port that a program listens on`, when, async () => {
     const port = 43117
@@ -168,13 +164,13 @@ for (const isolation of ['sandbox', 'none'] as const) {
   })
 }
 
-test('a budget without room is told to the run whose program it has stopped; other refusals are not', async () => {
+test('a run is notified when a budget rejects a call of its program; other rejections are not reported', async () => {
   const { program } = await started(
     asker(({ gatewayKey }) => gatewayKey),
     { isolation: 'none' },
   )
-  const { reached } = lend(program, ofAda)
-  const run = lendRun({
+  const { reached } = grant(program, ofAda)
+  const run = grantRun({
     session: sessionWith(),
     prompt: promptOf('hi'),
     context: { runId: 'run_x', payer: ofAda },
@@ -196,7 +192,7 @@ test('a budget without room is told to the run whose program it has stopped; oth
   await program.stop()
 })
 
-test('two programs have different keys, and the port of one does not take the key of the other', async () => {
+test('two programs have different keys, and the port of one rejects the key of the other', async () => {
   const first = await started(
     asker(({ gatewayKey }) => gatewayKey),
     { isolation: 'none' },
@@ -206,12 +202,12 @@ test('two programs have different keys, and the port of one does not take the ke
     asker(() => gatewayKey),
     { isolation: 'none' },
   )
-  lend(second.program, ofAda)
+  grant(second.program, ofAda)
   assert.equal(await statusOf(second.program, '/v1/messages'), '401')
   await Promise.all([first.program.stop(), second.program.stop()])
 })
 
-test('a program that is not on this machine is refused by its name', async () => {
+test('a program that is not on this machine is rejected by name', async () => {
   const programs = createLocalPrograms({ sandboxes: plain, serve: () => undefined, log: createLog('silent') })
   const setup = () => ({ command: ['no-such-program'], env: {} })
   await assert.rejects(programs.start({ sessionId: 'ses_none', isolation: 'none', setup }), {
@@ -220,7 +216,7 @@ test('a program that is not on this machine is refused by its name', async () =>
   })
 })
 
-test('without bubblewrap a program that has to be isolated is refused, and says why', async () => {
+test('without bubblewrap, starting a program that must be isolated fails with the reason', async () => {
   const programs = createLocalPrograms({ sandboxes: plain, serve: () => undefined, log: createLog('silent') })
   const setup = () => ({ command: ['node'], env: {} })
   await assert.rejects(programs.start({ sessionId: 'ses_virtual', isolation: 'sandbox', setup }), {

@@ -8,44 +8,44 @@ import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import { RuntimeFailure } from '../runtime.ts'
 import { findCommand } from './command-line.ts'
 import { openGateway, type ProgramGateway, type ServeRequest } from './gateway-socket.ts'
-import type { LentRun } from './lent-run.ts'
 import { connected, connectToSocket, pathOf } from './program-socket.ts'
-import { becoming, gatewaySocket, programSocket, startScript } from './start-script.ts'
+import type { RunGrant } from './run-grant.ts'
+import { execCommand, gatewaySocket, programSocket, startScript } from './start-script.ts'
 
-/** What a program is told of the place where it runs. */
+/** Where a program runs, and how it reaches the gateway. */
 export interface Surroundings {
-  /** Of our models, without a path: `http://127.0.0.1:port`. */
+  /** Address of the gateway, without a path: `http://127.0.0.1:port`. */
   readonly gatewayUrl: string
-  /** Opens them while a run is lent to the program. */
+  /** Valid while a run is granted to the program. */
   readonly gatewayKey: string
   /** As the program sees them. */
   readonly folders: ProgramFolders
   readonly isolation: Isolation
 }
 
-/** How a program is started there. */
+/** How a program is started. */
 export interface Setup {
-  /** An absolute path, a name in the system's folders or `node`; then the arguments. */
+  /** An absolute path, a name in the system's folders, or `node`; then the arguments. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Contents by path below its HOME. */
+  /** File contents by path below HOME. */
   readonly homeFiles?: Readonly<Record<string, string>>
 }
 
 export interface ProgramRequest {
   readonly sessionId: string
   readonly isolation: Isolation
-  /** The port at 127.0.0.1 that the program will listen on, for `connect`. Not 4000 in a sandbox. */
+  /** Port on 127.0.0.1 that the program will listen on, for `connect`. Must not be 4000 in a sandbox. */
   readonly port?: number
   readonly setup: (surroundings: Surroundings) => Setup
 }
 
-/** A program of a session. It ends with its sandbox and with the server, with all that it has started. */
+/** Program of a session. It ends, with all its child processes, when its sandbox or the server ends. */
 export interface LocalProgram extends SandboxProgram {
   readonly surroundings: Surroundings
-  /** Lets the program call models for a run, until the result is called. One run at a time. */
-  lend(run: LentRun): () => void
-  /** A connection to the program's port. Rejects, or closes at once, while it does not listen. */
+  /** Allows the program to call models for a run; the returned function revokes it. One run at a time. */
+  grant(run: RunGrant): () => void
+  /** Connects to the program's port. Rejects, or closes at once, while the program does not listen. */
   connect(): Promise<Socket>
 }
 
@@ -55,7 +55,7 @@ interface Deps {
   readonly log: Pick<Log, 'debug'>
 }
 
-/** Starts programs of sessions. One session has one program at a time. */
+/** Starts programs of sessions, one at a time per session. */
 export type LocalPrograms = ReturnType<typeof createLocalPrograms>
 
 /** In the sandbox's own network. */
@@ -63,7 +63,7 @@ const gatewayPort = 4000
 
 export function createLocalPrograms(deps: Deps) {
   return {
-    /** Rejects with `RuntimeFailure` when there is no such program, or nothing to isolate it with. */
+    /** Rejects with `RuntimeFailure` when the program does not exist or cannot be isolated. */
     async start({ sessionId, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
       const place = await placeFor(deps, sessionId, isolation)
       const gateway = await gatewayFor(place, deps)
@@ -72,7 +72,7 @@ export function createLocalPrograms(deps: Deps) {
         const surroundings: Surroundings = {
           gatewayUrl: `http://127.0.0.1:${isInside ? gatewayPort : gateway.port}`,
           gatewayKey: gateway.key,
-          folders: place.seen,
+          folders: place.foldersInside,
           isolation,
         }
         const program = await startThere(place, setup(surroundings), port)
@@ -80,7 +80,7 @@ export function createLocalPrograms(deps: Deps) {
         return {
           ...program,
           surroundings,
-          lend: run => gateway.lend(run),
+          grant: run => gateway.grant(run),
           connect: () =>
             isInside
               ? connectToSocket(join(place.folders.sockets, programSocket))
@@ -99,21 +99,19 @@ async function placeFor({ sandboxes }: Deps, sessionId: string, isolation: Isola
   const sandbox = await sandboxes.open(sessionId)
   return await sandbox.programPlace(isolation).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new RuntimeFailure('model_request_failed_error', `the program cannot be started: ${reason}`, { cause })
+    throw new RuntimeFailure('model_request_failed_error', `cannot start the program: ${reason}`, { cause })
   })
 }
 
 function noSocat(cause: unknown): never {
   throw new RuntimeFailure(
     'model_request_failed_error',
-    'the program cannot be started: this server has no socat in /usr/bin',
-    {
-      cause,
-    },
+    'cannot start the program: socat is not in /usr/bin of this server; install it',
+    { cause },
   )
 }
 
-/** On a socket in the folder that the sandbox shares, or on a port of this machine for a program without a sandbox. */
+/** Listens on a socket in the folder shared with the sandbox, or on a local port for a program without a sandbox. */
 async function gatewayFor(place: ProgramPlace, { serve, log }: Deps): Promise<ProgramGateway> {
   if (place.isolation === 'none') return openGateway({ host: '127.0.0.1', port: 0 }, { serve, log })
   const { sockets } = place.folders
@@ -122,7 +120,7 @@ async function gatewayFor(place: ProgramPlace, { serve, log }: Deps): Promise<Pr
     const path = `${pathOf(folder)}/${gatewaySocket}`
     const options: ListenOptions = { path, readableAll: true, writableAll: true }
     const gateway = await openGateway(options, { serve, log })
-    // It stays open: at its end the server removes the socket by this path, which must not lead elsewhere by then.
+    // The folder stays open: on close the server removes the socket by this path, which must still point to it.
     const close = async () => {
       await gateway.close()
       await folder.close()
@@ -141,8 +139,8 @@ async function startThere(place: ProgramPlace, setup: Setup, port: number | unde
   return await place.start({
     command:
       place.isolation === 'sandbox'
-        ? startScript({ words, sockets: place.seen.sockets, gatewayPort, port })
-        : becoming(words),
+        ? startScript({ words, sockets: place.foldersInside.sockets, gatewayPort, port })
+        : execCommand(words),
     env: { PATH: path, ...setup.env },
     readable,
   })

@@ -1,11 +1,11 @@
-/** Where a program finds its gateway, and what becomes it. */
+/** A program with the ports and sockets to set up before it. */
 export interface StartScript {
   readonly words: readonly string[]
   /** The folder of sockets, as the program sees it. */
   readonly sockets: string
-  /** At 127.0.0.1, where the program finds our gateway. */
+  /** Port on 127.0.0.1 where the program reaches the gateway. */
   readonly gatewayPort: number
-  /** The port at 127.0.0.1 that the program listens on; undefined for one that does not. */
+  /** Port on 127.0.0.1 that the program listens on; undefined when it does not listen. */
   readonly port: number | undefined
 }
 
@@ -13,7 +13,9 @@ export interface StartScript {
 export const gatewaySocket = 'gateway.sock'
 export const programSocket = 'program.sock'
 
-/** A shell command that leads a port to our socket, one of our sockets to the program's port, and becomes the program. */
+/**
+ * Returns a shell script that forwards a port to the gateway socket and a socket to the program's port, then runs it.
+ */
 export function startScript({ words, sockets, gatewayPort, port }: StartScript): string {
   const own = `TCP-LISTEN:${gatewayPort},bind=127.0.0.1,reuseaddr,fork UNIX-CONNECT:${sockets}/${gatewaySocket}`
   const reached = `UNIX-LISTEN:${sockets}/${programSocket},unlink-early,fork TCP-CONNECT:127.0.0.1:${port}`
@@ -22,11 +24,11 @@ export function startScript({ words, sockets, gatewayPort, port }: StartScript):
     `tries=0; until { exec 9<>/dev/tcp/127.0.0.1/${gatewayPort}; } 2>/dev/null; do`,
     '  tries=$((tries + 1)); [ $tries -lt 200 ] || { echo "socat does not listen" >&2; exit 126; }; sleep 0.02',
     'done; exec 9>&-',
-    becoming(words),
+    execCommand(words),
   ].join('\n')
 }
 
-/** A shell command that becomes the program. */
-export const becoming = (words: readonly string[]): string => `exec ${words.map(quoted).join(' ')}`
+/** Returns a shell command that replaces the shell with the program. */
+export const execCommand = (words: readonly string[]): string => `exec ${words.map(quoted).join(' ')}`
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`

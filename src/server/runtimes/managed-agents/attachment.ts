@@ -2,40 +2,40 @@ import type { Json } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import type { ManagedAgentsApi } from './api.ts'
 
-/** What comes of being attached to a session, in this order: its list, the end of that, then its stream. */
-export type Arrival =
+/** Event of an attachment to a session: the items of its list, the end of the list, then the frames of its stream. */
+export type AttachmentEvent =
   | { readonly from: 'list' | 'stream'; readonly event: Json }
-  /** The list is read; from here on nothing is missed. */
+  /** The list is complete; later events arrive on the stream. */
   | { readonly from: 'listed' }
-  /** Nothing for half a second: a look at what else may have changed. */
+  /** No event for half a second: the reader can check what else has changed. */
   | { readonly from: 'nothing' }
 
 interface Place {
   readonly sessionId: string
-  /** Events processed before it are not asked for. */
+  /** Events processed before it are not requested. */
   readonly since: string | undefined
   readonly signal: AbortSignal
 }
 
-/** Some servers send the head of a stream only with its first frame. */
+/** Some servers send the headers of a stream only with its first frame. */
 const openMs = 5_000
-const lookMs = 500
+const pollMs = 500
 
 /**
- * Opens the stream, then reads the list: what happens in between comes twice, and nothing is lost. Ends when the server ends
- * the stream; rejects with `RuntimeFailure`, or with the reason of the signal. Dialects: section 1.7.
+ * Opens the stream, then reads the list, so that no event is lost; events in between arrive twice. Ends when the server
+ * ends the stream. Rejects with `RuntimeFailure`, or with the reason of the signal. Dialects: section 1.7.
  */
 export async function* attach(
   api: Pick<ManagedAgentsApi, 'list' | 'stream'>,
   { sessionId, since, signal }: Place,
-): AsyncGenerator<Arrival> {
+): AsyncGenerator<AttachmentEvent> {
   const left = new AbortController()
   const attached = AbortSignal.any([signal, left.signal])
   try {
     const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
     const frames = api.stream(sessionId, onOpen, attached)
     let next = frames.next()
-    // Awaited below; until then a failure must not count as nobody's.
+    // Awaited below; until then a rejection must not count as unhandled.
     next.catch(() => undefined)
     await within(openMs, Promise.race([opened, next]))
 
@@ -44,7 +44,7 @@ export async function* attach(
     yield { from: 'listed' }
 
     for (;;) {
-      const frame = await within(lookMs, next)
+      const frame = await within(pollMs, next)
       if (frame === undefined) yield { from: 'nothing' }
       else if (frame.done) return
       else {
@@ -58,11 +58,11 @@ export async function* attach(
   }
 }
 
-/** What `coming` resolves to, or undefined when it has not come in time. */
-async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
+/** Returns the result of `pending`, or undefined after `ms`. */
+async function within<T>(ms: number, pending: Promise<T>): Promise<T | undefined> {
   const stop = new AbortController()
   try {
-    return await Promise.race([coming, pause(ms, stop.signal).then(() => undefined)])
+    return await Promise.race([pending, pause(ms, stop.signal).then(() => undefined)])
   } finally {
     stop.abort()
   }

@@ -8,22 +8,22 @@ const custom = { type: 'custom', name: 'ring', description: 'Rings', input_schem
 const wiki = { type: 'mcp_toolset', mcp_server_name: 'wiki' }
 
 const toolTable = [
-  ['an agent without tools gets the whole set', {}, [toolset]],
-  ['an empty list does too', [], [toolset]],
-  ['nothing does too', null, [toolset]],
-  ['tools of the protocol go as they are', [toolset, custom], [toolset, custom]],
-  ['one tool may stand without a list', toolset, [toolset]],
-  ['a list of others gives none of them', [{ type: 'bash' }, 'bash'], undefined],
-  ['words alone give none', ['bash'], undefined],
-  ['names of ours give none', { bash: 'ask' }, undefined],
-  ['a server that the agent does not have is left out', [wiki], undefined],
+  ['an agent without tools gets the whole toolset', {}, [toolset]],
+  ['an empty list gives the whole toolset', [], [toolset]],
+  ['null gives the whole toolset', null, [toolset]],
+  ['tools of the protocol are unchanged', [toolset, custom], [toolset, custom]],
+  ['a single tool does not need a list', toolset, [toolset]],
+  ['a list of unknown entries gives no tools', [{ type: 'bash' }, 'bash'], undefined],
+  ['plain strings give no tools', ['bash'], undefined],
+  ['tool names of the built-in runtime give no tools', { bash: 'ask' }, undefined],
+  ['a toolset of an unconfigured server is left out', [wiki], undefined],
 ] as const
 
 for (const [guarantee, tools, expected] of toolTable) {
   test(guarantee, () => assert.deepEqual(agentBody(sessionWith({ tools }), promptOf('Hi'), '')['tools'], expected))
 }
 
-test('MCP servers go along when a toolset names them, with address and name alone', () => {
+test('MCP servers are sent when a toolset uses them, with address and name only', () => {
   const config = {
     mcp_servers: [
       { name: 'wiki', type: 'url', url: 'https://wiki.example/mcp', secret: 'x' },
@@ -35,7 +35,7 @@ test('MCP servers go along when a toolset names them, with address and name alon
   assert.deepEqual(body['mcp_servers'], [{ type: 'url', name: 'wiki', url: 'https://wiki.example/mcp' }])
 })
 
-test('the environment of the session decides about network and packages', () => {
+test('the environment of the session sets network and packages', () => {
   const configOf = (environment: Readonly<Record<string, unknown>>) =>
     environmentBody(sessionWith({ environment }))['config']
   const limited = { type: 'limited', allowed_hosts: ['a.example'] }
@@ -48,7 +48,7 @@ test('the environment of the session decides about network and packages', () => 
   assert.deepEqual(configOf({ config: { type: 'self_hosted' } }), { type: 'self_hosted' })
 })
 
-test('a repository is checked out at its branch, however it is spelt', () => {
+test('a repository is checked out at its branch, with all spellings of the fields', () => {
   const resourcesOf = (environment: Readonly<Record<string, unknown>>) =>
     sessionBody(sessionWith({ environment }), 'agent_1', 'env_1')['resources']
   const url = 'https://github.com/o/r'
@@ -59,7 +59,7 @@ test('a repository is checked out at its branch, however it is spelt', () => {
   assert.equal(resourcesOf({ ref: 'dev' }), undefined)
 })
 
-test('a session without a title still has a name over there', () => {
+test('a session without a title has a name at the provider', () => {
   const session = sessionWith({ title: ' ' })
   assert.equal(agentBody(session, promptOf('Hi'), '')['name'], `Session ${session.id}`)
 })

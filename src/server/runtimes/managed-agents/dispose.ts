@@ -1,12 +1,12 @@
 import { textIn } from '../../platform/json.ts'
 import { type DisposedSession, RuntimeFailure } from '../runtime.ts'
 import type { ManagedAgentsApi } from './api.ts'
-import type { Wait } from './patience.ts'
+import type { Wait } from './backoff.ts'
 
 const maxTries = 5
 const waitMs = 1_000
 
-/** Frees what was made for a session: the session itself, its agent, and its environment where the server lets go of it. */
+/** Deletes the provider's session, archives its agent, and deletes its environment if the server supports that. */
 export async function disposeOf(api: ManagedAgentsApi, { refs }: DisposedSession, wait: Wait): Promise<void> {
   const { provider_session_id, runtime_agent_ref_id, runtime_state } = refs
   if (provider_session_id !== null) await removeSession(api, provider_session_id, wait)
@@ -16,12 +16,12 @@ export async function disposeOf(api: ManagedAgentsApi, { refs }: DisposedSession
   try {
     await api.remove('environments', environmentId)
   } catch (error) {
-    // The protocol does not ask of a harness that it can delete them.
+    // Harnesses are not required to support the deletion of environments.
     if (!(error instanceof RuntimeFailure)) throw error
   }
 }
 
-/** A session at work may refuse to be deleted: it is stopped first. */
+/** Deletes a session. A running session may reject the deletion, so it is interrupted first. */
 async function removeSession(api: ManagedAgentsApi, id: string, wait: Wait): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -16,37 +16,33 @@ const error = (status: string | undefined, fields: Json = {}): Json => ({
 })
 
 const table: readonly (readonly [guarantee: string, end: Json, told: readonly string[]])[] = [
-  ['the end of a turn is the end of the run', idle('end_turn'), ['idle end_turn']],
-  ['a refusal ends the run as one', idle('refusal'), ['idle refusal']],
-  ['a budget over there ends the run; it does not wait for one of ours', idle('budget_reached'), ['idle end_turn']],
+  ['the end of a turn ends the run', idle('end_turn'), ['idle end_turn']],
+  ['a refusal ends the run with that reason', idle('refusal'), ['idle refusal']],
+  ['a budget of the provider ends the run instead of pausing it', idle('budget_reached'), ['idle end_turn']],
   ['an idle without a reason ends the run', { type: 'session.status_idle' }, ['idle end_turn']],
-  [
-    'retries that are used up fail the run',
-    idle('retries_exhausted'),
-    ['terminal: the runtime gave up after it had tried several times'],
-  ],
-  ['an error that is exhausted fails the run', error('exhausted'), ['exhausted: too busy']],
-  ['an error that is terminal fails the run', error('terminal'), ['terminal: too busy']],
-  ['an error that does not say fails the run', error(undefined), ['terminal: too busy']],
+  ['exhausted retries fail the run', idle('retries_exhausted'), ['terminal: the runtime used up its retries']],
+  ['an exhausted error fails the run', error('exhausted'), ['exhausted: too busy']],
+  ['a terminal error fails the run', error('terminal'), ['terminal: too busy']],
+  ['an error without a retry status fails the run', error(undefined), ['terminal: too busy']],
   [
     "an error's words come without markup and without our key",
     error('terminal', { message: '<b>bad</b> key\nsk-fake' }),
     ['terminal: bad key [secret]'],
   ],
   [
-    'a session that has ended for good fails the run',
+    'a terminated session fails the run',
     { type: 'session.status_terminated' },
-    ['session.status_terminated', 'terminal: the runtime has ended the session'],
+    ['session.status_terminated', 'terminal: the runtime terminated the session'],
   ],
   [
-    'a session that was deleted over there fails the run, and deletes nothing here',
+    'a session that was deleted at the provider fails the run and deletes nothing here',
     { type: 'session.deleted' },
     ['terminal: the session was deleted at the runtime'],
   ],
   [
-    'a wait for something that nobody here can give fails the run',
+    'a question that this server cannot answer fails the run',
     { type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: ['sevt_unknown'] } },
-    ['terminal: the runtime waits for something that this server cannot give'],
+    ['terminal: the runtime waits for an answer that this server cannot send'],
   ],
 ]
 
@@ -57,14 +53,14 @@ for (const [guarantee, end, told] of table) {
     })
     await rig.run(runtime, promptOf('Go'))
     assert.deepEqual(
-      story(rig.log).filter(text => !text.startsWith('error cut off')),
+      story(rig.log).filter(text => !text.startsWith('error interrupted')),
       ['running', 'uses bash', ...told],
     )
     assertSound(rig.log)
   })
 }
 
-test('an unknown kind of error is told as one, and its words are kept', async t => {
+test('an unknown type of error becomes unknown_error with its message', async t => {
   const { rig, runtime } = await managedAgentsStage(t, {
     script: () => [{ end: error('terminal', { type: 'gremlin_error' }) }],
   })
@@ -73,7 +69,7 @@ test('an unknown kind of error is told as one, and its words are kept', async t 
   assert.deepEqual([last.type, last.message], ['unknown_error', 'too busy'])
 })
 
-test('what only delays the turn is told, and the run goes on', async t => {
+test('an event that delays the turn is logged, and the run continues', async t => {
   const steps = [
     { raw: error('retrying') },
     { raw: error('some_new_word') },

@@ -1,35 +1,35 @@
 import { newId } from '../../platform/ids.ts'
 import { nonEmptyText } from '../../platform/json.ts'
 import { type Batch, RuntimeFailure } from '../runtime.ts'
-import { type Arrival, attach } from './attachment.ts'
-import type { Call } from './book.ts'
-import { createPatience, type Wait } from './patience.ts'
-import { type Leave, takeHeld, takeListed, takeStreamed } from './take.ts'
+import { type AttachmentEvent, attach } from './attachment.ts'
+import { createBackoff, type Wait } from './backoff.ts'
+import type { Call } from './log-index.ts'
+import { type Leave, takeDeferred, takeListed, takeStreamed } from './take.ts'
 import type { Answer, Turn } from './turn.ts'
 
 const maxBatch = 100
-/** How long an earlier turn that was interrupted may take to end. */
+/** Maximum wait for the end of an earlier, interrupted turn. */
 const settleMs = 5_000
 
-/** Sends the prompt unless it was sent, and follows its turn to the end. Dialects: section 1.9. */
+/** Sends the prompt, unless it was sent, and follows its turn to the end. Dialects: section 1.9. */
 export async function* follow(turn: Turn, wait: Wait): AsyncGenerator<Batch> {
-  const patience = createPatience(turn.context, wait)
-  while (mayGoOn(turn)) {
-    if (turn.book.asked.length > 0 && !(await heardPeople(turn))) return
-    const told = turn.told
+  const backoff = createBackoff(turn.context, wait)
+  while (mayContinue(turn)) {
+    if (turn.logIndex.asked.length > 0 && !(await awaitDecisions(turn))) return
+    const { appendedCount } = turn
     const { leave, failure } = yield* attached(turn)
-    // Whatever was taken is stored, however the attachment ended: it is not looked at again.
+    // Accepted events are stored however the attachment ended: they are not read again.
     yield* turn.flush()
     if (leave === 'over') return
-    if (turn.told > told) patience.heard()
-    if (failure && !turn.isAttached) await patience.afterFailure(failure)
-    else if (leave !== 'asks') await patience.afterStream(failure)
+    if (turn.appendedCount > appendedCount) backoff.reset()
+    if (failure && !turn.isAttached) await backoff.afterFailure(failure)
+    else if (leave !== 'asks') await backoff.afterStream(failure)
   }
 }
 
-const mayGoOn = ({ context }: Turn): boolean => !context.signal.aborted && !context.isDraining()
+const mayContinue = ({ context }: Turn): boolean => !context.signal.aborted && !context.isDraining()
 
-/** How an attachment ended: left by us, broken, or closed by the server. */
+/** How an attachment ended: detached by us, failed, or closed by the server. */
 interface Detached {
   readonly leave?: Leave | undefined
   readonly failure?: RuntimeFailure
@@ -39,9 +39,9 @@ async function* attached(turn: Turn): AsyncGenerator<Batch, Detached> {
   const { api, sessionId, since, context } = turn
   turn.beginAttachment()
   try {
-    for await (const arrival of attach(api, { sessionId, since, signal: context.signal })) {
-      if (!mayGoOn(turn)) return {}
-      const leave = yield* arrived(turn, arrival)
+    for await (const received of attach(api, { sessionId, since, signal: context.signal })) {
+      if (!mayContinue(turn)) return {}
+      const leave = yield* handle(turn, received)
       if (leave) return { leave }
     }
     return {}
@@ -51,29 +51,29 @@ async function* attached(turn: Turn): AsyncGenerator<Batch, Detached> {
   }
 }
 
-async function* arrived(turn: Turn, arrival: Arrival): AsyncGenerator<Batch, Leave | undefined> {
-  if (arrival.from === 'list') {
-    const leave = takeListed(turn, arrival.event)
+async function* handle(turn: Turn, received: AttachmentEvent): AsyncGenerator<Batch, Leave | undefined> {
+  if (received.from === 'list') {
+    const leave = takeListed(turn, received.event)
     if (turn.pendingCount >= maxBatch) yield* turn.flush()
     return leave
   }
-  if (arrival.from === 'listed') turn.isListed = true
-  const leave = arrival.from === 'stream' ? takeStreamed(turn, arrival.event) : takeHeld(turn)
+  if (received.from === 'listed') turn.isListed = true
+  const leave = received.from === 'stream' ? takeStreamed(turn, received.event) : takeDeferred(turn)
   if (leave) return leave
   yield* turn.flush()
-  yield* sendWhatIsDue(turn)
+  yield* sendPending(turn)
   turn.isAttached = true
   return undefined
 }
 
-/** Sends our message, what people said, and that nobody runs tools of clients. */
-async function* sendWhatIsDue(turn: Turn): AsyncGenerator<Batch> {
+/** Sends our message, the decisions of people, and error results for client-side tools. */
+async function* sendPending(turn: Turn): AsyncGenerator<Batch> {
   if (!turn.isSent) {
     if (await isSettling(turn)) return
     await sendMessage(turn)
   }
-  await turn.rememberFound()
-  await refuseCustomCalls(turn)
+  await turn.saveFoundMessage()
+  await rejectCustomCalls(turn)
   if (turn.answers.length === 0) return
   const due = turn.answers.filter(({ call }) => !isAnswered(turn, call))
   if (due.length > 0)
@@ -82,12 +82,12 @@ async function* sendWhatIsDue(turn: Turn): AsyncGenerator<Batch> {
       due.map(({ event }) => event),
     )
   turn.answers = []
-  // The list may have told it already, when an answer of ours arrived whose receipt was lost.
-  if (!turn.book.isRunning) turn.tell({ id: newId('evt'), type: 'session.status_running' }, undefined)
+  // The log may show it already, if an earlier answer arrived although its response was lost.
+  if (!turn.logIndex.isRunning) turn.append({ id: newId('evt'), type: 'session.status_running' }, undefined)
   yield* turn.flush()
 }
 
-/** An earlier turn that still goes on was cut off here: it is stopped, and may end before ours begins. */
+/** Interrupts an earlier turn that is still running, and returns true while ours has to wait for its end. */
 async function isSettling(turn: Turn): Promise<boolean> {
   if (!turn.isBusy) return false
   const now = performance.now()
@@ -98,22 +98,24 @@ async function isSettling(turn: Turn): Promise<boolean> {
   return now < turn.settleUntil
 }
 
-/** What is about to be sent is stored before, so that after a crash the list is searched behind that place alone. */
+/**
+ * Sends the message. Its place in the list is stored first, so that it is searched only after that place after a crash.
+ */
 async function sendMessage(turn: Turn): Promise<void> {
   const unsent = { prompt_id: turn.prompt.id, before: turn.lastId ?? null, is_sent: false, message_id: null }
-  await turn.rememberSent(unsent)
+  await turn.saveSentMessage(unsent)
   const stored = await turn.api.send(turn.sessionId, [turn.message])
   turn.isPast = true
   const message_id = nonEmptyText(stored.find(({ type }) => type === 'user.message')?.['id']) ?? null
-  await turn.rememberSent({ ...unsent, is_sent: true, message_id })
+  await turn.saveSentMessage({ ...unsent, is_sent: true, message_id })
 }
 
-/** A tool of the kind `custom` runs at a client over there; ours have no way to. */
-async function refuseCustomCalls(turn: Turn): Promise<void> {
+/** Returns an error for calls of `custom` tools, which run in a client of the provider. */
+async function rejectCustomCalls(turn: Turn): Promise<void> {
   for (const id of turn.customCalls) {
     if (turn.answered.has(id)) continue
     turn.answered.add(id)
-    const content = [{ type: 'text', text: 'nobody is there to run this tool' }]
+    const content = [{ type: 'text', text: 'no client is connected that can run this tool' }]
     const result = { type: 'user.custom_tool_result', custom_tool_use_id: id, content, is_error: true }
     await turn.api.send(turn.sessionId, [result])
   }
@@ -122,10 +124,10 @@ async function refuseCustomCalls(turn: Turn): Promise<void> {
 const isAnswered = ({ answered }: Turn, { sourceId, toolUseId }: Call): boolean =>
   answered.has(toolUseId) || (sourceId !== undefined && answered.has(sourceId))
 
-/** Waits for all that people are asked; false when the run has to end before. */
-async function heardPeople(turn: Turn): Promise<boolean> {
+/** Waits for the decisions about all open questions; returns false when the run must end first. */
+async function awaitDecisions(turn: Turn): Promise<boolean> {
   const answers: Answer[] = []
-  for (const call of turn.book.asked) {
+  for (const call of turn.logIndex.asked) {
     const decision = await turn.context.decision(call.id)
     if (!decision) return false
     const { result, message } = decision

@@ -9,7 +9,7 @@ import { managedAgentsKind } from './kind.ts'
 
 const { signal } = new AbortController()
 
-test('a check proves address and key; the models are those of the server', async t => {
+test('a check verifies address and key; the models are those of the server', async t => {
   const { fake, kind } = await managedAgentsStage(t)
   const endpoint = { id: 'cma', apiBase: fake.url, apiKey: fake.apiKey }
   await kind.check(endpoint, signal)
@@ -29,14 +29,14 @@ test('an address that is not allowed is not called', async t => {
   assert.equal(fake.requests.length, 0)
 })
 
-test('a prompt cannot choose its model, and the flags say so', async t => {
+test('the capability flags show that a prompt cannot choose its model', async t => {
   const { kind } = await managedAgentsStage(t)
   const { model_per_prompt, steer, streaming, interrupt, approvals, resume } = kind.capabilities
   assert.deepEqual([model_per_prompt, steer], [false, false])
   assert.deepEqual([streaming, interrupt, approvals, resume], [true, true, true, true])
 })
 
-test('a session that is deleted here is deleted over there, its agent archived, its environment given back', async t => {
+test('deleting a session deletes it at the provider, archives its agent and deletes its environment', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t)
   await rig.run(runtime, promptOf('Hi'))
   await eventually(() => fake.session.status === 'idle')
@@ -44,12 +44,12 @@ test('a session that is deleted here is deleted over there, its agent archived, 
   assert.equal(fake.sessions.size, 0)
   assert.equal(fake.environments.size, 0)
   assert.ok([...fake.agents.values()][0]?.['archived_at'])
-  // What is not there any more, or never was, is fine.
+  // Deleting a missing session succeeds.
   await runtime.dispose({ id: rig.session.id, refs: rig.refs })
   await runtime.dispose({ id: rig.session.id, refs: noRefs })
 })
 
-test('a session at work is stopped before it is deleted', async t => {
+test('a running session is stopped before it is deleted', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t, {
     script: () => [{ raw: { type: 'agent.tool_use', name: 'bash', input: {} } }, { hang: true }],
   })
@@ -60,7 +60,7 @@ test('a session at work is stopped before it is deleted', async t => {
   assert.equal(fake.sessions.size, 0)
 })
 
-test('a session that cannot be deleted is told, so that it is tried again', async t => {
+test('a failed deletion rejects, so that it is retried', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t)
   await rig.run(runtime, promptOf('Hi'))
   fake.state.fault = ({ method }) => (method === 'DELETE' ? { status: 500 } : undefined)

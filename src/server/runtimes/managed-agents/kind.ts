@@ -4,10 +4,10 @@ import { noCapabilities, type RuntimeKind } from '../runtime.ts'
 import { managedAgentsApi } from './api.ts'
 import { type ManagedAgentsDeps, managedAgentsRuntime } from './runtime.ts'
 
-/** `wait` is `pause` of the platform unless given. */
+/** `wait` is `pause` of the platform by default. */
 type KindDeps = Omit<ManagedAgentsDeps, 'wait'> & Partial<Pick<ManagedAgentsDeps, 'wait'>>
 
-/** Claude Managed Agents, as a service and as a harness of anybody who serves the same protocol. Dialects: section 1. */
+/** Claude Managed Agents: Anthropic's service, and any harness with the same protocol. Dialects: section 1. */
 export function managedAgentsKind({ outbound, memories, wait = pause }: KindDeps): RuntimeKind {
   const capabilities = { ...noCapabilities, streaming: true, interrupt: true, approvals: true, resume: true }
   return {

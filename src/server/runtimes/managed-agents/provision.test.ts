@@ -16,7 +16,7 @@ for (const [status, headers, waitedMs] of [
   [529, {}, 500],
   [503, { 'retry-after': '0' }, 500],
 ] as const) {
-  test(`what a server refuses to make with ${status} is made later, once, after ${waitedMs} ms each`, async t => {
+  test(`creation that a server rejects with ${status} is retried and succeeds once, after ${waitedMs} ms each`, async t => {
     const { fake, runtime, rig, waits } = await managedAgentsStage(t)
     const refused = new Set<string>()
     fake.state.fault = request => {
@@ -31,14 +31,14 @@ for (const [status, headers, waitedMs] of [
   })
 }
 
-test('a server that goes on to refuse is given up, in its words, and nothing else is made', async t => {
+test('a server that keeps rejecting fails the run with its message, and nothing else is created', async t => {
   const { fake, runtime, rig } = await managedAgentsStage(t)
   fake.state.fault = request => (request.path === '/v1/environments' ? { status: 429 } : undefined)
   await rig.run(runtime, promptOf('Hi'))
-  assert.deepEqual(story(rig.log), ['running', 'terminal: the runtime refused the call (429): injected'])
+  assert.deepEqual(story(rig.log), ['running', 'terminal: the runtime rejected the request (429): injected'])
   assert.equal(fake.asked('POST', '/v1/environments').length, 6)
   assert.deepEqual([fake.agents.size, fake.environments.size, fake.sessions.size], [1, 0, 0])
-  // The next prompt goes on with what there is.
+  // The next prompt uses what exists.
   fake.state.fault = () => undefined
   await rig.run(runtime, promptOf('Again'))
   assertOnce(fake)
@@ -46,7 +46,7 @@ test('a server that goes on to refuse is given up, in its words, and nothing els
 
 for (const fault of ['lost after', { status: 500 }, { status: 502 }, { status: 409 }] as const) {
   const what = typeof fault === 'string' ? 'an answer that is lost' : `a ${fault.status}`
-  test(`after ${what} nothing is made again: it may have been made`, async t => {
+  test(`after ${what} creation is not retried: the object may exist`, async t => {
     const { fake, runtime, rig } = await managedAgentsStage(t)
     fake.state.fault = request => (isMake(request) ? fault : undefined)
     await rig.run(runtime, promptOf('Hi'))
@@ -68,7 +68,7 @@ async function waitingStage(t: Parameters<typeof managedAgentsStage>[0]) {
   return { fake, rig, over, runtime: kind.connect({ id: 'cma', apiBase: fake.url, apiKey: fake.apiKey }) }
 }
 
-test('an interrupt ends the wait, and nothing more is asked for', async t => {
+test('an interrupt ends the wait without further requests', async t => {
   const { fake, rig, over, runtime } = await waitingStage(t)
   const running = rig.run(runtime, promptOf('Hi'), { signal: over.signal })
   await eventually(() => fake.requests.length === 1)
@@ -78,7 +78,7 @@ test('an interrupt ends the wait, and nothing more is asked for', async t => {
   assert.deepEqual(story(rig.log), ['running'])
 })
 
-test('a process that goes away hands the session over, and the next one makes the rest', async t => {
+test('a draining process hands the session over, and the next one creates the rest', async t => {
   const { fake, rig, over, runtime } = await waitingStage(t)
   const prompt = promptOf('Hi')
   const running = rig.run(runtime, prompt, { isDraining: () => over.signal.aborted })

@@ -25,7 +25,7 @@ const script = () =>
     { say: 'Done.' },
   ] as const
 
-/** A second prompt that dies once, and is taken up again; the first one went well. */
+/** Runs a second prompt that crashes once and resumes; the first one succeeded. */
 async function secondPrompt(t: TestContext, switches: Partial<Switches>, death: Death) {
   const stage = await managedAgentsStage(t, { script, switches, pageSize: 4 })
   const { rig, runtime } = stage
@@ -45,13 +45,13 @@ const variants: readonly Partial<Switches>[] = [{}, { closeAtIdle: true, bareFra
 
 for (const switches of variants) {
   const name = Object.keys(switches).join(', ') || 'a server as Anthropic runs it'
-  test(`${name}: a crash at any write leaves one message, and a log as if there had been none`, async t => {
+  test(`${name}: a crash at any write leaves one message, and the same log as without a crash`, async t => {
     const whole = await secondPrompt(t, switches, { at: never, when: 'before' })
     const expected = story(whole.rig.log)
     assert.equal(expected.filter(told => told === 'says Done.').length, 2)
     for (let at = 1; at <= whole.writes; at++) {
       for (const when of ['before', 'after'] as const) {
-        // Behind its last write a run is over.
+        // After its last write a run is over.
         if (when === 'after' && at === whole.writes) continue
         const { fake, rig } = await secondPrompt(t, switches, { at, when })
         assert.deepEqual(story(rig.log), expected, `${when} write ${at}`)
@@ -64,7 +64,7 @@ for (const switches of variants) {
   })
 }
 
-test('a crash while agent, environment and session are made leaves no double that is used', async t => {
+test('a crash during the creation of agent, environment and session leaves no duplicate in use', async t => {
   for (const at of [1, 2, 3, 4, 5]) {
     for (const when of ['before', 'after'] as const) {
       const { fake, rig, runtime } = await managedAgentsStage(t)
@@ -89,7 +89,7 @@ test('a crash while agent, environment and session are made leaves no double tha
   }
 })
 
-test('a message whose answer was lost is found in the list, not sent again', async t => {
+test('a message whose response was lost is found in the list and not sent again', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t)
   await rig.run(runtime, promptOf('Hi'))
   let lost = 0
@@ -111,7 +111,7 @@ test('a message that did not arrive is sent again', async t => {
   assertOnce(fake)
 })
 
-test('an approval whose receipt was lost is not given twice', async t => {
+test('an approval whose response was lost is not sent twice', async t => {
   const gate = Promise.withResolvers<void>()
   const { fake, rig, runtime } = await managedAgentsStage(t, {
     script: () => [{ use: 'bash', result: 'done', ask: true }, { until: gate.promise }, { say: 'Done.' }],
@@ -120,7 +120,7 @@ test('an approval whose receipt was lost is not given twice', async t => {
   fake.state.fault = ({ method, path }) =>
     method === 'POST' && path.endsWith('/events') && ++sends === 2 ? 'lost after' : undefined
   const run = rig.run(runtime, promptOf('Go'), { decide: allow })
-  // What the list shows of the answer is taken before anything would be sent again.
+  // The list shows that the answer arrived, so it is not sent again.
   await eventually(() => story(rig.log).includes('result done'))
   await eventually(() => fake.session.readers > 0)
   gate.resolve()
@@ -138,7 +138,7 @@ test('an approval whose receipt was lost is not given twice', async t => {
   assertSound(rig.log)
 })
 
-test('a message that waits in the queue over there is not sent again after a crash', async t => {
+test('a message in the provider’s queue is not sent again after a crash', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t)
   await rig.run(runtime, promptOf('Hi'))
   const gate = Promise.withResolvers<void>()
@@ -155,7 +155,7 @@ test('a message that waits in the queue over there is not sent again after a cra
   assertOnce(fake, 2)
 })
 
-test('a run that is stopped before it is taken up again is stopped over there too', async t => {
+test('a run that is stopped before it resumes is stopped at the provider too', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t, {
     script: () => [{ raw: { type: 'agent.tool_use', name: 'bash', input: {} } }, { hang: true }],
   })
@@ -163,10 +163,10 @@ test('a run that is stopped before it is taken up again is stopped over there to
   await rig.run(runtime, prompt, { onBatch: () => true })
   await rig.run(runtime, prompt, { isResumed: true, signal: AbortSignal.abort() })
   assert.equal(fake.session.interrupts, 1)
-  assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error cut off: there is no result'])
+  assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error interrupted: the call has no result'])
 })
 
-test('who has lost the session does not stop the turn that another owner follows', async t => {
+test('a process that lost the session does not stop the turn that another owner follows', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t, {
     script: () => [{ raw: { type: 'agent.tool_use', name: 'bash', input: {} } }, { hang: true }],
   })

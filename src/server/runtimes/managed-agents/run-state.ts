@@ -1,23 +1,23 @@
 import { compact, countOf, isRecord, type Json, textIn } from '../../platform/json.ts'
 
-/** The message of a prompt on its way. */
+/** Delivery state of a prompt's message. */
 export interface SentMessage {
   readonly prompt_id: string
-  /** Id of the last event that was there before it; null when there was none. */
+  /** Id of the last event before it; null when there was none. */
   readonly before: string | null
-  /** The server has said that it has it. */
+  /** The server has confirmed it. */
   readonly is_sent: boolean
-  /** Its id over there; null as long as nobody has told it. */
+  /** Its id at the provider; null while unknown. */
   readonly message_id: string | null
 }
 
-/** What a run must find again after a crash: `runtime_state` of the session. */
+/** State that a run needs after a crash: `runtime_state` of the session. */
 export interface RunState {
   readonly environment_id: string | undefined
   readonly message: SentMessage | undefined
-  /** When the last event that was taken over was processed, by that server's clock. */
+  /** When the last stored event was processed, by the server's clock. */
   readonly last_processed_at: string | undefined
-  /** Stored events without an id that were seen so far: their place in the list is all that tells them apart. */
+  /** Number of events without an id so far: only their place in the list distinguishes them. */
   readonly unnamed: number
 }
 
@@ -39,5 +39,5 @@ export function runStateOf(stored: Json): RunState {
   }
 }
 
-/** `runtime_state` that says so. */
+/** Returns the `runtime_state` to store. */
 export const storedState = (state: RunState): Json => compact({ ...state })

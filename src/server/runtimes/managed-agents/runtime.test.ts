@@ -12,7 +12,7 @@ const withTools = () =>
     { say: 'One file.', pieces: ['One ', 'file.'] },
   ] as const
 
-test('a first prompt makes agent, environment and session, and its turn is told with ids of our own', async t => {
+test('a first prompt creates agent, environment and session, and its events have our own ids', async t => {
   const { fake, runtime, rig } = await managedAgentsStage(t, {
     script: withTools,
     memories: 'You remember: tea.',
@@ -79,7 +79,7 @@ test('every call carries the key, the version and the beta header', async t => {
   }
 })
 
-test('text is shown while it is written, under the id of the message to come', async t => {
+test('text is previewed with the id of the later message', async t => {
   const { runtime, rig } = await managedAgentsStage(t, { script: withTools })
   await rig.run(runtime, promptOf('List'))
   const message = rig.log.find(({ type }) => type === 'agent.message')
@@ -89,7 +89,7 @@ test('text is shown while it is written, under the id of the message to come', a
   ])
 })
 
-test('a follow-up goes to the same session, and tells nothing of the turn before again', async t => {
+test('a follow-up uses the same session and does not log the previous turn again', async t => {
   const script = (text: string) => [{ say: `You said ${text}` }]
   const { fake, runtime, rig } = await managedAgentsStage(t, { script })
   await rig.run(runtime, promptOf('one'))
@@ -107,7 +107,7 @@ test('a follow-up goes to the same session, and tells nothing of the turn before
   assertOnce(fake, 2)
 })
 
-test('a tool call that asks waits for a person: allowed it runs, denied the reason goes along', async t => {
+test('a tool call that asks waits for a person: it runs if allowed, and gets the reason if denied', async t => {
   const script = () =>
     [
       { use: 'bash', result: 'done', ask: true },
@@ -157,7 +157,7 @@ test('several calls that ask at once are answered together, each one once', asyn
   assertSound(rig.log)
 })
 
-test('a run that ends while a person is asked tells nothing more, and goes on with the answer later', async t => {
+test('a run that ends while a person is asked logs nothing more, and resumes with the answer later', async t => {
   const { fake, runtime, rig } = await managedAgentsStage(t, {
     script: () => [{ use: 'bash', result: 'done', ask: true }],
   })
@@ -170,14 +170,14 @@ test('a run that ends while a person is asked tells nothing more, and goes on wi
   assertOnce(fake)
 })
 
-test('a tool that only a client could run is refused, and the turn goes on', async t => {
+test('a call of a client-side tool is rejected, and the turn continues', async t => {
   const { runtime, rig } = await managedAgentsStage(t, { script: () => [{ custom: 'ring_bell' }] })
   await rig.run(runtime, promptOf('Ring'))
-  const refused = 'says nobody is there to run this tool'
+  const refused = 'says no client is connected that can run this tool'
   assert.deepEqual(story(rig.log), ['running', 'agent.custom_tool_use', refused, 'idle end_turn'])
 })
 
-test('an interrupt stops the turn over there, and open tool calls get a result that says so', async t => {
+test('an interrupt stops the turn at the provider, and open tool calls get an error result', async t => {
   const hold = { use: 'bash', result: 'never', ask: false } as const
   const { fake, runtime, rig } = await managedAgentsStage(t, {
     script: text =>
@@ -189,7 +189,7 @@ test('an interrupt stops the turn over there, and open tool calls get a result t
     return undefined
   }
   await rig.run(runtime, promptOf('Go'), { signal: stop.signal, onBatch })
-  assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error cut off: there is no result'])
+  assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error interrupted: the call has no result'])
   assert.equal(fake.session.interrupts, 1)
   await eventually(() => fake.session.status === 'idle')
 
@@ -199,7 +199,7 @@ test('an interrupt stops the turn over there, and open tool calls get a result t
   assertOnce(fake, 2)
 })
 
-test('a process that goes away leaves the turn alone', async t => {
+test('a draining process does not stop the turn', async t => {
   const { fake, runtime, rig } = await managedAgentsStage(t, {
     script: () => [{ raw: { type: 'agent.tool_use', name: 'bash', input: {} } }, { hang: true }],
   })
@@ -218,7 +218,7 @@ test('a process that goes away leaves the turn alone', async t => {
   assert.equal(fake.session.interrupts, 0)
 })
 
-test('a prompt waits for the end of an earlier turn that was cut off, and is not ended by it', async t => {
+test('a prompt waits for the end of an earlier, interrupted turn, and is not ended by it', async t => {
   const { fake, runtime, rig } = await managedAgentsStage(t, {
     script: text => (text === 'first' ? [{ hang: true }] : [{ say: 'Second.' }]),
   })

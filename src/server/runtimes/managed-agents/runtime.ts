@@ -12,19 +12,19 @@ import {
   RuntimeFailure,
 } from '../runtime.ts'
 import { type ManagedAgentsApi, managedAgentsApi } from './api.ts'
-import { Book, cutOffResults } from './book.ts'
+import type { Wait } from './backoff.ts'
 import { disposeOf } from './dispose.ts'
 import { follow } from './follow.ts'
-import type { Wait } from './patience.ts'
+import { interruptedResults, LogIndex } from './log-index.ts'
 import { provision } from './provision.ts'
 import { runStateOf } from './run-state.ts'
 import { Turn } from './turn.ts'
 
 export interface ManagedAgentsDeps {
   readonly outbound: Pick<Outbound, 'connect'>
-  /** What the session's agent remembers, as a block for its system prompt; empty without any. */
+  /** Returns the memories of the session's agent as a block for its system prompt; empty without any. */
   readonly memories: (session: RunSession) => Promise<string>
-  /** Waits before a call or a stream is tried again. */
+  /** Waits before a call or a stream is retried. */
   readonly wait: Wait
 }
 
@@ -33,7 +33,7 @@ interface Parts extends ManagedAgentsDeps {
   readonly capabilities: Capabilities
 }
 
-/** Sessions on one server of the Managed Agents protocol. */
+/** Runs sessions on one server of the Managed Agents protocol. */
 export function managedAgentsRuntime(parts: Parts): Runtime {
   const { outbound, endpoint, capabilities, wait } = parts
   return {
@@ -42,10 +42,10 @@ export function managedAgentsRuntime(parts: Parts): Runtime {
     capabilities,
     async *run(session, prompt, context) {
       const api = managedAgentsApi(outbound, endpoint)
-      const book = new Book()
+      const logIndex = new LogIndex()
       try {
-        for await (const event of context.history()) book.add(event)
-        yield* runOver(parts, { api, book, session, prompt, context })
+        for await (const event of context.history()) logIndex.add(event)
+        yield* runOver(parts, { api, logIndex, session, prompt, context })
       } finally {
         await api.close()
       }
@@ -56,14 +56,14 @@ export function managedAgentsRuntime(parts: Parts): Runtime {
 
 interface Task {
   readonly api: ManagedAgentsApi
-  readonly book: Book
+  readonly logIndex: LogIndex
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: RunContext
 }
 
 async function* runOver({ endpoint, memories, wait }: Parts, task: Task): AsyncGenerator<Batch> {
-  const { book, context, prompt, session } = task
+  const { logIndex, context, prompt, session } = task
   const { signal } = context
   const state = runStateOf(session.refs.runtime_state)
   let turn: Turn | undefined
@@ -77,31 +77,31 @@ async function* runOver({ endpoint, memories, wait }: Parts, task: Task): AsyncG
   } catch (error) {
     if (!signal.aborted) {
       if (!(error instanceof RuntimeFailure)) throw error
-      yield [...cutOffResults(book), failed(error.type, error.message)]
+      yield [...interruptedResults(logIndex), failed(error.type, error.message)]
       return
     }
   }
   const message = turn ? turn.sent : state.message
   const sessionId = turn?.sessionId ?? session.refs.provider_session_id
-  // A run that is stopped before it goes on may be at work over there too.
-  const isAtWork = message?.prompt_id === prompt.id && sessionId !== null
-  if (signal.aborted) yield* cutOff(task, isAtWork ? sessionId : undefined)
+  // A run that is stopped before it resumes may still be running at the provider.
+  const isRunning = message?.prompt_id === prompt.id && sessionId !== null
+  if (signal.aborted) yield* interrupt(task, isRunning ? sessionId : undefined)
 }
 
-/** Stops the turn over there, and gives every open tool call its result. */
-async function* cutOff({ api, book, context }: Task, sessionId: string | undefined): AsyncGenerator<Batch> {
-  // A process that goes away leaves the turn to the next owner.
+/** Stops the turn at the provider, and gives every open tool call its result. */
+async function* interrupt({ api, logIndex, context }: Task, sessionId: string | undefined): AsyncGenerator<Batch> {
+  // A draining process leaves the turn to the next owner.
   if (context.isDraining()) return
   if (sessionId !== undefined) {
-    // Who has lost the session must not stop the turn that another owner follows: this rejects then.
-    await context.remember({ provider_session_id: sessionId })
+    // Rejects when another process owns the session, whose turn must not be stopped.
+    await context.saveRefs({ provider_session_id: sessionId })
     await api.send(sessionId, [{ type: 'user.interrupt' }]).catch(leaveToNextPrompt)
   }
-  const results = cutOffResults(book)
+  const results = interruptedResults(logIndex)
   if (results.length > 0) yield results
 }
 
-/** A turn that could not be stopped is stopped before the next prompt is sent. */
+/** Ignores a failure to stop the turn: it is stopped before the next prompt is sent. */
 function leaveToNextPrompt(error: unknown): void {
   if (!(error instanceof RuntimeFailure)) throw error
 }

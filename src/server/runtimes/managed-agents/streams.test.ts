@@ -37,7 +37,7 @@ const servers: readonly Partial<Switches>[] = [
 ]
 
 for (const switches of servers) {
-  test(`${JSON.stringify(switches)}: two turns are told whole and once`, async t => {
+  test(`${JSON.stringify(switches)}: two turns are logged completely and once`, async t => {
     const { fake, rig, runtime } = await managedAgentsStage(t, { script, switches, pageSize: 5 })
     await rig.run(runtime, promptOf('Go'), { decide: allow })
     await rig.run(runtime, promptOf('Go'), { decide: allow })
@@ -47,7 +47,7 @@ for (const switches of servers) {
   })
 }
 
-test('where events have no ids, their place in the list tells what was told', async t => {
+test('events without ids are identified by their place in the list', async t => {
   const steps = [{ use: 'bash', result: 'a' }, { cut: 'end' }, { use: 'read', result: 'b' }, { say: 'Done.' }] as const
   const { fake, rig, runtime } = await managedAgentsStage(t, { script: () => steps, switches: { noIds: true } })
   await rig.run(runtime, promptOf('Go'))
@@ -58,7 +58,7 @@ test('where events have no ids, their place in the list tells what was told', as
   assertOnce(fake, 2)
 })
 
-test('what happens while nobody is attached is read from the list', async t => {
+test('events while no process is attached are read from the list', async t => {
   for (const cut of ['end', 'reset'] as const) {
     const steps = [{ say: 'One.' }, { cut }, { say: 'Two.' }, { use: 'bash', result: 'ok' }] as const
     const { rig, runtime } = await managedAgentsStage(t, { script: () => steps })
@@ -68,11 +68,11 @@ test('what happens while nobody is attached is read from the list', async t => {
   }
 })
 
-test('what happens between the opening of the stream and the end of the list is told once', async t => {
+test('events between the opening of the stream and the end of the list are logged once', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t, { script: () => [{ cut: 'end' }, { hang: true }] })
   let lists = 0
   fake.state.fault = ({ method, path }) => {
-    // The second list is that of the turn which was cut off; its stream is open by now.
+    // The second list is that of the interrupted turn; its stream is open now.
     if (method === 'GET' && path.endsWith('/events') && ++lists === 2) {
       fake.session.tell({ type: 'agent.message', content: [{ type: 'text', text: 'Between.' }] })
       fake.session.tell({ type: 'session.usage', usage: {} })
@@ -90,21 +90,21 @@ test('what happens between the opening of the stream and the end of the list is 
   assertSound(rig.log)
 })
 
-test('a server that closes its stream and never ends the turn is given up after waits that grow', async t => {
+test('a server that keeps closing its stream without ending the turn fails the run after growing waits', async t => {
   const { fake, rig, runtime, waits } = await managedAgentsStage(t, {
     script: () => [{ raw: { type: 'agent.tool_use', name: 'bash', input: {} } }, { hang: true }],
     switches: { closeAtOnce: true },
   })
   await rig.run(runtime, promptOf('Go'))
-  const given = 'terminal: the runtime closes its stream again and again, and the run does not end'
-  assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error cut off: there is no result', given])
+  const given = 'terminal: the runtime closed its stream 20 times without a new event'
+  assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error interrupted: the call has no result', given])
   const opened = fake.asked('GET', '/events/stream').length
   assert.ok(opened > 15 && opened < 30, `${opened} streams`)
   const waited = waits.reduce((sum, ms) => sum + ms, 0)
   assert.ok(waited > 120_000 && waited < 900_000, `${waited} ms`)
 })
 
-test('a server that cannot answer for a while is waited for, as long as it asks', async t => {
+test('retry-after of a server that is temporarily unavailable is respected', async t => {
   const { fake, rig, runtime, waits } = await managedAgentsStage(t, { script })
   let refusals = 0
   fake.state.fault = ({ method, path }) => {
@@ -120,40 +120,40 @@ test('a server that cannot answer for a while is waited for, as long as it asks'
   )
 })
 
-test('a server that goes on refusing ends the run, in its words', async t => {
+test('a server that keeps rejecting fails the run with its message', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t, { script })
   fake.state.fault = ({ path }) => (path.endsWith('/events/stream') ? { status: 529 } : undefined)
   await rig.run(runtime, promptOf('Go'))
   assert.deepEqual(story(rig.log), ['running', 'terminal: the runtime failed (529): injected'])
 })
 
-test('a wrong key ends the run at once, and is not told', async t => {
+test('a wrong key fails the run at once and is not logged', async t => {
   const { fake, kind, rig } = await managedAgentsStage(t)
   await rig.run(kind.connect({ id: 'cma', apiBase: fake.url, apiKey: 'sk-wrong-key' }), promptOf('Go'))
   assert.deepEqual(story(rig.log), [
     'running',
-    'terminal: the runtime refused the credential (401): invalid x-api-key [secret]',
+    'terminal: the runtime rejected the credential (401): invalid x-api-key [secret]',
   ])
   assert.equal(fake.requests.length, 1)
 })
 
-test('a server that is down ends the run', async t => {
+test('an unreachable server fails the run', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t)
   await fake.stop()
   await rig.run(runtime, promptOf('Go'))
   assert.deepEqual(story(rig.log), ['running', 'terminal: the connection to the runtime failed (ECONNREFUSED)'])
 })
 
-test('a session that is gone over there is a clear failure, and none is made in its place', async t => {
+test('a session that was deleted at the provider fails the run, and no new one is created', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t)
   await rig.run(runtime, promptOf('Go'))
   fake.lose(fake.session.id)
   await rig.run(runtime, promptOf('Go'))
-  assert.equal(story(rig.log).at(-1), 'terminal: the session is gone at the runtime; go on in a new session')
+  assert.equal(story(rig.log).at(-1), 'terminal: the session was deleted at the runtime; continue in a new session')
   assert.equal(fake.asked('POST', '/v1/sessions').length, 1)
 })
 
-test('frames that are no events cost nothing, as the list has the truth', async t => {
+test('frames that are not events lose nothing, since the list is complete', async t => {
   for (const bytes of [
     'data: {half\n\n',
     'data: 7\n\n',
@@ -168,17 +168,20 @@ test('frames that are no events cost nothing, as the list has the truth', async 
   }
 })
 
-test('a stream of garbage ends the run', async t => {
+test('a malformed stream fails the run', async t => {
   const { fake, rig, runtime } = await managedAgentsStage(t, { script: () => [{ hang: true }] })
   const garbage = setInterval(() => {
     for (const session of fake.sessions.values()) session.writeBytes('data: garbage\n\n')
   }, 1)
   t.after(() => clearInterval(garbage))
   await rig.run(runtime, promptOf('Go'))
-  assert.deepEqual(story(rig.log), ['running', 'terminal: the stream of the runtime is not made of events'])
+  assert.deepEqual(story(rig.log), [
+    'running',
+    'terminal: the stream of the runtime contains a frame that is not a JSON object',
+  ])
 })
 
-test('kinds that only some clients know are passed on, unknown ones are dropped', async t => {
+test('event types for special clients are passed through, unknown ones are dropped', async t => {
   const raw = (type: string, fields = {}) => ({ raw: { type, session_thread_id: 'sthr_1', ...fields } })
   const steps = [
     raw('session.thread_created', { prompt_id: 'msg_not_ours', seq: 99 }),
@@ -211,7 +214,7 @@ test('kinds that only some clients know are passed on, unknown ones are dropped'
   assert.equal(created?.seq, 3)
 })
 
-test('a text of 10 MB is cut, one that no frame can hold comes by the list, and more than that ends the run', async t => {
+test('a text of 10 MB is truncated, one larger than a frame is read from the list, and a larger one fails the run', async t => {
   for (const megabytes of [10, 20]) {
     const { rig, runtime } = await managedAgentsStage(t, {
       script: () => [{ use: 'bash', result: 'x'.repeat(megabytes * 1024 * 1024) }],
@@ -222,7 +225,7 @@ test('a text of 10 MB is cut, one that no frame can hold comes by the list, and 
       told.map(text => text.slice(0, 12)),
       ['running', 'uses bash', 'result xxxxx', 'idle end_tur'],
     )
-    assert.match(told[2] ?? '', /x\n\[cut off: \d+ more characters\]$/)
+    assert.match(told[2] ?? '', /x\n\[truncated: \d+ more characters\]$/)
     assert.ok((told[2] ?? '').length < 1.1 * 1024 * 1024)
   }
   const { rig, runtime } = await managedAgentsStage(t, {
@@ -231,12 +234,12 @@ test('a text of 10 MB is cut, one that no frame can hold comes by the list, and 
   await rig.run(runtime, promptOf('Go'))
   assert.deepEqual(story(rig.log).slice(1), [
     'uses bash',
-    'error cut off: there is no result',
-    'terminal: the runtime answered with more than 32 MiB',
+    'error interrupted: the call has no result',
+    'terminal: the response of the runtime exceeds 32 MiB',
   ])
 })
 
-test('a long session is not read whole again for each prompt', async t => {
+test('a prompt does not read a long session from its start', async t => {
   const words = Array.from({ length: 400 }, (_, index) => ({ say: `Word ${index}.` }))
   const { fake, rig, runtime } = await managedAgentsStage(t, { script: () => words })
   await rig.run(runtime, promptOf('Go'))
@@ -250,7 +253,7 @@ test('a long session is not read whole again for each prompt', async t => {
   assertSound(rig.log)
 })
 
-test('a stream that begins with old turns again does not end a new one', async t => {
+test('a stream that replays old turns does not end a new one', async t => {
   const words = Array.from({ length: 400 }, (_, index) => ({ say: `Word ${index}.` }))
   const { fake, rig, runtime } = await managedAgentsStage(t, {
     switches: { replays: true },
@@ -262,7 +265,7 @@ test('a stream that begins with old turns again does not end a new one', async t
     signal: stop.signal,
     onRemember: ({ provider_run_id }) => typeof provider_run_id === 'string' && stop.abort(),
   })
-  // The end of that turn is told nowhere: the run was over before.
+  // The end of that turn is not logged: the run was over before.
   await eventually(() => fake.session.status === 'idle')
   await rig.run(runtime, promptOf('long'))
   await rig.run(runtime, promptOf('third'))

@@ -3,10 +3,10 @@ import { type Json, nonEmptyText, textIn, textOf } from '../../platform/json.ts'
 import type { Batch, RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import type { ManagedAgentsApi } from './api.ts'
 import { messageOf, textOfMessage } from './bodies.ts'
-import type { Book, Call } from './book.ts'
+import type { Call, LogIndex } from './log-index.ts'
 import { type RunState, type SentMessage, storedState } from './run-state.ts'
 
-/** What is sent for a tool call that asked. */
+/** Confirmation to send for a tool call that asked. */
 export interface Answer {
   readonly call: Call
   readonly event: Json
@@ -17,83 +17,83 @@ interface Parts {
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: RunContext
-  readonly book: Book
+  readonly logIndex: LogIndex
   readonly state: RunState
-  /** Id of the session over there. */
+  /** Id of the session at the provider. */
   readonly sessionId: string
   readonly clean: (text: string) => string
 }
 
-/** The list may be ordered by a clock that is not quite even. */
+/** Tolerance for clock differences in the order of the list. */
 const marginMs = 5 * 60_000
 
-/** One run while it goes on: what is known of the session over there, and what is not yet stored here. */
+/** A run in progress: the known state of the provider's session, and events that are not stored yet. */
 export class Turn {
   readonly api: ManagedAgentsApi
   readonly prompt: RunPrompt
   readonly context: RunContext
-  readonly book: Book
+  readonly logIndex: LogIndex
   readonly sessionId: string
   readonly clean: (text: string) => string
   readonly message: Json
 
-  /** Ids of events that were looked at. */
+  /** Ids of processed events. */
   readonly seen = new Set<string>()
-  /** Calls that were answered over there: the ids that the answers name. */
+  /** Ids in the answers that the provider has received. */
   readonly answered = new Set<string>()
-  /** Calls of tools that only a client could run, by the ids of their events. */
+  /** Event ids of calls of client-side tools. */
   readonly customCalls = new Set<string>()
-  /** Ids of our events to come, by the ids under which their text is shown. */
-  readonly shown = new Map<string, string>()
-  /** What people said, not yet passed on. */
+  /** Event ids for previews, by the provider's event id. */
+  readonly previewIds = new Map<string, string>()
+  /** Decisions that are not sent yet. */
   answers: readonly Answer[] = []
 
-  /** The server was at work, or waited for people, when it was last heard of. */
+  /** The provider was running, or waiting for people, by its last event. */
   isBusy = false
-  /** What comes next belongs to our message, and not to one before. */
+  /** The next events belong to our message, not to an earlier one. */
   isPast: boolean
   /** Our message is in the list. */
   isFound = false
-  /** Its turn has come: what ends from here on is our run. */
+  /** The provider processes our message: the next end is that of our run. */
   isProcessed = false
-  /** Something of our turn was taken over. */
+  /** An event of our turn was appended. */
   hasWorked = false
-  /** An end whose turn is not known, or a question that may have its answer: the rest of the list decides. */
-  held: Json | undefined
-  /** Work that goes on, as the list says; not told when what is listed behind it was taken over before. */
-  heldRunning: Json | undefined
-  /** Until then the end of an earlier turn is waited for. */
+  /** An end of an unknown turn, or a question that may be answered: decided after the rest of the list. */
+  deferred: Json | undefined
+  /** A running status in the list; dropped when a later event of the list is in the log. */
+  deferredRunning: Json | undefined
+  /** Deadline of the wait for the end of an earlier turn. */
   settleUntil: number | undefined
-  /** The list of the present attachment is read. */
+  /** The list of the current attachment is complete. */
   isListed = false
-  /** ... and all that had to be sent then is sent. */
+  /** The list is complete, and everything pending was sent. */
   isAttached = false
-  /** Events without an id that the list has shown in the present attachment. */
+  /** Number of events without an id in the list of the current attachment. */
   listedUnnamed = 0
   lastId: string | undefined
   readonly #text: string
   #state: RunState
-  #remembered: SentMessage | undefined
+  #saved: SentMessage | undefined
   #pending: NewEvent[] = []
-  #told = 0
+  #appended = 0
   #listedSince = Number.NaN
 
-  constructor({ api, prompt, context, book, state, sessionId, clean }: Parts) {
+  constructor({ api, prompt, context, logIndex, state, sessionId, clean }: Parts) {
     this.api = api
     this.prompt = prompt
     this.context = context
-    this.book = book
+    this.logIndex = logIndex
     this.sessionId = sessionId
     this.clean = clean
     this.message = messageOf(prompt)
-    this.lastId = book.lastSourceId
+    this.lastId = logIndex.lastSourceId
     this.#text = textOfMessage(this.message)
     this.#state = state
-    this.#remembered = state.message
+    this.#saved = state.message
     this.isPast = this.sent !== undefined && this.sent.before === null
   }
 
-  /** Our message on its way; undefined before the first try. */
+  /** Delivery state of our message; undefined before the first try. */
   get sent(): SentMessage | undefined {
     const { message } = this.#state
     return message?.prompt_id === this.prompt.id ? message : undefined
@@ -107,7 +107,7 @@ export class Turn {
     return this.#state.unnamed
   }
 
-  /** From when on the list is read: whole while it is open where our turn begins. */
+  /** Time from which the list is read; undefined for the whole list while the start of our turn is unknown. */
   get since(): string | undefined {
     const { last_processed_at, unnamed } = this.#state
     const isOpen = this.sent !== undefined && !(this.isPast && this.isSent)
@@ -126,29 +126,31 @@ export class Turn {
     this.#state = { ...this.#state, ...changes }
   }
 
-  /** Stores that our message was found over there, unless that is known already. */
-  async rememberFound(): Promise<void> {
+  /** Stores that the provider has our message, unless that is stored. */
+  async saveFoundMessage(): Promise<void> {
     const { sent } = this
-    if (sent?.is_sent && sent !== this.#remembered) await this.rememberSent(sent)
+    if (sent?.is_sent && sent !== this.#saved) await this.saveSentMessage(sent)
   }
 
-  /** Stores what was sent, at once. */
-  async rememberSent(message: SentMessage): Promise<void> {
-    this.#remembered = message
+  /** Stores the delivery state at once. */
+  async saveSentMessage(message: SentMessage): Promise<void> {
+    this.#saved = message
     this.change({ message })
-    await this.context.remember({ provider_run_id: message.message_id, runtime_state: storedState(this.#state) })
+    await this.context.saveRefs({ provider_run_id: message.message_id, runtime_state: storedState(this.#state) })
   }
 
-  /** Some streams begin at the first event of the session. What is older than the list that was asked for was seen before. */
+  /**
+   * True for an event before the start of the list, which was processed earlier: some streams replay the whole session.
+   */
   isReplayed({ processed_at }: Json): boolean {
     return Date.parse(textOf(processed_at)) < this.#listedSince
   }
 
   isKnown(id: string): boolean {
-    return this.seen.has(id) || this.book.idOf(id) !== undefined
+    return this.seen.has(id) || this.logIndex.idOf(id) !== undefined
   }
 
-  /** By its id, or, as long as nobody has told that, by its words behind all that was there before. */
+  /** Recognizes our message by its id or, while the id is unknown, by its text after all earlier events. */
   isOurMessage(event: Json): boolean {
     const { sent } = this
     if (sent === undefined || event['type'] !== 'user.message') return false
@@ -156,27 +158,27 @@ export class Turn {
     return this.isPast && textOfMessage(event) === this.#text
   }
 
-  /** Adds an event to the next batch; `source` is the one over there that it stands for. */
-  tell(event: NewEvent, source: Json | undefined): void {
+  /** Adds an event to the next batch; `source` is the provider event that it corresponds to. */
+  append(event: NewEvent, source: Json | undefined): void {
     const sourceId = nonEmptyText(source?.['id'])
     const named = sourceId === undefined ? event : { ...event, source_event_id: sourceId }
-    this.book.add(named)
+    this.logIndex.add(named)
     this.#pending.push(named)
-    this.#told += 1
+    this.#appended += 1
     const at = textOf(source?.['processed_at'])
     if (at !== '') this.change({ last_processed_at: at })
   }
 
-  /** How many events were told so far. */
-  get told(): number {
-    return this.#told
+  /** Number of events appended so far. */
+  get appendedCount(): number {
+    return this.#appended
   }
 
   get pendingCount(): number {
     return this.#pending.length
   }
 
-  /** What was told, to be stored together with the place that it was read up to. */
+  /** Yields the appended events as one batch, with the state up to which the provider's events were read. */
   *flush(): Generator<Batch> {
     const events = this.#pending
     if (events.length === 0) return

@@ -4,11 +4,11 @@ import type { Connection, Dialect } from '../remote/connection.ts'
 import { RuntimeFailure, type RuntimeModel } from '../runtime.ts'
 import type { SessionRule } from './session-rules.ts'
 
-/** How opencode is spoken to: Basic authentication, and error bodies of two shapes. Dialects: section 2.2. */
+/** Headers and errors of opencode: Basic authentication, and error bodies of two shapes. Dialects: section 2.2. */
 export const opencodeDialect: Dialect = {
   headers: ({ apiKey }) =>
     apiKey ? { authorization: `Basic ${Buffer.from(`opencode:${apiKey}`).toString('base64')}` } : {},
-  refusalIn(body) {
+  errorIn(body) {
     const { name, _tag, data, message } = recordOf(body)
     return {
       code: nonEmptyText(name) ?? nonEmptyText(_tag),
@@ -17,39 +17,39 @@ export const opencodeDialect: Dialect = {
   },
 }
 
-/** A message of a session with its parts, as the list tells it. */
+/** A message of a session's list with its parts. */
 export interface ListedMessage {
   readonly info: Json
   readonly parts: readonly Json[]
 }
 
-/** What is sent as a prompt. There is no id among it: opencode orders messages by ids of its own making. */
+/** Body of a prompt. It has no id: opencode orders messages by the ids that it generates. */
 export interface PromptBody {
   readonly model?: { readonly providerID: string; readonly modelID: string }
   readonly system?: string
   readonly parts: readonly { readonly type: 'text'; readonly text: string }[]
 }
 
-/** A question of opencode whether it may run something. */
+/** A permission request of opencode. */
 export interface PermissionRequest {
   readonly id: string
   readonly sessionId: string
-  /** Absent when it asks about nothing that the log knows as a tool call. */
+  /** Absent when the request does not belong to a tool call. */
   readonly callId: string | undefined
-  /** What kind of thing: `edit`, `bash`, `external_directory`. */
+  /** Kind of the permission: `edit`, `bash`, `external_directory`. */
   readonly permission: string
   readonly input: Json
-  /** Asked by a server that knows the older way to answer alone. */
+  /** True for a request of an older server, which takes replies on another path. */
   readonly isOlder: boolean
 }
 
 export type PermissionReply = 'once' | 'reject'
 
-/** The calls of an opencode server that the runtime makes. Dialects: sections 2.2 and 2.3. */
+/** Client of an opencode server. Dialects: sections 2.2 and 2.3. */
 export type OpencodeApi = ReturnType<typeof opencodeApi>
 
-/** Calls that answer what is known at once. */
-const promptly = { timeoutMs: 30_000 }
+/** For calls that need no model. */
+const quick = { timeoutMs: 30_000 }
 
 export function opencodeApi(connection: Connection) {
   const { json } = connection
@@ -59,63 +59,63 @@ export function opencodeApi(connection: Connection) {
     async checkHealth(signal: AbortSignal): Promise<void> {
       const answer = await json({ method: 'GET', path: '/global/health', signal, timeoutMs: 10_000 })
       if (recordOf(answer)['healthy'] !== true)
-        throw new RuntimeFailure('model_request_failed_error', 'this is no opencode server')
+        throw new RuntimeFailure('model_request_failed_error', 'the server is not an opencode server')
     },
 
     async models(signal: AbortSignal): Promise<RuntimeModel[]> {
-      const answer = await json({ method: 'GET', path: '/config/providers', signal, ...promptly })
+      const answer = await json({ method: 'GET', path: '/config/providers', signal, ...quick })
       return recordsOf(recordOf(answer)['providers']).flatMap(modelsOf)
     },
 
-    /** The id of a new session. */
+    /** Creates a session and returns its id. */
     async createSession(title: string, rules: readonly SessionRule[], signal: AbortSignal): Promise<string> {
       const body = { title, ...(rules.length > 0 && { permission: rules }) }
-      const answer = await json({ method: 'POST', path: '/session', body, signal, ...promptly })
+      const answer = await json({ method: 'POST', path: '/session', body, signal, ...quick })
       const id = nonEmptyText(recordOf(answer)['id'])
       if (id === undefined)
-        throw new RuntimeFailure('model_request_failed_error', 'the runtime made a session without an id')
+        throw new RuntimeFailure('model_request_failed_error', 'the runtime returned no id for the created session')
       return id
     },
 
     async removeSession(sessionId: string, signal: AbortSignal): Promise<void> {
-      await json({ method: 'DELETE', path: at(sessionId), signal, ...promptly })
+      await json({ method: 'DELETE', path: at(sessionId), signal, ...quick })
     },
 
-    /** Resolves once the prompt was taken; the work follows. */
+    /** Resolves once the server has accepted the prompt, before it works on it. */
     async sendPrompt(sessionId: string, body: PromptBody, signal: AbortSignal): Promise<void> {
-      await json({ method: 'POST', path: at(sessionId, '/prompt_async'), body, signal, ...promptly })
+      await json({ method: 'POST', path: at(sessionId, '/prompt_async'), body, signal, ...quick })
     },
 
     async abort(sessionId: string, signal: AbortSignal): Promise<void> {
       await json({ method: 'POST', path: at(sessionId, '/abort'), signal, timeoutMs: 10_000 })
     },
 
-    /** True unless the session is idle; sessions that are not named are. */
+    /** Reports whether the session is busy; sessions that are not listed are idle. */
     async isBusy(sessionId: string, signal: AbortSignal): Promise<boolean> {
-      const statuses = recordOf(await json({ method: 'GET', path: '/session/status', signal, ...promptly }))
+      const statuses = recordOf(await json({ method: 'GET', path: '/session/status', signal, ...quick }))
       const type = textOf(recordOf(statuses[sessionId])['type'])
       return type !== '' && type !== 'idle'
     },
 
-    /** The last `limit` messages of a session, oldest first; all of them unless given. */
+    /** Returns the last `limit` messages of a session, oldest first; all by default. */
     async messages(sessionId: string, signal: AbortSignal, limit?: number): Promise<ListedMessage[]> {
       const query = limit === undefined ? '' : `?limit=${limit}`
       const answer = await json({ method: 'GET', path: at(sessionId, `/message${query}`), signal })
       if (!Array.isArray(answer))
-        throw new RuntimeFailure('model_request_failed_error', 'the runtime told no list of messages')
+        throw new RuntimeFailure('model_request_failed_error', 'the runtime did not return a list of messages')
       return recordsOf(answer).map(({ info, parts }) => ({ info: recordOf(info), parts: recordsOf(parts) }))
     },
 
-    /** Sessions that work for this one, such as those of subagents. */
+    /** Returns the ids of child sessions, such as those of subagents. */
     async children(sessionId: string, signal: AbortSignal): Promise<string[]> {
-      const answer = await json({ method: 'GET', path: at(sessionId, '/children'), signal, ...promptly })
+      const answer = await json({ method: 'GET', path: at(sessionId, '/children'), signal, ...quick })
       return recordsOf(answer).flatMap(({ id }) => nonEmptyText(id) ?? [])
     },
 
-    /** Open questions whether something may run, of all sessions. */
+    /** Returns the open permission requests of all sessions. */
     async permissions(signal: AbortSignal): Promise<PermissionRequest[]> {
-      const answer = await json({ method: 'GET', path: '/permission', signal, ...promptly })
-      return recordsOf(answer).flatMap(asked => permissionOf(asked) ?? [])
+      const answer = await json({ method: 'GET', path: '/permission', signal, ...quick })
+      return recordsOf(answer).flatMap(request => permissionOf(request) ?? [])
     },
 
     async replyPermission(
@@ -126,20 +126,20 @@ export function opencodeApi(connection: Connection) {
       const named = encodeURIComponent(id)
       const newer = { path: `/permission/${named}/reply`, body: { reply, ...(message !== undefined && { message }) } }
       const older = { path: at(sessionId, `/permissions/${named}`), body: { response: reply } }
-      await json({ method: 'POST', ...(isOlder ? older : newer), signal, ...promptly })
+      await json({ method: 'POST', ...(isOlder ? older : newer), signal, ...quick })
     },
 
-    /** Open questions to the user, of all sessions. */
+    /** Returns the open questions to the user, of all sessions. */
     async questions(signal: AbortSignal): Promise<{ readonly id: string; readonly sessionId: string }[]> {
-      const answer = await json({ method: 'GET', path: '/question', signal, ...promptly })
+      const answer = await json({ method: 'GET', path: '/question', signal, ...quick })
       return recordsOf(answer).map(({ id, sessionID }) => ({ id: textOf(id), sessionId: textOf(sessionID) }))
     },
 
     async rejectQuestion(id: string, signal: AbortSignal): Promise<void> {
-      await json({ method: 'POST', path: `/question/${encodeURIComponent(id)}/reject`, signal, ...promptly })
+      await json({ method: 'POST', path: `/question/${encodeURIComponent(id)}/reject`, signal, ...quick })
     },
 
-    /** All events of the server from now on. A heartbeat comes every ten seconds. */
+    /** Streams all events of the server from now on. A heartbeat arrives every ten seconds. */
     events: (signal: AbortSignal): AsyncGenerator<SseFrame> =>
       connection.events({ path: '/event', signal, silenceMs: 45_000 }),
   }
@@ -151,22 +151,22 @@ const modelsOf = (provider: Json): RuntimeModel[] =>
     display_name: nonEmptyText(name) ?? textOf(id),
   }))
 
-/** Reads a permission in either of its shapes; undefined without an id. */
-export function permissionOf(asked: Json): PermissionRequest | undefined {
-  const id = nonEmptyText(asked['id'])
+/** Reads a permission request in either of its shapes; returns undefined without an id. */
+export function permissionOf(request: Json): PermissionRequest | undefined {
+  const id = nonEmptyText(request['id'])
   if (id === undefined) return undefined
-  const isOlder = asked['permission'] === undefined
-  const { callID } = isOlder ? asked : recordOf(asked['tool'])
-  const patterns = isOlder ? asked['pattern'] : asked['patterns']
+  const isOlder = request['permission'] === undefined
+  const { callID } = isOlder ? request : recordOf(request['tool'])
+  const patterns = isOlder ? request['pattern'] : request['patterns']
   return {
     id,
-    sessionId: textOf(asked['sessionID']),
+    sessionId: textOf(request['sessionID']),
     callId: nonEmptyText(callID),
-    permission: nonEmptyText(asked[isOlder ? 'type' : 'permission']) ?? 'permission',
+    permission: nonEmptyText(request[isOlder ? 'type' : 'permission']) ?? 'permission',
     input: {
       patterns: listOf(typeof patterns === 'string' ? [patterns] : patterns),
-      ...(nonEmptyText(asked['title']) && { title: asked['title'] }),
-      metadata: recordOf(asked['metadata']),
+      ...(nonEmptyText(request['title']) && { title: request['title'] }),
+      metadata: recordOf(request['metadata']),
     },
     isOlder,
   }

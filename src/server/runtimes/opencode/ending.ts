@@ -3,19 +3,19 @@ import { type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.t
 import { cleanText } from '../remote/connection.ts'
 import { failed, idle, type RuntimeEndpoint } from '../runtime.ts'
 
-/** The event that ends a run: `error` is what opencode says went wrong, if anything did. Dialects: sections 2.2 and 2.3. */
+/** Returns the last event of a run; `error` is opencode's error, if there was one. Dialects: sections 2.2 and 2.3. */
 export function endingOf(error: Json | undefined, endpoint: Pick<RuntimeEndpoint, 'apiKey'>): NewEvent {
   if (error === undefined) return idle({ type: 'end_turn' })
   const name = textOf(error['name'])
   if (isAborted(error)) {
-    return idle({ type: 'end_turn' }, { type: 'interrupted', message: 'stopped by somebody else at the runtime' })
+    return idle({ type: 'end_turn' }, { type: 'interrupted', message: 'stopped by another client of the runtime' })
   }
   if (name === 'MessageOutputLengthError') {
-    return idle({ type: 'end_turn' }, { type: 'max_tokens', message: 'the answer was cut off at its limit' })
+    return idle({ type: 'end_turn' }, { type: 'max_tokens', message: 'the answer was truncated at its limit' })
   }
   if (name === 'ContentFilterError') return idle({ type: 'refusal' })
   const data = recordOf(error['data'])
-  // Behind the first line comes a stack trace.
+  // The other lines are a stack trace.
   const words = cleanText(textOf(data['message']).split('\n')[0] ?? '', endpoint)
   return failed(
     typeOfError(name, data['statusCode']),
@@ -23,7 +23,7 @@ export function endingOf(error: Json | undefined, endpoint: Pick<RuntimeEndpoint
   )
 }
 
-/** True for the mark of a turn that somebody stopped. */
+/** Reports whether the turn was stopped. */
 export const isAborted = (error: Json): boolean => error['name'] === 'MessageAbortedError'
 
 const typesOfStatus: Readonly<Record<number, string>> = {

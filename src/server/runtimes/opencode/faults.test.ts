@@ -23,7 +23,7 @@ async function started(steps: readonly FakeStep[], options: Partial<Parameters<t
   return { fake, ...opencodeRig(fake) }
 }
 
-/** What the log tells, without the ids. */
+/** The log without ids. */
 const told = (rig: ReturnType<typeof runRig>) =>
   rig.log
     .slice(2)
@@ -52,7 +52,7 @@ async function heldRun(
   return { rig, run }
 }
 
-test('a run that is cut off after any batch tells the same as one that is not, with one prompt', async () => {
+test('a run that is interrupted after any batch has the same log as one that is not, with one prompt', async () => {
   const expected = await whole()
   for (let cut = 1; cut <= expected.length; cut++) {
     const { fake, runtime } = await started(work)
@@ -67,7 +67,7 @@ test('a run that is cut off after any batch tells the same as one that is not, w
   }
 })
 
-test('a run that is cut off after anything that it remembers tells the same, with one prompt', async () => {
+test('a run that is interrupted after any stored state has the same log, with one prompt', async () => {
   const expected = await whole()
   for (let cut = 1; cut <= 2; cut++) {
     const { fake, runtime } = await started(work)
@@ -85,7 +85,7 @@ test('a run that is cut off after anything that it remembers tells the same, wit
   }
 })
 
-test('a prompt that was taken without an answer is not sent again', async () => {
+test('a prompt that was accepted without a response is not sent again', async () => {
   const { fake, runtime } = await started([{ text: ['Done.'] }])
   fake.switches.losesAnswer = true
   const rig = runRig()
@@ -94,7 +94,7 @@ test('a prompt that was taken without an answer is not sent again', async () => 
   assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
 })
 
-test('the same words twice are two prompts, also when the second is cut off before it was sent', async () => {
+test('the same text twice is two prompts, also when the second is interrupted before it is sent', async () => {
   const { fake, runtime } = await started([{ text: ['First.'] }])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go on'))
@@ -108,7 +108,7 @@ test('the same words twice are two prompts, also when the second is cut off befo
   assert.match(told(rig).at(-3) ?? '', /Later/)
 })
 
-test('a question that was open when the run was cut off is asked once, and its answer is handed on', async () => {
+test('a question that was open when the run was interrupted is asked once, and its decision is sent', async () => {
   for (const older of [false, true]) {
     const steps = [
       { text: ['May I?'], tools: [{ name: 'bash', input: {}, asks: ['bash'], older }] },
@@ -132,7 +132,7 @@ test('a question that was open when the run was cut off is asked once, and its a
   }
 })
 
-test('an answer that could not be handed on is handed on once the server is back', async () => {
+test('a decision that could not be sent is sent once the server is reachable again', async () => {
   const { fake, runtime } = await started(work)
   const rig = runRig()
   const decide = async () => {
@@ -146,7 +146,7 @@ test('an answer that could not be handed on is handed on once the server is back
   assert.deepEqual(told(rig), await whole())
 })
 
-test('an answer that somebody gives at the runtime is as good as one of ours', async () => {
+test('a decision that is made at the runtime counts like one of ours', async () => {
   const { fake, runtime } = await started(work)
   const rig = runRig()
   const decide = () => new Promise<undefined>(() => undefined)
@@ -158,9 +158,9 @@ test('an answer that somebody gives at the runtime is as good as one of ours', a
   assert.equal(rig.types().filter(type => type === 'session.status_running').length, 2)
 })
 
-test('what happens while the stream is gone is not lost, and is told as soon as it is back', async () => {
+test('events while the stream is disconnected are logged as soon as it reconnects', async () => {
   const { fake } = await started(held)
-  // The silence after which it looks by itself would be longer than the test waits.
+  // The silence after which the list is polled is longer than the timeout of the test.
   const { runtime } = opencodeRig(fake, { haste: 1 })
   const { rig, run } = await heldRun(fake, runtime)
   fake.dropStreams()
@@ -177,7 +177,7 @@ test('what happens while the stream is gone is not lost, and is told as soon as 
   assert.equal(fake.prompts().length, 1)
 })
 
-test('a stream that stays open and says nothing does not hang the run', async () => {
+test('a stream that stays open without events does not block the run', async () => {
   const { fake, runtime } = await started(held)
   const { rig, run } = await heldRun(fake, runtime)
   fake.switches.isSilent = true
@@ -187,7 +187,7 @@ test('a stream that stays open and says nothing does not hang the run', async ()
   assert.equal(rig.types().at(-1), 'session.status_idle')
 })
 
-test('a question that nobody heard is found and asked', async () => {
+test('a question that was missed on the stream is found and asked', async () => {
   const { fake, runtime } = await started(work)
   fake.switches.isSilent = true
   const rig = runRig()
@@ -196,7 +196,7 @@ test('a question that nobody heard is found and asked', async () => {
   assert.equal(rig.types().filter(type => type === 'agent.tool_result').length, 1)
 })
 
-test('frames that are no events change nothing', async () => {
+test('frames that are not events are ignored', async () => {
   const { fake, runtime } = await started(work)
   fake.switches.isGarbled = true
   const rig = runRig()
@@ -204,7 +204,7 @@ test('frames that are no events change nothing', async () => {
   assert.deepEqual(told(rig), await whole())
 })
 
-test('an event of 10 MB is told, cut to a readable size', async () => {
+test('an event of 10 MB is logged, shortened to a readable size', async () => {
   const output = 'x'.repeat(10 * 1024 * 1024)
   const { runtime } = await started([{ tools: [{ name: 'bash', input: { command: 'yes' }, output }] }])
   const rig = runRig()
@@ -222,7 +222,7 @@ test('an event of 20 MB is read from the list', async () => {
   assert.equal(rig.types().at(-1), 'session.status_idle')
 })
 
-test('a server that is down ends the run at once, and says so', async () => {
+test('an unreachable server fails the run at once with that reason', async () => {
   const { fake, runtime } = await started(held)
   await fake.stop()
   const rig = runRig()
@@ -230,7 +230,7 @@ test('a server that is down ends the run at once, and says so', async () => {
   assert.match(errorOf(rig).message, /connection to the runtime failed \(ECONNREFUSED\)/)
 })
 
-test('a server that is no opencode server ends the run, and says so', async () => {
+test('a server that is not an opencode server fails the run with that reason', async () => {
   const { fake, runtime, kind, endpoint } = await started(held)
   fake.switches.isPage = true
   const rig = runRig()
@@ -239,7 +239,7 @@ test('a server that is no opencode server ends the run, and says so', async () =
   await assert.rejects(kind.check(endpoint, AbortSignal.timeout(5_000)), /not JSON/)
 })
 
-test('a server that is away for a moment does not end the run', async () => {
+test('a short outage of the server does not end the run', async () => {
   const { fake, runtime } = await started(held)
   const { rig, run } = await heldRun(fake, runtime)
   fake.switches.isDown = true
@@ -252,7 +252,7 @@ test('a server that is away for a moment does not end the run', async () => {
   assert.equal(fake.prompts().length, 1)
 })
 
-test('a server that stays away ends the run', async () => {
+test('a long outage of the server fails the run', async () => {
   const { fake, runtime } = await started(held)
   const { rig, run } = await heldRun(fake, runtime)
   fake.switches.isDown = true
@@ -261,21 +261,21 @@ test('a server that stays away ends the run', async () => {
   assert.match(errorOf(rig).message, /connection to the runtime failed/)
 })
 
-test('a server that was started anew has lost the run, which ends; its tool call gets a result', async () => {
+test('a restart of the server ends the run, and its tool call gets a result', async () => {
   const { fake, runtime } = await started([{ tools: [{ name: 'bash', input: { command: 'ls' } }], hold: 'in tool' }])
   const { rig, run } = await heldRun(fake, runtime)
   fake.restart()
   await run
-  assert.match(errorOf(rig).message, /stopped without an answer/)
+  assert.match(errorOf(rig).message, /stopped without answering/)
   assert.equal(rig.types().filter(type => type === 'agent.tool_result').length, 1)
   assert.equal(fake.prompts().length, 1)
 })
 
-test('a session that is gone at the runtime ends the run, and says so', async () => {
+test('a session that was deleted at the runtime fails the run with that reason', async () => {
   const { fake, runtime } = await started(held)
   const { rig, run } = await heldRun(fake, runtime)
   fake.sessions.clear()
   fake.dropStreams()
   await run
-  assert.match(errorOf(rig).message, /refused the call \(404\): Session not found/)
+  assert.match(errorOf(rig).message, /rejected the request \(404\): Session not found/)
 })

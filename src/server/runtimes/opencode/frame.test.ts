@@ -124,7 +124,7 @@ for (const [guarantee, type, properties, expected] of table) {
   test(guarantee, () => assert.deepEqual(read(type, properties), expected))
 }
 
-test('what is no event is nothing', () => {
+test('data that is not an event is ignored', () => {
   for (const data of [
     '',
     '{',

@@ -1,7 +1,7 @@
 import { type Json, jsonOr, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { type PermissionRequest, permissionOf } from './api.ts'
 
-/** What an event of an opencode server means for a run. */
+/** An event of an opencode server that concerns a run. */
 export type Frame =
   | { readonly kind: 'message'; readonly info: Json }
   | { readonly kind: 'part'; readonly part: Json }
@@ -15,69 +15,70 @@ export type Frame =
   | { readonly kind: 'question'; readonly id: string }
   | { readonly kind: 'child'; readonly sessionId: string }
 
-/** The sessions that a run listens to. */
+/** The sessions of a run. */
 export interface Family {
   readonly sessionId: string
-  /** Sessions that work for it: what they ask, it asks. */
+  /** Child sessions, whose questions belong to the run. */
   readonly children: ReadonlySet<string>
 }
 
 /**
- * Reads one event. Undefined for what is of no concern: other sessions, kinds that say nothing about a run, and what is
- * no event at all. Dialects: section 2.3.
+ * Reads one event. Returns undefined for other sessions, for types that do not concern a run, and for data that is not
+ * an event. Dialects: section 2.3.
  */
 export function readFrame(data: string, family: Family): Frame | undefined {
-  const { type, properties } = recordOf(jsonOr(data, undefined))
-  const told = recordOf(properties)
-  const of = sessionOf(told)
+  const event = recordOf(jsonOr(data, undefined))
+  const { type } = event
+  const properties = recordOf(event['properties'])
+  const of = sessionOf(properties)
   const isOurs = of === family.sessionId
   const isOfFamily = (id: string) => id === family.sessionId || family.children.has(id)
   if (type === 'session.created') {
-    const { id, parentID } = recordOf(told['info'])
+    const { id, parentID } = recordOf(properties['info'])
     return isOfFamily(textOf(parentID)) ? { kind: 'child', sessionId: textOf(id) } : undefined
   }
-  const question = isOfFamily(of) ? questionIn(textOf(type), told) : undefined
-  return question ?? (isOurs ? progressIn(textOf(type), told) : undefined)
+  const question = isOfFamily(of) ? questionIn(textOf(type), properties) : undefined
+  return question ?? (isOurs ? progressIn(textOf(type), properties) : undefined)
 }
 
 const sessionOf = ({ sessionID, part, info }: Json): string =>
   nonEmptyText(sessionID) ?? nonEmptyText(recordOf(part)['sessionID']) ?? textOf(recordOf(info)['sessionID'])
 
-function questionIn(type: string, told: Json): Frame | undefined {
+function questionIn(type: string, properties: Json): Frame | undefined {
   switch (type) {
     case 'permission.asked':
     case 'permission.updated': {
-      const request = permissionOf(told)
+      const request = permissionOf(properties)
       return request && { kind: 'permission', request }
     }
     case 'permission.replied':
       return {
         kind: 'replied',
-        id: textOf(told['requestID'] ?? told['permissionID']),
-        isAllowed: (told['reply'] ?? told['response']) !== 'reject',
+        id: textOf(properties['requestID'] ?? properties['permissionID']),
+        isAllowed: (properties['reply'] ?? properties['response']) !== 'reject',
       }
     case 'question.asked':
-      return { kind: 'question', id: textOf(told['id']) }
+      return { kind: 'question', id: textOf(properties['id']) }
     default:
       return undefined
   }
 }
 
-function progressIn(type: string, told: Json): Frame | undefined {
+function progressIn(type: string, properties: Json): Frame | undefined {
   switch (type) {
     case 'message.updated':
-      return { kind: 'message', info: recordOf(told['info']) }
+      return { kind: 'message', info: recordOf(properties['info']) }
     case 'message.part.updated':
-      return { kind: 'part', part: recordOf(told['part']) }
+      return { kind: 'part', part: recordOf(properties['part']) }
     case 'message.part.delta':
-      if (told['field'] !== 'text') return undefined
-      return { kind: 'delta', partId: textOf(told['partID']), text: textOf(told['delta']) }
+      if (properties['field'] !== 'text') return undefined
+      return { kind: 'delta', partId: textOf(properties['partID']), text: textOf(properties['delta']) }
     case 'session.status':
-      return statusIn(recordOf(told['status']))
+      return statusIn(recordOf(properties['status']))
     case 'session.idle':
       return { kind: 'idle' }
     case 'session.error':
-      return { kind: 'error', error: recordOf(told['error']) }
+      return { kind: 'error', error: recordOf(properties['error']) }
     default:
       return undefined
   }

@@ -5,7 +5,7 @@ import type { pause } from '../../platform/timers.ts'
 import { type Connection, closing, createConnection } from '../remote/connection.ts'
 import {
   type Capabilities,
-  isRefusal,
+  isFailureWithStatus,
   noCapabilities,
   type Runtime,
   type RuntimeEndpoint,
@@ -18,12 +18,12 @@ import { runPrompt } from './run.ts'
 
 export interface OpencodeDeps {
   readonly outbound: Pick<Outbound, 'connect'>
-  /** What the session's agent remembers. */
+  /** Memories of the session's agent. */
   readonly memories: Pick<SessionMemories, 'block'>
   readonly log: Log
-  /** Waits between looks and tries; `pause` of the platform unless given. */
+  /** Waits between polls and retries; `pause` of the platform by default. */
   readonly wait?: typeof pause
-  /** For servers that we start; without it there are none. */
+  /** For servers that we start; absent when this server starts none. */
   readonly local?: LocalDeps
 }
 
@@ -38,10 +38,10 @@ const capabilities: Capabilities = {
   compaction: false,
 }
 
-/** Agents of opencode servers. Dialects: section 2. */
+/** Runs agents on opencode servers. Dialects: section 2. */
 export function opencodeKind(deps: OpencodeDeps): RuntimeKind {
-  /** Calls a server; nothing of the connection is left afterwards. */
-  const asked = <T>(endpoint: RuntimeEndpoint, call: (api: OpencodeApi) => Promise<T>): Promise<T> =>
+  /** Calls a server over a connection that is closed afterwards. */
+  const callOnce = <T>(endpoint: RuntimeEndpoint, call: (api: OpencodeApi) => Promise<T>): Promise<T> =>
     closing(connect(deps, endpoint), connection => call(opencodeApi(connection)))
 
   return {
@@ -54,21 +54,21 @@ export function opencodeKind(deps: OpencodeDeps): RuntimeKind {
     check: (endpoint, signal) =>
       endpoint.command
         ? checkProgram(localOf(deps), endpoint, signal)
-        : asked(endpoint, api => api.checkHealth(signal)),
-    // The models of a server of ours are those of the gateway, which lists them.
-    models: async (endpoint, signal) => (endpoint.command ? [] : asked(endpoint, api => api.models(signal))),
+        : callOnce(endpoint, api => api.checkHealth(signal)),
+    // A server that we start uses the models of the gateway, which lists them itself.
+    models: async (endpoint, signal) => (endpoint.command ? [] : callOnce(endpoint, api => api.models(signal))),
   }
 }
 
 function localOf({ local }: OpencodeDeps): LocalDeps {
-  if (!local) throw new RuntimeFailure('model_request_failed_error', 'this server starts no programs')
+  if (!local) throw new RuntimeFailure('model_request_failed_error', 'this server is not configured to start programs')
   return local
 }
 
 const connect = ({ outbound }: OpencodeDeps, endpoint: RuntimeEndpoint): Connection =>
   createConnection(outbound, endpoint, opencodeDialect)
 
-/** A server that somebody else runs. */
+/** Runs agents on a server that is operated elsewhere. */
 function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
   return {
     id: endpoint.id,
@@ -95,7 +95,7 @@ function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
         opencodeApi(connection).removeSession(sessionId, AbortSignal.timeout(10_000)),
       )
       await removed.catch((error: unknown) => {
-        if (!isRefusal(error, 404)) throw error
+        if (!isFailureWithStatus(error, 404)) throw error
       })
     },
   }

@@ -29,11 +29,11 @@ interface Called {
 interface Options {
   readonly turns?: readonly (readonly FakeStep[])[]
   readonly endsWith?: string
-  /** Says what the gateway answers; 200 unless given. */
+  /** Status of the gateway; 200 by default. */
   readonly answer?: (called: Called) => number
 }
 
-/** The runtime with the fake as its program, in a folder of its own. */
+/** The runtime with the fake as its program, in a separate folder. */
 async function localRig({ answer = () => 200, ...fake }: Options = {}) {
   const sandboxes = await sandboxesForTests('virtual')
   const calls: Called[] = []
@@ -75,7 +75,7 @@ const messagesOf = (rig: ReturnType<typeof runRig>) =>
   rig.log.filter(({ type }) => type === 'agent.message').map(({ content }) => (content as { text: string }[])[0]?.text)
 const endOf = (rig: ReturnType<typeof runRig>) => rig.log.at(-1)?.['stop_reason'] ?? rig.log.at(-1)?.['error']
 
-test('a server of our own calls our models for the run, with the model of the prompt and the rules of the agent', async () => {
+test('a local server calls the gateway for the run, with the model of the prompt and the rules of the agent', async () => {
   const { runtime, calls } = await localRig({ turns: [[{ callsModel: true, text: ['Done.'] }]] })
   const rig = runRig(sessionWith({ tools: bashAsks }))
   const prompt = promptOf('Go', { model: 'anthropic/opus' })
@@ -90,7 +90,7 @@ test('a server of our own calls our models for the run, with the model of the pr
   )
 })
 
-test('a server is given the memory tools of its session’s agent at our gateway, and a session without an agent none', async () => {
+test('a server gets the memory tools of its session’s agent at the gateway; without an agent it gets none', async () => {
   const turns = [[{ callsModel: true, text: ['Done.'] }]]
   const mcpOf = async (changes: Partial<RunSession>) => {
     const { runtime, calls } = await localRig({ turns })
@@ -106,7 +106,7 @@ test('a server is given the memory tools of its session’s agent at our gateway
   assert.equal(await mcpOf({ agent_id: 'agent_1', tools: [{ type: 'bash' }] }), undefined)
 })
 
-test('the memory tools follow the agent’s rules, whatever the rule for all else is', () => {
+test('the memory tools follow the agent’s rules, whatever the default rule is', () => {
   const memoryRules = (tools: unknown) => {
     const rules = permissionsOf(tools)
     return [rules['switchyard_save_memory'], rules['switchyard_search_memory']]
@@ -116,7 +116,7 @@ test('the memory tools follow the agent’s rules, whatever the rule for all els
   assert.deepEqual(memoryRules([{ type: 'bash' }]), ['deny', 'deny'])
 })
 
-test('a session has one server, which another model starts anew; the conversation stays', async () => {
+test('a session has one server; another model restarts it, and the conversation stays', async () => {
   const { runtime, calls, running } = await localRig({
     turns: [[{ callsModel: true, text: ['One.'] }], [{ callsModel: true, text: ['Two.'] }]],
   })
@@ -142,7 +142,7 @@ const reached: BudgetReached = {
   resets_at: null,
 }
 
-test('a budget without room stops the turn, which goes on once there is room', async () => {
+test('a budget without room stops the turn, which continues once the budget has room', async () => {
   let hasRoom = false
   const answer = ({ caller }: Called) => {
     if (hasRoom) return 200
@@ -161,7 +161,7 @@ test('a budget without room stops the turn, which goes on once there is room', a
   assert.deepEqual(endOf(rig), { type: 'end_turn' })
 })
 
-test('a turn whose server ended with its process goes on in a new one, in words that say so', async () => {
+test('a turn whose server ended with its process resumes on a new one, with an instruction that says so', async () => {
   const tools = [{ name: 'bash', input: { command: 'ls' } }]
   const { runtime, endpoint, kind } = await localRig({
     turns: [[{ text: ['I run it.'], tools, hold: 'in tool' }], [{ callsModel: true, text: ['Done.'] }]],
@@ -185,7 +185,7 @@ test('a turn whose server ended with its process goes on in a new one, in words 
   ])
 })
 
-test('a run that is stopped ends what the server does, and the next prompt works', async () => {
+test('stopping a run stops the work of the server, and the next prompt runs', async () => {
   const { runtime } = await localRig({
     turns: [[{ text: ['One.'] }, { text: ['No.'], hold: 'before' }], [{ text: ['Two.'] }]],
   })
@@ -199,21 +199,21 @@ test('a run that is stopped ends what the server does, and the next prompt works
   assert.deepEqual(messagesOf(rig), ['One.', 'Two.'])
 })
 
-test('a program that ends before it listens fails the run with its last words', async () => {
+test('a program that exits before it listens fails the run with its last output', async () => {
   const { runtime, kind, endpoint } = await localRig({ endsWith: 'no such option' })
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))
-  assert.match((endOf(rig) as { message: string }).message, /opencode ended before it listened \(3\): no such option/)
+  assert.match((endOf(rig) as { message: string }).message, /opencode exited before it listened \(3\): no such option/)
   await assert.rejects(kind.check(endpoint, AbortSignal.timeout(20_000)), /no such option/)
 })
 
-test('a check starts the program once and leaves nothing', async () => {
+test('a check starts the program once and removes everything afterwards', async () => {
   const { kind, endpoint, running } = await localRig()
   await kind.check(endpoint, AbortSignal.timeout(20_000))
   assert.equal(await running(), 0)
 })
 
-test('the workspace cannot loosen the rules of an agent that has any', () => {
+test('the workspace cannot loosen the rules of an agent', () => {
   const surroundings = { gatewayUrl: '', gatewayKey: '', folders: { workspace: '', home: '', sockets: '' } }
   const envFor = (tools: unknown) => {
     const task = { model: 'm', permission: permissionsOf(tools), memories: undefined, port: 1, password: '' }
@@ -224,7 +224,7 @@ test('the workspace cannot loosen the rules of an agent that has any', () => {
     assert.equal(envFor(asks)['OPENCODE_DISABLE_PROJECT_CONFIG'], '1')
 })
 
-test('what an agent may do is what its server is told', () => {
+test('the rules of an agent are passed to its server', () => {
   assert.deepEqual(permissionsOf([]), {
     '*': 'allow',
     bash: 'allow',

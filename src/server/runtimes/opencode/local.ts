@@ -4,13 +4,13 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import { type BudgetStop, keyIsGone, pausedBy } from '../endings.ts'
+import { type BudgetStop, pausedByBudget, unusableKeyEvent } from '../endings.ts'
 import { checkStart } from '../local/check-start.ts'
-import { createKeptPrograms, endWhereLost, type KeptPrograms } from '../local/kept-programs.ts'
-import { lendRun } from '../local/lent-run.ts'
-import { lentMemories } from '../local/memory-server.ts'
+import { grantedMemories } from '../local/memory-server.ts'
 import { ownProvider } from '../local/opencode-settings.ts'
+import { createProgramPool, endIfSessionLost, type ProgramPool } from '../local/program-pool.ts'
 import type { LocalPrograms } from '../local/programs.ts'
+import { grantRun } from '../local/run-grant.ts'
 import {
   type Batch,
   type Capabilities,
@@ -28,13 +28,13 @@ import { closeCutOff, runPrompt } from './run.ts'
 import { type OpencodeServer, startServer } from './server.ts'
 import { permissionsOf } from './settings.ts'
 
-/** What servers need that we start. */
+/** Dependencies of servers that we start. */
 export interface LocalDeps {
   readonly programs: LocalPrograms
   readonly sandboxes: Pick<Sandboxes, 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
-  /** How long a server is kept after a run; five minutes unless given. */
+  /** How long an idle server is kept after a run; five minutes by default. */
   readonly idleMs?: number
 }
 
@@ -47,7 +47,7 @@ interface Deps extends LocalDeps {
 interface Run {
   readonly deps: Deps
   readonly endpoint: RuntimeEndpoint
-  readonly kept: KeptPrograms<OpencodeServer>
+  readonly pool: ProgramPool<OpencodeServer>
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: RunContext
@@ -55,27 +55,27 @@ interface Run {
 
 const defaultIdleMs = 5 * 60_000
 
-/** Servers of our own, one for each session, in its sandbox; they call our models. */
+/** Starts one opencode server per session, in its sandbox; the servers use the models of the gateway. */
 export function localServers(
   deps: Deps,
   endpoint: RuntimeEndpoint,
   capabilities: Capabilities,
 ): Runtime & { close(): Promise<void> } {
-  const kept = createKeptPrograms<OpencodeServer>({ idleMs: deps.idleMs ?? defaultIdleMs })
+  const pool = createProgramPool<OpencodeServer>({ idleMs: deps.idleMs ?? defaultIdleMs })
   return {
     id: endpoint.id,
     capabilities,
     workspace: programWorkspace,
-    run: (session, prompt, context) => runLocally({ deps, endpoint, kept, session, prompt, context }),
+    run: (session, prompt, context) => runLocally({ deps, endpoint, pool, session, prompt, context }),
     async dispose({ id }) {
-      await kept.end(id)
+      await pool.end(id)
       await deps.sandboxes.remove(id)
     },
-    close: () => kept.endAll(),
+    close: () => pool.endAll(),
   }
 }
 
-/** Starts a server in a sandbox of its own, and ends it. */
+/** Starts a server in a separate sandbox, checks it, and ends it. */
 export function checkProgram(
   { programs, sandboxes }: LocalDeps,
   endpoint: RuntimeEndpoint,
@@ -83,47 +83,47 @@ export function checkProgram(
 ): Promise<void> {
   const task = { model: 'none', permission: {}, memories: undefined }
   const start = (sessionId: string) => startServer(programs, endpoint, { sessionId, task })
-  return checkStart({ sandboxes, signal, start, look: ({ api }) => api.checkHealth(signal) })
+  return checkStart({ sandboxes, signal, start, probe: ({ api }) => api.checkHealth(signal) })
 }
 
 async function* runLocally(run: Run): AsyncGenerator<Batch> {
-  const { context, kept, prompt, session } = run
+  const { context, pool, prompt, session } = run
   if (context.signal.aborted) {
-    await kept.end(session.id)
+    await pool.end(session.id)
     return yield* closeCutOff(context)
   }
-  if (!(await context.payer(prompt))) return yield [keyIsGone]
+  if (!(await context.payer(prompt))) return yield [unusableKeyEvent]
   try {
     yield* onServer(run, await readyServer(run))
   } catch (error) {
     if (!(error instanceof RuntimeFailure)) throw error
     yield [failed(error.type, error.message)]
   } finally {
-    kept.release(session.id)
-    if (context.signal.aborted) await endWhereLost(run)
+    pool.release(session.id)
+    if (context.signal.aborted) await endIfSessionLost(run)
   }
 }
 
-/** The server of the session, with the model and the rules of this prompt. */
-async function readyServer({ deps, endpoint, kept, session, prompt }: Run): Promise<OpencodeServer> {
+/** Returns the server of the session, with the model and the rules of this prompt. */
+async function readyServer({ deps, endpoint, pool, session, prompt }: Run): Promise<OpencodeServer> {
   const permission = permissionsOf(session.tools)
-  const task = { model: prompt.model, permission, memories: lentMemories(session) }
+  const task = { model: prompt.model, permission, memories: grantedMemories(session) }
   const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, task })
-  const server = await kept.take(session.id, start)
+  const server = await pool.take(session.id, start)
   await deps.markSandboxRunning(session.id)
   if (isDeepStrictEqual(server.task, task)) return server
-  // What the session has said and done stays in its home.
-  await kept.end(session.id)
-  return kept.take(session.id, start)
+  // opencode stores its conversation below HOME, so it survives the restart.
+  await pool.end(session.id)
+  return pool.take(session.id, start)
 }
 
-/** Lends the run to the server. A budget without room stops the turn, which is taken up again later. */
+/** Runs the prompt on the server. An exhausted budget stops the turn, which is resumed later. */
 async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGenerator<Batch> {
   const { deps, endpoint, session, prompt, context } = run
   const stop = new AbortController()
   const budget: { stop?: BudgetStop } = {}
-  const giveBack = program.lend(
-    lendRun({
+  const revoke = program.grant(
+    grantRun({
       session,
       prompt,
       context,
@@ -134,15 +134,21 @@ async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGener
     }),
   )
   const signal = AbortSignal.any([context.signal, stop.signal])
-  // A turn cannot be handed over: its server ends with this process, which waits for it as long as it can.
-  const lent: RunContext = { ...context, signal, isDraining: () => false }
+  // A turn cannot be handed over, since its server ends with this process. A draining process waits for the turn
+  // instead.
+  const runContext: RunContext = { ...context, signal, isDraining: () => false }
   try {
-    for await (const batch of runPrompt({ ...deps, api, endpoint, provider: ownProvider }, session, prompt, lent)) {
-      // The refusal that the program heard of is not how the run ends.
+    for await (const batch of runPrompt(
+      { ...deps, api, endpoint, provider: ownProvider },
+      session,
+      prompt,
+      runContext,
+    )) {
+      // The program ends its turn with the budget error; the run is paused instead.
       if (!budget.stop || !partsOf(batch).events.some(endsRun)) yield batch
     }
-    if (budget.stop && !context.signal.aborted) yield [pausedBy(budget.stop)]
+    if (budget.stop && !context.signal.aborted) yield [pausedByBudget(budget.stop)]
   } finally {
-    giveBack()
+    revoke()
   }
 }

@@ -37,16 +37,18 @@ for (const [guarantee, name, expected] of table) {
   test(`C6: ${guarantee}`, async () => assert.deepEqual(await modelAt(name), expected))
 }
 
-test('C6: a name that the server does not have is refused, and never replaced by the server’s own choice', async () => {
+test('C6: a name that the server does not have is rejected, and never replaced with the server’s own choice', async () => {
   for (const name of ['scripted', 'switchyard/scripted']) {
-    await assert.rejects(modelAt(name), { message: /scripted" is not known to the runtime; it has anthropic\/sonnet,/ })
+    await assert.rejects(modelAt(name), {
+      message: /scripted" is unknown to the runtime; use one of anthropic\/sonnet,/,
+    })
   }
 })
 
-test('C6: a bare name of several providers is refused with their names', async () => {
-  await assert.rejects(modelAt('gpt'), { message: 'model "gpt" is not clear; name one of mine/gpt, openai/gpt' })
+test('C6: a bare name of several providers is rejected with their names', async () => {
+  await assert.rejects(modelAt('gpt'), { message: 'model "gpt" is ambiguous; use one of mine/gpt, openai/gpt' })
 })
 
-test('C6: a server of our own knows all models under our provider', async () => {
+test('C6: a server that we start has all models under our provider', async () => {
   assert.deepEqual(await modelAt('a/b', 'switchyard'), { providerID: 'switchyard', modelID: 'a/b' })
 })

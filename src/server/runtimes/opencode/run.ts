@@ -2,26 +2,26 @@ import type { NewEvent } from '../../../contract/events.ts'
 import { cleanText } from '../remote/connection.ts'
 import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, RuntimeFailure } from '../runtime.ts'
 import type { PermissionRequest } from './api.ts'
-import { ask, askAgain, decided, settled } from './asks.ts'
 import { isAborted } from './ending.ts'
 import { type Frame, readFrame } from './frame.ts'
+import { ask, awaitPendingDecisions, decided, settled } from './permissions.ts'
 import { sessionRules } from './session-rules.ts'
-import { catchUp, deliver, goOn, readList, refuseQuestion } from './settle.ts'
+import { catchUp, deliver, readList, rejectQuestion, resumeTurn } from './settle.ts'
 import { Transcript } from './transcript.ts'
-import { createTurn, type Item, sessionIdOf, setBack, type Turn, type TurnDeps, waitAfterDrops } from './turn.ts'
+import { createTurn, type Item, retryLater, sessionIdOf, type Turn, type TurnDeps, waitAfterDrops } from './turn.ts'
 
-/** How often a wait looks whether the process wants to hand the session over. */
-const lookMs = 500
-/** After this much silence the list is read: a stream may lose events, and replays none. Dialects: section 2.3. */
+/** How often a wait checks whether the session must be handed over. */
+const pollMs = 500
+/** Silence after which the list is read: a stream may lose events and replays none. Dialects: section 2.3. */
 const silenceMs = 30_000
-/** The same, while the runtime is idle without an answer, or before the stream has said anything. */
+/** The same while the runtime is idle without an answer, and before the first event of the stream. */
 const shortSilenceMs = 2_000
 const openingMs = 5_000
-/** While a person is asked: what they say comes by itself. */
+/** The same while a person is asked: a decision ends the wait. */
 const askingLookMs = 60_000
 const askingSilenceMs = 5 * 60_000
 
-/** Runs a prompt on an opencode server, or goes on with one. */
+/** Starts or resumes a prompt on an opencode server. */
 export async function* runPrompt(
   deps: TurnDeps,
   session: RunSession,
@@ -43,14 +43,14 @@ export async function* runPrompt(
 }
 
 const failure = ({ transcript }: Turn, { type, message }: RuntimeFailure): Batch => [
-  ...transcript.cutOff('the run failed before the call had ended'),
+  ...transcript.closeOpenCalls('the run failed before the call ended'),
   failed(type, message),
 ]
 
 async function* work(turn: Turn, lifetime: AbortSignal): AsyncGenerator<Batch> {
   const { context, progress } = turn
   await openSession(turn)
-  askAgain(turn)
+  awaitPendingDecisions(turn)
   listen(turn, lifetime)
   while (!context.signal.aborted) {
     if (context.isDraining()) return
@@ -60,40 +60,40 @@ async function* work(turn: Turn, lifetime: AbortSignal): AsyncGenerator<Batch> {
     }
     const item = await nextItem(turn)
     if (!item) continue
-    if (item.kind === 'closed') await listenAgain(turn, item.failure, lifetime)
+    if (item.kind === 'closed') await reconnect(turn, item.failure, lifetime)
     else if (yield* take(turn, item)) return
   }
   yield* stop(turn)
 }
 
-/** What comes in; undefined when nothing did for a while. */
+/** Returns the next item; undefined when none arrived for a while. */
 async function nextItem(turn: Turn): Promise<Item | undefined> {
-  const ms = isAsking(turn) ? askingLookMs : lookMs
+  const ms = isAsking(turn) ? askingLookMs : pollMs
   const item = await turn.inbox.next(arrived => turn.wait(ms, arrived))
   if (!item) noteQuiet(turn, ms)
   return item
 }
 
-/** The id is stored before anything is sent; a session that nobody stored costs nothing. */
+/** Creates the session and stores its id before a prompt is sent. A session whose id is lost costs nothing. */
 async function openSession({ api, context, progress, session }: Turn): Promise<void> {
   if (progress.sessionId !== null) return
   progress.sessionId = await api.createSession(session.title, sessionRules(session.tools), context.signal)
-  await context.remember({ provider_session_id: progress.sessionId })
+  await context.saveRefs({ provider_session_id: progress.sessionId })
 }
 
-/** Sends the prompt, or reads what there is. True when the run has ended. */
+/** Sends the prompt, or reads the list. Returns true when the run has ended. */
 async function* settle(turn: Turn): AsyncGenerator<Batch, boolean> {
   try {
     if (turn.progress.isSent) return yield* catchUp(turn)
-    if (turn.provider !== undefined) yield* goOn(turn)
+    if (turn.provider !== undefined) yield* resumeTurn(turn)
     await deliver(turn)
   } catch (error) {
-    await setBack(turn, error)
+    await retryLater(turn, error)
   }
   return false
 }
 
-/** True while opencode waits for a person, and its stream would tell of anything else. */
+/** True while opencode waits for a person and the stream is open. */
 const isAsking = ({ progress }: Turn): boolean => progress.isOpen && (progress.state?.asks.length ?? 0) > 0
 
 function noteQuiet(turn: Turn, ms: number): void {
@@ -114,16 +114,16 @@ function listen({ api, inbox, progress }: Turn, lifetime: AbortSignal): void {
   )
 }
 
-/** A stream that ends is opened again; what was missed is read from the list as soon as it delivers. */
-async function listenAgain(turn: Turn, cause: unknown, lifetime: AbortSignal): Promise<void> {
+/** Opens an ended stream again; missed events are read from the list once the stream is open. */
+async function reconnect(turn: Turn, cause: unknown, lifetime: AbortSignal): Promise<void> {
   const { progress } = turn
   if (!progress.isOpen)
-    await setBack(turn, cause ?? new RuntimeFailure('model_request_failed_error', 'the runtime ended its stream'))
+    await retryLater(turn, cause ?? new RuntimeFailure('model_request_failed_error', 'the runtime closed its stream'))
   await turn.wait(waitAfterDrops(++progress.drops))
   listen(turn, lifetime)
 }
 
-/** Takes what came in. True when the run is over, or has to be handed over. */
+/** Processes an item. Returns true when the run is over or must be handed over. */
 async function* take(turn: Turn, item: Exclude<Item, { kind: 'closed' }>): AsyncGenerator<Batch, boolean> {
   if (item.kind === 'broken') throw item.error
   if (item.kind === 'decided') {
@@ -158,7 +158,7 @@ async function* follow(turn: Turn, frame: Frame): AsyncGenerator<Batch> {
     case 'retry':
       return yield [retrying(frame.message, turn)]
     case 'error':
-      // After a stop of ours, which may have come from a run before this one, nothing is wrong.
+      // An abort by us, maybe during an earlier run, is not an error.
       if (progress.isSent && !isAborted(frame.error)) progress.error ??= frame.error
       progress.isDue = progress.isSent
       return
@@ -166,13 +166,13 @@ async function* follow(turn: Turn, frame: Frame): AsyncGenerator<Batch> {
       progress.isDue = progress.isSent
       return
     case 'permission':
-      // The call that it is about may be known to the list alone.
+      // The call of the request may be in the list only.
       if (isUnknownCall(turn, frame.request)) yield* readList(turn)
       return yield* ask(turn, frame.request)
     case 'replied':
       return yield* settled(turn, frame.id, frame.isAllowed)
     case 'question':
-      return refuseQuestion(turn, frame.id)
+      return rejectQuestion(turn, frame.id)
     case 'child':
       turn.children.add(frame.sessionId)
       return
@@ -188,25 +188,25 @@ const retrying = (message: string, { endpoint }: Turn): NewEvent => ({
   type: 'session.error',
   error: {
     type: 'model_request_failed_error',
-    message: cleanText(message, endpoint) || 'the model call failed; the runtime tries again',
+    message: cleanText(message, endpoint) || 'the model call failed; the runtime retries it',
     retry_status: { type: 'retrying' },
   },
 })
 
-/** Gives what an owner before us left open its results, for a run that is not to go on. */
+/** Gives the open tool calls of an earlier owner their results, for a run that does not continue. */
 export async function* closeCutOff({ history }: Pick<RunContext, 'history'>): AsyncGenerator<Batch> {
   const transcript = new Transcript()
-  for await (const event of history()) transcript.recall(event)
-  const results = transcript.cutOff('stopped before the call had ended')
+  for await (const event of history()) transcript.restore(event)
+  const results = transcript.closeOpenCalls('stopped before the call ended')
   if (results.length > 0) yield results
 }
 
-/** Ends a run that was told to stop. Who only loses the session, or the process, leaves the runtime at work. */
+/** Stops the runtime for a stopped run; not when the session or the process is lost. */
 async function* stop(turn: Turn): AsyncGenerator<Batch> {
   const { api, context, log, progress, session, transcript } = turn
   if (context.isDraining()) return
-  // Rejects when the session has another owner, who goes on.
-  await context.remember({ provider_session_id: progress.sessionId })
+  // Rejects when another process owns the session and continues the run.
+  await context.saveRefs({ provider_session_id: progress.sessionId })
   if (progress.state && progress.sessionId !== null) {
     const signal = AbortSignal.timeout(10_000)
     try {
@@ -214,9 +214,9 @@ async function* stop(turn: Turn): AsyncGenerator<Batch> {
       yield* readList(turn, signal)
     } catch (cause) {
       if (!signal.aborted && !(cause instanceof RuntimeFailure)) throw cause
-      log.warn({ err: cause, session_id: session.id }, 'opencode: the runtime could not be told to stop')
+      log.warn({ err: cause, session_id: session.id }, 'opencode: cannot stop the run at the runtime')
     }
   }
-  const results = transcript.cutOff('stopped before the call had ended')
+  const results = transcript.closeOpenCalls('stopped before the call ended')
   if (results.length > 0) yield results
 }

@@ -46,13 +46,13 @@ const lastOf = (log: readonly NewEvent[]) => log.at(-1) ?? { type: 'none' }
 
 const errorOf = (event: NewEvent) => event['error'] as { type: string; message: string; retry_status: { type: string } }
 
-/** Every tool call has one result, and the run one end. */
+/** Checks that every tool call has one result, and the run one end. */
 function mustBeSettled(log: readonly NewEvent[]): void {
   const ids = (type: string) => log.filter(event => event.type === type).map(event => event['tool_use_id'])
   assert.deepEqual(ids('agent.tool_result').toSorted(), ids('agent.tool_use').toSorted())
 }
 
-test('a run is told as it happens: thinking, text, tool calls with their results, usage and cost', async () => {
+test('a run logs thinking, text, tool calls with their results, usage and cost as they occur', async () => {
   const { fake, runtime } = await started([work])
   const rig = runRig()
   await rig.run(runtime, promptOf('Write it.'))
@@ -78,7 +78,7 @@ test('a run is told as it happens: thinking, text, tool calls with their results
   assert.equal(fake.prompts().length, 1)
 })
 
-test('a follow-up goes on in the same session, and only its own answer is told', async () => {
+test('a follow-up continues in the same session, and logs only its own answer', async () => {
   const { fake, runtime } = await started([work, [{ text: ['Again.'] }]])
   const rig = runRig()
   await rig.run(runtime, promptOf('Same words'))
@@ -94,7 +94,7 @@ test('a follow-up goes on in the same session, and only its own answer is told',
   )
 })
 
-test('the prompt carries model, system prompt and memories, and no fields that opencode does not know', async () => {
+test('the prompt has model, system prompt and memories, and no fields that are unknown to opencode', async () => {
   const fake = await startOpencodeFake({ turns: [[{ text: ['ok'] }]] })
   after(() => fake.stop())
   const { runtime } = opencodeRig(fake, { block: 'What you remember: tea.' })
@@ -136,7 +136,7 @@ const answers = [
 ] as const
 
 for (const [how, more, decision, reply, words] of answers) {
-  test(`a tool call that asks waits for a person, and goes on ${how}`, async () => {
+  test(`a tool call that asks waits for a person, and continues ${how}`, async () => {
     const { fake, runtime } = await started([asking(more)])
     const rig = runRig()
     const asked: string[] = []
@@ -156,7 +156,7 @@ for (const [how, more, decision, reply, words] of answers) {
   })
 }
 
-test('what a person said to a call holds for all that it asks', async () => {
+test('a decision about a call applies to all of its permission requests', async () => {
   const { fake, runtime } = await started([asking({ asks: ['external_directory', 'bash'] })])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'), { decide: async () => ({ result: 'allow', message: undefined }) })
@@ -165,7 +165,7 @@ test('what a person said to a call holds for all that it asks', async () => {
   assert.equal(fake.requests.filter(({ path }) => path.endsWith('/reply')).length, 2)
 })
 
-test('a subagent that asks is asked for in the session that it works for', async () => {
+test('a permission request of a subagent is asked in the parent session', async () => {
   const { runtime } = await started([asking({ child: true })])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'), { decide: async () => ({ result: 'allow', message: undefined }) })
@@ -180,7 +180,7 @@ test('a subagent that asks is asked for in the session that it works for', async
   mustBeSettled(rig.log)
 })
 
-test('a question to the user is refused at once, and the run does not hang', async () => {
+test('a question to the user is rejected at once, and the run continues', async () => {
   const { fake, runtime } = await started([[{ text: ['Which one?'], question: true }]])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))
@@ -188,7 +188,7 @@ test('a question to the user is refused at once, and the run does not hang', asy
   assert.equal(lastOf(rig.log).type, 'session.status_idle')
 })
 
-test('a run that is stopped tells the runtime to stop, and gives a cut-off tool call its result', async () => {
+test('stopping a run stops the runtime, and gives an interrupted tool call its result', async () => {
   const { fake, runtime } = await started([
     [{ text: ['I run it.'], tools: [{ name: 'bash', input: {} }], hold: 'in tool' }],
     [{ text: ['Next.'] }],
@@ -209,7 +209,7 @@ test('a run that is stopped tells the runtime to stop, and gives a cut-off tool 
   mustBeSettled(rig.log)
 })
 
-test('a run that is handed over is left at work, and the next owner tells the rest', async () => {
+test('a handover leaves the runtime running, and the next owner logs the rest', async () => {
   const { fake, runtime } = await started([[...work.slice(0, 1), { text: ['Done.'], hold: 'before' }]])
   const rig = runRig()
   const prompt = promptOf('Go')
@@ -225,17 +225,17 @@ test('a run that is handed over is left at work, and the next owner tells the re
   assert.equal(fake.prompts().length, 1)
 })
 
-test('a wrong password ends the run with the reason, without the password', async () => {
+test('a wrong password fails the run with the reason, without the password', async () => {
   const { fake } = await started([work], { password: 'right-password' })
   const { runtime, kind, endpoint } = opencodeRig(fake, { apiKey: 'wrong-password' })
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))
-  assert.match(errorOf(lastOf(rig.log)).message, /refused the credential \(401\)/)
+  assert.match(errorOf(lastOf(rig.log)).message, /rejected the credential \(401\)/)
   assert.ok(!JSON.stringify(rig.log).includes('wrong-password'))
   await assert.rejects(kind.check(endpoint, AbortSignal.timeout(5_000)), { status: 401 })
 })
 
-test('the right password opens the server; its models are listed by provider', async () => {
+test('the right password is accepted; the models are listed by provider', async () => {
   const { fake } = await started([work], { password: 'right-password' })
   const { runtime, kind, endpoint } = opencodeRig(fake, { apiKey: 'right-password' })
   await kind.check(endpoint, AbortSignal.timeout(5_000))
@@ -249,7 +249,7 @@ test('the right password opens the server; its models are listed by provider', a
   assert.deepEqual(rig.types(), whole)
 })
 
-test('a deleted session is deleted at the runtime too; one that is gone there is no error', async () => {
+test('a deleted session is deleted at the runtime too, also if it is missing there', async () => {
   const { fake, runtime } = await started([work])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))
@@ -277,7 +277,7 @@ for (const [error, type] of errors) {
   }
 }
 
-test('a model call that is tried again is told and ends nothing', async () => {
+test('a retry of a model call is logged and does not end the run', async () => {
   const { runtime } = await started([[{ retry: 'overloaded', text: ['Done.'] }]])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))

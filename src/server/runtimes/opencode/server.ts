@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { connectorOf } from '../local/connector.ts'
-import type { Keepable } from '../local/kept-programs.ts'
+import type { PooledProgram } from '../local/program-pool.ts'
 import type { LocalProgram, LocalPrograms } from '../local/programs.ts'
 import { cleanText, createConnection } from '../remote/connection.ts'
 import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
 import { type OpencodeApi, opencodeApi, opencodeDialect } from './api.ts'
 import { setupOf, type Task } from './settings.ts'
 
-/** A server that was started for one session. */
-export interface OpencodeServer extends Keepable {
+/** An opencode server of one session. */
+export interface OpencodeServer extends PooledProgram {
   readonly api: OpencodeApi
-  readonly program: Pick<LocalProgram, 'lend'>
+  readonly program: Pick<LocalProgram, 'grant'>
   readonly task: Task
 }
 
-/** In the sandbox's own network; the one that opencode takes by itself. */
+/** Port in the sandbox's own network; opencode's default. */
 const portInside = 4096
 
-/** Starts a server and waits until it answers. Rejects with `RuntimeFailure`, and then nothing of it is left. */
+/** Starts a server and waits until it listens. Rejects with `RuntimeFailure` after it has stopped the server. */
 export async function startServer(
   programs: LocalPrograms,
   endpoint: RuntimeEndpoint,
@@ -38,7 +38,7 @@ export async function startServer(
     await program.stop()
   }
   try {
-    // Who connects as soon as the port opens is accepted and never answered.
+    // opencode accepts a connection as soon as the port opens, but never responds to it.
     await untilListening(program)
   } catch (error) {
     await stop()
@@ -48,28 +48,28 @@ export async function startServer(
 }
 
 const startMs = 60_000
-const maxWords = 64 * 1024
+const maxOutputLength = 64 * 1024
 
 function untilListening({ stdout, exited, errors }: LocalProgram): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new RuntimeFailure('model_request_failed_error', `opencode ${why}`))
     const timer = setTimeout(() => fail(`did not listen within ${startMs / 1000} s`), startMs)
-    let said = ''
-    // It is read on for ever: a program whose output nobody takes stands still.
+    let output = ''
+    // Output must be read until the end: a program blocks when its pipe is full.
     stdout.on('data', (chunk: Buffer) => {
-      if (said.length < maxWords) said += chunk.toString()
-      if (!said.includes('listening on')) return
+      if (output.length < maxOutputLength) output += chunk.toString()
+      if (!output.includes('listening on')) return
       clearTimeout(timer)
       resolve()
     })
     void exited.then(({ code }) => {
       clearTimeout(timer)
-      fail(`ended before it listened (${code ?? 'a signal'}): ${cleanText(errors(), { apiKey: undefined })}`)
+      fail(`exited before it listened (${code ?? 'a signal'}): ${cleanText(errors(), { apiKey: undefined })}`)
     })
   })
 }
 
-/** Somebody else may take it before the program does, which then ends and says so. */
+/** Finds a free port. If another process takes it first, the program exits with an error. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {

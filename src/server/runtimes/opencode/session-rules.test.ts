@@ -7,7 +7,7 @@ test('an agent that allows everything leaves the rules to the server', () => {
   assert.deepEqual(sessionRules([]), [])
 })
 
-test('what an agent asks for or denies is a rule of the session, behind the one for all else', () => {
+test('tools with the policy ask or deny become rules of the session, after the default rule', () => {
   const rules = sessionRules([
     { type: 'bash', permission_policy: 'ask' },
     { type: 'read' },

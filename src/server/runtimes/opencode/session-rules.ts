@@ -1,6 +1,6 @@
 import { permissionsOf } from './settings.ts'
 
-/** One rule of a session at opencode; of several that fit the last one counts. */
+/** A permission rule of an opencode session; the last matching rule applies. */
 export interface SessionRule {
   readonly permission: string
   readonly pattern: string
@@ -8,8 +8,8 @@ export interface SessionRule {
 }
 
 /**
- * What an agent's `tools` say, for a session at any server. An agent that allows everything brings no rules: those of the
- * server, which may be stricter, stay in force.
+ * Converts an agent's `tools` to rules of a session. An agent that allows everything has no rules: those of the server,
+ * which may be stricter, then apply.
  */
 export function sessionRules(agentTools: unknown): SessionRule[] {
   const permissions = permissionsOf(agentTools)

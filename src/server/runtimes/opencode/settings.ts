@@ -1,15 +1,15 @@
 import { memoryTools, type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
-import { type LentMemories, memoryServer, memoryServerAt } from '../local/memory-server.ts'
+import { type GrantedMemories, memoryServer, memoryServerAt } from '../local/memory-server.ts'
 import { memoryPermissions, opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 
-/** What a server is started for; with another task it is started anew. */
+/** Task that a server is started for; another task needs a restart. */
 export interface Task {
   readonly model: string
   readonly permission: Readonly<Record<string, ToolPolicy>>
-  /** What it can use of its agent's memories. */
-  readonly memories: LentMemories | undefined
+  /** Memory tools of its agent that it may use. */
+  readonly memories: GrantedMemories | undefined
 }
 
 interface Launch extends Task {
@@ -17,7 +17,7 @@ interface Launch extends Task {
   readonly password: string
 }
 
-/** Names of opencode's permissions, and the tools of ours that they stand for. */
+/** opencode's permissions with the corresponding tools of ours. */
 const toolsOfPermission = {
   bash: ['bash'],
   read: ['read'],
@@ -29,8 +29,8 @@ const toolsOfPermission = {
 const strictness: readonly ToolPolicy[] = ['deny', 'ask', 'allow']
 
 /**
- * What an agent's `tools` say, in opencode's words; a tool that the agent does not have is denied. What opencode can do
- * besides is allowed when all else is, and has to be asked for when not.
+ * Converts an agent's `tools` to opencode's permissions; a tool that the agent does not have is denied. Other abilities
+ * of opencode are allowed if all these tools are, and otherwise ask.
  */
 export function permissionsOf(agentTools: unknown): Task['permission'] {
   const policies = new Map(toolsFor(agentTools).tools.map(({ tool, policy }) => [tool.name, policy]))
@@ -40,11 +40,11 @@ export function permissionsOf(agentTools: unknown): Task['permission'] {
   })
   const rest = named.every(([, policy]) => policy === 'allow') ? 'allow' : 'ask'
   const ofMemories = Object.fromEntries(memoryTools.map(({ name }) => [name, policies.get(name) ?? 'deny'] as const))
-  // The last rule that fits counts.
+  // The last matching rule applies.
   return { '*': rest, ...Object.fromEntries(named), ...memoryPermissions(ofMemories), question: 'deny' }
 }
 
-/** How a server is started there. Variables of the configuration file win. Dialects: section 2.2. */
+/** Returns how a server is started. Variables of the configuration file take precedence. Dialects: section 2.2. */
 export function setupOf(
   { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
   surroundings: Surroundings,
@@ -60,7 +60,7 @@ export function setupOf(
     env: {
       ...opencodeVariables,
       OPENCODE_CONFIG_CONTENT: JSON.stringify(settings),
-      // A file in the workspace, which the agent itself may write, could loosen a rule.
+      // A configuration file in the workspace, which the agent may write, could loosen a rule.
       ...(Object.values(permission).includes('ask') && { OPENCODE_DISABLE_PROJECT_CONFIG: '1' }),
       OPENCODE_SERVER_PASSWORD: password,
       ...env,

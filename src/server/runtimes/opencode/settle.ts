@@ -2,24 +2,24 @@ import type { NewEvent } from '../../../contract/events.ts'
 import { isRecord, type Json, textOf } from '../../platform/json.ts'
 import { type Batch, failed, RuntimeFailure } from '../runtime.ts'
 import type { ListedMessage } from './api.ts'
-import { ask } from './asks.ts'
 import { endingOf } from './ending.ts'
 import { modelOf } from './model.ts'
+import { ask } from './permissions.ts'
 import { ownMessage, promptBody } from './prompt.ts'
 import { hasEnded } from './transcript.ts'
 import { refsOf, sessionIdOf, store, type Turn } from './turn.ts'
 
-/** How often it is looked for a prompt that an owner before us may have sent, and how long in between. */
-const looks = 5
-const lookMs = 1_000
+/** Number and interval of the searches for a prompt that an earlier owner may have sent. */
+const maxSearches = 5
+const pollMs = 1_000
 
-/** Sends the prompt, unless an owner before us did. Nothing sends it twice. */
+/** Sends the prompt, unless an earlier owner did. A prompt is never sent twice. */
 export async function deliver(turn: Turn): Promise<void> {
   const { progress, context } = turn
   if (progress.state && !progress.isUnsent) {
-    progress.messageId ??= await lookForPrompt(turn)
+    progress.messageId ??= await findSentPrompt(turn)
     if (progress.messageId !== undefined) {
-      // What came before we listened is in the list alone.
+      // Events before the stream was open are in the list only.
       Object.assign(progress, { isSent: true, isDue: true })
       return
     }
@@ -33,38 +33,38 @@ export async function deliver(turn: Turn): Promise<void> {
     await turn.api.sendPrompt(sessionIdOf(turn), body, context.signal)
     progress.wasTaken = true
   } catch (failure) {
-    // Without an answer it may have arrived or not; the list will tell.
-    const isKnown = failure instanceof RuntimeFailure && failure.status !== undefined && failure.status < 500
-    if (isKnown || !(failure instanceof RuntimeFailure)) throw failure
+    // Without a response the prompt may have arrived; the list shows it.
+    const isRejected = failure instanceof RuntimeFailure && failure.status !== undefined && failure.status < 500
+    if (isRejected || !(failure instanceof RuntimeFailure)) throw failure
     progress.unfinished = 1
   }
 }
 
-/** Notes where the conversation stands, so that the prompt can be told from those before it. */
+/** Stores the last message before the prompt, to distinguish the prompt from earlier ones. */
 async function begin(turn: Turn): Promise<void> {
   const { api, context, progress, prompt, transcript } = turn
   const sessionId = sessionIdOf(turn)
-  // A turn of ours that was stopped while nothing could be told to the runtime.
+  // An earlier turn of ours may still run, if it was stopped while the runtime was unreachable.
   if (await api.isBusy(sessionId, context.signal)) await api.abort(sessionId, context.signal)
   const last = (await api.messages(sessionId, context.signal, 1)).at(-1)
   const after = textOf(last?.info['id'])
   transcript.begin(after)
   progress.state = { promptId: prompt.id, after, isAgain: false, asks: [] }
-  await context.remember(refsOf(turn))
+  await context.saveRefs(refsOf(turn))
 }
 
 /**
- * A server of ours ends with the process that started it, and a turn of it with a budget: what is left of the turn is
- * settled, and the prompt is sent again in words that say so.
+ * Resumes an interrupted turn of a server that we start: it ends with the process that started it, and a turn ends with
+ * an exhausted budget. Closes the open calls, and makes the prompt due again with an instruction to resume.
  */
-export async function* goOn(turn: Turn): AsyncGenerator<Batch> {
+export async function* resumeTurn(turn: Turn): AsyncGenerator<Batch> {
   const { progress, api, context, transcript } = turn
   if (!progress.state || progress.isUnsent) return
-  progress.messageId ??= await lookForPrompt(turn)
+  progress.messageId ??= await findSentPrompt(turn)
   if (progress.messageId === undefined || (await api.isBusy(sessionIdOf(turn), context.signal))) return
   const messages = await listed(turn)
   if (lastAnswer(turn, messages)?.['finish'] === 'stop') return
-  const unknown = transcript.cutOff('interrupted; what the call has done is not known')
+  const unknown = transcript.closeOpenCalls('interrupted; the outcome of the call is unknown')
   const events = [...absorb(turn, messages), ...unknown, ...transcript.endWaiting()]
   const after = textOf(messages.at(-1)?.info['id'])
   transcript.begin(after)
@@ -73,9 +73,9 @@ export async function* goOn(turn: Turn): AsyncGenerator<Batch> {
   yield* store(turn, events)
 }
 
-async function lookForPrompt(turn: Turn): Promise<string | undefined> {
-  for (let look = 0; look < looks; look++) {
-    if (look > 0) await turn.wait(lookMs)
+async function findSentPrompt(turn: Turn): Promise<string | undefined> {
+  for (let search = 0; search < maxSearches; search++) {
+    if (search > 0) await turn.wait(pollMs)
     const found = findOwn(turn, await listed(turn))
     if (found !== undefined || turn.context.signal.aborted) return found
   }
@@ -92,7 +92,7 @@ const findOwn = ({ prompt, progress }: Turn, messages: readonly ListedMessage[])
 
 const pageSize = 200
 
-/** The messages since the prompt, and perhaps some before it. */
+/** Returns the messages since the prompt, and maybe earlier ones. */
 async function listed(
   { api, progress, context }: Turn,
   signal: AbortSignal = context.signal,
@@ -104,13 +104,15 @@ async function listed(
   return isWhole ? page : api.messages(sessionId, signal)
 }
 
-/** How often in a row the runtime may be idle without an answer to the prompt: it works for a moment before it says so. */
+/**
+ * Maximum consecutive polls with an idle runtime and no answer: its status changes a moment after it starts to work.
+ */
 const maxUnfinished = 15
 
-/** Brings the log up to what the runtime holds: its list is the truth. True when the run has ended. */
+/** Brings the log up to date with the runtime's list. Returns true when the run has ended. */
 export async function* catchUp(turn: Turn): AsyncGenerator<Batch, boolean> {
   const { progress, api, context } = turn
-  // In this order: what is idle now has all its messages in a list that is read later.
+  // The status must be read first: a list that is read after the session is idle is complete.
   const isBusy = await api.isBusy(sessionIdOf(turn), context.signal)
   const messages = await listed(turn)
   const events = absorb(turn, messages)
@@ -127,40 +129,40 @@ export async function* catchUp(turn: Turn): AsyncGenerator<Batch, boolean> {
     if (events.length > 0) yield { events, refs: refsOf(turn) }
     return false
   }
-  const cutOff = turn.transcript.cutOff('the run ended before the call did')
-  yield { events: [...events, ...cutOff, end], refs: refsOf(turn) }
+  const results = turn.transcript.closeOpenCalls('the run ended before the call')
+  yield { events: [...events, ...results, end], refs: refsOf(turn) }
   return true
 }
 
-/** The event that ends the run; undefined while the runtime may still begin, or go on. */
+/** Returns the last event of the run; undefined while the runtime may still start or continue. */
 function endOf(turn: Turn, messages: readonly ListedMessage[]): NewEvent | undefined {
   const { progress, endpoint } = turn
   const { error } = progress
   const last = lastAnswer(turn, messages)
   if (last && hasEnded(last)) {
-    const said = isRecord(last['error']) ? last['error'] : undefined
-    return endingOf(said ?? (last['finish'] === 'stop' ? undefined : error), endpoint)
+    const reported = isRecord(last['error']) ? last['error'] : undefined
+    return endingOf(reported ?? (last['finish'] === 'stop' ? undefined : error), endpoint)
   }
   if (error) return endingOf(error, endpoint)
   if (++progress.unfinished < maxUnfinished) return undefined
-  return failed('model_request_failed_error', 'the runtime stopped without an answer to the prompt; send it again')
+  return failed('model_request_failed_error', 'the runtime stopped without answering the prompt; send it again')
 }
 
-/** The last message of the agent to our prompt. */
+/** Returns the agent's last message after our prompt. */
 function lastAnswer({ progress: { messageId } }: Turn, messages: readonly ListedMessage[]): Json | undefined {
   const ours = messages.filter(({ info }) => messageId !== undefined && textOf(info['id']) > messageId)
   return ours.findLast(({ info }) => info['role'] === 'assistant')?.info
 }
 
-/** Adds what the list knows; when it can not be read now, a later look will do. */
+/** Adds events from the list; a failure is ignored, since the list is read again later. */
 export async function* readList(turn: Turn, signal?: AbortSignal): AsyncGenerator<Batch> {
-  const messages = await tolerated(listed(turn, signal))
+  const messages = await orEmpty(listed(turn, signal))
   const events = absorb(turn, messages)
   if (events.length > 0) yield events
 }
 
-/** The list, or an empty one from a server that does not tell. */
-const tolerated = <T>(list: Promise<readonly T[]>): Promise<readonly T[]> =>
+/** Returns the list, or an empty one if the server cannot return it. */
+const orEmpty = <T>(list: Promise<readonly T[]>): Promise<readonly T[]> =>
   list.catch((failure: unknown) => {
     if (failure instanceof RuntimeFailure) return []
     throw failure
@@ -169,22 +171,22 @@ const tolerated = <T>(list: Promise<readonly T[]>): Promise<readonly T[]> =>
 const absorb = ({ transcript }: Turn, messages: readonly ListedMessage[]): NewEvent[] =>
   messages.flatMap(message => transcript.listed(message))
 
-/** What was asked while nobody listened. Servers that are older have no lists of it. */
+/** Processes questions that were asked while the stream was closed. Older servers have no lists of them. */
 async function* openQuestions(turn: Turn): AsyncGenerator<Batch> {
   const { api, children, context } = turn
   const sessionId = sessionIdOf(turn)
-  for (const child of await tolerated(api.children(sessionId, context.signal))) children.add(child)
+  for (const child of await orEmpty(api.children(sessionId, context.signal))) children.add(child)
   const isOurs = (asking: { readonly sessionId: string }) =>
     asking.sessionId === sessionId || children.has(asking.sessionId)
-  for (const request of await tolerated(api.permissions(context.signal))) if (isOurs(request)) yield* ask(turn, request)
-  for (const question of await tolerated(api.questions(context.signal)))
-    if (isOurs(question)) await refuseQuestion(turn, question.id)
+  for (const request of await orEmpty(api.permissions(context.signal))) if (isOurs(request)) yield* ask(turn, request)
+  for (const question of await orEmpty(api.questions(context.signal)))
+    if (isOurs(question)) await rejectQuestion(turn, question.id)
 }
 
-/** Nobody is there to answer: the agent goes on without. */
-export async function refuseQuestion({ api, context, log }: Turn, id: string): Promise<void> {
+/** Rejects a question to the user, which cannot be answered here: the agent continues without an answer. */
+export async function rejectQuestion({ api, context, log }: Turn, id: string): Promise<void> {
   await api.rejectQuestion(id, context.signal).catch((failure: unknown) => {
     if (!(failure instanceof RuntimeFailure)) throw failure
-    log.debug({ err: failure }, 'opencode: a question could not be refused; the next look will try again')
+    log.debug({ err: failure }, 'opencode: cannot reject a question; retrying in the next poll')
   })
 }

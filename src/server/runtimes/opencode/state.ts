@@ -1,24 +1,24 @@
 import { type Json, recordOf, recordsOf, textIn, textOf } from '../../platform/json.ts'
 import type { PermissionRequest } from './api.ts'
 
-/** A question of opencode that waits for a person. */
-export interface Ask extends Pick<PermissionRequest, 'id' | 'sessionId' | 'isOlder'> {
-  /** Of the `agent.tool_use` that it is about. */
+/** A permission request of opencode that waits for a person. */
+export interface PendingPermission extends Pick<PermissionRequest, 'id' | 'sessionId' | 'isOlder'> {
+  /** Id of the `agent.tool_use` event in question. */
   readonly eventId: string
 }
 
-/** What `runtime_state` holds: how far the prompt of this run has come. */
+/** Progress of the run's prompt, stored in `runtime_state`. */
 export interface State {
-  /** The prompt that was sent last, or was about to be. */
+  /** The prompt that was sent last or was about to be sent. */
   readonly promptId: string
-  /** The last message that was there before it; empty for none. */
+  /** The last message before it; empty when there was none. */
   readonly after: string
-  /** The turn was cut off with its server, and the prompt is sent again in other words. */
+  /** The turn was interrupted with its server, and the prompt is sent again with an instruction to resume. */
   readonly isAgain: boolean
-  readonly asks: readonly Ask[]
+  readonly asks: readonly PendingPermission[]
 }
 
-/** Reads the state of a session; undefined when it is not that of this prompt. */
+/** Reads the state of a session; undefined when it belongs to another prompt. */
 export function stateOf(stored: Json, promptId: string): State | undefined {
   if (textOf(stored['prompt_id']) !== promptId) return undefined
   return {
@@ -29,14 +29,14 @@ export function stateOf(stored: Json, promptId: string): State | undefined {
   }
 }
 
-function askIn(stored: Json): Ask | undefined {
+function askIn(stored: Json): PendingPermission | undefined {
   const { id, session_id, event_id, older } = recordOf(stored)
   const eventId = textIn(event_id)
   if (eventId === undefined) return undefined
   return { id: textOf(id), sessionId: textOf(session_id), eventId, isOlder: older === true }
 }
 
-/** The state as it is stored. */
+/** Returns the state in its stored form. */
 export const storedState = ({ promptId, after, isAgain, asks }: State): Json => ({
   prompt_id: promptId,
   after,

@@ -12,13 +12,13 @@ const tool = (status: string, more: object = {}) =>
 /** A transcript in which the agent has begun a message. */
 function begun(log: readonly NewEvent[] = [], after = 'msg_1'): Transcript {
   const transcript = new Transcript()
-  for (const event of log) transcript.recall(event)
+  for (const event of log) transcript.restore(event)
   transcript.begin(after)
   transcript.message(assistant)
   return transcript
 }
 
-/** Events without the ids that are made up for them. */
+/** Events without generated ids. */
 const told = (events: readonly NewEvent[]) => events.map(({ id: _, ...event }) => event)
 
 const use = {
@@ -106,7 +106,7 @@ for (const [guarantee, given, expected] of table) {
     assert.deepEqual(told(transcript.part(given as never)), expected)
   })
 
-  test(`${guarantee}: once, however often it is told, also after a crash`, () => {
+  test(`${guarantee}: logged once, however often it arrives, also after a crash`, () => {
     const transcript = begun()
     const events = transcript.part(given as never)
     assert.deepEqual(transcript.part(given as never), [])
@@ -114,26 +114,26 @@ for (const [guarantee, given, expected] of table) {
   })
 }
 
-test('what belongs to an earlier prompt is not told', () => {
+test('parts of an earlier prompt are not logged', () => {
   const transcript = begun([], 'msg_9')
   assert.deepEqual(transcript.part(part({ type: 'text', text: 'Old', time: { end: 2 } }) as never), [])
 })
 
 const ended = { ...assistant, time: { created: 1, completed: 2 } }
 
-test('a text of a message that has ended is told from the list, done or not', () => {
+test('a text in the list is logged once its message has ended, whether or not the text is marked as done', () => {
   const events = begun().listed({ info: ended, parts: [part({ type: 'text', text: 'Hi' })] })
   assert.deepEqual(told(events), [message])
 })
 
-test('a message of the stream that is newer than the parts behind it does not cut them off', () => {
+test('a message in the stream that is newer than the parts after it does not truncate them', () => {
   const transcript = begun()
   transcript.message(ended)
   assert.deepEqual(transcript.part(part({ type: 'text', text: '', time: { start: 1 } })), [])
   assert.deepEqual(told(transcript.part(part({ type: 'text', text: 'Hi', time: { start: 1, end: 2 } }))), [message])
 })
 
-test('pieces of text belong to the message that is told in the end; those of thinking to none', () => {
+test('previews of text have the id of the later message; thinking has no previews', () => {
   const transcript = begun()
   transcript.part(part({ type: 'text', text: '', time: { start: 1 } }) as never)
   transcript.part({ ...part({ type: 'reasoning', text: '', time: { start: 1 } }), id: 'prt_0' } as never)
@@ -144,22 +144,22 @@ test('pieces of text belong to the message that is told in the end; those of thi
   assert.equal(transcript.eventOfDelta('prt_0'), undefined)
 })
 
-test('a call that was cut off has a result, and gets no other', () => {
+test('an interrupted call gets exactly one result', () => {
   const transcript = begun()
   transcript.part(tool('running') as never)
-  assert.deepEqual(told(transcript.cutOff('stopped')), [{ ...result('stopped'), is_error: true }])
+  assert.deepEqual(told(transcript.closeOpenCalls('stopped')), [{ ...result('stopped'), is_error: true }])
   assert.deepEqual(transcript.part(tool('completed', { output: 'late' }) as never), [])
-  assert.deepEqual(transcript.cutOff('stopped'), [])
+  assert.deepEqual(transcript.closeOpenCalls('stopped'), [])
 })
 
-test('usage goes on from what the log tells', () => {
+test('usage totals continue from those in the log', () => {
   const step = part({ type: 'step-finish', cost: 1, tokens: { input: 1, output: 1, reasoning: 0, cache: {} } })
   const [first] = begun().part(step as never)
   const [second] = begun([first ?? { type: '' }]).part({ ...step, id: 'prt_2' } as never)
   assert.equal(second?.['cost_usd'], 2)
 })
 
-test('a text of ten million characters keeps its ends', () => {
+test('a text of ten million characters keeps its start and end', () => {
   const [, end] = begun().part(tool('completed', { output: `a${'😀'.repeat(5_000_000)}z` }) as never)
   const [{ text = '' } = {}] = (end?.['content'] ?? []) as { text?: string }[]
   assert.ok(text.length < 201_000)

@@ -18,66 +18,66 @@ interface Totals {
 const counters = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
 
 /**
- * What of an opencode session is in the log, and what is to be added. It may be told anything any number of times, from
- * the stream and from the list: each part becomes an event once, also after a crash, since the events name their parts in
+ * Converts messages of an opencode session to events. Messages may arrive any number of times, from the stream and the
+ * list: each part becomes an event once, also after a crash, since events have the id of their part in
  * `source_event_id`.
  */
 export class Transcript {
-  /** True while the log says that a person is asked. */
+  /** True while the log waits for a person. */
   isWaiting = false
   /** Messages up to this id belong to earlier prompts; opencode orders messages by id. */
   #after = ''
-  /** Messages of the agent to our prompt. */
+  /** Ids of the agent's messages after our prompt. */
   readonly #assistants = new Set<string>()
-  /** Parts that are in the log. */
-  readonly #told = new Set<string>()
+  /** Ids of parts in the log. */
+  readonly #logged = new Set<string>()
   /** Tool calls without a result, by part. */
   readonly #open = new Map<string, ToolUse>()
   /** Events of tool calls without a result, by the runtime's id of the call. */
   readonly #uses = new Map<string, string>()
-  /** Event ids of texts that are still being written, by part. */
+  /** Event ids of texts that are being written, by part. */
   readonly #writing = new Map<string, string>()
   #totals: Totals = noTotals
 
-  /** Takes an event of the log, in order. */
-  recall(event: NewEvent): void {
+  /** Adds an event of the log, in order. */
+  restore(event: NewEvent): void {
     const source = textOf(event['source_event_id'])
     const callId = textOf(event['tool_use_id'])
     if (event.type === 'agent.tool_use') {
       this.#open.set(source, { eventId: textOf(event.id), callId })
       this.#uses.set(callId, textOf(event.id))
     } else if (event.type === 'agent.tool_result') this.#close(source, callId)
-    else if (source !== '') this.#told.add(source)
+    else if (source !== '') this.#logged.add(source)
     if (event.type.startsWith('session.status_')) this.isWaiting = askedBy(event).length > 0
     if (event.type === 'session.usage') this.#totals = totalsIn(event)
   }
 
-  /** Everything up to this message is of no concern. */
+  /** Ignores everything up to this message. */
   begin(after: string): void {
     this.#after = after
   }
 
-  /** Takes a message without its parts. */
+  /** Adds a message without its parts. */
   message(info: Json): void {
     const id = textOf(info['id'])
     if (info['role'] !== 'assistant' || id <= this.#after) return
     this.#assistants.add(id)
   }
 
-  /** A message of the list with its parts, which are as new as the message: once it has ended, none of them grows. */
+  /** Returns the events of a message in the list. If the message has ended, all of its parts are complete. */
   listed({ info, parts }: ListedMessage): NewEvent[] {
     this.message(info)
     return parts.flatMap(part => this.part(part, hasEnded(info)))
   }
 
   /**
-   * The events that a part adds. A part of a message that was not told before adds nothing: it may be the user's. That
-   * its message has ended says nothing about a part of the stream: opencode writes messages down when it sends them, and
-   * a message of the stream may be newer than the parts behind it.
+   * Returns the events of a part. A part of an unknown message is ignored: it may be the user's. A part of the stream
+   * may be incomplete although its message has ended, because a message in the stream may be newer than the parts after
+   * it.
    */
   part(part: Json, isWhole = false): NewEvent[] {
     const id = textOf(part['id'])
-    if (!this.#assistants.has(textOf(part['messageID'])) || id === '' || this.#told.has(id)) return []
+    if (!this.#assistants.has(textOf(part['messageID'])) || id === '' || this.#logged.has(id)) return []
     switch (part['type']) {
       case 'text':
         return this.#text(part, isWhole || hasEnd(part))
@@ -92,40 +92,40 @@ export class Transcript {
     }
   }
 
-  /** The event that a piece of text will be part of; undefined when it is no text of the agent. */
+  /** Returns the event id for a piece of text; undefined when it is not text of the agent. */
   eventOfDelta(partId: string): string | undefined {
     return this.#writing.get(partId)
   }
 
-  /** The event of a tool call, by the runtime's id of the call. */
+  /** Returns the event id of a tool call, by the runtime's id of the call. */
   eventOfCall(callId: string): string | undefined {
     return this.#uses.get(callId)
   }
 
-  /** Adds a tool call that is no part of a message; `id` is both its part and its call. */
+  /** Adds a tool call that is not part of a message; `id` is used for both part and call. */
   addCall({ id, name, input }: { readonly id: string; readonly name: string; readonly input: Json }): NewEvent {
     return this.#use({ id, callId: id, name, input })
   }
 
-  /** Says that work goes on, if the log says that a person is asked. */
+  /** Returns the event that work continues, if the log waits for a person. */
   endWaiting(): NewEvent[] {
     if (!this.isWaiting) return []
     this.isWaiting = false
     return [{ type: 'session.status_running' }]
   }
 
-  /** The result of a tool call of `addCall`; none when it has one. */
+  /** Returns the result of a call of `addCall`; empty when it has one. */
   endCall(id: string, { text, isError }: { readonly text: string; readonly isError: boolean }): NewEvent[] {
     if (!this.#open.has(id)) return []
     this.#close(id, id)
     return [resultEvent({ part: id, callId: id, text, isError })]
   }
 
-  /** Results for all tool calls that have none, since the run ends. */
-  cutOff(why: string): NewEvent[] {
+  /** Returns results for all tool calls without one, for a run that ends. */
+  closeOpenCalls(reason: string): NewEvent[] {
     return [...this.#open].map(([part, { callId }]) => {
       this.#close(part, callId)
-      return resultEvent({ part, callId, text: why, isError: true })
+      return resultEvent({ part, callId, text: reason, isError: true })
     })
   }
 
@@ -135,7 +135,7 @@ export class Transcript {
     if (part['ignored'] === true || part['synthetic'] === true) return []
     this.#writing.set(id, eventId)
     if (!isWhole) return []
-    this.#told.add(id)
+    this.#logged.add(id)
     const text = textOf(part['text'])
     if (text.trim() === '') return []
     return [
@@ -146,7 +146,7 @@ export class Transcript {
   #reasoning(part: Json, isWhole: boolean): NewEvent[] {
     if (!isWhole) return []
     const id = textOf(part['id'])
-    this.#told.add(id)
+    this.#logged.add(id)
     const thinking = nonEmptyText(part['text'])
     const content = thinking === undefined ? {} : { content: [{ type: 'thinking', thinking: shortened(thinking) }] }
     return [{ type: 'agent.thinking', ...content, source_event_id: id }]
@@ -157,7 +157,7 @@ export class Transcript {
     const state = recordOf(part['state'])
     const status = state['status']
     const input = recordOf(state['input'])
-    // While the model still writes the arguments, there are none.
+    // The arguments are empty while the model writes them.
     if (status === 'pending' && Object.keys(input).length === 0) return []
     const callId = nonEmptyText(part['callID']) ?? id
     const use = this.#open.has(id) ? [] : [this.#use({ id, callId, name: textOf(part['tool']), input })]
@@ -185,12 +185,12 @@ export class Transcript {
   #close(part: string, callId: string): void {
     this.#open.delete(part)
     this.#uses.delete(callId)
-    this.#told.add(part)
+    this.#logged.add(part)
   }
 
   #stepFinish(part: Json): NewEvent[] {
     const id = textOf(part['id'])
-    this.#told.add(id)
+    this.#logged.add(id)
     this.#totals = addStep(this.#totals, part)
     return [{ type: 'session.usage', ...this.#totals, source_event_id: id }]
   }
@@ -209,7 +209,7 @@ function totalsIn(event: NewEvent): Totals {
   }
 }
 
-/** What opencode calls output comes without the thinking, which costs the same. */
+/** opencode's output tokens exclude the thinking, which costs the same. */
 function addStep({ usage, cost_usd }: Totals, part: Json): Totals {
   const { input, output, reasoning, cache } = recordOf(part['tokens'])
   const { read, write } = recordOf(cache)
@@ -228,7 +228,7 @@ function addStep({ usage, cost_usd }: Totals, part: Json): Totals {
 const dollarsOf = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 
-/** True for a message that opencode will not go on with. */
+/** Reports whether a message has ended. */
 export const hasEnded = (info: Json): boolean =>
   recordOf(info['time'])['completed'] !== undefined || recordOf(info['error'])['name'] !== undefined
 

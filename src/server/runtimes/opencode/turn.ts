@@ -15,7 +15,7 @@ import {
   RuntimeFailure,
 } from '../runtime.ts'
 import type { OpencodeApi } from './api.ts'
-import { type Ask, type State, stateOf, storedState } from './state.ts'
+import { type PendingPermission, type State, stateOf, storedState } from './state.ts'
 import { Transcript } from './transcript.ts'
 
 export interface TurnDeps {
@@ -23,29 +23,29 @@ export interface TurnDeps {
   readonly endpoint: RuntimeEndpoint
   readonly memories: Pick<SessionMemories, 'block'>
   readonly log: Log
-  /** Under which a server of ours knows all models; undefined for a server of somebody else. */
+  /** Provider of all models on a server that we start; undefined for a remote server. */
   readonly provider: string | undefined
-  /** `pause` of the platform unless given. */
+  /** `pause` of the platform by default. */
   readonly wait?: typeof pause
 }
 
-/** What comes in while a turn goes on. */
+/** Input of a running turn. */
 export type Item =
   | { readonly kind: 'data'; readonly data: string }
   | { readonly kind: 'closed'; readonly failure: unknown }
-  | { readonly kind: 'decided'; readonly ask: Ask; readonly decision: Decision | undefined }
+  | { readonly kind: 'decided'; readonly ask: PendingPermission; readonly decision: Decision | undefined }
   | { readonly kind: 'broken'; readonly error: unknown }
 
-/** One prompt while opencode works on it. */
+/** A prompt in progress. */
 export type Turn = Awaited<ReturnType<typeof createTurn>>
 
-/** Starts from what the log and the stored names tell. */
+/** Restores a turn from the log and the stored ids. */
 export async function createTurn(
   { wait = pause, ...deps }: TurnDeps,
   { session, prompt, context }: { session: RunSession; prompt: RunPrompt; context: RunContext },
 ) {
   const transcript = new Transcript()
-  for await (const event of context.history()) transcript.recall(event)
+  for await (const event of context.history()) transcript.restore(event)
   const state = stateOf(session.refs.runtime_state, prompt.id)
   if (state) transcript.begin(state.after)
   return {
@@ -57,9 +57,9 @@ export async function createTurn(
     inbox: createQueue<Item>(),
     wait: (ms: number, leave?: AbortSignal) =>
       wait(ms, leave ? AbortSignal.any([leave, context.signal]) : context.signal),
-    /** Sessions that work for this one. */
+    /** Ids of child sessions. */
     children: new Set<string>(),
-    /** What was said to a call holds for all that opencode asks about it. */
+    /** Decisions by event id of the call; each applies to all permission requests of that call. */
     decisions: new Map<string, Decision>(),
     progress: {
       ...beginning,
@@ -74,26 +74,26 @@ interface Progress {
   sessionId: string | null
   /** Undefined until the prompt is about to be sent. */
   state: State | undefined
-  /** The message that our prompt became. */
+  /** Id of our prompt's message. */
   messageId: string | undefined
-  /** Nobody has sent what is to be sent, for certain. */
+  /** The prompt has certainly not been sent. */
   isUnsent: boolean
-  /** The prompt is on its way; never send it again. */
+  /** The prompt was sent and must not be sent again. */
   isSent: boolean
-  /** The runtime has answered that it took the prompt. */
+  /** The runtime has confirmed the prompt. */
   wasTaken: boolean
-  /** The stream delivers. */
+  /** The stream has delivered an event. */
   isOpen: boolean
-  /** The list has to be read, or the prompt to be sent. */
+  /** The list must be read, or the prompt be sent. */
   isDue: boolean
   quietMs: number
-  /** Calls that failed in a row. */
+  /** Consecutive failed calls. */
   failures: number
-  /** Streams that ended in a row. */
+  /** Consecutive ended streams. */
   drops: number
-  /** How often in a row the runtime was idle without an answer to the prompt. */
+  /** Consecutive polls with an idle runtime and no answer to the prompt. */
   unfinished: number
-  /** What opencode said went wrong. */
+  /** Error that opencode reported. */
   error: Json | undefined
 }
 
@@ -113,41 +113,41 @@ const beginning: Omit<Progress, 'sessionId' | 'state' | 'messageId'> = {
 const messageOf = (session: RunSession, state: State | undefined): string | undefined =>
   (state && session.refs.provider_run_id) ?? undefined
 
-/** The id of the session at the runtime, once there is one. */
+/** Returns the id of the runtime's session. Throws before there is one. */
 export function sessionIdOf({ progress }: Turn): string {
-  if (progress.sessionId === null) throw new Error('the turn has no session at the runtime yet')
+  if (progress.sessionId === null) throw new Error('the turn has no session at the runtime (bug)')
   return progress.sessionId
 }
 
-/** What is stored of the turn now. */
+/** Returns the provider ids and state to store. */
 export const refsOf = ({ progress }: Turn): Partial<ProviderRefs> => ({
   provider_run_id: progress.messageId ?? null,
   ...(progress.state && { runtime_state: storedState(progress.state) }),
 })
 
-/** Stores events and what the turn knows, or that alone: a batch without events is none. */
+/** Stores events with the state of the turn; only the state if there are no events. */
 export async function* store(turn: Turn, events: readonly NewEvent[]): AsyncGenerator<Batch> {
   const refs = refsOf(turn)
   if (events.length > 0) yield { events, refs }
-  else await turn.context.remember(refs)
+  else await turn.context.saveRefs(refs)
 }
 
-/** Waits before calls are repeated, in milliseconds. */
-const setbackMs = [250, 1_000, 2_000, 4_000, 8_000, 15_000]
+/** Delays between retries, in milliseconds. */
+const retryDelaysMs = [250, 1_000, 2_000, 4_000, 8_000, 15_000]
 
-/** The wait after so many ends of a stream in a row. */
-export const waitAfterDrops = (drops: number): number => setbackMs[Math.min(drops, setbackMs.length) - 1] ?? 0
+/** Returns the delay after a number of consecutive ended streams. */
+export const waitAfterDrops = (drops: number): number => retryDelaysMs[Math.min(drops, retryDelaysMs.length) - 1] ?? 0
 
-/** Waits after a failed call; throws when there is no use in going on. */
-export async function setBack(turn: Turn, failure: unknown): Promise<void> {
+/** Waits after a failed call; throws the failure when a retry is useless. */
+export async function retryLater(turn: Turn, failure: unknown): Promise<void> {
   const { progress } = turn
   if (!(failure instanceof RuntimeFailure) || progress.state === undefined || isFinal(failure)) throw failure
-  const ms = setbackMs[progress.failures++]
+  const ms = retryDelaysMs[progress.failures++]
   if (ms === undefined) throw failure
-  turn.log.debug({ err: failure, session_id: turn.session.id }, 'opencode: a call failed; trying again')
+  turn.log.debug({ err: failure, session_id: turn.session.id }, 'opencode: a call failed; retrying')
   await turn.wait(failure.retryAfterMs ?? ms)
 }
 
-/** A refusal that stays one. */
+/** True for an error status that does not change on a retry. */
 const isFinal = ({ status }: RuntimeFailure): boolean =>
   status !== undefined && status < 500 && status !== 408 && status !== 425 && status !== 429

@@ -3,11 +3,11 @@ import { runtimeBases } from '../../config/harnesses-of-file.ts'
 import { builtinTools, memoryTools } from '../../tools/toolset.ts'
 import type { ApiSpec } from '../runtime.ts'
 
-/** What is known of a protocol before anything is called. */
+/** Properties of a protocol that need no request. */
 interface SpecFacts {
-  /** True: nothing answers there without a key. */
+  /** True when its servers require a key. */
   readonly needsKey: boolean
-  /** Those that an agent's `tools` can name; empty where the runtime decides by itself. */
+  /** Tools that an agent's `tools` can select; empty where the runtime decides by itself. */
   readonly tools: readonly RuntimeTool[]
 }
 
@@ -25,8 +25,8 @@ const agentToolset = [
   tool('write', 'Write files'),
   tool('edit', 'Replace text in files'),
   tool('glob', 'Find files by name'),
-  tool('grep', 'Search in files'),
-  tool('web_fetch', 'Read pages of the web'),
+  tool('grep', 'Search file contents'),
+  tool('web_fetch', 'Read web pages'),
   tool('web_search', 'Search the web'),
 ]
 
@@ -38,13 +38,13 @@ export const factsOfSpec: Readonly<Record<ApiSpec, SpecFacts>> = {
   acp: { needsKey: false, tools: [] },
 }
 
-/** A foreign runtime that every server knows. */
+/** An external runtime that is part of every server. */
 export interface BuiltInRuntime {
   readonly id: string
   readonly spec: ApiSpec
   readonly name: string
   readonly defaultBase: string
-  /** Whose credential it takes. */
+  /** Provider that issues its credential. */
   readonly provider: { readonly id: string; readonly name: string }
 }
 
@@ -64,17 +64,17 @@ const managedAgents: BuiltInRuntime = {
   provider: { id: 'anthropic', name: 'Anthropic' },
 }
 
-/** By their id, in the order of lists. Gaps: section 10. */
+/** Built-in external runtimes by id, in list order. Gaps: section 10. */
 export const builtInRuntimes: ReadonlyMap<string, BuiltInRuntime> = new Map(
   [cursor, managedAgents].map(runtime => [runtime.id, runtime]),
 )
 
-/** The runtime of the service itself: it calls no address, and models with the credentials of their providers. */
+/** The service's own runtime. It has no address and calls models with the credentials of their providers. */
 export const ownRuntime = {
   name: 'Built-in',
   provider: { id: 'switchyard', name: 'Switchyard' },
   tools: [...builtinTools, ...memoryTools].map(({ name, description }) => tool(name, description)),
 } as const
 
-/** True for a name that no harness can have. */
+/** Reports whether the name is reserved for a built-in runtime. */
 export const isBuiltIn = (id: string): boolean => (builtInRuntimeIds as readonly string[]).includes(id)

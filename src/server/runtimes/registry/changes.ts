@@ -4,54 +4,56 @@ import type { ConfiguredHarness } from '../../config/config.ts'
 import { isUnsendable } from '../../config/providers.ts'
 import type { RunSql } from '../../db/once.ts'
 import type { By } from '../../http/caller.ts'
-import { refuseNarrow } from '../../http/reach.ts'
+import { rejectNarrow } from '../../http/reach.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { checkedAddress, type Guard } from './address.ts'
 import { builtInRuntimes, isBuiltIn } from './catalogue.ts'
-import type { RuntimeSeals } from './seals.ts'
+import type { RuntimeKeyEncryption } from './key-encryption.ts'
 import type { CredentialRow, HarnessRow, RuntimeStore } from './store.ts'
 
 interface Deps {
   readonly store: RuntimeStore
-  readonly seals: RuntimeSeals
+  readonly encryption: RuntimeKeyEncryption
   readonly configured: () => readonly ConfiguredHarness[]
   readonly guard: () => Guard
   readonly audit: Audit
 }
 
-/** The rules of changes: which credential may be stored for which runtime, and which harness may be registered. */
+/** Validates and applies changes of runtime credentials and harnesses. */
 export type RuntimeChanges = ReturnType<typeof createRuntimeChanges>
 
-export function createRuntimeChanges({ store, seals, configured, guard, audit }: Deps) {
+export function createRuntimeChanges({ store, encryption, configured, guard, audit }: Deps) {
   const record = (sql: RunSql, by: By, entry: Omit<Parameters<Audit['record']>[1], 'actor'>) =>
     audit.record(sql, { actor: by.actor, ...entry })
 
-  /** Throws for a name whose harness cannot be changed here. */
-  const refuseLocked = (alias: string): void => {
+  /** Throws for a harness that the API cannot change. */
+  const rejectLocked = (alias: string): void => {
     if (isBuiltIn(alias))
-      throw invalid(`${alias} is built in; its credential is set with PUT /api/agent-runtimes/${alias}/credentials`)
+      throw invalid(
+        `runtime ${alias} is built in; set its credential with PUT /api/agent-runtimes/${alias}/credentials`,
+      )
     if (configured().some(harness => harness.alias === alias))
       throw new AppError('conflict', `runtime ${alias} comes from the configuration file; change it there`)
   }
 
-  /** Comes before the look at the caller: who may change nothing may still learn that there is nothing. */
+  /** Runs before the permission check: a caller without permission also gets 404 for an unknown harness. */
   async function mustExist(alias: string): Promise<void> {
-    refuseLocked(alias)
+    rejectLocked(alias)
     if (!(await store.harness(alias))) throw notFound('runtime', alias)
   }
 
   return {
-    /** Stores a credential in the place of the one before, whose address stays unless another one is given. */
+    /** Replaces a credential. The address stays unless `api_base` is given. */
     async connect(id: string, { api_key, api_base }: CredentialWrite, by: By): Promise<void> {
       const runtime = builtInOf(id)
-      refuseNarrow(by)
+      rejectNarrow(by)
       let apiBase = ''
       const apiKey = checkedKey(api_key)
       await store.putCredential(
         id,
         before => {
           apiBase = checkedAddress(api_base ?? before?.api_base ?? runtime.defaultBase, guard())
-          return seals.credentialRow({ id, apiBase, apiKey }, before?.version)
+          return encryption.credentialRow({ id, apiBase, apiKey }, before?.version)
         },
         (sql, before) =>
           record(sql, by, {
@@ -65,19 +67,22 @@ export function createRuntimeChanges({ store, seals, configured, guard, audit }:
 
     async disconnect(id: string, by: By): Promise<void> {
       builtInOf(id)
-      refuseNarrow(by)
+      rejectNarrow(by)
       const isRemoved = await store.removeCredential(id, (sql, before) =>
         record(sql, by, { action: 'runtime.disconnect', objectId: id, before: before && publicCredential(before) }),
       )
-      if (!isRemoved) throw new AppError('not_found', `no credential of runtime ${id} is stored`)
+      if (!isRemoved) throw new AppError('not_found', `runtime ${id} has no stored credential`)
     },
 
     async create({ alias, api_spec, api_base, api_key, display_name }: HarnessCreate, by: By): Promise<void> {
-      refuseNarrow(by)
-      refuseLocked(alias)
-      refuseStarted(api_spec)
+      rejectNarrow(by)
+      rejectLocked(alias)
+      rejectProgramSpec(api_spec)
       const apiKey = api_key === undefined ? undefined : checkedKey(api_key)
-      const columns = seals.harnessColumns({ id: alias, apiBase: checkedAddress(api_base, guard()), apiKey }, undefined)
+      const columns = encryption.harnessColumns(
+        { id: alias, apiBase: checkedAddress(api_base, guard()), apiKey },
+        undefined,
+      )
       const named = { alias, api_spec, display_name: display_name ?? alias, created_by: by.caller.principal }
       const after = publicHarness({ ...named, ...columns })
       const isAdded = await store.insertHarness({ ...named, ...columns }, sql =>
@@ -86,13 +91,13 @@ export function createRuntimeChanges({ store, seals, configured, guard, audit }:
       if (!isAdded) throw new AppError('conflict', `runtime ${alias} exists already`)
     },
 
-    /** What is absent stays; the key goes when the address changes and no new one is given. Security: S25. */
+    /** Keeps absent fields. A new address without a new key removes the stored key. Security: S25. */
     async update(alias: string, write: HarnessUpdate, by: By): Promise<void> {
       await mustExist(alias)
-      refuseNarrow(by)
+      rejectNarrow(by)
       let after: object = {}
       const make = (before: HarnessRow) => {
-        const changed = changedHarness(before, write, { seals, guard: guard() })
+        const changed = changedHarness(before, write, { encryption, guard: guard() })
         after = publicHarness(changed)
         return changed
       }
@@ -109,7 +114,7 @@ export function createRuntimeChanges({ store, seals, configured, guard, audit }:
 
     async remove(alias: string, by: By): Promise<void> {
       await mustExist(alias)
-      refuseNarrow(by)
+      rejectNarrow(by)
       const isRemoved = await store.removeHarness(alias, (sql, before) =>
         record(sql, by, { action: 'runtime_harness.delete', objectId: alias, before: before && publicHarness(before) }),
       )
@@ -121,33 +126,34 @@ export function createRuntimeChanges({ store, seals, configured, guard, audit }:
 function builtInOf(id: string) {
   const runtime = builtInRuntimes.get(id)
   if (runtime) return runtime
-  if (isBuiltIn(id)) throw invalid(`runtime ${id} takes no credential: it calls models with those of their providers`)
+  if (isBuiltIn(id))
+    throw invalid(`runtime ${id} takes no credential: it calls models with the credentials of their providers`)
   throw notFound('runtime', id)
 }
 
 function changedHarness(
   before: HarnessRow,
   { api_spec = before.api_spec, api_base, api_key, display_name = before.display_name }: HarnessUpdate,
-  { seals, guard }: { readonly seals: RuntimeSeals; readonly guard: Guard },
+  { encryption, guard }: { readonly encryption: RuntimeKeyEncryption; readonly guard: Guard },
 ) {
-  refuseStarted(api_spec)
+  rejectProgramSpec(api_spec)
   const apiBase = api_base === undefined ? before.api_base : checkedAddress(api_base, guard)
   const { alias, version } = before
   const isKept = api_key === undefined && apiBase === before.api_base
   const columns = isKept
     ? { api_base: apiBase, version, masked: before.masked, sealed: before.sealed, key_id: before.key_id }
-    : seals.harnessColumns({ id: alias, apiBase, apiKey: api_key ? checkedKey(api_key) : undefined }, version)
+    : encryption.harnessColumns({ id: alias, apiBase, apiKey: api_key ? checkedKey(api_key) : undefined }, version)
   return { api_spec, display_name, ...columns }
 }
 
-/** A program is started by who runs the server, never by a call. Security: S30. */
-function refuseStarted(spec: string): void {
+/** Only the operator may configure a program to start, never an API call. Security: S30. */
+function rejectProgramSpec(spec: string): void {
   if (spec === 'acp')
-    throw invalid('api_spec acp starts a program, which only runtime_harnesses of the configuration file may do')
+    throw invalid('api_spec acp starts a program: it is allowed only in runtime_harnesses of the configuration file')
 }
 
 function checkedKey(key: string): string {
-  if (isUnsendable(key)) throw invalid('api_key holds a character that no HTTP header can carry')
+  if (isUnsendable(key)) throw invalid('api_key contains a character that is not allowed in an HTTP header')
   return key
 }
 

@@ -1,12 +1,12 @@
 import { isRecord, recordOf, recordsOf } from '../../platform/json.ts'
-import type { ApiSpec, Finding, Wishes } from '../runtime.ts'
+import type { ApiSpec, Finding, RequestedSettings } from '../runtime.ts'
 import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
 
 type EnvironmentField = 'repository' | 'ref' | 'auto_create_pr'
 
-/** Fields of a session's `environment` that a runtime uses. */
+/** Fields of a session's `environment` that a runtime uses, by protocol. */
 const environmentOf: Readonly<Record<Spec, readonly EnvironmentField[]>> = {
   builtin: [],
   acp: [],
@@ -15,8 +15,8 @@ const environmentOf: Readonly<Record<Spec, readonly EnvironmentField[]>> = {
   cursor: ['repository', 'ref', 'auto_create_pr'],
 }
 
-/** What a runtime of that protocol cannot carry of what an agent and a session ask for. Rulings: 1. */
-export function findingsFor(spec: Spec, { tools, config, environment }: Wishes): Finding[] {
+/** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
+export function findingsFor(spec: Spec, { tools, config, environment }: RequestedSettings): Finding[] {
   const servers = recordsOf(config['mcp_servers'])
   return [
     ...(environment === undefined ? [] : environmentFindings(spec, environment)),
@@ -27,7 +27,7 @@ export function findingsFor(spec: Spec, { tools, config, environment }: Wishes):
   ]
 }
 
-/** Other runtimes call their models themselves, and keep their own context. */
+/** External runtimes call models and manage the context themselves. */
 const ownSettings = ['model_settings', 'context'] as const
 
 const settingFindings = (group: string, settings: unknown): Finding[] =>
@@ -37,15 +37,15 @@ const settingFindings = (group: string, settings: unknown): Finding[] =>
 
 const noServers: Finding = {
   field: 'config.mcp_servers',
-  problem: 'is not possible: the runtime calls no MCP servers',
+  problem: 'is not supported: the runtime does not call MCP servers',
 }
 
 const noTypedResults: Finding = {
   field: 'config.output_schema',
-  problem: 'is not possible: the runtime cannot give typed results',
+  problem: 'is not supported: the runtime cannot return typed results',
 }
 
-function environmentFindings(spec: Spec, environment: NonNullable<Wishes['environment']>): Finding[] {
+function environmentFindings(spec: Spec, environment: NonNullable<RequestedSettings['environment']>): Finding[] {
   const isUsed = (name: EnvironmentField) => environmentOf[spec].includes(name)
   const { repository, source } = environment
   const hasRepository = isGiven(repository) || (isRecord(source) && isGiven(source['repository']))
@@ -55,14 +55,14 @@ function environmentFindings(spec: Spec, environment: NonNullable<Wishes['enviro
     const field = `environment.${name}`
     const problem = isUsed(name) ? checks[name](value) : undefined
     if (problem !== undefined) return [{ field, problem }]
-    // A branch of no repository means nothing.
+    // A branch without a repository has no effect.
     return isUsed(name) && hasRepository ? [] : [{ field }]
   })
 }
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-/** Undefined for a value that can be used. */
+/** Problem of a value; undefined for a valid one. */
 const checks: Readonly<Record<EnvironmentField, (value: unknown) => string | undefined>> = {
   repository: value => (isUrl(value) ? undefined : 'must be the URL of a repository, such as https://github.com/o/r'),
   ref: value =>

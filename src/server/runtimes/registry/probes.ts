@@ -2,101 +2,105 @@ import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { RuntimeTest } from '../../../contract/runtimes.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { echoesOfEndpoint, wordsWithout } from '../endpoint-secrets.ts'
+import { echoesOfEndpoint, textWithoutSecrets } from '../endpoint-secrets.ts'
 import { type ApiSpec, type RuntimeEndpoint, RuntimeFailure, type RuntimeKind, type RuntimeModel } from '../runtime.ts'
-import type { KnownRuntime, KnownRuntimes } from './known-runtimes.ts'
+import type { ExternalRuntime, ExternalRuntimes } from './external-runtimes.ts'
 import type { RuntimeStore } from './store.ts'
 
 interface Deps {
   /** The id of the service's own runtime, which needs no test. */
   readonly ownId: string
   readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
-  readonly known: Pick<KnownRuntimes, 'find'>
+  readonly externals: Pick<ExternalRuntimes, 'find'>
   readonly store: Pick<RuntimeStore, 'setHealth'>
   readonly nowMs: () => number
-  /** For one question to a runtime; 15,000 by default. */
+  /** Timeout of one request to a runtime; 15,000 by default. */
   readonly timeoutMs?: number
-  /** The same where a program is started for it; 60,000 by default. */
+  /** Timeout when a program has to be started; 60,000 by default. */
   readonly startMs?: number
 }
 
-/** Questions to foreign runtimes that start no run. */
+/** Requests to external runtimes that do not start a run. */
 export type Probes = ReturnType<typeof createProbes>
 
-const modelsLiveMs = 60_000
+const modelsTtlMs = 60_000
 
-/** A runtime that can be asked. */
+/** A usable runtime. */
 interface Target {
   readonly kind: RuntimeKind
   readonly endpoint: RuntimeEndpoint
 }
 
-export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15_000, startMs = 60_000 }: Deps) {
+export function createProbes({ ownId, kinds, externals, store, nowMs, timeoutMs = 15_000, startMs = 60_000 }: Deps) {
   const modelLists = createModelLists(nowMs)
 
-  function targetOf({ spec, endpoint }: KnownRuntime): Target | undefined {
+  function targetOf({ spec, endpoint }: ExternalRuntime): Target | undefined {
     const kind = kinds.get(spec)
     return kind && endpoint && { kind, endpoint }
   }
 
-  /** The part that speaks to a runtime; undefined while it cannot be used. */
+  /** Finds a runtime; `target` is undefined while it cannot be used. */
   async function reach(id: string) {
-    const found = await known.find(id)
+    const found = await externals.find(id)
     if (!found) throw notFound('runtime', id)
     return { found, target: targetOf(found) }
   }
 
-  /** What goes wrong becomes `undefined`, with the words for the caller. */
-  async function asked<T>(
+  /** Runs a request with a timeout; a failure of the runtime becomes an error text for the caller. */
+  async function attempt<T>(
     { endpoint }: Target,
-    question: (signal: AbortSignal) => Promise<T>,
+    request: (signal: AbortSignal) => Promise<T>,
   ): Promise<{ value: T } | { error: string }> {
     const { command } = endpoint
-    const late = AbortSignal.timeout(command ? startMs : timeoutMs)
+    const timeout = AbortSignal.timeout(command ? startMs : timeoutMs)
     try {
-      return { value: await question(late) }
+      return { value: await request(timeout) }
     } catch (error) {
-      if (error instanceof RuntimeFailure) return { error: wordsWithout(echoesOfEndpoint(endpoint), error.message) }
-      if (!late.aborted) throw error
+      if (error instanceof RuntimeFailure)
+        return { error: textWithoutSecrets(echoesOfEndpoint(endpoint), error.message) }
+      if (!timeout.aborted) throw error
       return { error: command ? slowStart(command, startMs) : `the runtime ${notWithin(timeoutMs)}` }
     }
   }
 
-  /** Null: it answers, and takes the credential. */
-  async function wrongWith(target: Target, ends: readonly AbortSignal[] = []): Promise<string | null> {
+  /** Returns the problem of a runtime; null when it answers and accepts the credential. */
+  async function problemWith(target: Target, signals: readonly AbortSignal[] = []): Promise<string | null> {
     const { kind, endpoint } = target
-    const answer = await asked(target, late => kind.check(endpoint, AbortSignal.any([late, ...ends])))
+    const answer = await attempt(target, timeout => kind.check(endpoint, AbortSignal.any([timeout, ...signals])))
     return 'error' in answer ? answer.error : null
   }
 
   return {
-    /** Asks whether a runtime answers and takes the credential, and keeps what was said. `not_found` for an unknown name. */
+    /**
+     * Tests whether a runtime answers and accepts the credential, and stores the result. `not_found` for an unknown
+     * name.
+     */
     async test(id: string): Promise<RuntimeTest> {
       if (id === ownId) return { ok: true, latency_ms: 0 }
       const { found, target } = await reach(id)
       if (!target) return { ok: false, latency_ms: 0, error: reasonOf(found) }
       const began = nowMs()
-      const error = await wrongWith(target)
+      const error = await problemWith(target)
       const latency_ms = Math.round(nowMs() - began)
       await store.setHealth({ id, api_base: found.apiBase, version: found.version, error })
       return { ok: error === null, latency_ms, ...(error !== null && { error }) }
     },
 
-    /** What is wrong with a runtime that can be used, null when nothing is; keeps nothing. Rejects once `left` aborts. */
-    async look(found: KnownRuntime, left: AbortSignal): Promise<string | null> {
+    /** Returns the problem of a runtime, null for none, and does not store it. Rejects once `signal` aborts. */
+    async check(found: ExternalRuntime, signal: AbortSignal): Promise<string | null> {
       const target = targetOf(found)
-      const error = target ? await wrongWith(target, [left]) : reasonOf(found)
-      // What a look says that was cut off says nothing.
-      left.throwIfAborted()
+      const error = target ? await problemWith(target, [signal]) : reasonOf(found)
+      // The result of an aborted check is meaningless.
+      signal.throwIfAborted()
       return error
     },
 
-    /** Models of a foreign runtime, at most a minute old. `not_found` for an unknown name. */
+    /** Lists the models of an external runtime, at most a minute old. `not_found` for an unknown name. */
     async models(id: string): Promise<readonly RuntimeModel[]> {
       const { found, target } = await reach(id)
       if (!target) throw new AppError('conflict', reasonOf(found))
       const { kind, endpoint } = target
-      const answer = await asked(target, signal => modelLists(endpoint, () => kind.models(endpoint, signal)))
+      const answer = await attempt(target, signal => modelLists(endpoint, () => kind.models(endpoint, signal)))
       if ('error' in answer) throw new AppError('upstream_unreachable', `runtime ${id}: ${answer.error}`)
       return answer.value
     },
@@ -106,12 +110,12 @@ export function createProbes({ ownId, kinds, known, store, nowMs, timeoutMs = 15
 const notWithin = (ms: number): string => `did not answer within ${ms / 1000} s`
 
 const slowStart = ([program = '']: readonly string[], ms: number): string =>
-  `the program ${basename(program)} ${notWithin(ms)} of its start; start its command by hand, as the user of the service: ` +
-  'it may download something, wait for a login, or need a file or a variable that its entry in the file does not give it'
+  `program ${basename(program)} ${notWithin(ms)} of its start; run its command manually as the user of the service: ` +
+  'it may download files, wait for a login, or need a file or variable that its entry in the configuration file does not set'
 
-const reasonOf = ({ id, problem }: KnownRuntime): string => `runtime ${id} ${problem}`
+const reasonOf = ({ id, problem }: ExternalRuntime): string => `runtime ${id} ${problem}`
 
-/** Keeps lists for a while, so that callers cannot spend the provider's rate limit. Failures are not kept. */
+/** Caches lists for a minute, so that callers cannot exhaust the provider's rate limit. Failures are not cached. */
 function createModelLists(nowMs: () => number) {
   interface Listed {
     readonly endpoint: RuntimeEndpoint
@@ -122,7 +126,7 @@ function createModelLists(nowMs: () => number) {
   return async (endpoint: RuntimeEndpoint, read: () => Promise<readonly RuntimeModel[]>) => {
     const { id } = endpoint
     const before = lists.get(id)
-    const isFresh = before && nowMs() - before.atMs < modelsLiveMs && isDeepStrictEqual(before.endpoint, endpoint)
+    const isFresh = before && nowMs() - before.atMs < modelsTtlMs && isDeepStrictEqual(before.endpoint, endpoint)
     if (isFresh) return before.models
     const made = { endpoint, atMs: nowMs(), models: read() }
     lists.set(id, made)

@@ -1,45 +1,45 @@
 import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
 import { type Capabilities, noCapabilities, type Runtime, type RuntimeKind } from '../runtime.ts'
 import { type BuiltInRuntime, factsOfSpec, ownRuntime } from './catalogue.ts'
-import type { KnownRuntime } from './known-runtimes.ts'
+import type { ExternalRuntime } from './external-runtimes.ts'
 import type { HealthRow } from './store.ts'
 
-/** A runtime with what else a record of it says. */
+/** A runtime with the other contents of its record. */
 export interface Shown {
-  readonly known: KnownRuntime
+  readonly runtime: ExternalRuntime
   readonly kind: RuntimeKind | undefined
   readonly health: HealthRow | undefined
 }
 
 type State = Omit<AgentRuntime, 'name' | 'default_api_base' | `credential_provider_${'id' | 'name'}`>
 
-/** What was said of another address or another key says nothing of this one. */
-export const saidOf = (
-  { version, apiBase }: Pick<KnownRuntime, 'version' | 'apiBase'>,
+/** Returns the health if it was measured with the current address and key. */
+export const currentHealth = (
+  { version, apiBase }: Pick<ExternalRuntime, 'version' | 'apiBase'>,
   health: HealthRow | undefined,
 ): HealthRow | undefined => (health?.version === version && health.api_base === apiBase ? health : undefined)
 
-const stateOf = ({ known, kind, health }: Shown): State => {
-  const said = saidOf(known, health)
+const stateOf = ({ runtime, kind, health }: Shown): State => {
+  const current = currentHealth(runtime, health)
   return {
-    id: known.id,
-    connected: known.endpoint !== undefined,
-    api_base: known.apiBase,
-    masked_api_key: known.masked,
-    tools: [...factsOfSpec[known.spec].tools],
+    id: runtime.id,
+    connected: runtime.endpoint !== undefined,
+    api_base: runtime.apiBase,
+    masked_api_key: runtime.masked,
+    tools: [...factsOfSpec[runtime.spec].tools],
     capabilities: flags(kind?.capabilities ?? noCapabilities),
-    last_checked_at: said?.checked_at.toISOString() ?? null,
-    last_error: known.problem === undefined ? (said?.error ?? null) : errorOf(known),
+    last_checked_at: current?.checked_at.toISOString() ?? null,
+    last_error: runtime.problem === undefined ? (current?.error ?? null) : errorOf(runtime),
   }
 }
 
-/** A built-in runtime that nobody has connected is not broken. */
-const errorOf = ({ origin, masked, id, problem }: KnownRuntime): string | null =>
+/** A built-in runtime that is not connected has no error. */
+const errorOf = ({ origin, masked, id, problem }: ExternalRuntime): string | null =>
   origin === 'built-in' && masked === null ? null : `runtime ${id} ${problem}`
 
 const flags = (capabilities: Capabilities): Record<string, boolean> => ({ ...capabilities })
 
-/** The record of a built-in runtime. */
+/** Returns the record of a built-in runtime. */
 export const toAgentRuntime = (shown: Shown, { name, defaultBase, provider }: BuiltInRuntime): AgentRuntime => ({
   name,
   default_api_base: defaultBase,
@@ -48,13 +48,13 @@ export const toAgentRuntime = (shown: Shown, { name, defaultBase, provider }: Bu
   ...stateOf(shown),
 })
 
-/** The record of a runtime as a harness. */
+/** Returns the record of a runtime as a harness. */
 export const toHarness = (shown: Shown): RuntimeHarness => ({
-  alias: shown.known.id,
-  api_spec: shown.known.spec,
-  display_name: shown.known.name,
-  is_default: shown.known.origin === 'built-in',
-  locked: shown.known.origin !== 'api',
+  alias: shown.runtime.id,
+  api_spec: shown.runtime.spec,
+  display_name: shown.runtime.name,
+  is_default: shown.runtime.origin === 'built-in',
+  locked: shown.runtime.origin !== 'api',
   ...stateOf(shown),
 })
 
@@ -69,7 +69,7 @@ const ownState = ({ id, capabilities }: Runtime, publicUrl: string): State => ({
   last_error: null,
 })
 
-/** The record of the service's own runtime, which is always connected. */
+/** Returns the record of the service's own runtime, which is always connected. */
 export const ownAgentRuntime = (runtime: Runtime, publicUrl: string): AgentRuntime => ({
   name: ownRuntime.name,
   default_api_base: publicUrl,
@@ -78,7 +78,7 @@ export const ownAgentRuntime = (runtime: Runtime, publicUrl: string): AgentRunti
   ...ownState(runtime, publicUrl),
 })
 
-/** The same as a harness. */
+/** Returns the record of the service's own runtime as a harness. */
 export const ownHarness = (runtime: Runtime, publicUrl: string): RuntimeHarness => ({
   alias: runtime.id,
   api_spec: runtime.id,

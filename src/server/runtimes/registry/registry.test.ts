@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { beforeEach, test } from 'node:test'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
 import { canary, runtimeApps } from '../../../../test/support/runtimes-app.ts'
-import { createKeyring } from '../../platform/seal.ts'
+import { createKeyring } from '../../platform/encryption.ts'
 import type { RunContext } from '../runtime.ts'
 
 const { start, pool } = await runtimeApps()
@@ -14,21 +14,21 @@ beforeEach(async () => {
 const opencode = { alias: 'oc', api_spec: 'opencode', api_base: 'https://oc.example', api_key: canary }
 const cursorPath = '/api/agent-runtimes/cursor/credentials'
 
-test('an unknown name is no runtime, and says where the known ones are', async () => {
+test('an unknown name is rejected with a hint where to list the runtimes', async () => {
   const { registry } = start()
   assert.equal(await registry.find('nothing'), undefined)
-  assert.equal(await registry.refusal('nothing'), 'is not known; see GET /api/capabilities for those that are')
+  assert.equal(await registry.unavailableReason('nothing'), 'is unknown; GET /api/capabilities lists the runtimes')
 })
 
-test('the own runtime is always there', async () => {
+test('the built-in runtime is always available', async () => {
   const { registry } = start()
   assert.equal((await registry.find('builtin'))?.id, 'builtin')
-  assert.equal(await registry.refusal('builtin'), undefined)
+  assert.equal(await registry.unavailableReason('builtin'), undefined)
 })
 
-test('a runtime without a credential refuses sessions, and fails runs with what is to be done', async () => {
+test('a runtime without a credential rejects sessions and fails runs with the next step', async () => {
   const { registry, cursor } = start()
-  assert.match((await registry.refusal('cursor')) ?? '', /^is not connected; store its credential with PUT /)
+  assert.match((await registry.unavailableReason('cursor')) ?? '', /^is not connected; store its credential with PUT /)
   const runtime = (await registry.find('cursor')) ?? assert.fail()
   const rig = runRig()
   await rig.run(runtime, promptOf('x'))
@@ -37,10 +37,10 @@ test('a runtime without a credential refuses sessions, and fails runs with what 
   assert.deepEqual(cursor.connected, [])
 })
 
-test('a change is in force with the next run, on every replica', async () => {
+test('a change takes effect with the next run on every replica', async () => {
   const [here, there] = [start(), start()]
   await here.call(`PUT ${cursorPath}`, { api_key: canary })
-  for (const { registry } of [here, there]) assert.equal(await registry.refusal('cursor'), undefined)
+  for (const { registry } of [here, there]) assert.equal(await registry.unavailableReason('cursor'), undefined)
   await there.registry.find('cursor')
   await here.call(`PUT ${cursorPath}`, { api_key: `${canary}2`, api_base: 'https://proxy.example' })
   await there.registry.find('cursor')
@@ -49,10 +49,10 @@ test('a change is in force with the next run, on every replica', async () => {
     { id: 'cursor', apiBase: 'https://proxy.example', apiKey: `${canary}2` },
   ])
   await here.call(`DELETE ${cursorPath}`)
-  assert.match((await there.registry.refusal('cursor')) ?? '', /not connected/)
+  assert.match((await there.registry.unavailableReason('cursor')) ?? '', /not connected/)
 })
 
-test('runs share one runtime as long as nothing changes', async () => {
+test('runs share one runtime until its configuration changes', async () => {
   const { call, registry, opencode: kind } = start()
   await call('POST /api/runtime-harnesses', opencode)
   const found = await Promise.all([1, 2, 3].map(() => registry.find('oc')))
@@ -66,7 +66,7 @@ test('a runtime that was changed or removed is closed when its last run has ende
   const { call, registry, opencode: kind } = start()
   await call('POST /api/runtime-harnesses', opencode)
   const runtime = (await registry.find('oc')) ?? assert.fail()
-  // The runtime of this test asks nothing of its context.
+  // The runtime of this test does not use its context.
   const run = runtime.run(sessionWith(), promptOf('x'), {} as RunContext)
   await run.next()
   await call('PUT /api/runtime-harnesses/oc', { api_key: `${canary}2` })
@@ -82,7 +82,7 @@ test('a runtime that was changed or removed is closed when its last run has ende
   assert.equal(kind.closed.length, 2)
 })
 
-test('all that is kept is closed with the service', async () => {
+test('closing the registry closes all cached runtimes', async () => {
   const { call, registry, opencode: kind } = start()
   await call('POST /api/runtime-harnesses', opencode)
   await registry.find('oc')
@@ -90,13 +90,16 @@ test('all that is kept is closed with the service', async () => {
   assert.equal(kind.closed.length, 1)
 })
 
-test('S20: an address that is not allowed any more is not called', async () => {
+test('S20: an address that is no longer allowed is not called', async () => {
   const base = 'http://127.0.0.1:4096'
   const app = start({ allow: ['127.0.0.1:4096'] })
   assert.equal((await app.call('POST /api/runtime-harnesses', { ...opencode, api_base: base })).status, 200)
-  assert.equal(await app.registry.refusal('oc'), undefined)
+  assert.equal(await app.registry.unavailableReason('oc'), undefined)
   app.now.allow = []
-  assert.match((await app.registry.refusal('oc')) ?? '', /^cannot be called: 127\.0\.0\.1:4096 is not a public address/)
+  assert.match(
+    (await app.registry.unavailableReason('oc')) ?? '',
+    /^cannot be called: 127\.0\.0\.1:4096 is not a public address/,
+  )
   await app.registry.find('oc')
   assert.deepEqual(app.opencode.connected, [])
 })
@@ -115,20 +118,23 @@ test('S30: program and variables of the configuration file reach the protocol th
   assert.deepEqual(kind.connected[1], { id: 'x', apiBase: 'https://a.example', apiKey: undefined })
 })
 
-test('a protocol that the server does not speak is refused by name', async () => {
+test('an unsupported protocol is rejected by name', async () => {
   const named = { alias: 'agent', apiSpec: 'acp', displayName: 'Agent', apiBase: '', apiKey: undefined } as const
   const { registry } = start({ configured: [{ ...named, command: ['/bin/agent'], env: {} }] })
-  assert.equal(await registry.refusal('agent'), 'cannot be used: this server does not speak acp')
+  assert.equal(await registry.unavailableReason('agent'), 'cannot be used: this server does not support acp')
 })
 
-test('S13: a key of an encryption key that is not given is named, and the rest goes on', async () => {
+test('S13: a credential with an unconfigured encryption key is reported, and the others stay usable', async () => {
   await start().call(`PUT ${cursorPath}`, { api_key: canary })
   const { registry, call } = start({ keyring: createKeyring([randomBytes(32)]) })
-  assert.match((await registry.refusal('cursor')) ?? '', /sealed with encryption key \w+, which is not given here/)
+  assert.match(
+    (await registry.unavailableReason('cursor')) ?? '',
+    /encrypted with encryption key \w+, which is not configured/,
+  )
   assert.equal((await call('GET /api/agent-runtimes')).status, 200)
 })
 
-test('the list has built-in runtimes first, and says which are connected and what they can do', async () => {
+test('the list has built-in runtimes first, with connection state and capabilities', async () => {
   const { registry, call } = start()
   await call('POST /api/runtime-harnesses', { ...opencode, display_name: 'Ours' })
   const list = await registry.list()

@@ -10,50 +10,50 @@ import {
   type RuntimeRegistry,
 } from '../runtime.ts'
 import { builtInRuntimes, ownRuntime } from './catalogue.ts'
+import type { ExternalRuntime, ExternalRuntimes } from './external-runtimes.ts'
 import { findingsFor } from './findings.ts'
-import { createKeptRuntimes } from './kept-runtimes.ts'
-import type { KnownRuntime, KnownRuntimes } from './known-runtimes.ts'
 import { ownAgentRuntime, ownHarness, type Shown, toAgentRuntime, toHarness } from './records.ts'
+import { createRuntimeCache } from './runtime-cache.ts'
 import type { RuntimeStore } from './store.ts'
 
 interface Deps {
-  /** The runtime of the service itself. */
+  /** The service's own runtime. */
   readonly builtin: Runtime
-  /** The address of the service, which is that of its own runtime. */
+  /** Public address of the service, returned as that of its own runtime. */
   readonly publicUrl: () => string
   readonly kinds: ReadonlyMap<ApiSpec, RuntimeKind>
-  readonly known: KnownRuntimes
+  readonly externals: ExternalRuntimes
   readonly store: Pick<RuntimeStore, 'health'>
-  /** Takes the credentials of the models out of what runtimes say. */
+  /** Credentials of the models, which are redacted from the output of runtimes. */
   readonly modelSecrets: () => WholeEchoes
 }
 
-/** The runtimes of this server as everybody sees them. A change is in force with the next call, on every replica. */
+/** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
 export interface Registry extends RuntimeRegistry {
-  /** The built-in ones, with what is known of their credentials. */
+  /** Lists the built-in runtimes with the state of their credentials. */
   agentRuntimes(): Promise<AgentRuntime[]>
-  /** All of them, built-in ones first. */
+  /** Lists all runtimes, built-in ones first. */
   harnesses(): Promise<RuntimeHarness[]>
-  /** Ends what the runtimes hold, such as processes. No run may be at work. */
+  /** Frees the resources of the runtimes, such as processes. No run may be in progress. */
   close(): Promise<void>
 }
 
-export function createRegistry({ builtin, publicUrl, kinds, known, store, modelSecrets }: Deps): Registry {
-  const kept = createKeptRuntimes({ models: modelSecrets })
+export function createRegistry({ builtin, publicUrl, kinds, externals, store, modelSecrets }: Deps): Registry {
+  const cache = createRuntimeCache({ models: modelSecrets })
 
-  const runtimeOf = (found: KnownRuntime): Runtime => {
+  const runtimeOf = (found: ExternalRuntime): Runtime => {
     const kind = kinds.get(found.spec)
-    if (kind && found.endpoint) return kept.get(kind, found.endpoint)
-    kept.drop(found.id)
-    return refusing(found, kind)
+    if (kind && found.endpoint) return cache.get(kind, found.endpoint)
+    cache.drop(found.id)
+    return unavailable(found, kind)
   }
 
   async function shown(): Promise<Shown[]> {
-    const [all, health] = await Promise.all([known.all(), store.health()])
-    return all.map(one => ({ known: one, kind: kinds.get(one.spec), health: health.find(({ id }) => id === one.id) }))
+    const [all, health] = await Promise.all([externals.all(), store.health()])
+    return all.map(one => ({ runtime: one, kind: kinds.get(one.spec), health: health.find(({ id }) => id === one.id) }))
   }
 
-  const info = ({ id, name, spec, endpoint }: KnownRuntime): RuntimeInfo => ({
+  const info = ({ id, name, spec, endpoint }: ExternalRuntime): RuntimeInfo => ({
     id,
     name,
     connected: endpoint !== undefined,
@@ -63,31 +63,31 @@ export function createRegistry({ builtin, publicUrl, kinds, known, store, modelS
   return {
     async find(name) {
       if (name === builtin.id) return builtin
-      const found = await known.find(name)
+      const found = await externals.find(name)
       if (found) return runtimeOf(found)
-      kept.drop(name)
+      cache.drop(name)
       return undefined
     },
 
-    async refusal(name) {
+    async unavailableReason(name) {
       if (name === builtin.id) return undefined
-      const found = await known.find(name)
-      return found ? found.problem : 'is not known; see GET /api/capabilities for those that are'
+      const found = await externals.find(name)
+      return found ? found.problem : 'is unknown; GET /api/capabilities lists the runtimes'
     },
 
-    async findings(name, wishes) {
-      const spec = name === builtin.id ? 'builtin' : (await known.find(name))?.spec
-      return spec === undefined ? [] : findingsFor(spec, wishes)
+    async findings(name, requested) {
+      const spec = name === builtin.id ? 'builtin' : (await externals.find(name))?.spec
+      return spec === undefined ? [] : findingsFor(spec, requested)
     },
 
     async list() {
       const { id, capabilities } = builtin
-      return [{ id, name: ownRuntime.name, connected: true, capabilities }, ...(await known.all()).map(info)]
+      return [{ id, name: ownRuntime.name, connected: true, capabilities }, ...(await externals.all()).map(info)]
     },
 
     async agentRuntimes() {
       const records = (await shown()).flatMap(one => {
-        const facts = builtInRuntimes.get(one.known.id)
+        const facts = builtInRuntimes.get(one.runtime.id)
         return facts ? [toAgentRuntime(one, facts)] : []
       })
       return [ownAgentRuntime(builtin, publicUrl()), ...records]
@@ -95,12 +95,12 @@ export function createRegistry({ builtin, publicUrl, kinds, known, store, modelS
 
     harnesses: async () => [ownHarness(builtin, publicUrl()), ...(await shown()).map(toHarness)],
 
-    close: () => kept.close(),
+    close: () => cache.close(),
   }
 }
 
-/** Stands in for a runtime that cannot be used now: its runs fail with the reason, and it keeps nothing to dispose of. */
-const refusing = ({ id, problem }: KnownRuntime, kind: RuntimeKind | undefined): Runtime => ({
+/** Returns a placeholder for a runtime that cannot be used: its runs fail with the reason. */
+const unavailable = ({ id, problem }: ExternalRuntime, kind: RuntimeKind | undefined): Runtime => ({
   id,
   capabilities: kind?.capabilities ?? noCapabilities,
   dispose: async () => undefined,

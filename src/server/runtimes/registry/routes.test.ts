@@ -71,7 +71,7 @@ test('GET /api/agent-runtimes lists the three built-in runtimes with all fields 
   )
 })
 
-test('PUT credentials answers 200 with the list, and shows no more than the last four characters of the key', async () => {
+test('PUT credentials returns 200 with the list, which shows only the last four characters of the key', async () => {
   const app = start()
   const { status, body } = await app.call(`PUT ${cursorPath}`, { api_key: canary })
   assert.equal(status, 200)
@@ -82,7 +82,7 @@ test('PUT credentials answers 200 with the list, and shows no more than the last
   assert.ok(!rows[0].row.includes(Buffer.from(canary).toString('hex')))
 })
 
-test('D9: PUT credentials replaces the key, and the address only where one is given', async () => {
+test('D9: PUT credentials replaces the key, and the address only if one is given', async () => {
   const app = start()
   await app.call(`PUT ${cursorPath}`, { api_key: canary, api_base: 'https://proxy.example/cursor/' })
   assert.equal((await runtimeOf(app, 'cursor'))?.api_base, 'https://proxy.example/cursor')
@@ -93,7 +93,7 @@ test('D9: PUT credentials replaces the key, and the address only where one is gi
 const refusals = [
   ['a blank key', 'cursor', { api_key: '  ' }, 400, /api_key must not be blank/],
   ['no key', 'cursor', {}, 400, /api_key is required/],
-  ['a key that no header can carry', 'cursor', { api_key: 'a\nb' }, 400, /api_key holds a character/],
+  ['a key that is not a valid header value', 'cursor', { api_key: 'a\nb' }, 400, /api_key contains a character/],
   ['a private address', 'cursor', { api_key: canary, api_base: 'https://10.0.0.1' }, 400, /api_base .*outbound\.allow/],
   ['an address without https', 'cursor', { api_key: canary, api_base: 'http://a.example' }, 400, /api_base .*https:/],
   [
@@ -103,7 +103,7 @@ const refusals = [
     400,
     /api_base .*user name/,
   ],
-  ['no address at all', 'cursor', { api_key: canary, api_base: 'cursor' }, 400, /api_base .*not an address/],
+  ['no address at all', 'cursor', { api_key: canary, api_base: 'cursor' }, 400, /api_base .*not a URL/],
   ['an address with a query', 'cursor', { api_key: canary, api_base: 'https://a.example?b' }, 400, /api_base .*query/],
   ['the id of the own runtime', 'builtin', { api_key: canary }, 400, /takes no credential/],
   ['an unknown id', 'nothing', { api_key: canary }, 404, /^runtime nothing not found$/],
@@ -120,7 +120,7 @@ for (const [what, id, body, status, message] of refusals) {
   })
 }
 
-test('DELETE credentials answers ok and disconnects; without a credential, and for an unknown id, it is 404', async () => {
+test('DELETE credentials returns ok and disconnects; without a credential, or for an unknown id, it is 404', async () => {
   const app = start()
   await app.call(`PUT ${cursorPath}`, { api_key: canary, api_base: 'https://proxy.example' })
   assert.deepEqual(await app.call(`DELETE ${cursorPath}`), { status: 200, body: { ok: true } })
@@ -131,7 +131,7 @@ test('DELETE credentials answers ok and disconnects; without a credential, and f
   assert.equal((await app.call('DELETE /api/agent-runtimes/builtin/credentials')).status, 400)
 })
 
-test('POST /api/runtime-harnesses answers 200 with all harnesses, built-in ones first', async () => {
+test('POST /api/runtime-harnesses returns 200 with all harnesses, built-in ones first', async () => {
   const app = start()
   const { status, body } = await app.call('POST /api/runtime-harnesses', { ...opencode, api_key: canary })
   assert.equal(status, 200)
@@ -188,13 +188,13 @@ for (const [what, changes, status, message] of badHarnesses) {
   })
 }
 
-test('POST /api/runtime-harnesses: of two with one alias at a time one wins', async () => {
+test('POST /api/runtime-harnesses: of concurrent requests with the same alias one succeeds', async () => {
   const app = start()
   const answers = await Promise.all([1, 2, 3].map(() => app.call('POST /api/runtime-harnesses', opencode)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409])
 })
 
-test('PUT /api/runtime-harnesses/{alias} keeps what is absent, the key too while the address stays', async () => {
+test('PUT /api/runtime-harnesses/{alias} keeps absent fields, and the key unless the address changes', async () => {
   const app = start()
   await app.call('POST /api/runtime-harnesses', { ...opencode, api_key: canary, display_name: 'Ours' })
   await app.call('PUT /api/runtime-harnesses/oc', { display_name: 'Renamed', api_base: 'https://oc.example' })
@@ -207,7 +207,7 @@ test('PUT /api/runtime-harnesses/{alias} keeps what is absent, the key too while
   assert.equal(app.opencode.connected[0]?.apiKey, canary)
 })
 
-test('S25: a new address without a new key drops the old one, and with one takes the new one', async () => {
+test('S25: a new address removes the stored key unless a new one is given', async () => {
   const app = start()
   await app.call('POST /api/runtime-harnesses', { ...opencode, api_key: canary })
   await app.call('PUT /api/runtime-harnesses/oc', { api_base: 'https://other.example' })
@@ -220,7 +220,7 @@ test('S25: a new address without a new key drops the old one, and with one takes
   assert.equal((await harnessOf(app, 'oc'))?.masked_api_key, null)
 })
 
-test('S25: a key opens for no other address, should somebody change it in the database', async () => {
+test('S25: a stored key cannot be decrypted after its address is changed in the database', async () => {
   const app = start()
   await app.call('POST /api/runtime-harnesses', { ...opencode, api_key: canary })
   await app.call(`PUT ${cursorPath}`, { api_key: canary })
@@ -231,8 +231,8 @@ test('S25: a key opens for no other address, should somebody change it in the da
     ['cursor', await runtimeOf(app, 'cursor')],
   ] as const) {
     assert.equal(shown?.connected, false)
-    assert.match(shown?.last_error ?? '', /was damaged or changed; store it again/)
-    assert.match((await app.registry.refusal(id)) ?? '', /was damaged/)
+    assert.match(shown?.last_error ?? '', /was damaged or modified; store it again/)
+    assert.match((await app.registry.unavailableReason(id)) ?? '', /was damaged/)
   }
   assert.deepEqual(app.opencode.connected, [])
 })
@@ -252,7 +252,7 @@ test('PUT and DELETE of an unknown harness are 404, of a built-in one 400', asyn
   assert.deepEqual([acp.status, (await harnessOf(app, 'oc'))?.api_spec], [400, 'opencode'])
 })
 
-test('DELETE /api/runtime-harnesses/{alias} answers ok, and the alias is free again', async () => {
+test('DELETE /api/runtime-harnesses/{alias} returns ok, and the alias can be used again', async () => {
   const app = start()
   await app.call('POST /api/runtime-harnesses', opencode)
   assert.deepEqual(await app.call('DELETE /api/runtime-harnesses/oc'), { status: 200, body: { ok: true } })
@@ -260,7 +260,7 @@ test('DELETE /api/runtime-harnesses/{alias} answers ok, and the alias is free ag
   assert.equal((await app.call('POST /api/runtime-harnesses', opencode)).status, 200)
 })
 
-test('harnesses of the configuration file are shown and locked, and take a registered name over', async () => {
+test('harnesses of the configuration file are listed and locked, and override a registered alias', async () => {
   const app = start()
   await app.call('POST /api/runtime-harnesses', opencode)
   const inFile = {
@@ -290,7 +290,7 @@ test('harnesses of the configuration file are shown and locked, and take a regis
   assert.equal((await harnessOf(app, 'oc'))?.display_name, 'oc')
 })
 
-test('POST …/test says what the runtime says, and the records show it until key or address change', async () => {
+test('POST …/test returns the error of the runtime, and the records show it until key or address change', async () => {
   const app = start()
   const { call, opencode: kind } = app
   await call('POST /api/runtime-harnesses', { ...opencode, api_key: canary })
@@ -303,16 +303,17 @@ test('POST …/test says what the runtime says, and the records show it until ke
   assert.ok(Date.parse(well?.last_checked_at ?? '') > 0)
   assert.equal(well?.last_error, null)
 
-  kind.answers.check = () => Promise.reject(new RuntimeFailure('unknown_error', 'the runtime refused the call (418)'))
+  kind.answers.check = () =>
+    Promise.reject(new RuntimeFailure('unknown_error', 'the runtime rejected the request (418)'))
   const bad = await call('POST /api/agent-runtimes/oc/test')
-  assert.deepEqual(bad.body, { ok: false, latency_ms: 0, error: 'the runtime refused the call (418)' })
-  assert.equal((await harnessOf(app, 'oc'))?.last_error, 'the runtime refused the call (418)')
+  assert.deepEqual(bad.body, { ok: false, latency_ms: 0, error: 'the runtime rejected the request (418)' })
+  assert.equal((await harnessOf(app, 'oc'))?.last_error, 'the runtime rejected the request (418)')
   await call('PUT /api/runtime-harnesses/oc', { api_key: `${canary}2` })
   const changed = await harnessOf(app, 'oc')
   assert.deepEqual([changed?.last_checked_at, changed?.last_error], [null, null])
 })
 
-test('POST …/test of a runtime that is not connected asks nobody; of the own one it is well; unknown ones are 404', async () => {
+test('POST …/test sends no request for a runtime that is not connected, passes for builtin, and is 404 for unknown ones', async () => {
   const app = start()
   const { body } = await app.call('POST /api/agent-runtimes/cursor/test')
   const error = 'runtime cursor is not connected; store its credential with PUT /api/agent-runtimes/cursor/credentials'
@@ -325,7 +326,7 @@ test('POST …/test of a runtime that is not connected asks nobody; of the own o
   }
 })
 
-test('POST …/test gives up on a runtime that does not answer', async () => {
+test('POST …/test times out for a runtime that does not answer', async () => {
   const app = start({ timeoutMs: 20 })
   app.opencode.answers.check = signal =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -334,7 +335,7 @@ test('POST …/test gives up on a runtime that does not answer', async () => {
   assert.deepEqual([body.ok, body.error], [false, 'the runtime did not answer within 0.02 s'])
 })
 
-test('POST …/test gives a program longer than a server to start, and says then what to look at', async () => {
+test('POST …/test waits longer for a program than for a server, then reports what to check', async () => {
   const named = { alias: 'local', apiSpec: 'opencode', displayName: 'Local', apiBase: '', apiKey: undefined } as const
   const configured = [{ ...named, command: ['/opt/tools/agent', '--acp'], env: { TOKEN: canary } }]
   const patient = start({ configured, timeoutMs: 1 })
@@ -345,10 +346,10 @@ test('POST …/test gives a program longer than a server to start, and says then
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const { ok, error } = (await hasty.call('POST /api/runtime-harnesses/local/test')).body
   assert.equal(ok, false)
-  assert.match(error, /^the program agent did not answer within 0\.04 s of its start; start its command by hand/)
+  assert.match(error, /^program agent did not answer within 0\.04 s of its start; run its command manually/)
 })
 
-test('GET …/models lists what a runtime offers, asks once a minute, and says why it cannot', async () => {
+test('GET …/models lists the models of a runtime, requests them once a minute, and returns why they are unavailable', async () => {
   const app = start()
   const { call, opencode: kind, clock } = app
   await call('POST /api/runtime-harnesses', opencode)
@@ -366,7 +367,7 @@ test('GET …/models lists what a runtime offers, asks once a minute, and says w
   assert.deepEqual((await call('GET /api/agent-runtimes/builtin/models')).body, own)
 })
 
-test('an admin key that is bound to an owner or to models changes no runtime', async () => {
+test('an admin key that is restricted to an owner or to models cannot change runtimes', async () => {
   const master = start()
   await master.call('POST /api/runtime-harnesses', opencode)
   const ofOwner: Caller = { ...masterCaller, ownerScope: 'ana' }
@@ -387,7 +388,7 @@ test('an admin key that is bound to an owner or to models changes no runtime', a
   }
 })
 
-test('S55: what changes is in the audit log, without the key', async () => {
+test('S55: the audit log records changes without the key', async () => {
   const { call } = start()
   await call('POST /api/runtime-harnesses', { ...opencode, api_key: canary })
   const harness = { api_spec: 'opencode', display_name: 'oc', api_base: 'https://oc.example', has_key: true }

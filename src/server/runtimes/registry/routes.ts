@@ -11,11 +11,11 @@ interface Deps {
   readonly registry: Registry
   readonly changes: RuntimeChanges
   readonly probes: Probes
-  /** The models that a caller can use on the service's own runtime. */
+  /** Models that a caller may use on the service's own runtime. */
   readonly ownModels: (caller: Caller) => readonly RuntimeModel[]
 }
 
-/** Registered runtimes, and the credentials of built-in ones. */
+/** Serves the routes of registered runtimes and of the credentials of built-in ones. */
 export function serveRuntimes(app: FastifyInstance, { registry, changes, probes, ownModels }: Deps): void {
   const harnesses = async () => ({ harnesses: await registry.harnesses() })
   const runtimes = async () => ({ runtimes: await registry.agentRuntimes() })

@@ -2,25 +2,25 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import { type RunSql, sqlOf } from '../../db/once.ts'
 import type { Database, RuntimeCredentialTable, RuntimeHarnessTable, RuntimeHealthTable } from '../../db/types.ts'
 
-/** The credential of a built-in runtime, sealed. */
+/** Credential of a built-in runtime, encrypted. */
 export type CredentialRow = Selectable<RuntimeCredentialTable>
 
-/** A registered harness, its key sealed. */
+/** Registered harness with its key encrypted. */
 export type HarnessRow = Selectable<RuntimeHarnessTable>
 
-/** What the last test of a runtime has said, and of which state of it. */
+/** Result of the last test of a runtime, with the address and version that were tested. */
 export type HealthRow = Omit<Selectable<RuntimeHealthTable>, 'look_after'>
 
 type NewCredential = Omit<Insertable<RuntimeCredentialTable>, 'id' | 'created_at' | 'updated_at'>
 type NewHarness = Omit<Insertable<RuntimeHarnessTable>, 'created_at' | 'updated_at'>
 type HarnessFields = Omit<NewHarness, 'alias' | 'created_by'>
 
-/** Called in the transaction of a change, with the row before it; when it throws, nothing has changed. */
+/** Called in the transaction of a change with the previous row; throwing rolls the change back. */
 type OnChange<Row> = (sql: RunSql, before: Row | undefined) => Promise<void>
 
 const healthColumns = ['id', 'api_base', 'version', 'checked_at', 'error'] as const
 
-/** What no row of a runtime has. */
+/** A version that no row of a runtime has. */
 const noVersion = -1
 
 /** Tables `runtime_credentials`, `runtime_harnesses` and `runtime_health`. */
@@ -36,7 +36,7 @@ export function runtimeStore(db: Kysely<Database>) {
 
     credentials: (): Promise<CredentialRow[]> => credentials().orderBy('id').execute(),
 
-    /** Stores what `make` makes of the version before, in the place of what there was. */
+    /** Inserts or replaces a credential with the result of `make` for the previous row. */
     async putCredential(
       id: string,
       make: (before: CredentialRow | undefined) => NewCredential,
@@ -55,7 +55,7 @@ export function runtimeStore(db: Kysely<Database>) {
       })
     },
 
-    /** True when there was one. */
+    /** Returns true when there was a credential. */
     removeCredential: (id: string, onChange: OnChange<CredentialRow>): Promise<boolean> =>
       db.transaction().execute(async trx => {
         const one = trx.deleteFrom('runtime_credentials').where('id', '=', id)
@@ -71,7 +71,7 @@ export function runtimeStore(db: Kysely<Database>) {
 
     harnesses: (): Promise<HarnessRow[]> => harnesses().orderBy('alias').execute(),
 
-    /** False when the alias is taken; of two at a time one wins. */
+    /** Returns false when the alias is taken; of concurrent inserts one succeeds. */
     insertHarness: (values: NewHarness, onChange: OnChange<HarnessRow>): Promise<boolean> =>
       db.transaction().execute(async trx => {
         const insert = trx.insertInto('runtime_harnesses').values(values)
@@ -83,7 +83,7 @@ export function runtimeStore(db: Kysely<Database>) {
         return true
       }),
 
-    /** Replaces what `make` makes of the row before; false when there is none. Concurrent updates queue up. */
+    /** Replaces a row with the result of `make`; returns false when there is none. Concurrent updates run in turn. */
     updateHarness: (
       alias: string,
       make: (before: HarnessRow) => HarnessFields,
@@ -102,7 +102,7 @@ export function runtimeStore(db: Kysely<Database>) {
         return true
       }),
 
-    /** True when there was such a harness. */
+    /** Returns true when there was such a harness. */
     removeHarness: (alias: string, onChange: OnChange<HarnessRow>): Promise<boolean> =>
       db.transaction().execute(async trx => {
         const one = trx.deleteFrom('runtime_harnesses').where('alias', '=', alias)
@@ -116,11 +116,11 @@ export function runtimeStore(db: Kysely<Database>) {
     health: (): Promise<HealthRow[]> => db.selectFrom('runtime_health').select(healthColumns).execute(),
 
     /**
-     * Those of `ids` that are due for a look, taken for this replica until about `everyMs` from now, and what was said of
-     * each before. A row that is made for it is of no version: it says nothing yet.
+     * Claims the due health checks among `ids` for this replica, for about `everyMs`, and returns the previous results.
+     * A new row has the version -1, which marks it as unchecked.
      */
-    async claimLooks(ids: readonly string[], everyMs: number): Promise<HealthRow[]> {
-      // In one order, so that two replicas wait for one another and never for each other. Not all of them at one moment.
+    async claimHealthChecks(ids: readonly string[], everyMs: number): Promise<HealthRow[]> {
+      // Ordered by id, so that two replicas cannot deadlock. The random part spreads the checks over time.
       const claim = sql<HealthRow>`
         insert into runtime_health (id, api_base, version, checked_at, look_after)
         select id, '', ${noVersion}, clock_timestamp(), clock_timestamp() + ${everyMs} * (0.85 + 0.15 * random()) * interval '1 ms'
@@ -131,13 +131,13 @@ export function runtimeStore(db: Kysely<Database>) {
       return (await claim.execute(db)).rows
     },
 
-    /** Keeps what a look has said. Nothing when the runtime was removed meanwhile. */
-    async noteHealth({ id, ...said }: Omit<HealthRow, 'checked_at'>): Promise<void> {
-      const values = { ...said, checked_at: sql<Date>`clock_timestamp()` }
+    /** Stores the result of a health check, unless the runtime was removed meanwhile. */
+    async updateHealth({ id, ...result }: Omit<HealthRow, 'checked_at'>): Promise<void> {
+      const values = { ...result, checked_at: sql<Date>`clock_timestamp()` }
       await db.updateTable('runtime_health').set(values).where('id', '=', id).execute()
     },
 
-    /** Keeps what a test has said, in the place of the one before. */
+    /** Stores the result of a test in place of the previous one. */
     async setHealth({ id, api_base, version, error }: Omit<HealthRow, 'checked_at'>): Promise<void> {
       const values = { api_base, version, error, checked_at: sql<Date>`clock_timestamp()` }
       await db

@@ -2,8 +2,8 @@ import { isRecord, type Json, recordsOf } from '../../platform/json.ts'
 import { isToolName, isToolsetType, toolNames, toolPolicies } from '../../tools/toolset.ts'
 import type { ApiSpec, Finding } from '../runtime.ts'
 
-/** What an agent has of tools, and which runtime it is for. */
-interface Asked {
+/** Tools of an agent, and the protocol of its runtime. */
+interface RequestedTools {
   readonly spec: ApiSpec | 'builtin'
   /** The agent's `tools`, as sent. */
   readonly tools: unknown
@@ -11,51 +11,50 @@ interface Asked {
   readonly servers: readonly Json[]
 }
 
-/** The items of `tools` that a runtime cannot carry, and those that nobody may store. Rulings: 1. */
-export function toolFindings(asked: Asked): Finding[] {
-  const { tools } = asked
-  if (Array.isArray(tools)) return tools.flatMap((entry, at) => ofEntry(entry, `tools[${at}]`, asked))
+/** Lists the items of `tools` that are invalid, or that the runtime does not support. Rulings: 1. */
+export function toolFindings(requested: RequestedTools): Finding[] {
+  const { tools } = requested
+  if (Array.isArray(tools)) return tools.flatMap((entry, at) => ofEntry(entry, `tools[${at}]`, requested))
   if (!isRecord(tools)) return []
-  if (typeof tools['type'] === 'string') return ofEntry(tools, 'tools', asked)
-  return Object.entries(tools).flatMap(([name, value]) => ofName(name, value, asked))
+  if (typeof tools['type'] === 'string') return ofEntry(tools, 'tools', requested)
+  return Object.entries(tools).flatMap(([name, value]) => ofName(name, value, requested))
 }
 
-/** A wrong entry of a known type is refused on every runtime: whoever wrote it wanted something that it does not say. */
-function ofEntry(entry: unknown, field: string, asked: Asked): Finding[] {
+/** An invalid entry of a known type is rejected on every runtime: it would not do what its author intended. */
+function ofEntry(entry: unknown, field: string, requested: RequestedTools): Finding[] {
   if (!isRecord(entry) || typeof entry['type'] !== 'string') return [{ field }]
   const { type } = entry
-  if (isToolsetType(type)) return wrongToolset(entry, field) ?? ofToolset(entry, field, asked)
-  if (isToolName(type)) return wrongSetting(entry, field) ?? (readsTools(asked) ? [] : [{ field }])
-  if (type === 'mcp_toolset') return ofMcp(entry, field, asked)
-  if (type === 'custom')
-    return [{ field, problem: 'of type custom is not possible yet: nobody could answer its calls' }]
+  if (isToolsetType(type)) return wrongToolset(entry, field) ?? ofToolset(entry, field, requested)
+  if (isToolName(type)) return wrongSetting(entry, field) ?? (readsTools(requested) ? [] : [{ field }])
+  if (type === 'mcp_toolset') return ofMcp(entry, field, requested)
+  if (type === 'custom') return [{ field, problem: 'of type custom is not supported' }]
   return [{ field }]
 }
 
-/** `{"bash": false}` and `{"bash": {config}}`. */
-function ofName(name: string, value: unknown, asked: Asked): Finding[] {
+/** Checks the forms `{"bash": false}` and `{"bash": {config}}`. */
+function ofName(name: string, value: unknown, requested: RequestedTools): Finding[] {
   const field = `tools.${name}`
   if (value === null || value === undefined) return []
-  if (!isToolName(name) || !readsTools(asked)) return [{ field }]
+  if (!isToolName(name) || !readsTools(requested)) return [{ field }]
   if (typeof value === 'boolean') return []
   if (!isRecord(value)) return [{ field, problem: 'must be true, false or an object' }]
   return wrongSetting(value, field) ?? []
 }
 
-/** True where tools are named as on the runtime of the service itself. */
-const readsTools = ({ spec }: Asked): boolean => spec !== 'cursor' && spec !== 'claude_managed_agents'
+/** Reports whether the runtime reads tool names as the service's own runtime does. */
+const readsTools = ({ spec }: RequestedTools): boolean => spec !== 'cursor' && spec !== 'claude_managed_agents'
 
-function ofToolset(entry: Json, field: string, asked: Asked): Finding[] {
-  if (asked.spec === 'cursor') return [{ field }]
-  if (!readsTools(asked)) return []
+function ofToolset(entry: Json, field: string, requested: RequestedTools): Finding[] {
+  if (requested.spec === 'cursor') return [{ field }]
+  if (!readsTools(requested)) return []
   return recordsOf(entry['configs']).flatMap(({ name, enabled }, at) =>
     enabled === false || isToolName(String(name)) ? [] : [{ field: `${field}.configs[${at}]` }],
   )
 }
 
-function ofMcp({ mcp_server_name: name }: Json, field: string, { spec, servers }: Asked): Finding[] {
+function ofMcp({ mcp_server_name: name }: Json, field: string, { spec, servers }: RequestedTools): Finding[] {
   if (spec !== 'claude_managed_agents') {
-    return [{ field, problem: 'of type mcp_toolset is not possible: the runtime calls no MCP servers' }]
+    return [{ field, problem: 'of type mcp_toolset is not supported: the runtime does not call MCP servers' }]
   }
   if (typeof name !== 'string' || name.trim() === '')
     return [{ field: `${field}.mcp_server_name`, problem: 'is required' }]

@@ -4,54 +4,54 @@ import { type SseFrame, SseLineTooLong, sseReader } from '../../../contract/sse.
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { jsonOr } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
-import { OutboundRefused } from '../../platform/outbound.ts'
+import { OutboundBlocked } from '../../platform/outbound.ts'
 import { Pool, request } from '../../platform/undici.ts'
 import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
-import { refusalWords } from './refusal-words.ts'
+import { errorTextIn } from './error-text.ts'
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** From the first slash behind the endpoint's address, query included. */
+  /** Path after the endpoint's address, starting with a slash, with its query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly body?: unknown
   readonly signal?: AbortSignal
-  /** For the whole answer; 60,000 unless given. */
+  /** For the whole response; 60,000 by default. */
   readonly timeoutMs?: number
 }
 
 interface StreamCall extends Omit<Call, 'method' | 'body' | 'timeoutMs'> {
-  /** A stream that is silent for longer is given up; 60,000 unless given. */
+  /** Maximum time without data on the stream; 60,000 by default. */
   readonly silenceMs?: number
-  /** Called once, with the headers of the answer, before the first frame. */
+  /** Called once with the response headers, before the first frame. */
   readonly onOpen?: (headers: Readonly<Record<string, unknown>>) => void
 }
 
-/** What an error answer says, in the words of its provider. */
-export interface Refusal {
+/** Code and message of a provider's error response. */
+export interface ErrorDetails {
   readonly code?: string | undefined
   readonly message?: string | undefined
 }
 
-/** What one provider does differently from the next. */
+/** Differences between providers. */
 export interface Dialect {
   readonly headers: (endpoint: RuntimeEndpoint) => Readonly<Record<string, string>>
-  /** Reads an error body; nothing when it says nothing. */
-  readonly refusalIn: (body: unknown) => Refusal
+  /** Reads an error body; both fields are undefined when it has no details. */
+  readonly errorIn: (body: unknown) => ErrorDetails
 }
 
-/** The way to one foreign runtime. All calls reject with `RuntimeFailure`, or with the reason of their signal. */
+/** Connection to one external runtime. All calls reject with `RuntimeFailure`, or with the reason of their signal. */
 export interface Connection {
-  /** The JSON of a 2xx answer; undefined when it is empty. */
+  /** Returns the JSON of a 2xx response; undefined for an empty body. */
   json(call: Call): Promise<unknown>
-  /** The frames of a stream as they come; ends when the provider ends it. A frame may hold 16 Mi characters. */
+  /** Yields the frames of a stream until the provider ends it. A frame has at most 16 Mi characters. */
   events(call: StreamCall): AsyncGenerator<SseFrame>
-  /** Ends all connections, also those at work. */
+  /** Closes all connections, including those in use. */
   close(): Promise<void>
 }
 
-/** What `use` makes of something that has to be closed, once that is closed. */
+/** Passes `open` to `use`, closes it, and returns the result of `use`. */
 export async function closing<T extends { close(): Promise<void> }, R>(
   open: T,
   use: (open: T) => Promise<R>,
@@ -67,7 +67,7 @@ const connectMs = 5_000
 const totalMs = 60_000
 const maxAnswerBytes = 32 * 1024 * 1024
 
-/** Connects to a runtime through the guard of `outbound`. It opens nothing before the first call; redirects are refusals. */
+/** Connects to a runtime through the guard of `outbound`, on the first call. A redirect is an error. */
 export function createConnection(
   outbound: Pick<Outbound, 'connect'>,
   endpoint: RuntimeEndpoint,
@@ -93,14 +93,14 @@ export function createConnection(
       signal: signal ?? null,
     })
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
-    const { statusCode, headers: told, body } = answer
-    throw refused(statusCode, { told, text: await textOf(body), endpoint, dialect })
+    const { statusCode, headers: sent, body } = answer
+    throw failureOf(statusCode, { headers: sent, text: await textOf(body), endpoint, dialect })
   }
 
   return {
     async json({ method, body, timeoutMs = totalMs, ...call }) {
-      const late = AbortSignal.timeout(timeoutMs)
-      const signal = call.signal ? AbortSignal.any([call.signal, late]) : late
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout
       try {
         const sent =
           body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
@@ -108,7 +108,7 @@ export function createConnection(
         const text = await textOf(answer.body)
         return text.trim() === '' ? undefined : parsed(text)
       } catch (error) {
-        throw asFailure(error, { signal: call.signal, late })
+        throw asFailure(error, { signal: call.signal, timeout })
       }
     },
 
@@ -127,14 +127,14 @@ export function createConnection(
   }
 }
 
-/** Ends the body however the reader leaves. */
+/** Yields the frames of a body, and destroys the body when the reader stops. */
 async function* framesOf(body: Dispatcher.ResponseData['body']): AsyncGenerator<SseFrame> {
   const read = sseReader()
   const decoder = new StringDecoder('utf8')
   try {
     for await (const chunk of body) yield* read(decoder.write(chunk as Buffer))
   } finally {
-    // A reader that leaves early is no error of the stream.
+    // The destroyed body may emit an error, which is not an error of the stream.
     body.on('error', () => undefined)
     body.destroy()
   }
@@ -146,7 +146,7 @@ async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
   for await (const chunk of body) {
     size += (chunk as Buffer).length
     if (size > maxAnswerBytes)
-      throw new RuntimeFailure('model_request_failed_error', 'the runtime answered with more than 32 MiB')
+      throw new RuntimeFailure('model_request_failed_error', 'the response of the runtime exceeds 32 MiB')
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks).toString()
@@ -155,21 +155,21 @@ async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
 function parsed(text: string): unknown {
   const value = jsonOr(text, undefined)
   if (value === undefined)
-    throw new RuntimeFailure('model_request_failed_error', 'the runtime answered with something that is not JSON')
+    throw new RuntimeFailure('model_request_failed_error', 'the response of the runtime is not JSON')
   return value
 }
 
-interface Refused {
-  readonly told: Readonly<Record<string, string | string[] | undefined>>
+interface ErrorResponse {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
   readonly endpoint: RuntimeEndpoint
   readonly dialect: Dialect
 }
 
-function refused(status: number, { told, text, endpoint, dialect }: Refused): RuntimeFailure {
-  const { code, message } = dialect.refusalIn(jsonOr(text, undefined))
-  const words = cleanText(message ?? refusalWords(text) ?? '', endpoint)
-  const seconds = Number(told['retry-after'])
+function failureOf(status: number, { headers, text, endpoint, dialect }: ErrorResponse): RuntimeFailure {
+  const { code, message } = dialect.errorIn(jsonOr(text, undefined))
+  const words = cleanText(message ?? errorTextIn(text) ?? '', endpoint)
+  const seconds = Number(headers['retry-after'])
   return new RuntimeFailure(typeOfStatus(status), `${meaning(status)}${words === '' ? '' : `: ${words}`}`, {
     status,
     code,
@@ -178,13 +178,13 @@ function refused(status: number, { told, text, endpoint, dialect }: Refused): Ru
 }
 
 const meaning = (status: number): string => {
-  if (status === 401 || status === 403) return `the runtime refused the credential (${status})`
+  if (status === 401 || status === 403) return `the runtime rejected the credential (${status})`
   if (status >= 300 && status < 400) return `the runtime answered with a redirect (${status}), which is not followed`
   if (status >= 500) return `the runtime failed (${status})`
-  return `the runtime refused the call (${status})`
+  return `the runtime rejected the request (${status})`
 }
 
-/** The Managed Agents error type that stands for a status. */
+/** Maps an HTTP status to a Managed Agents error type. */
 function typeOfStatus(status: number): string {
   if (status === 402) return 'billing_error'
   if (status === 429) return 'model_rate_limited_error'
@@ -192,33 +192,33 @@ function typeOfStatus(status: number): string {
   return 'model_request_failed_error'
 }
 
-const maxWords = 400
-/** Of what a provider sent; markup may make up most of it. */
-const maxCleaned = 20_000
+const maxCleanLength = 400
+/** Longest input that is searched; most of it may be markup. */
+const maxRawLength = 20_000
 
-/** A provider's words on one line, without any writing of its credential, without markup and control characters. */
+/** Returns a provider's text on one line, without its credential in any encoding, markup and control characters. */
 export function cleanText(text: string, { apiKey }: Pick<RuntimeEndpoint, 'apiKey'>): string {
   const words = text
-    .slice(0, maxCleaned)
+    .slice(0, maxRawLength)
     .replaceAll(/<[^>]{0,1000}>/g, ' ')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
-    .slice(0, maxWords)
-  return withoutEchoes(words, apiKey === undefined ? [] : [apiKey]).slice(0, maxWords)
+    .slice(0, maxCleanLength)
+  return withoutEchoes(words, apiKey === undefined ? [] : [apiKey]).slice(0, maxCleanLength)
 }
 
-/** The reason of a signal goes on as it is; whatever else went wrong becomes a failure with words of ours. */
+/** Returns the reason of an aborted signal unchanged; converts any other error to a `RuntimeFailure`. */
 function asFailure(
   error: unknown,
-  { signal, late }: { signal?: AbortSignal | undefined; late?: AbortSignal },
+  { signal, timeout }: { signal?: AbortSignal | undefined; timeout?: AbortSignal },
 ): unknown {
   if (signal?.aborted) return signal.reason
   if (error instanceof RuntimeFailure) return error
-  if (late?.aborted)
+  if (timeout?.aborted)
     return new RuntimeFailure('model_request_failed_error', 'the runtime did not answer in time', { cause: error })
-  if (error instanceof OutboundRefused) return new RuntimeFailure('model_request_failed_error', error.message)
+  if (error instanceof OutboundBlocked) return new RuntimeFailure('model_request_failed_error', error.message)
   if (error instanceof SseLineTooLong)
-    return new RuntimeFailure('model_request_failed_error', `the stream of the runtime: ${error.message}`)
+    return new RuntimeFailure('model_request_failed_error', `cannot read the stream of the runtime: ${error.message}`)
   const { code } = error as NodeJS.ErrnoException
   const detail = typeof code === 'string' ? ` (${code})` : ''
   return new RuntimeFailure('model_request_failed_error', `the connection to the runtime failed${detail}`, {

@@ -1,64 +1,64 @@
-import type { HeldSession, Leases } from './leases.ts'
+import type { LeasedSession, Leases } from './leases.ts'
 
-/** Sessions to remember; the sweep finds the others. */
-const maxHeard = 10_000
+/** Limit of notified sessions kept here; the sweep finds the others. */
+const maxNotified = 10_000
 
-/** Work for which a process has no room yet. */
+/** Sessions with work that wait until this process has a free slot. */
 export class Backlog {
-  readonly #leases: Pick<Leases, 'takeHeard' | 'takeOldest'>
-  /** In the order in which they were heard of; other processes may run them meanwhile. */
-  readonly #heard = new Set<string>()
-  /** Those that were heard of while sessions are being taken. */
+  readonly #leases: Pick<Leases, 'acquireNotified' | 'acquireOldest'>
+  /** Notified sessions, in the order of their notifications. Other processes may run them meanwhile. */
+  readonly #notified = new Set<string>()
+  /** Sessions notified while `acquire` runs. */
   #meanwhile: Set<string> | undefined
-  /** There may be work that was not heard of. */
-  #isBehind = false
+  /** True when the database may have work that this process was not notified of. */
+  #needsSweep = false
 
-  constructor(leases: Pick<Leases, 'takeHeard' | 'takeOldest'>) {
+  constructor(leases: Pick<Leases, 'acquireNotified' | 'acquireOldest'>) {
     this.#leases = leases
   }
 
   get isEmpty(): boolean {
-    return this.#heard.size === 0 && !this.#isBehind
+    return this.#notified.size === 0 && !this.#needsSweep
   }
 
   add(sessionId: string): void {
     this.#meanwhile?.add(sessionId)
-    if (this.#heard.size < maxHeard) this.#heard.add(sessionId)
-    else this.#isBehind = true
+    if (this.#notified.size < maxNotified) this.#notified.add(sessionId)
+    else this.#needsSweep = true
   }
 
-  /** Makes it look at the database for what nobody told. */
-  addUnheard(): void {
-    this.#isBehind = true
+  /** Makes the next `acquire` search the database for work, since notifications may have been lost. */
+  requestSweep(): void {
+    this.#needsSweep = true
   }
 
-  /** Takes up to `room` sessions; fewer, or none, does not mean that it is empty now. */
-  async take(room: number): Promise<HeldSession[]> {
+  /** Acquires up to `room` sessions. Fewer, or none, does not mean that the backlog is empty. */
+  async acquire(room: number): Promise<LeasedSession[]> {
     const meanwhile = new Set<string>()
     this.#meanwhile = meanwhile
     try {
-      // What was not heard of may be what a dead process left: it comes first, yet costs more than those that are known.
-      const taken = await (this.#isBehind ? this.#takeOldest(room) : this.#takeHeard(room))
-      for (const held of taken) held.hasNews ||= meanwhile.has(held.sessionId)
+      // Work without a notification may come from a crashed process, so it goes first, although this query costs more.
+      const taken = await (this.#needsSweep ? this.#acquireOldest(room) : this.#acquireNotified(room))
+      for (const leased of taken) leased.hasNews ||= meanwhile.has(leased.sessionId)
       return taken
     } finally {
       this.#meanwhile = undefined
     }
   }
 
-  async #takeHeard(room: number): Promise<HeldSession[]> {
-    const ids = [...this.#heard].slice(0, Math.max(8, room * 4))
-    const taken = await this.#leases.takeHeard(ids, room)
+  async #acquireNotified(room: number): Promise<LeasedSession[]> {
+    const ids = [...this.#notified].slice(0, Math.max(8, room * 4))
+    const taken = await this.#leases.acquireNotified(ids, room)
     const isEnough = taken.length === room
     const seen = isEnough ? Math.max(...taken.map(({ sessionId }) => ids.indexOf(sessionId))) + 1 : ids.length
-    for (const id of ids.slice(0, seen)) this.#heard.delete(id)
+    for (const id of ids.slice(0, seen)) this.#notified.delete(id)
     return taken
   }
 
-  async #takeOldest(room: number): Promise<HeldSession[]> {
-    this.#isBehind = false
-    const taken = await this.#leases.takeOldest(room)
-    if (taken.length === room && this.#heard.size === 0) this.#isBehind = true
+  async #acquireOldest(room: number): Promise<LeasedSession[]> {
+    this.#needsSweep = false
+    const taken = await this.#leases.acquireOldest(room)
+    if (taken.length === room && this.#notified.size === 0) this.#needsSweep = true
     return taken
   }
 }

@@ -22,26 +22,26 @@ const rowOf = async (id: string) => {
   return rows[0]
 }
 
-/** A session whose prompt runs under an owner. */
+/** Returns a session with a prompt that `owner` runs. */
 async function running(owner: string): Promise<string> {
   const id = await session()
   const promptId = await storedPrompt(database.pool, id, { position: 1 })
-  await leases.take(id, owner)
+  await leases.acquire(id, owner)
   await startPrompt(database.pool, promptId, 'run_1')
   return id
 }
 
-test('of many owners that want a session at once, one gets it', async () => {
+test('when many owners acquire a session at once, one succeeds', async () => {
   const id = await session()
-  const taken = await Promise.all(Array.from({ length: 20 }, (_, at) => leases.take(id, `owner-${at}`)))
+  const taken = await Promise.all(Array.from({ length: 20 }, (_, at) => leases.acquire(id, `owner-${at}`)))
   assert.equal(taken.filter(Boolean).length, 1)
 })
 
-test('every new owner has a higher fence, and knows whether the one before was cut off', async () => {
+test('every new owner gets a higher fence, and learns whether the previous owner was interrupted', async () => {
   const id = await session()
   const row = await sessionStore(database.pool).ofRun(id)
   assert.equal(row?.id, id)
-  const first = await leases.take(id, 'one')
+  const first = await leases.acquire(id, 'one')
   assert.deepEqual(first, {
     sessionId: id,
     fence: 1,
@@ -52,7 +52,7 @@ test('every new owner has a higher fence, and knows whether the one before was c
     session: row,
   })
   await expire(id)
-  const second = await leases.take(id, 'two')
+  const second = await leases.acquire(id, 'two')
   assert.deepEqual(second, {
     sessionId: id,
     fence: 2,
@@ -63,7 +63,7 @@ test('every new owner has a higher fence, and knows whether the one before was c
     session: row,
   })
   if (second) await leases.handOver(second)
-  const third = await leases.take(id, 'three')
+  const third = await leases.acquire(id, 'three')
   assert.deepEqual(third, {
     sessionId: id,
     fence: 3,
@@ -75,20 +75,20 @@ test('every new owner has a higher fence, and knows whether the one before was c
   })
 })
 
-test('a renewal that comes just after the lease was given back leaves it free for the next owner', async () => {
+test('a renewal right after the release leaves the lease free for the next owner', async () => {
   const id = await session()
-  const held = await leases.take(id, 'one')
-  assert.ok(held)
-  await leases.handOver(held)
-  assert.deepEqual(await leases.renew([held]), [])
-  assert.ok(await leases.take(id, 'two'))
+  const leased = await leases.acquire(id, 'one')
+  assert.ok(leased)
+  await leases.handOver(leased)
+  assert.deepEqual(await leases.renew([leased]), [])
+  assert.ok(await leases.acquire(id, 'two'))
 })
 
-test('a lease cannot be renewed or given back by an owner before', async () => {
+test('a previous owner can neither renew nor release a lease', async () => {
   const id = await session()
-  const first = await leases.take(id, 'one')
+  const first = await leases.acquire(id, 'one')
   await expire(id)
-  const second = await leases.take(id, 'two')
+  const second = await leases.acquire(id, 'two')
   assert.ok(first && second)
   assert.deepEqual(await leases.renew([first]), [])
   await leases.handOver(first)
@@ -96,17 +96,17 @@ test('a lease cannot be renewed or given back by an owner before', async () => {
   assert.deepEqual(await leases.renew([first, second]), [id])
 })
 
-test('a deleted session can neither be taken nor kept', async () => {
+test('the lease of a deleted session can neither be acquired nor renewed', async () => {
   const id = await session()
-  const held = await leases.take(id, 'one')
+  const leased = await leases.acquire(id, 'one')
   const client = await database.pool.connect()
   await sessionStore(database.pool).markDeleted(client, id)
   client.release()
-  assert.deepEqual(held && (await leases.renew([held])), [])
-  assert.equal(await leases.take(id, 'two'), undefined)
+  assert.deepEqual(leased && (await leases.renew([leased])), [])
+  assert.equal(await leases.acquire(id, 'two'), undefined)
 })
 
-test('sessions of a process that is gone are free at once, those of a connected one are not', async t => {
+test('the sessions of an exited process are free at once, those of a connected one are not', async t => {
   const dead = await running('dead')
   const alive = await running('alive')
   const connection = new Client({ connectionString: database.url })
@@ -114,19 +114,19 @@ test('sessions of a process that is gone are free at once, those of a connected 
   t.after(() => connection.end())
   await connection.query(`select pg_advisory_lock(${ownerLock})`, ['alive'])
   await leases.expireDeadOwners({ silentForMs: 0 })
-  assert.equal((await leases.take(dead, 'next'))?.wasAbandoned, true)
-  assert.equal(await leases.take(alive, 'next'), undefined)
+  assert.equal((await leases.acquire(dead, 'next'))?.wasAbandoned, true)
+  assert.equal(await leases.acquire(alive, 'next'), undefined)
 })
 
-test('a process that lost its connection but goes on renewing keeps its sessions', async () => {
+test('a process that lost its connection but still renews keeps its sessions', async () => {
   const id = await running('cut-off')
   await leases.expireDeadOwners({ silentForMs: 5_000 })
-  assert.equal(await leases.take(id, 'next'), undefined)
+  assert.equal(await leases.acquire(id, 'next'), undefined)
 })
 
-test('what a dead process left without work counts as handed over', async () => {
+test('an idle session of an exited process counts as handed over', async () => {
   const id = await session()
-  await leases.take(id, 'gone')
+  await leases.acquire(id, 'gone')
   await sessionStore(database.pool).markSandboxRunning(id)
   await leases.expireDeadOwners({ silentForMs: 0 })
   const row = await rowOf(id)
@@ -138,14 +138,14 @@ test('a sandbox is shown as running only while the session has an owner', async 
   const { markSandboxRunning } = sessionStore(database.pool)
   await markSandboxRunning(id)
   assert.equal((await rowOf(id))?.sandbox_status, 'none')
-  const held = await leases.take(id, 'one')
+  const leased = await leases.acquire(id, 'one')
   await markSandboxRunning(id)
   assert.equal((await rowOf(id))?.sandbox_status, 'running')
-  if (held) await leases.handOver(held)
+  if (leased) await leases.handOver(leased)
   assert.equal((await rowOf(id))?.sandbox_status, 'stopped')
 })
 
-/** Sessions with a prompt each, the oldest first. */
+/** Returns sessions with one prompt each, the oldest first. */
 async function waitingSessions(pool: Pool, count: number) {
   const waiting: { readonly id: string; readonly promptId: string }[] = []
   for (let at = 0; at < count; at++) {
@@ -157,19 +157,19 @@ async function waitingSessions(pool: Pool, count: number) {
 
 const idsOf = (taken: readonly { readonly sessionId: string }[]) => taken.map(({ sessionId }) => sessionId).sort()
 
-test('sessions with work that nobody does are taken together, first what was cut off, then what waits for the longest time', async () => {
+test('sessions with unclaimed work are acquired together, interrupted ones first, then the oldest', async () => {
   const { pool } = await freshDatabase()
-  const { take, takeOldest } = leaseStore(pool)
+  const { acquire, acquireOldest } = leaseStore(pool)
   const [first, second, third, cutOff] = await waitingSessions(pool, 4)
   await storedSession(pool)
   assert.ok(cutOff && first && second && third)
-  await take(cutOff.id, 'gone')
+  await acquire(cutOff.id, 'gone')
   await startPrompt(pool, cutOff.promptId, 'run_1')
   await pool.query(`update sessions set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [
     cutOff.id,
   ])
-  await take(second.id, 'somebody')
-  const taken = await takeOldest(2, 'one')
+  await acquire(second.id, 'somebody')
+  const taken = await acquireOldest(2, 'one')
   assert.deepEqual(idsOf(taken), [cutOff.id, first.id].sort())
   assert.deepEqual(
     taken.map(({ sessionId, fence, wasAbandoned }) => [sessionId === cutOff.id, fence, wasAbandoned]).sort(),
@@ -178,41 +178,41 @@ test('sessions with work that nobody does are taken together, first what was cut
       [true, 2, true],
     ],
   )
-  assert.deepEqual(idsOf(await takeOldest(10, 'one')), [third.id], 'idle ones, and those of others, are left alone')
-  assert.deepEqual(await takeOldest(10, 'two'), [])
+  assert.deepEqual(idsOf(await acquireOldest(10, 'one')), [third.id], 'idle ones, and those of others, are left alone')
+  assert.deepEqual(await acquireOldest(10, 'two'), [])
 })
 
-test('a session with many prompts takes one place among the oldest', async () => {
+test('a session with many prompts counts once among the oldest', async () => {
   const { pool } = await freshDatabase()
   const [busy, other] = await waitingSessions(pool, 2)
   assert.ok(busy && other)
   for (let position = 2; position <= 5; position++) await storedPrompt(pool, busy.id, { position })
   await pool.query(`update prompts set created_at = created_at - interval '1 hour' where session_id = $1`, [busy.id])
-  assert.deepEqual(idsOf(await leaseStore(pool).takeOldest(2, 'one')), [busy.id, other.id].sort())
+  assert.deepEqual(idsOf(await leaseStore(pool).acquireOldest(2, 'one')), [busy.id, other.id].sort())
 })
 
-test('of many owners that look at once, each session goes to one', async () => {
+test('when many owners acquire at once, each session goes to one of them', async () => {
   const { pool } = await freshDatabase()
-  const { takeOldest } = leaseStore(pool)
+  const { acquireOldest } = leaseStore(pool)
   const waiting = await waitingSessions(pool, 20)
   const owners = Array.from({ length: 5 }, (_, at) => `owner-${at}`)
   const taken: string[] = []
-  // Those who look at the same rows pass over what another is about to take, so it may need several looks.
+  // Concurrent queries skip rows that another one has locked, so several rounds may be needed.
   while (taken.length < waiting.length) {
-    const found = await Promise.all(owners.map(owner => takeOldest(4, owner)))
+    const found = await Promise.all(owners.map(owner => acquireOldest(4, owner)))
     taken.push(...idsOf(found.flat()))
     assert.ok(found.flat().length > 0, 'somebody finds something')
   }
   assert.deepEqual(taken.sort(), waiting.map(({ id }) => id).sort())
 })
 
-test('the run of the first prompt begins with the lease, each in its session', async () => {
+test('acquiring leases starts the run of the first prompt of each session', async () => {
   const [one, two, none] = [await session(), await session(), await session()]
   const prompts = [
     await storedPrompt(database.pool, one, { position: 1 }),
     await storedPrompt(database.pool, two, { position: 1 }),
   ]
-  const taken = await leases.takeHeard([one, none, two], 10, 'me')
+  const taken = await leases.acquireNotified([one, none, two], 10, 'me')
   assert.deepEqual(taken.map(({ sessionId }) => sessionId).sort(), [one, two].sort())
   for (const { sessionId, first, begun, session: before } of taken) {
     const promptId = prompts[sessionId === one ? 0 : 1]
@@ -234,35 +234,35 @@ test('the run of the first prompt begins with the lease, each in its session', a
   assert.notEqual(taken[0]?.first?.run_id, taken[1]?.first?.run_id)
 })
 
-test('what was begun before, or waits for something, does not begin with a lease', async () => {
+test('acquiring a lease starts neither a prompt that runs already nor one that waits for something', async () => {
   const id = await running('gone')
   await expire(id)
-  const resumed = await leases.take(id, 'next')
+  const resumed = await leases.acquire(id, 'next')
   assert.deepEqual([resumed?.begun, resumed?.first?.state, resumed?.wasAbandoned], [undefined, 'running', true])
-  const held = await session()
-  const promptId = await storedPrompt(database.pool, held, { position: 1 })
+  const leased = await session()
+  const promptId = await storedPrompt(database.pool, leased, { position: 1 })
   await database.pool.query(`insert into waits (prompt_id, kind, session_id) values ($1, 'budget', $2)`, [
     promptId,
-    held,
+    leased,
   ])
-  const lease = await leases.take(held, 'me')
+  const lease = await leases.acquire(leased, 'me')
   assert.deepEqual([lease?.begun, lease?.first], [undefined, null])
 })
 
-test('a lease that an owner does not know of is given back, and no other', async () => {
+test('disown releases the lease that an owner does not know of, and no other', async () => {
   const id = await session()
-  await leases.take(id, 'me')
+  await leases.acquire(id, 'me')
   await leases.disown(id, 'other')
-  assert.equal(await leases.take(id, 'next'), undefined)
+  assert.equal(await leases.acquire(id, 'next'), undefined)
   await leases.disown(id, 'me')
-  assert.equal((await leases.take(id, 'next'))?.wasAbandoned, false)
+  assert.equal((await leases.acquire(id, 'next'))?.wasAbandoned, false)
 })
 
-/** A session whose run waits for people without its lease; its program is kept by `owner`. */
+/** Returns a session whose run waits for approval without a lease, while `owner` keeps its program. */
 async function warm(owner: string): Promise<string> {
   const id = await running(owner)
   const { rows } = await database.pool.query<{ fence: number }>('select fence from sessions where id = $1', [id])
-  assert.deepEqual(await leases.rest([{ sessionId: id, fence: rows[0]?.fence ?? 0 }], owner), [id])
+  assert.deepEqual(await leases.releaseWarm([{ sessionId: id, fence: rows[0]?.fence ?? 0 }], owner), [id])
   return id
 }
 const warmOwnerOf = async (id: string) => {
@@ -275,41 +275,41 @@ const waitEnded = (id: string, secondsAgo: number) =>
     secondsAgo,
   ])
 
-test('for 60 s after its wait has ended only the process with the program takes a session, afterwards any', async () => {
+test('for 60 s after its wait has ended only the process with the program acquires a session, afterwards any process', async () => {
   const id = await warm('keeper')
   await waitEnded(id, 50)
-  assert.equal(await leases.take(id, 'other'), undefined)
-  assert.deepEqual(await leases.takeHeard([id], 1, 'other'), [])
-  assert.ok(!(await leases.takeOldest(200, 'other')).some(({ sessionId }) => sessionId === id))
-  const taken = await leases.take(id, 'keeper')
+  assert.equal(await leases.acquire(id, 'other'), undefined)
+  assert.deepEqual(await leases.acquireNotified([id], 1, 'other'), [])
+  assert.ok(!(await leases.acquireOldest(200, 'other')).some(({ sessionId }) => sessionId === id))
+  const taken = await leases.acquire(id, 'keeper')
   assert.equal(taken?.wasAbandoned, false, 'it was given up, not cut off')
   assert.equal(await warmOwnerOf(id), null)
 
   const late = await warm('keeper')
   await waitEnded(late, 61)
-  assert.ok(await leases.take(late, 'other'))
+  assert.ok(await leases.acquire(late, 'other'))
   assert.equal(await warmOwnerOf(late), null)
 })
 
-test('a session whose program was ended, by its process or with it, is free for any', async () => {
+test('a session whose program has ended, alone or with its process, is free for every process', async () => {
   const cooled = await warm('keeper')
   await waitEnded(cooled, 0)
-  await leases.cool([cooled], 'somebody else')
-  assert.equal(await leases.take(cooled, 'other'), undefined)
-  await leases.cool([cooled], 'keeper')
-  assert.ok(await leases.take(cooled, 'other'))
+  await leases.endWarm([cooled], 'somebody else')
+  assert.equal(await leases.acquire(cooled, 'other'), undefined)
+  await leases.endWarm([cooled], 'keeper')
+  assert.ok(await leases.acquire(cooled, 'other'))
 
   const orphaned = await warm('dead keeper')
   await waitEnded(orphaned, 0)
   await leases.expireDeadOwners({ silentForMs: 0 })
-  assert.ok(await leases.take(orphaned, 'other'))
+  assert.ok(await leases.acquire(orphaned, 'other'))
 })
 
-test('a lease that went to somebody else is not given up', async () => {
+test('a lease that another owner has acquired is not released', async () => {
   const id = await running('one')
   const { rows } = await database.pool.query<{ fence: number }>('select fence from sessions where id = $1', [id])
   await expire(id)
-  await leases.take(id, 'two')
-  assert.deepEqual(await leases.rest([{ sessionId: id, fence: rows[0]?.fence ?? 0 }], 'one'), [])
+  await leases.acquire(id, 'two')
+  assert.deepEqual(await leases.releaseWarm([{ sessionId: id, fence: rows[0]?.fence ?? 0 }], 'one'), [])
   assert.equal((await rowOf(id))?.lease_owner, 'two')
 })

@@ -3,25 +3,25 @@ import type { SessionEvent } from '../../../contract/events.ts'
 import { ownerLock } from '../../db/notifications.ts'
 import { newId } from '../../platform/ids.ts'
 import { leaseSeconds } from '../lease-time.ts'
-import { appended, type Hold } from '../log/event-store.ts'
+import { appended, type Lease } from '../log/event-store.ts'
 import { nextText, type QueuedPrompt, takesPart } from '../queue/prompt-store.ts'
 import { type RunRow, runColumns } from '../session-row.ts'
 
-/** A lease just taken. `wasAbandoned`: the owner before did not hand it over. */
-export interface TakenLease extends Hold {
+/** A lease that was just acquired. `wasAbandoned` means that the previous owner did not hand it over. */
+export interface TakenLease extends Lease {
   readonly wasAbandoned: boolean
-  /** What to work on first; null when nothing can be worked on. */
+  /** The first prompt to run; null when no prompt can run. */
   readonly first: QueuedPrompt | null
-  /** What the log says of the run of `first`, which began with the lease; undefined: it began before, or nothing is to be run. */
+  /** The logged start of the run of `first`; undefined when the run had started before, or nothing is to be run. */
   readonly begun: SessionEvent | undefined
-  /** As it was before. */
+  /** The session row before the run started. */
   readonly session: RunRow
-  /** Besides `first`, prompts run, or wait to join its turn. */
+  /** Prompts other than `first` run, or wait to join its turn. */
   readonly hasOthers: boolean
 }
 
-/** A row of `takeText`. */
-interface TakenRow extends Hold, Pick<TakenLease, 'wasAbandoned' | 'first' | 'session' | 'hasOthers'> {
+/** A row of `acquireText`. */
+interface TakenRow extends Lease, Pick<TakenLease, 'wasAbandoned' | 'first' | 'session' | 'hasOthers'> {
   readonly begun_id: string | null
   readonly run_id: string
   readonly seq: number
@@ -31,13 +31,13 @@ interface TakenRow extends Hold, Pick<TakenLease, 'wasAbandoned' | 'first' | 'se
 
 const lease = `interval '${leaseSeconds} seconds'`
 
-/** Without an owner no tool is at work. */
-const sandboxAtRest = `case sandbox_status when 'running' then 'stopped' else sandbox_status end`
+/** A session without an owner runs no tools. */
+const idleSandbox = `case sandbox_status when 'running' then 'stopped' else sandbox_status end`
 
-/** How long after a wait has ended only the process that keeps the session's program may take it. */
+/** Seconds after the end of a wait during which only the process that keeps the session's program may acquire it. */
 const warmSeconds = 60
 
-/** `$2` is the process that takes it. */
+/** `$2` is the acquiring process. */
 const isFree = (session: string) => `
   ${session}.deleted_at is null and (${session}.lease_until is null or ${session}.lease_until < clock_timestamp())
   and (${session}.warm_owner is null or ${session}.warm_owner = $2
@@ -48,11 +48,11 @@ const isDue = (session: string) => `${session}.due_at <= clock_timestamp()`
 const payload = `format('{"prompt_id":%s,"run_id":%s}', to_json(begun.id)::text, to_json(begun.new_run)::text)`
 
 /**
- * Takes those of `which`, which locks them, and begins the run of what comes first in each: the prompt is marked, and the log
- * says so, under a run and an event of the lists `runs` and `events`. Without lists nothing begins. A prompt that somebody ended while
- * the lock was waited for is not begun.
+ * Acquires the sessions of `which`, which locks them, and starts the run of the first prompt of each: it marks the
+ * prompt and logs the start, with run and event ids from the lists `runs` and `events`. Empty lists start nothing. A
+ * prompt that was ended while the statement waited for the lock is not started.
  */
-const takeText = (which: string, [runs, events]: readonly [string, string]) => `
+const acquireText = (which: string, [runs, events]: readonly [string, string]) => `
   with ${which}, next as materialized (
     select before.id as taken_id, next.id, next.state, row_to_json(next) as prompt, row_number() over () as place,
            exists (select from prompts p where p.session_id = before.id and p.id <> next.id and ${takesPart}) as has_others
@@ -87,21 +87,21 @@ const takeText = (which: string, [runs, events]: readonly [string, string]) => `
   from taken left join next on next.taken_id = taken.id
     left join begun on begun.session_id = taken.id left join said on said.session_id = taken.id`
 
-const takeOneText = takeText(
+const acquireOneText = acquireText(
   `before as (select id, lease_owner from sessions s where id = $1 and ${isFree('s')} for update)`,
   ['$3', '$4'],
 )
 
-const takeHeardText = takeText(
+const acquireNotifiedText = acquireText(
   `before as (
-    select s.id, s.lease_owner from unnest($1::text[]) with ordinality heard (id, place) join sessions s on s.id = heard.id
+    select s.id, s.lease_owner from unnest($1::text[]) with ordinality notified (id, place) join sessions s on s.id = notified.id
     where ${isFree('s')} and ${isDue('s')}
-    order by heard.place limit $3 for update of s
+    order by notified.place limit $3 for update of s
   )`,
   ['$4', '$5'],
 )
 
-const takeOldestText = takeText(
+const acquireOldestText = acquireText(
   `cut_off as (
     select id, lease_owner from sessions s where lease_owner is not null and ${isFree('s')} and ${isDue('s')}
     order by due_at limit $1 for update skip locked
@@ -116,28 +116,28 @@ const takeOldestText = takeText(
 
 const renewText = `
   update sessions s set lease_until = clock_timestamp() + ${lease}
-  from unnest($1::text[], $2::bigint[]) as held (id, fence)
-  where s.id = held.id and s.fence = held.fence and s.lease_owner is not null and deleted_at is null
+  from unnest($1::text[], $2::bigint[]) as leased (id, fence)
+  where s.id = leased.id and s.fence = leased.fence and s.lease_owner is not null and deleted_at is null
   returning s.id`
 
-/** The program of a session stays, so that its sandbox is still in use. */
-const restText = `
+/** The program of a session keeps running, so its sandbox stays in use. */
+const releaseWarmText = `
   update sessions s set lease_owner = null, lease_until = null, warm_owner = $3, due_at = session_due(s.id)
-  from unnest($1::text[], $2::bigint[]) as held (id, fence)
-  where s.id = held.id and s.fence = held.fence and s.lease_owner is not null and deleted_at is null
+  from unnest($1::text[], $2::bigint[]) as leased (id, fence)
+  where s.id = leased.id and s.fence = leased.fence and s.lease_owner is not null and deleted_at is null
   returning s.id`
 
-const coolText = `
-  update sessions set warm_owner = null, sandbox_status = ${sandboxAtRest} where id = any ($1::text[]) and warm_owner = $2`
+const endWarmText = `
+  update sessions set warm_owner = null, sandbox_status = ${idleSandbox} where id = any ($1::text[]) and warm_owner = $2`
 
 const handOverText = `
   update sessions
-  set lease_owner = null, lease_until = null, sandbox_status = ${sandboxAtRest}, due_at = session_due(id)
+  set lease_owner = null, lease_until = null, sandbox_status = ${idleSandbox}, due_at = session_due(id)
   where id = $1 and fence = $2 and lease_owner is not null`
 
 const hasWork = (session: string) => `coalesce(session_due(${session}) <= clock_timestamp(), false)`
 
-// The function looks anew once the row is locked: a prompt that is stored in this very moment is not missed.
+// The function reads again after the row is locked, so a prompt that is stored concurrently is not missed.
 const releaseText = `
   with freed as (${handOverText} and not ${hasWork('id')} returning id)
   select not exists (select from freed) and ${hasWork('$1')} as has_work`
@@ -145,11 +145,11 @@ const releaseText = `
 interface Taking {
   readonly text: string
   readonly values: readonly unknown[]
-  /** How many runs may begin with it. */
+  /** Maximum number of runs to start. */
   readonly runs: number
 }
 
-/** The lease columns of `sessions`: who runs a session, and until when. */
+/** The lease columns of `sessions`: which process runs a session, and until when. */
 export type LeaseStore = ReturnType<typeof leaseStore>
 
 export function leaseStore(pool: Pool) {
@@ -159,7 +159,7 @@ export function leaseStore(pool: Pool) {
     return (await pool.query<TakenRow>(query)).rows.map(leaseOf)
   }
 
-  /** Tells all processes of the beginning. */
+  /** Notifies all processes of the started run. */
   const leaseOf = ({ sessionId, fence, wasAbandoned, session, hasOthers, ...row }: TakenRow): TakenLease => {
     const { first, begun_id: id, run_id } = row
     if (id === null || !first) return { sessionId, fence, wasAbandoned, session, hasOthers, first, begun: undefined }
@@ -170,30 +170,31 @@ export function leaseStore(pool: Pool) {
   }
 
   return {
-    /** Takes a free or expired lease under a new fence; undefined when another owner holds it, or nothing is there. */
-    async take(sessionId: string, owner: string, runs = 1): Promise<TakenLease | undefined> {
-      return (await taken('take_lease', { text: takeOneText, values: [sessionId, owner], runs }))[0]
+    /**
+     * Acquires a free or expired lease under a new fence. Returns undefined when another owner has it, or it does not
+     * exist.
+     */
+    async acquire(sessionId: string, owner: string, runs = 1): Promise<TakenLease | undefined> {
+      return (await taken('take_lease', { text: acquireOneText, values: [sessionId, owner], runs }))[0]
     },
 
-    /** Takes the first of these sessions that have work which nobody does, up to a limit. */
-    takeHeard: (sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> =>
-      taken('take_heard', { text: takeHeardText, values: [sessionIds, owner, limit], runs: limit }),
+    /** Acquires up to `limit` of these sessions, in order, that have work and no owner. */
+    acquireNotified: (sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> =>
+      taken('take_heard', { text: acquireNotifiedText, values: [sessionIds, owner, limit], runs: limit }),
 
-    /** Takes sessions with work that nobody does, first those that were cut off, then those that wait for the longest time. */
-    takeOldest: (limit: number, owner: string): Promise<TakenLease[]> =>
-      taken('take_oldest', { text: takeOldestText, values: [limit, owner], runs: limit }),
+    /** Acquires sessions that have work and no owner: interrupted ones first, then the longest waiting. */
+    acquireOldest: (limit: number, owner: string): Promise<TakenLease[]> =>
+      taken('take_oldest', { text: acquireOldestText, values: [limit, owner], runs: limit }),
 
-    /** Renews all given leases; one that was just given back stays free. The ids of those still ours. */
-    async renew(holds: readonly Hold[]): Promise<string[]> {
-      const values = [holds.map(({ sessionId }) => sessionId), holds.map(({ fence }) => fence)]
+    /** Renews the given leases; a released lease stays free. Returns the ids of those that this process still owns. */
+    async renew(leases: readonly Lease[]): Promise<string[]> {
+      const values = [leases.map(({ sessionId }) => sessionId), leases.map(({ fence }) => fence)]
       const { rows } = await pool.query<{ id: string }>({ name: 'renew_leases', text: renewText, values })
       return rows.map(({ id }) => id)
     },
 
-    /**
-     * Gives a lease back unless a prompt can be worked on; false when there is one.
-     */
-    async release({ sessionId, fence }: Hold): Promise<boolean> {
+    /** Releases a lease unless a prompt can run; returns false in that case. */
+    async release({ sessionId, fence }: Lease): Promise<boolean> {
       const { rows } = await pool.query<{ has_work: boolean }>({
         name: 'release_lease',
         text: releaseText,
@@ -203,38 +204,38 @@ export function leaseStore(pool: Pool) {
     },
 
     /**
-     * Gives up the leases of sessions whose runs wait for people, but lets nobody else have them for a while: their programs are
-     * kept by `owner`. The ids of those that were still ours.
+     * Releases the leases of sessions whose runs wait for approval, but reserves the sessions for `owner`, which keeps
+     * their programs. Returns the ids of those that it still owned.
      */
-    async rest(holds: readonly Hold[], owner: string): Promise<string[]> {
-      const values = [holds.map(({ sessionId }) => sessionId), holds.map(({ fence }) => fence), owner]
-      const { rows } = await pool.query<{ id: string }>({ name: 'rest_leases', text: restText, values })
+    async releaseWarm(leases: readonly Lease[], owner: string): Promise<string[]> {
+      const values = [leases.map(({ sessionId }) => sessionId), leases.map(({ fence }) => fence), owner]
+      const { rows } = await pool.query<{ id: string }>({ name: 'rest_leases', text: releaseWarmText, values })
       return rows.map(({ id }) => id)
     },
 
-    /** Lets any process have these sessions again: their programs are ended. */
-    async cool(sessionIds: readonly string[], owner: string): Promise<void> {
-      await pool.query(coolText, [sessionIds, owner])
+    /** Ends the reservation of these sessions, because their programs have ended. */
+    async endWarm(sessionIds: readonly string[], owner: string): Promise<void> {
+      await pool.query(endWarmText, [sessionIds, owner])
     },
 
-    /** Gives a lease back, whatever waits. */
-    async handOver({ sessionId, fence }: Hold): Promise<void> {
+    /** Releases a lease unconditionally. */
+    async handOver({ sessionId, fence }: Lease): Promise<void> {
       await pool.query({ name: 'hand_over', text: handOverText, values: [sessionId, fence] })
     },
 
-    /** Gives back the lease that an owner may have without knowing it. */
+    /** Releases the lease that `owner` may have acquired without learning of it. */
     async disown(sessionId: string, owner: string): Promise<void> {
       const text = `
         update sessions
-        set lease_owner = null, lease_until = null, sandbox_status = ${sandboxAtRest}, due_at = session_due(id)
+        set lease_owner = null, lease_until = null, sandbox_status = ${idleSandbox}, due_at = session_due(id)
         where id = $1 and lease_owner = $2`
       await pool.query(text, [sessionId, owner])
     },
 
     /**
-     * Ends the leases of owners whose process is gone, so that nobody has to wait for them to expire. A process that only
-     * lost its connection goes on renewing: `silentForMs` spares leases that were renewed since. The owner's name stays
-     * where a prompt was cut off: whoever takes that session must know.
+     * Expires the leases of owners whose process has exited, so that other processes need not wait. A process that only
+     * lost its connection still renews: leases renewed within `silentForMs` are spared. Where a prompt was interrupted,
+     * the row keeps the name of the owner, which tells the next owner of the interruption.
      */
     async expireDeadOwners({ silentForMs }: { silentForMs: number }): Promise<number> {
       const live = `
@@ -245,11 +246,11 @@ export function leaseStore(pool: Pool) {
       for (const { owner } of rows) {
         const { rowCount } = await pool.query(
           `with cooled as (
-             update sessions set warm_owner = null, sandbox_status = ${sandboxAtRest}
+             update sessions set warm_owner = null, sandbox_status = ${idleSandbox}
              where warm_owner = $1 and pg_try_advisory_xact_lock(${ownerLock})
            )
            update sessions s
-           set lease_until = clock_timestamp(), sandbox_status = ${sandboxAtRest},
+           set lease_until = clock_timestamp(), sandbox_status = ${idleSandbox},
                lease_owner = case when exists (
                  select from prompts where session_id = s.id and state = 'running') then lease_owner end
            where lease_owner = $1 and lease_until <= clock_timestamp() + ${lease} - $2 * interval '1 millisecond'

@@ -12,7 +12,7 @@ import type { LeaseStore } from './lease-store.ts'
 import { Leases } from './leases.ts'
 
 const pace = { renewMs: 10, selfStopMs: 200, watchMs: 10 }
-const away = () => Promise.reject(new AppError('unavailable', 'the database is away'))
+const unreachable = () => Promise.reject(new AppError('unavailable', 'the database is unreachable'))
 
 /** Leases over a table that the test plays. */
 function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typeof pace> = {}) {
@@ -21,7 +21,7 @@ function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typ
   const rig = {
     renewals: 0,
     renew,
-    /** Asks to stop the running prompt; the hint may get lost. */
+    /** Requests a stop of the running prompt; the notification may get lost. */
     stop(sessionId: string, { hint }: { hint: boolean }) {
       asked.add(sessionId)
       if (hint) rig.hint(sessionId)
@@ -33,20 +33,22 @@ function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typ
   let fence = 0
   const taken = new Set(['taken'])
   const store = {
-    take: async (sessionId: string) =>
+    acquire: async (sessionId: string) =>
       taken.has(sessionId)
         ? undefined
         : { sessionId, fence: ++fence, wasAbandoned: false, hasOthers: false, session: { next_seq: 1 } },
-    rest: async (holds: readonly { readonly sessionId: string }[]) => holds.map(({ sessionId }) => sessionId),
-    cool: async () => undefined,
-    renew(holds: Parameters<LeaseStore['renew']>[0]) {
+    releaseWarm: async (leases: readonly { readonly sessionId: string }[]) => leases.map(({ sessionId }) => sessionId),
+    endWarm: async () => undefined,
+    renew(leases: Parameters<LeaseStore['renew']>[0]) {
       rig.renewals++
-      return rig.renew(holds)
+      return rig.renew(leases)
     },
   } as unknown as LeaseStore
-  const calls: PromptStore['calls'] = async holds =>
-    holds.filter(({ sessionId }) => asked.has(sessionId)).map(hold => ({ session_id: hold.sessionId, run_id: 'run_1' }))
-  const prompts = { calls } as PromptStore
+  const controlRequests: PromptStore['controlRequests'] = async leases =>
+    leases
+      .filter(({ sessionId }) => asked.has(sessionId))
+      .map(({ sessionId }) => ({ session_id: sessionId, run_id: 'run_1' }))
+  const prompts = { controlRequests } as PromptStore
   const on = (_channel: string, control: (sessionId: string) => void) => void controls.push(control)
   const notifications = { on } as unknown as Notifications
   const leases = new Leases({
@@ -61,62 +63,62 @@ function createRig(t: TestContext, renew: LeaseStore['renew'], slow: Partial<typ
   return { rig, leases, taken }
 }
 
-const all: LeaseStore['renew'] = async holds => holds.map(({ sessionId }) => sessionId)
+const all: LeaseStore['renew'] = async leases => leases.map(({ sessionId }) => sessionId)
 
-async function hold(leases: Leases, sessionId: string) {
-  const held = await leases.take(sessionId)
-  assert.ok(held)
-  return held
+async function acquireLease(leases: Leases, sessionId: string) {
+  const leased = await leases.acquire(sessionId)
+  assert.ok(leased)
+  return leased
 }
 
-test('a session that somebody else runs is not held', async t => {
+test('a session that another process runs is not acquired', async t => {
   const { leases } = createRig(t, all)
-  assert.equal(await leases.take('taken'), undefined)
+  assert.equal(await leases.acquire('taken'), undefined)
 })
 
-test('a held session is renewed and stays ours', async t => {
+test('an acquired lease is renewed and stays ours', async t => {
   const { rig, leases } = createRig(t, all)
-  const held = await hold(leases, 'a')
+  const leased = await acquireLease(leases, 'a')
   await eventually(() => rig.renewals > 3)
-  assert.equal(held.lost.aborted, false)
+  assert.equal(leased.lost.aborted, false)
 })
 
-test('a session whose lease went to somebody else is given up, and no other', async t => {
+test('a session whose lease another owner acquired is dropped, and no other', async t => {
   const { leases } = createRig(t, async () => ['b'])
-  const [lost, kept] = [await hold(leases, 'a'), await hold(leases, 'b')]
+  const [lost, kept] = [await acquireLease(leases, 'a'), await acquireLease(leases, 'b')]
   await eventually(() => lost.lost.aborted)
   assert.equal(kept.lost.aborted, false)
 })
 
-test('an owner whose renewals fail stops by itself before its lease ends, and not at the first failure', async t => {
-  const { rig, leases } = createRig(t, away)
-  const held = await hold(leases, 'a')
+test('an owner whose renewals fail stops before its lease expires, but not at the first failure', async t => {
+  const { rig, leases } = createRig(t, unreachable)
+  const leased = await acquireLease(leases, 'a')
   const startedAt = performance.now()
   await eventually(() => rig.renewals > 2)
-  assert.equal(held.lost.aborted, false)
-  await eventually(() => held.lost.aborted)
+  assert.equal(leased.lost.aborted, false)
+  await eventually(() => leased.lost.aborted)
   assert.ok(performance.now() - startedAt >= pace.selfStopMs)
 })
 
-test('an owner stops by itself when the database does not answer at all', async t => {
+test('an owner stops when the database does not answer at all', async t => {
   const { promise, resolve } = Promise.withResolvers<string[]>()
   const { leases } = createRig(t, () => promise)
-  const held = await hold(leases, 'a')
-  await eventually(() => held.lost.aborted)
+  const leased = await acquireLease(leases, 'a')
+  await eventually(() => leased.lost.aborted)
   resolve([])
 })
 
-test('V6: an owner whose lease may have lapsed writes nothing, though no timer of its process has run yet', async t => {
+test('V6: an owner whose lease may have expired writes nothing, even before a timer of its process has run', async t => {
   const asleep = { renewMs: 60_000, watchMs: 60_000, selfStopMs: 30 }
   const { leases } = createRig(t, all, asleep)
-  const held = await hold(leases, 'a')
+  const leased = await acquireLease(leases, 'a')
   const folds = { note: () => undefined }
   const log = () => createEventLog({ store: writer, pool: undefined as never, live, folds })
-  const append = () => log().append(held, [{ type: 'any' }])
+  const append = () => log().append(leased, [{ type: 'any' }])
   const stored: string[] = []
   const live = { publish: () => undefined } as unknown as LiveEvents
   const writer = {
-    appendHeld: async (_hold: unknown, events: readonly NamedEvent[]) => {
+    appendFenced: async (_hold: unknown, events: readonly NamedEvent[]) => {
       stored.push(...events.map(({ type }) => type))
       return []
     },
@@ -126,52 +128,52 @@ test('V6: an owner whose lease may have lapsed writes nothing, though no timer o
   while (performance.now() - startedAt <= asleep.selfStopMs);
   await assert.rejects(append(), FenceLost)
   assert.deepEqual(stored, ['any'])
-  assert.equal(held.lost.aborted, true, 'what it runs is told to stop')
+  assert.equal(leased.lost.aborted, true, 'what it runs is told to stop')
 })
 
-test('V6: a lease counts from before the request that took or renewed it', async t => {
+test('V6: the lifetime of a lease counts from before the request that acquired or renewed it', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { rig, leases } = createRig(t, all, { watchMs: 60_000, selfStopMs: 100 })
-  const held = await hold(leases, 'a')
-  rig.renew = async holds => {
+  const leased = await acquireLease(leases, 'a')
+  rig.renew = async leases => {
     await promise
-    return all(holds)
+    return all(leases)
   }
-  await eventually(() => !held.mayWrite())
+  await eventually(() => !leased.mayWrite())
   resolve()
-  await eventually(() => held.lost.aborted)
+  await eventually(() => leased.lost.aborted)
 })
 
-test('a request to stop arrives by its hint at once, and without one at the next renewal', async t => {
+test('a stop request arrives at once by notification, and at the next renewal without one', async t => {
   const { rig, leases } = createRig(t, all)
   for (const hint of [true, false]) {
-    const held = await hold(leases, `stop-${hint}`)
+    const leased = await acquireLease(leases, `stop-${hint}`)
     const stopped = new Promise<string>(resolve => {
-      held.onStop = resolve
+      leased.onStop = resolve
     })
-    rig.stop(held.sessionId, { hint })
+    rig.stop(leased.sessionId, { hint })
     assert.equal(await stopped, 'run_1')
-    assert.equal(held.lost.aborted, false)
-    leases.drop(held)
+    assert.equal(leased.lost.aborted, false)
+    leases.drop(leased)
   }
 })
 
-test('a deletion arrives by its hint', async t => {
+test('a deletion arrives by notification', async t => {
   const { rig, leases } = createRig(t, all)
-  const held = await hold(leases, 'a')
+  const leased = await acquireLease(leases, 'a')
   rig.renew = async () => []
   rig.hint('a')
-  await eventually(() => held.lost.aborted)
+  await eventually(() => leased.lost.aborted)
 })
 
-test('a session that was given back is not renewed any more', async t => {
+test('a released lease is not renewed', async t => {
   const { rig, leases } = createRig(t, all)
-  leases.drop(await hold(leases, 'a'))
+  leases.drop(await acquireLease(leases, 'a'))
   const renewals = rig.renewals
-  const other = await hold(leases, 'b')
-  rig.renew = async holds => {
+  const other = await acquireLease(leases, 'b')
+  rig.renew = async leases => {
     assert.deepEqual(
-      holds.map(({ sessionId }) => sessionId),
+      leases.map(({ sessionId }) => sessionId),
       ['b'],
     )
     return ['b']
@@ -180,42 +182,42 @@ test('a session that was given back is not renewed any more', async t => {
   assert.equal(other.lost.aborted, false)
 })
 
-test('a run that waits for people gives its lease up once it is quiet, and has one again when it goes on', async t => {
+test('an idle run that waits for approval releases its lease, and acquires one when it continues', async t => {
   const { rig, leases } = createRig(t, all)
-  const held = await hold(leases, 'a')
-  const before = held.fence
-  held.isAsking = true
-  await eventually(() => held.regain?.() !== undefined)
-  assert.ok(held.fence > before, 'the lease is a new one')
-  held.isAsking = false
+  const leased = await acquireLease(leases, 'a')
+  const before = leased.fence
+  leased.isAwaitingApproval = true
+  await eventually(() => leased.reacquire?.() !== undefined)
+  assert.ok(leased.fence > before, 'the lease is a new one')
+  leased.isAwaitingApproval = false
   const renewals = rig.renewals
   await eventually(() => rig.renewals > renewals + 1)
-  assert.deepEqual([held.regain?.(), held.lost.aborted], [undefined, false])
+  assert.deepEqual([leased.reacquire?.(), leased.lost.aborted], [undefined, false])
 })
 
-test('a run without its lease does not get stale, and is lost when somebody else has the session', async t => {
+test('a run without its lease does not expire, and is lost when another owner has the session', async t => {
   const { leases, taken } = createRig(t, all, { selfStopMs: 30 })
-  const held = await hold(leases, 'a')
-  held.isAsking = true
+  const leased = await acquireLease(leases, 'a')
+  leased.isAwaitingApproval = true
   const log = createEventLog({
     pool: {} as never,
     store: {} as EventStore,
     live: { publish: () => {} } as unknown as LiveEvents,
     folds: { note: () => {} },
   })
-  await eventually(() => held.isWarm)
+  await eventually(() => leased.isWarm)
   await new Promise(resolve => setTimeout(resolve, 60))
-  assert.equal(held.lost.aborted, false)
+  assert.equal(leased.lost.aborted, false)
   taken.add('a')
-  await assert.rejects(log.append(held, [{ type: 'agent.message' }]), FenceLost)
-  assert.equal(held.lost.aborted, true)
+  await assert.rejects(log.append(leased, [{ type: 'agent.message' }]), FenceLost)
+  assert.equal(leased.lost.aborted, true)
 })
 
-test('a look for work that finds a run which waits here gives it its lease, and no second loop', async t => {
+test('a sweep that finds a run waiting here gives it a lease and starts no second loop', async t => {
   const { leases } = createRig(t, all)
-  const held = await hold(leases, 'a')
-  held.isAsking = true
-  await eventually(() => held.isWarm)
-  assert.equal(await leases.take('a'), held)
-  assert.equal(held.isWarm, false)
+  const leased = await acquireLease(leases, 'a')
+  leased.isAwaitingApproval = true
+  await eventually(() => leased.isWarm)
+  assert.equal(await leases.acquire('a'), leased)
+  assert.equal(leased.isWarm, false)
 })

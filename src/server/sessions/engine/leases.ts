@@ -7,50 +7,52 @@ import { controlChannel } from '../session-store.ts'
 import type { LeaseStore, TakenLease } from './lease-store.ts'
 import { WarmSessions } from './warm-sessions.ts'
 
-/** A session that this process runs. */
-export interface HeldSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
-  /** The beginning of its first run; undefined once that is known to the run. */
+/** A session that this process has a lease on. */
+export interface LeasedSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
+  /** The logged start of its first run; undefined once the run has read it. */
   begun: TakenLease['begun']
-  /** As it was when it was taken; undefined from its first run on. */
+  /** The session row when the lease was acquired; undefined from its first run on. */
   session: TakenLease['session'] | undefined
-  /** The last event of its log that this process has stored, or that was there when it was taken. */
+  /** Number of the last event that this process stored, or of the last event at the time of acquisition. */
   lastSeq: number
-  /** Prompts may have come since the run has asked for those that are its own. */
+  /** Prompts may have arrived since the run last asked for its prompts. */
   hasNews: boolean
-  /** The run waits for people: once it is quiet, the lease is given up until the run goes on. */
-  isAsking: boolean
-  /** The lease was given up while the run waits here. */
+  /** The run waits for approval: once it is idle, the lease is released until the run continues. */
+  isAwaitingApproval: boolean
+  /** The lease was released while the run waits in this process. */
   isWarm: boolean
-  /** Called when somebody asked to stop a run; by the time it is heard another one may go on. */
+  /** Called on a request to stop a run; by then another run may be active. */
   onStop: (runId: string) => void
 }
 
-interface Held extends HeldSession {
-  /** Each lease of the session has another one. */
+interface OwnLease extends LeasedSession {
+  /** Changes with each lease of the session. */
   fence: number
   takenAt: number
-  /** When the request was sent that took or renewed the lease last: it lives longer than that by the database clock. */
+  /**
+   * When the request was sent that acquired or renewed the lease last; by the database clock the lease lasts longer.
+   */
   renewedAt: number
-  /** When the run used the lease last. */
+  /** When the run last used the lease. */
   usedAt: number
-  regaining: Promise<void> | undefined
+  reacquiring: Promise<void> | undefined
   readonly abandon: AbortController
 }
 
 interface LeasePace {
-  /** Short enough that a stop request whose hint was lost still acts within 2 s. */
+  /** Short enough that a stop request whose notification was lost takes effect within 2 s. */
   readonly renewMs: number
-  /** An owner that cannot renew stops its work before the lease of 15 s ends elsewhere. */
+  /** An owner that cannot renew stops its work before its lease of 15 s expires. */
   readonly selfStopMs: number
   readonly watchMs: number
 }
 
 const usualPace: LeasePace = { renewMs: 2_000, selfStopMs: 10_000, watchMs: 1_000 }
 
-/** The sessions that this process holds: takes leases, renews them, and says when one is lost. */
+/** The leases of this process: acquires them, renews them, and reports when one is lost. */
 export class Leases {
-  readonly #held = new Map<string, Held>()
-  readonly #warm = new WarmSessions<Held>()
+  readonly #leased = new Map<string, OwnLease>()
+  readonly #warm = new WarmSessions<OwnLease>()
   readonly #store: LeaseStore
   readonly #prompts: PromptStore
   readonly #owner: string
@@ -72,125 +74,127 @@ export class Leases {
     this.#prompts = deps.prompts
     this.#owner = deps.owner
     this.#log = deps.log
-    deps.notifications.on(controlChannel, sessionId => void this.#obey(sessionId))
+    deps.notifications.on(controlChannel, sessionId => void this.#handleControl(sessionId))
     this.#stopRenewing = every(this.#pace.renewMs, () => this.#renew())
-    // Besides the renewal, which a database that does not answer at all can hold up for longer than a lease lives.
+    // Separate from the renewal, which an unresponsive database can block for longer than a lease lives.
     this.#watch = setInterval(() => this.#loseStale(), this.#pace.watchMs)
     this.#watch.unref()
   }
 
-  /** Keeps a lease that was taken for this process, by a request that was sent at `takenAt`. */
-  adopt(taken: TakenAtOnce, takenAt: number): HeldSession {
-    return this.#hold({ ...taken, wasAbandoned: false, hasOthers: false }, takenAt)
+  /** Registers a lease that was acquired for this process by a request sent at `takenAt`. */
+  adopt(taken: TakenAtOnce, takenAt: number): LeasedSession {
+    return this.#register({ ...taken, wasAbandoned: false, hasOthers: false }, takenAt)
   }
 
   get owner(): string {
     return this.#owner
   }
 
-  /** Takes the session; undefined when somebody else runs it, or it is gone. */
-  async take(sessionId: string): Promise<HeldSession | undefined> {
+  /** Acquires the session. Returns undefined when another process runs it, or it does not exist. */
+  async acquire(sessionId: string): Promise<LeasedSession | undefined> {
     const takenAt = performance.now()
-    const lease = await this.#store.take(sessionId, this.#owner)
-    return lease && this.#hold(lease, takenAt)
+    const lease = await this.#store.acquire(sessionId, this.#owner)
+    return lease && this.#register(lease, takenAt)
   }
 
-  /** Takes the first of these sessions that have work which nobody does, up to a limit. */
-  async takeHeard(sessionIds: readonly string[], limit: number): Promise<HeldSession[]> {
+  /** Acquires up to `limit` of these sessions, in order, that have work and no owner. */
+  async acquireNotified(sessionIds: readonly string[], limit: number): Promise<LeasedSession[]> {
     const takenAt = performance.now()
-    return (await this.#store.takeHeard(sessionIds, limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
+    return (await this.#store.acquireNotified(sessionIds, limit, this.#owner)).map(lease =>
+      this.#register(lease, takenAt),
+    )
   }
 
-  /** Takes sessions with work that nobody does, up to a limit. */
-  async takeOldest(limit: number): Promise<HeldSession[]> {
+  /** Acquires up to `limit` sessions that have work and no owner. */
+  async acquireOldest(limit: number): Promise<LeasedSession[]> {
     const takenAt = performance.now()
-    return (await this.#store.takeOldest(limit, this.#owner)).map(lease => this.#hold(lease, takenAt))
+    return (await this.#store.acquireOldest(limit, this.#owner)).map(lease => this.#register(lease, takenAt))
   }
 
-  #hold(taken: TakenLease, takenAt: number): HeldSession {
+  #register(taken: TakenLease, takenAt: number): LeasedSession {
     const warm = this.#warm.get(taken.sessionId)
-    if (warm) return this.#goOnWith(warm, taken, takenAt)
+    if (warm) return this.#resumeWith(warm, taken, takenAt)
     const { hasOthers: hasNews, ...lease } = taken
     const abandon = new AbortController()
-    const held: Held = {
+    const leased: OwnLease = {
       ...lease,
       lastSeq: lease.begun?.seq ?? lease.session.next_seq - 1,
       hasNews,
       takenAt,
       renewedAt: takenAt,
       usedAt: takenAt,
-      isAsking: false,
+      isAwaitingApproval: false,
       isWarm: false,
-      regaining: undefined,
+      reacquiring: undefined,
       abandon,
       lost: abandon.signal,
-      // A process that was paused gets here before its timers have seen how late it is.
+      // A process that was suspended gets here before its timers have run.
       mayWrite: () => {
-        if (this.#isStale(held)) this.#lose(held)
-        held.usedAt = performance.now()
+        if (this.#isStale(leased)) this.#lose(leased)
+        leased.usedAt = performance.now()
         return !abandon.signal.aborted
       },
-      regain: () => (held.isWarm && !abandon.signal.aborted ? this.#regain(held) : undefined),
+      reacquire: () => (leased.isWarm && !abandon.signal.aborted ? this.#reacquire(leased) : undefined),
       onStop: () => undefined,
     }
-    this.#held.set(lease.sessionId, held)
-    return held
+    this.#leased.set(lease.sessionId, leased)
+    return leased
   }
 
-  #goOnWith(warm: Held, { fence, session }: TakenLease, takenAt: number): HeldSession {
+  #resumeWith(warm: OwnLease, { fence, session }: TakenLease, takenAt: number): LeasedSession {
     this.#warm.remove(warm.sessionId)
     const now = { takenAt, renewedAt: takenAt, usedAt: takenAt }
     Object.assign(warm, { fence, lastSeq: session.next_seq - 1, hasNews: true, isWarm: false, ...now })
-    this.#held.set(warm.sessionId, warm)
+    this.#leased.set(warm.sessionId, warm)
     return warm
   }
 
-  #regain(warm: Held): Promise<void> {
-    const take = async () => {
+  #reacquire(warm: OwnLease): Promise<void> {
+    const acquire = async () => {
       const takenAt = performance.now()
-      const lease = await this.#store.take(warm.sessionId, this.#owner, 0)
-      if (lease) this.#goOnWith(warm, lease, takenAt)
-      // Unless a look for work has taken it for us meanwhile.
+      const lease = await this.#store.acquire(warm.sessionId, this.#owner, 0)
+      if (lease) this.#resumeWith(warm, lease, takenAt)
+      // Unless a sweep has acquired it for this process meanwhile.
       else if (warm.isWarm) this.#lose(warm)
     }
-    warm.regaining ??= take().finally(() => {
-      warm.regaining = undefined
+    warm.reacquiring ??= acquire().finally(() => {
+      warm.reacquiring = undefined
     })
-    return warm.regaining
+    return warm.reacquiring
   }
 
-  /** Gives up the leases of runs that wait for people and are quiet. */
-  async #rest(quiet: readonly Held[]): Promise<void> {
+  /** Releases the leases of idle runs that wait for approval. */
+  async #releaseQuiet(quiet: readonly OwnLease[]): Promise<void> {
     if (quiet.length === 0) return
-    const resting = new Set(await this.#store.rest(quiet, this.#owner))
+    const released = new Set(await this.#store.releaseWarm(quiet, this.#owner))
     const nowMs = performance.now()
-    for (const held of quiet) {
-      if (!resting.has(held.sessionId) || this.#held.get(held.sessionId) !== held) continue
-      this.#held.delete(held.sessionId)
-      held.isWarm = true
-      this.#warm.add(held, nowMs)
+    for (const leased of quiet) {
+      if (!released.has(leased.sessionId) || this.#leased.get(leased.sessionId) !== leased) continue
+      this.#leased.delete(leased.sessionId)
+      leased.isWarm = true
+      this.#warm.add(leased, nowMs)
     }
   }
 
-  /** Ends the runs that have waited here for too long: whoever takes their sessions begins another program. */
-  async #cool(): Promise<void> {
+  /** Ends the runs that have waited here for too long; the next owner starts another program. */
+  async #endOverdue(): Promise<void> {
     const overdue = this.#warm.overdue(performance.now())
     if (overdue.length === 0) return
     const ids = overdue.map(({ sessionId }) => sessionId)
-    await this.#store.cool(ids, this.#owner)
+    await this.#store.endWarm(ids, this.#owner)
     for (const warm of overdue) if (warm.isWarm) this.#lose(warm)
   }
 
-  /** A hint that something has come for a session. */
-  tellNews(sessionId: string): void {
-    const held = this.#held.get(sessionId)
-    if (held) held.hasNews = true
+  /** Notes that a prompt or another change may have arrived for a session. */
+  noteNews(sessionId: string): void {
+    const leased = this.#leased.get(sessionId)
+    if (leased) leased.hasNews = true
   }
 
-  /** Forgets a session whose lease was released or lost. */
-  drop(session: HeldSession): void {
+  /** Drops a session whose lease was released or lost. */
+  drop(session: LeasedSession): void {
     const { sessionId, fence } = session
-    if (this.#held.get(sessionId)?.fence === fence) this.#held.delete(sessionId)
+    if (this.#leased.get(sessionId)?.fence === fence) this.#leased.delete(sessionId)
     if (this.#warm.get(sessionId)?.fence === fence) this.#warm.remove(sessionId)
   }
 
@@ -199,69 +203,69 @@ export class Leases {
     await this.#stopRenewing()
   }
 
-  /** Renews all leases, and looks for what asks for a session and whose hint was lost. */
+  /** Renews all leases, and reads stop and join requests whose notifications were lost. */
   async #renew(): Promise<void> {
     const startedAt = performance.now()
-    // A lease that was just taken lives long enough, and most sessions end before.
-    await this.#restSome(startedAt)
-    const all = [...this.#held.values()]
+    // A lease that was just acquired lives long enough, and most sessions end before it expires.
+    await this.#releaseIdle(startedAt)
+    const all = [...this.#leased.values()]
     const before = all.filter(({ takenAt }) => startedAt - takenAt > this.#pace.renewMs)
     try {
       const ours = new Set(before.length > 0 ? await this.#store.renew(before) : [])
-      for (const held of before) {
-        if (ours.has(held.sessionId)) held.renewedAt = startedAt
-        else this.#lose(held)
+      for (const leased of before) {
+        if (ours.has(leased.sessionId)) leased.renewedAt = startedAt
+        else this.#lose(leased)
       }
       if (all.length === 0) return
-      for (const call of await this.#prompts.calls(all)) this.#follow(call)
+      for (const request of await this.#prompts.controlRequests(all)) this.#handleRequest(request)
     } catch (cause) {
-      this.#log.warn({ err: cause, held: before.length }, 'could not renew the leases')
+      this.#log.warn({ err: cause, held: before.length }, 'cannot renew the leases')
     }
   }
 
-  async #restSome(nowMs: number): Promise<void> {
-    const quiet = [...this.#held.values()].filter(
-      ({ isAsking, usedAt }) => isAsking && nowMs - usedAt > this.#pace.renewMs,
+  async #releaseIdle(nowMs: number): Promise<void> {
+    const quiet = [...this.#leased.values()].filter(
+      ({ isAwaitingApproval, usedAt }) => isAwaitingApproval && nowMs - usedAt > this.#pace.renewMs,
     )
     try {
-      await this.#rest(quiet)
-      await this.#cool()
+      await this.#releaseQuiet(quiet)
+      await this.#endOverdue()
     } catch (cause) {
-      this.#log.debug({ err: cause }, 'could not give up the leases of runs that wait; the next renewal will')
+      this.#log.debug({ err: cause }, 'cannot release the leases of waiting runs; retrying at the next renewal')
     }
   }
 
   #loseStale(): void {
-    for (const held of this.#held.values()) if (this.#isStale(held)) this.#lose(held)
+    for (const leased of this.#leased.values()) if (this.#isStale(leased)) this.#lose(leased)
   }
 
-  #isStale({ renewedAt, isWarm }: Held): boolean {
+  #isStale({ renewedAt, isWarm }: OwnLease): boolean {
     return !isWarm && performance.now() - renewedAt > this.#pace.selfStopMs
   }
 
-  /** A hint that the session was deleted, or that its prompt must stop. */
-  async #obey(sessionId: string): Promise<void> {
-    const held = this.#held.get(sessionId) ?? this.#warm.get(sessionId)
-    if (!held) return
+  /** Handles a notification that the session was deleted or that its prompt must stop. */
+  async #handleControl(sessionId: string): Promise<void> {
+    const leased = this.#leased.get(sessionId) ?? this.#warm.get(sessionId)
+    if (!leased) return
     const startedAt = performance.now()
     try {
-      await held.regain?.()
-      if (held.lost.aborted) return
-      if ((await this.#store.renew([held])).length === 0) return this.#lose(held)
-      held.renewedAt = startedAt
-      for (const call of await this.#prompts.calls([held])) this.#follow(call)
+      await leased.reacquire?.()
+      if (leased.lost.aborted) return
+      if ((await this.#store.renew([leased])).length === 0) return this.#lose(leased)
+      leased.renewedAt = startedAt
+      for (const request of await this.#prompts.controlRequests([leased])) this.#handleRequest(request)
     } catch (cause) {
-      this.#log.debug({ err: cause }, 'could not follow a control hint; the next renewal will')
+      this.#log.debug({ err: cause }, 'cannot handle a control notification; retrying at the next renewal')
     }
   }
 
-  #follow({ session_id, run_id }: { readonly session_id: string; readonly run_id: string | null }): void {
-    if (run_id === null) this.tellNews(session_id)
-    else this.#held.get(session_id)?.onStop(run_id)
+  #handleRequest({ session_id, run_id }: { readonly session_id: string; readonly run_id: string | null }): void {
+    if (run_id === null) this.noteNews(session_id)
+    else this.#leased.get(session_id)?.onStop(run_id)
   }
 
-  #lose(held: Held): void {
-    this.drop(held)
-    held.abandon.abort()
+  #lose(leased: OwnLease): void {
+    this.drop(leased)
+    leased.abandon.abort()
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRunClock } from './run-clock.ts'
 
-test('a clock counts what ran before, and not the time in which the run waits', t => {
+test('a clock includes the time of previous runs and excludes waiting time', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let now = 0
   t.mock.method(performance, 'now', () => now)
@@ -15,14 +15,14 @@ test('a clock counts what ran before, and not the time in which the run waits', 
   clock.pause()
   pass(60_000)
   assert.deepEqual([clock.ranMs(), clock.signal.aborted], [1_500, false])
-  clock.goOn()
+  clock.resume()
   pass(499)
   assert.equal(clock.signal.aborted, false)
   pass(1)
   assert.equal(clock.signal.aborted, true)
 })
 
-test('without a limit, and after its end, a clock ends nothing', t => {
+test('a clock without a limit, or one that has ended, never aborts', t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const endless = startRunClock({ limitSeconds: 0, ranMs: 0 })
   const ended = startRunClock({ limitSeconds: 1, ranMs: 0 })

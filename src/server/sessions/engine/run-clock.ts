@@ -1,22 +1,22 @@
-/** How long a run has worked, without the time in which it waits for people. */
+/** Measures how long a run has worked, without the time in which it waits for approval. */
 export interface RunClock {
   /** Aborts when the limit is reached. */
   readonly signal: AbortSignal
-  /** Milliseconds, those of the runs before it included. */
+  /** Milliseconds, including those of previous runs of the prompt. */
   ranMs(): number
   pause(): void
-  goOn(): void
+  resume(): void
   end(): void
 }
 
 interface Options {
-  /** Of the agent; 0 for none. */
+  /** Limit of the agent in seconds; 0 means none. */
   readonly limitSeconds: number
-  /** What runs of the same prompt took before they had to wait. */
+  /** Milliseconds that previous runs of the same prompt worked before they had to wait. */
   readonly ranMs: number
 }
 
-/** Starts the clock of a run; its process may end before the run, which counts that part of it anew. */
+/** Starts the clock of a run. When the process crashes, the time of the interrupted run is not counted. */
 export function startRunClock({ limitSeconds, ranMs }: Options): RunClock {
   const reached = new AbortController()
   let before = ranMs
@@ -35,7 +35,7 @@ export function startRunClock({ limitSeconds, ranMs }: Options): RunClock {
       since = undefined
       clearTimeout(timer)
     },
-    goOn() {
+    resume() {
       since ??= performance.now()
       watch()
     },

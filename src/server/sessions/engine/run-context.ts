@@ -1,8 +1,8 @@
 import type { SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
-import type { Decision, Folded, Reading, RunContext, Runtime } from '../../runtimes/runtime.ts'
-import { FenceLost, whileHeld } from '../log/event-log.ts'
-import { type Fold, type FoldCache, goneOn } from '../log/fold-cache.ts'
+import type { Decision, Folded, LogReducer, RunContext, Runtime } from '../../runtimes/runtime.ts'
+import { FenceLost, whileLeased } from '../log/event-log.ts'
+import { extendFold, type Fold, type FoldCache } from '../log/fold-cache.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
 import type { HistoryStore } from '../log/history-store.ts'
 import type { LiveEvents } from '../log/live-events.ts'
@@ -11,7 +11,7 @@ import type { PromptStore, QueuedPrompt } from '../queue/prompt-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { ApprovalStore } from '../waits/approval-store.ts'
 import { awaitDecision, decisionOn } from '../waits/decision.ts'
-import type { HeldSession } from './leases.ts'
+import type { LeasedSession } from './leases.ts'
 import type { RunClock } from './run-clock.ts'
 
 export interface ContextDeps {
@@ -23,116 +23,116 @@ export interface ContextDeps {
   readonly folds: FoldCache
   readonly live: LiveEvents
   readonly keys: Pick<Keys, 'byId'>
-  /** Told when a session begins to wait for people, and when it does not any more. */
-  readonly onAsking: (sessionId: string, isAsking: boolean) => void
-  /** Looks at the session again after so many milliseconds. */
+  /** Called when a session starts or stops waiting for approval. */
+  readonly onAwaitingApproval: (sessionId: string, isAwaitingApproval: boolean) => void
+  /** Wakes the session after this many milliseconds. */
   readonly wakeLater: (sessionId: string, ms: number) => void
 }
 
-/** One run, as far as its context needs to know it. */
+/** The parts of a run that its context needs. */
 export interface OneRun {
   readonly runId: string
-  /** With which it began, or went on. */
+  /** The prompt that the run started with or was resumed for. */
   readonly prompt: QueuedPrompt
-  /** Aborts when the run has to end. */
+  /** Aborts when the run must end. */
   readonly signal: AbortSignal
-  /** Aborts when the process wants to hand its sessions over. */
+  /** Aborts when the process starts to hand its sessions over. */
   readonly draining: AbortSignal
   readonly runtime: Pick<Runtime, 'parks'>
-  /** The time in which it works. */
+  /** Working time of the run. */
   readonly clock: RunClock
-  /** Called when the run ends because it waits: what it waits for stands in table `waits`. */
+  /** Called when the run ends because it waits; table `waits` has what it waits for. */
   readonly onPark: () => void
-  /** Told all prompts of the run, whenever it asks for them. */
+  /** Called with all prompts of the run whenever the runtime reads them. */
   readonly onPrompts: (prompts: readonly EndedPrompt[]) => void
 }
 
 const historyPage = 500
 
-/** What the engine lends to a run, under the fence of its owner. */
+/** Returns the context that the engine passes to a run; its writes carry the fence of the owner. */
 export function contextOf(
   deps: ContextDeps,
-  held: HeldSession,
+  leased: LeasedSession,
   { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
-  const { prompts, sessions, approvals, live, keys, onAsking, wakeLater } = deps
+  const { prompts, sessions, approvals, live, keys, onAwaitingApproval, wakeLater } = deps
   const previewed = new Set<string>()
   let all: readonly QueuedPrompt[] = [prompt]
-  let questions = 0
-  const asking = async <T>(wait: Promise<T>): Promise<T> => {
-    if (questions++ === 0) {
-      held.isAsking = true
-      onAsking(held.sessionId, true)
+  let pendingApprovals = 0
+  const whileAwaitingApproval = async <T>(wait: Promise<T>): Promise<T> => {
+    if (pendingApprovals++ === 0) {
+      leased.isAwaitingApproval = true
+      onAwaitingApproval(leased.sessionId, true)
       clock.pause()
     }
     return wait.finally(() => {
-      if (--questions > 0) return
-      held.isAsking = false
-      onAsking(held.sessionId, false)
-      clock.goOn()
+      if (--pendingApprovals > 0) return
+      leased.isAwaitingApproval = false
+      onAwaitingApproval(leased.sessionId, false)
+      clock.resume()
     })
   }
-  /** What has been said by now. */
-  const saidOrParked = async (eventId: string): Promise<Decision | undefined> => {
-    const decision = await decisionOn({ approvals }, eventId, held)
+  /** Returns the decision if there is one; else parks the run. */
+  const decisionOrPark = async (eventId: string): Promise<Decision | undefined> => {
+    const decision = await decisionOn({ approvals }, eventId, leased)
     if (!decision) onPark()
     return decision
   }
   return {
-    history: () => historyOf(deps, held),
-    fold: reading => foldOf(deps, held, reading),
+    history: () => historyOf(deps, leased),
+    fold: reading => foldOf(deps, leased, reading),
     async prompts() {
-      if (held.hasNews) {
-        held.hasNews = false
-        all = await whileHeld(held, () => prompts.join(held, runId))
+      if (leased.hasNews) {
+        leased.hasNews = false
+        all = await whileLeased(leased, () => prompts.join(leased, runId))
       }
       onPrompts(all)
       return all
     },
     payer: ({ principal, key_id }) =>
-      whileHeld(held, async () => {
+      whileLeased(leased, async () => {
         if (key_id === null) return { principal, key: undefined }
         const found = await keys.byId(key_id)
         return found && { principal, key: found.key }
       }),
-    remember: refs =>
-      whileHeld(held, async () => {
-        if (!(await sessions.remember(undefined, held, refs))) throw new FenceLost(held.sessionId)
+    saveRefs: refs =>
+      whileLeased(leased, async () => {
+        if (!(await sessions.storeRefs(undefined, leased, refs))) throw new FenceLost(leased.sessionId)
       }),
     decision: eventId =>
       runtime.parks
-        ? saidOrParked(eventId)
-        : asking(
+        ? decisionOrPark(eventId)
+        : whileAwaitingApproval(
             awaitDecision({ approvals, live }, eventId, {
-              sessionId: held.sessionId,
+              sessionId: leased.sessionId,
               signal: AbortSignal.any([signal, draining]),
             }),
           ),
     ...(runtime.parks && {
-      async putAside(ms: number) {
-        await whileHeld(held, () => prompts.putAside(held, ms))
+      async postpone(ms: number) {
+        await whileLeased(leased, () => prompts.putAside(leased, ms))
         onPark()
-        wakeLater(held.sessionId, ms)
+        wakeLater(leased.sessionId, ms)
       },
     }),
-    spend: eventId => whileHeld(held, () => approvals.spend(eventId)),
+    claimToolCall: eventId => whileLeased(leased, () => approvals.spend(eventId)),
     preview(eventId, text) {
       if (!previewed.has(eventId)) {
         previewed.add(eventId)
-        live.preview(held.sessionId, { type: 'event_start', event: { id: eventId, type: 'agent.message' } })
+        live.preview(leased.sessionId, { type: 'event_start', event: { id: eventId, type: 'agent.message' } })
       }
       const delta = { type: 'content_delta', content: { type: 'text', text } }
-      live.preview(held.sessionId, { type: 'event_delta', event_id: eventId, delta })
+      live.preview(leased.sessionId, { type: 'event_delta', event_id: eventId, delta })
     },
   }
 }
 
-async function* historyOf({ history, histories }: ContextDeps, held: HeldSession): AsyncGenerator<SessionEvent> {
-  const { sessionId } = held
-  const known = histories.eventsOf(sessionId)
-  yield* known
-  for (let after = known.at(-1)?.seq ?? 0; ; ) {
-    const page = await whileHeld(held, () => history.after(sessionId, after, historyPage))
+async function* historyOf({ history, histories }: ContextDeps, leased: LeasedSession): AsyncGenerator<SessionEvent> {
+  const { sessionId } = leased
+  const cached = histories.eventsOf(sessionId)
+  yield* cached
+  for (let after = cached.at(-1)?.seq ?? 0; ; ) {
+    const page = await whileLeased(leased, () => history.after(sessionId, after, historyPage))
     histories.add(sessionId, page)
     yield* page.events
     if (page.events.length < historyPage) return
@@ -140,21 +140,24 @@ async function* historyOf({ history, histories }: ContextDeps, held: HeldSession
   }
 }
 
-/** Goes on where the last run in this process ended, or begins with what the last compaction has kept. */
+/**
+ * Returns the fold of the last run in this process, extended to the end of the log, or one built from the last
+ * compaction.
+ */
 async function foldOf<State>(
   { history, folds }: ContextDeps,
-  held: HeldSession,
-  reading: Reading<State>,
+  leased: LeasedSession,
+  reading: LogReducer<State>,
 ): Promise<Folded<State>> {
-  const { sessionId } = held
-  const known = folds.take(sessionId)
-  let fold: Fold = known ?? { state: reading.begin(), reading: reading as Reading<unknown>, last: 0, bytes: 0 }
-  for (let isBegun = known !== undefined; !isBegun || fold.last < held.lastSeq; isBegun = true) {
+  const { sessionId } = leased
+  const cached = folds.take(sessionId)
+  let fold: Fold = cached ?? { state: reading.begin(), reading: reading as LogReducer<unknown>, last: 0, bytes: 0 }
+  for (let isBegun = cached !== undefined; !isBegun || fold.last < leased.lastSeq; isBegun = true) {
     const { last } = fold
-    const { events, bytes } = await whileHeld(held, () =>
-      isBegun ? history.after(sessionId, last, historyPage) : history.firstKept(sessionId, historyPage),
+    const { events, bytes } = await whileLeased(leased, () =>
+      isBegun ? history.after(sessionId, last, historyPage) : history.firstRetained(sessionId, historyPage),
     )
-    fold = goneOn(fold, events, bytes)
+    fold = extendFold(fold, events, bytes)
     if (events.length < historyPage) break
   }
   folds.put(sessionId, fold)

@@ -2,7 +2,7 @@ import { AppError } from '../../platform/errors.ts'
 import { failed, noCapabilities, type RunSession, type Runtime } from '../../runtimes/runtime.ts'
 import { type RunRow, refsOf } from '../session-row.ts'
 
-/** What a runtime knows of a session: its own facts, and what it is of the agent whose version it runs. */
+/** Returns the session as a runtime sees it: its own fields, and those of the agent version that it runs. */
 export const toRunSession = (
   row: RunRow,
   agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined,
@@ -19,16 +19,16 @@ export const toRunSession = (
   refs: refsOf(row),
 })
 
-/** Stands in for a runtime that was removed after the session was made: its runs fail by name. */
+/** Replaces a runtime that was removed after the session was created: every run fails and names the missing runtime. */
 export function missingRuntime(id: string): Runtime {
   return {
     id,
     capabilities: noCapabilities,
     async *run() {
-      yield [failed('model_request_failed_error', `the runtime ${id} is not available on this server`)]
+      yield [failed('model_request_failed_error', `runtime ${id} is not available on this server`)]
     },
     dispose: async () => {
-      throw new AppError('internal', `the runtime ${id} is not available`)
+      throw new AppError('internal', `runtime ${id} is not available`)
     },
   }
 }

@@ -13,21 +13,21 @@ const prompts = promptStore(pool)
 const events = [withId({ type: 'agent.message' }), withId({ type: 'session.status_idle' })]
 const done = { state: 'done', outcome: 'completed' } as const
 
-/** A session with a run under way. */
+/** Returns a session with an active run. */
 async function running(count = 1) {
   const sessionId = await storedSession(pool)
   const ids: string[] = []
   for (let position = 1; position <= count; position++) ids.push(await storedPrompt(pool, sessionId, { position }))
-  const held = await leaseStore(pool).take(sessionId, 'me', 0)
-  assert.ok(held)
-  const started = await runs.begin(held, { promptId: ids[0] ?? '', runId: 'run_1' }, [
+  const leased = await leaseStore(pool).acquire(sessionId, 'me', 0)
+  assert.ok(leased)
+  const started = await runs.begin(leased, { promptId: ids[0] ?? '', runId: 'run_1' }, [
     withId({ type: 'session.status_running' }),
   ])
   assert.deepEqual(
     started?.map(({ seq, type }) => [seq, type]),
     [[1, 'session.status_running']],
   )
-  return { sessionId, held, ids }
+  return { sessionId, leased, ids }
 }
 
 const rowOf = async (sessionId: string) => {
@@ -39,9 +39,9 @@ const rowOf = async (sessionId: string) => {
 const statesOf = async (sessionId: string) =>
   (await prompts.list(sessionId, { after: undefined, limit: 100 })).map(({ state }) => state)
 
-test('the end of the last run stores its events, ends its prompt and gives the lease back', async () => {
-  const { sessionId, held } = await running()
-  const ended = await runs.end(held, done, events)
+test('the end of the last run stores its events, ends its prompt and releases the lease', async () => {
+  const { sessionId, leased } = await running()
+  const ended = await runs.end(leased, done, events)
   assert.deepEqual([ended.isReleased, ended.events?.map(({ seq }) => seq)], [true, [2, 3]])
   assert.deepEqual(await rowOf(sessionId), { lease_owner: null, is_idle: true, last_outcome: 'completed', next_seq: 4 })
   assert.deepEqual(await statesOf(sessionId), ['done'])
@@ -51,18 +51,18 @@ test('the end of the last run stores its events, ends its prompt and gives the l
   )
 })
 
-test('the end of a run leaves the prompts that wait, and keeps the lease for them', async () => {
-  const { sessionId, held, ids } = await running(2)
-  const ended = await runs.end(held, { state: 'error', outcome: 'failed' }, events)
+test('the end of a run leaves waiting prompts in the queue and keeps the lease for them', async () => {
+  const { sessionId, leased, ids } = await running(2)
+  const ended = await runs.end(leased, { state: 'error', outcome: 'failed' }, events)
   assert.equal(ended.isReleased, false)
   assert.deepEqual(await statesOf(sessionId), ['error', 'waiting'])
   assert.equal((await prompts.next(sessionId))?.id, ids[1])
   assert.deepEqual((await rowOf(sessionId))?.lease_owner, 'me')
 })
 
-test('whoever has an older fence begins and ends nothing', async () => {
-  const { sessionId, held } = await running(2)
-  const stale = { ...held, fence: held.fence - 1 }
+test('an owner with an older fence can neither start nor end a run', async () => {
+  const { sessionId, leased } = await running(2)
+  const stale = { ...leased, fence: leased.fence - 1 }
   assert.deepEqual(await runs.end(stale, done, events), { events: undefined, isReleased: false })
   assert.equal(await runs.begin(stale, { promptId: 'x', runId: 'run_2' }, events), undefined)
   assert.deepEqual(await statesOf(sessionId), ['running', 'waiting'])

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import type { SessionEvent } from '../../../contract/events.ts'
-import { appended, columnsOf, type Hold, type NamedEvent, type Queryable, type StoredRow } from '../log/event-store.ts'
+import { appended, columnsOf, type Lease, type NamedEvent, type Queryable, type StoredRow } from '../log/event-store.ts'
 
-/** How the prompts of a run, and its session, stand once it has ended. */
+/** State of the run's prompts and of the session after the run. */
 export interface EndState {
   readonly state: 'done' | 'error' | 'cancelled'
   readonly outcome: 'completed' | 'failed' | 'cancelled'
@@ -11,7 +11,7 @@ export interface EndState {
 export interface Ended {
   /** Undefined when a later fence owns the session, or it was deleted. */
   readonly events: SessionEvent[] | undefined
-  /** The lease was given back: no prompt can be worked on. */
+  /** True when the lease was released, because no prompt can run. */
   readonly isReleased: boolean
 }
 
@@ -25,14 +25,14 @@ interface EndRow {
 const beginText = 'select * from begin_run($1, $2, $3, $4, $5, $6, $7, $8)'
 const endText = 'select * from end_run($1, $2, $3, $4, $5, $6, $7, $8)'
 
-/** Begin and end of a run, one statement each. */
+/** Starts and ends runs, with one statement each. */
 export type RunStore = ReturnType<typeof runStore>
 
 export function runStore(pool: Pool) {
   return {
-    /** Marks a waiting prompt as running, with the events that say so. Undefined as `appendHeld`. */
+    /** Marks a waiting prompt as running and stores `events`. Returns undefined in the same cases as `appendFenced`. */
     async begin(
-      { sessionId, fence }: Hold,
+      { sessionId, fence }: Lease,
       { promptId, runId }: { readonly promptId: string; readonly runId: string },
       events: readonly NamedEvent[],
       on: Queryable = pool,
@@ -42,9 +42,9 @@ export function runStore(pool: Pool) {
       return appended(on, sessionId, events, rows)
     },
 
-    /** Ends every running prompt of the session and closes its questions, with the last events of the run. */
+    /** Ends every running prompt of the session, closes its approvals, and stores the last events of the run. */
     async end(
-      { sessionId, fence }: Hold,
+      { sessionId, fence }: Lease,
       { state, outcome }: EndState,
       events: readonly NamedEvent[],
       on: Queryable = pool,

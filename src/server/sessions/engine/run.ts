@@ -17,14 +17,14 @@ import {
   stopped,
 } from '../../runtimes/runtime.ts'
 import type { Workspaces } from '../../workspaces/workspaces.ts'
-import { type EventLog, FenceLost, whileHeld } from '../log/event-log.ts'
+import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
 import type { EventStore, Queryable } from '../log/event-store.ts'
 import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-row.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
-import { toldOfPast } from './forked-past.ts'
-import type { HeldSession } from './leases.ts'
+import { runInputOf } from './forked-input.ts'
+import type { LeasedSession } from './leases.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
 import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
 import { finish, pause, type RunEnd, stamped } from './run-end.ts'
@@ -35,55 +35,55 @@ import { type StepFiles, WorkspaceSteps } from './workspace-steps.ts'
 export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
   readonly workspaces: Pick<Workspaces, 'restore' | 'capture'>
   readonly events: Pick<EventStore, 'list'>
-  /** A log that has reached it takes no further run. */
+  /** A session whose log has reached this size starts no further run. */
   readonly logCap: { readonly events: number; readonly bytes: number }
-  /** Aborts when the process wants to hand its sessions over. */
+  /** Aborts when the process starts to hand its sessions over. */
   readonly draining: AbortSignal
   readonly pauses: PauseStore
   readonly runs: RunStore
-  /** Whose spending is frozen; absent where nothing can be. */
+  /** Active spending freezes; absent where freezing is not available. */
   readonly freezes?: Pick<Freezes, 'isAny' | 'stopOf'>
   readonly eventLog: EventLog
   readonly log: Log
 }
 
-/** What one run works on. */
+/** The work of one run. */
 export interface RunTask {
-  readonly held: HeldSession
+  readonly leased: LeasedSession
   readonly row: RunRow
   readonly session: RunSession
   readonly runtime: Runtime
   readonly prompt: QueuedPrompt
-  /** An owner before us was cut off in the middle of this prompt. */
+  /** The previous owner was interrupted during this prompt. */
   readonly isResumed: boolean
-  /** Aborts when the process must end before the run does. */
+  /** Aborts when the process must exit before the run ends. */
   readonly shutdown: AbortSignal
 }
 
-/** A prompt that was cut off this often is given up. Reliability: Interrupted step. */
+/** A prompt that was interrupted more often than this fails. Source: Reliability, Interrupted step. */
 const maxResumes = 3
 
 /**
- * Runs one prompt to its end, or until a budget stops it: stores what the runtime yields batch by batch, the last batch
- * together with the state of the prompt. Resolves without an end when the process drains or the run waits; true when the lease was
- * given back, since nothing is left to do. Rejects with `FenceLost` when the session is not ours any more, and with any other
- * error for a fault of ours: the prompt is then neither ended nor at fault, and can be run again.
+ * Runs one prompt until it ends or a budget stops it. Stores what the runtime yields batch by batch, the last batch
+ * together with the state of the prompt. Resolves without an end when the process drains or the run waits, and with
+ * true when the lease was released because no work is left. Rejects with `FenceLost` when another process owns the
+ * session, and with any other error on an internal fault, after which the prompt can be retried.
  */
 export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> {
-  const { held, prompt } = task
+  const { leased, prompt } = task
   const runId = prompt.run_id ?? newId('run')
   const stop = stopOf(task, runId)
 
   await begin(deps, task, runId)
-  const verdict = refusalOf(deps, task)
-  if (!verdict) await readyWorkspace(deps, task)
-  const refusal = verdict ?? (await frozenBy(deps, task))
+  const rejection = rejectionOf(deps, task)
+  if (!rejection) await readyWorkspace(deps, task)
+  const earlyEnd = rejection ?? (await frozenBy(deps, task))
   const limitSeconds = limitOf(task.session)
   const clock = startRunClock({ limitSeconds, ranMs: prompt.ran_ms })
-  const signal = AbortSignal.any([held.lost, task.shutdown, stop.signal, clock.signal])
-  // Files that were not brought to the last checkpoint are none.
-  const steps = new WorkspaceSteps(deps, verdict ? { ...task, runtime: {} } : task)
-  // Also a run that does not go on gets its ends: a runtime that is told to stop at once closes what was cut off.
+  const signal = AbortSignal.any([leased.lost, task.shutdown, stop.signal, clock.signal])
+  // Without restored files there is nothing to checkpoint.
+  const steps = new WorkspaceSteps(deps, rejection ? { ...task, runtime: {} } : task)
+  // A rejected or stopped run still reaches the runtime, which then closes open calls.
   const isStopped = () => stop.signal.aborted || clock.signal.aborted
   let isParked = false
   const onPark = () => {
@@ -93,13 +93,13 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   const onPrompts = (all: readonly EndedPrompt[]) => {
     joined = all.filter(({ id }) => id !== prompt.id)
   }
-  const aborted = refusal ? AbortSignal.abort() : signal
+  const aborted = earlyEnd ? AbortSignal.abort() : signal
   const driving = drive(deps, task, { signal: aborted, isStopped, runId, clock, onPark, onPrompts, steps })
   const driven = await driving.finally(clock.end)
-  if (held.lost.aborted) throw new FenceLost(held.sessionId)
-  const end = refusal ?? driven.last
+  if (leased.lost.aborted) throw new FenceLost(leased.sessionId)
+  const end = earlyEnd ?? driven.last
   const reached = end?.map(budgetReached).find(Boolean)
-  if (isParked || reached) await noteRunTime(deps, task, clock)
+  if (isParked || reached) await storeRunTime(deps, task, clock)
   const isWaiting = isParked || deps.draining.aborted
   const over = end
     ? { batch: end, refs: driven.refs }
@@ -116,85 +116,97 @@ interface Cut {
   readonly limitSeconds: number
 }
 
-/** How a run ends whose runtime has said no end; undefined when it goes on later. */
+/** Returns how a run ends whose runtime yielded no end event; undefined when it continues later. */
 function endOf({ isStopped, isLate, isWaiting, limitSeconds }: Cut): Pick<RunEnd, 'batch' | 'outcome'> | undefined {
   if (isStopped) return { batch: [stopped], outcome: 'cancelled' }
   if (isLate) return { batch: [outOfTime(limitSeconds)] }
   return isWaiting ? undefined : { batch: ended }
 }
 
-/** Aborts when somebody asks for the end of the run. */
-function stopOf({ held, prompt }: RunTask, runId: string): AbortController {
+/** Returns a controller that aborts on a request to stop the run. */
+function stopOf({ leased, prompt }: RunTask, runId: string): AbortController {
   const stop = new AbortController()
-  held.onStop = asked => {
+  leased.onStop = asked => {
     if (asked === runId) stop.abort()
   }
   if (prompt.stop_requested) stop.abort()
   return stop
 }
 
-/** Only runs with a time limit need to know it. */
-async function noteRunTime({ prompts }: RunDeps, { held, prompt, session }: RunTask, clock: RunClock): Promise<void> {
-  if (limitOf(session) > 0) await whileHeld(held, () => prompts.addRunTime(held, clock.ranMs() - prompt.ran_ms))
+/** Stores the working time of the run. Only runs with a time limit need it. */
+async function storeRunTime(
+  { prompts }: RunDeps,
+  { leased, prompt, session }: RunTask,
+  clock: RunClock,
+): Promise<void> {
+  if (limitOf(session) > 0) await whileLeased(leased, () => prompts.addRunTime(leased, clock.ranMs() - prompt.ran_ms))
 }
 
-/** Ends a prompt that met the same fault of ours again and again. */
-export async function giveUp(deps: RunDeps, task: Pick<RunTask, 'held' | 'prompt'>, fault: unknown): Promise<boolean> {
+/** Ends a prompt that failed repeatedly with an internal fault. */
+export async function giveUp(
+  deps: RunDeps,
+  task: Pick<RunTask, 'leased' | 'prompt'>,
+  fault: unknown,
+): Promise<boolean> {
   const runId = task.prompt.run_id ?? newId('run')
   await begin(deps, { ...task, isResumed: false }, runId)
   return finish(deps, task, { runId, batch: [endBy(fault)] })
 }
 
-/** Refusals of ours have public words; of anything else the log alone has the cause. */
+/** Only an `AppError` has a public message; the cause of any other fault is in the server log. */
 function endBy(fault: unknown): NewEvent {
   if (fault instanceof AppError && fault.code !== 'internal') return failed('model_request_failed_error', fault.message)
-  const message = 'internal error: the prompt could not be run; see the log of the server, or send the prompt again'
+  const message = 'internal error: cannot run the prompt; see the server log, or send the prompt again'
   return failed('unknown_error', message)
 }
 
-/** Of the agent, in seconds; 0 without any. */
+/** Time limit of the agent in seconds; 0 means none. */
 const limitOf = ({ config }: RunSession): number => Number(config['time_limit_seconds'] ?? 0)
 
 const outOfTime = (seconds: number): NewEvent =>
-  failed('unknown_error', `the run took more than ${seconds} s, the time limit of its agent; send a prompt to go on`)
+  failed('unknown_error', `run exceeded the time limit of its agent (${seconds} s); send a prompt to continue`)
 
-/** What came of a runtime's work. */
+/** Result of driving a runtime. */
 interface Driven {
-  /** Not yet stored; undefined when it was stopped before. */
+  /** The last batch, not yet stored; undefined when the run was stopped before it. */
   readonly last: readonly NewEvent[] | undefined
-  /** What the last batch says of the provider's names. */
+  /** Provider ids in the last batch. */
   readonly refs?: Partial<ProviderRefs> | undefined
-  /** The model said something, or a tool did. */
+  /** True when the model or a tool produced output. */
   readonly hasProgressed: boolean
 }
 
-/** Stores what the runtime yields, but for its last batch. */
+/** Stores everything that the runtime yields except its last batch. */
 async function drive(
   deps: RunDeps,
   task: RunTask,
   run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> &
     Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps },
 ): Promise<Driven> {
-  const { held, runtime, session, prompt } = task
+  const { leased, runtime, session, prompt } = task
   const { signal, isStopped, runId } = run
   let hasProgressed = false
   try {
-    const past = await toldOfPast(deps, task)
+    const input = await runInputOf(deps, task)
     const context = {
       runId,
       signal,
       isStopped,
       isDraining: () => deps.draining.aborted,
-      ...contextOf({ ...deps, history: past.history }, held, { ...run, prompt, runtime, draining: deps.draining }),
+      ...contextOf({ ...deps, history: input.history }, leased, { ...run, prompt, runtime, draining: deps.draining }),
     }
-    for await (const batch of runtime.run(session, past.prompt, context)) {
-      const { events: told, refs } = partsOf(batch)
-      const events = stamped(told, prompt.id, runId)
+    for await (const batch of runtime.run(session, input.prompt, context)) {
+      const { events: yielded, refs } = partsOf(batch)
+      const events = stamped(yielded, prompt.id, runId)
       if (events.some(event => endsRun(event))) return { last: events, refs, hasProgressed }
       const files = await run.steps.with(events)
       if (events.length > 0)
-        await deps.eventLog.append(held, [...events, ...files.told], alongside(deps, held, { events, refs, files }))
-      else if (refs) await context.remember(refs)
+        await deps.eventLog.append(
+          leased,
+          [...events, ...files.warnings],
+          alongside(deps, leased, { events, refs, files }),
+        )
+      else if (refs) await context.saveRefs(refs)
       await files.done()
       hasProgressed ||= events.some(({ type }) => type.startsWith('agent.'))
     }
@@ -202,70 +214,77 @@ async function drive(
   } catch (error) {
     if (error instanceof FenceLost) throw error
     if (signal.aborted) return { last: undefined, hasProgressed }
-    const refusal = refusalIn(error)
-    // Anything else is a fault of ours: no verdict on the prompt, which is tried again.
-    if (!refusal) throw error
-    return { last: [refusal], hasProgressed }
+    const failure = permanentFailureOf(error)
+    // Any other error is an internal fault, which does not end the prompt: it is retried.
+    if (!failure) throw error
+    return { last: [failure], hasProgressed }
   }
 }
 
-/** What a runtime, or a part of ours that it asked, refuses for good; in their words, which are public. */
-function refusalIn(error: unknown): NewEvent | undefined {
+/**
+ * Returns the event for a permanent error of the runtime or of our own code, with its public message; else undefined.
+ */
+function permanentFailureOf(error: unknown): NewEvent | undefined {
   if (error instanceof RuntimeFailure) return failed(error.type, error.message)
   const isFinal = error instanceof AppError && statusOfCode(error.code) < 500 && error.code !== 'rate_limited'
   return isFinal ? failed('model_request_failed_error', error.message) : undefined
 }
 
-/** What is stored with a batch besides its events: the provider's names, questions to people, and the files of the step. */
+/** Returns the writes that are committed with a batch: provider ids, approvals, and the files of the step. */
 function alongside(
   { sessions, approvals }: RunDeps,
-  held: HeldSession,
+  leased: LeasedSession,
   { events, refs, files }: BatchParts & { readonly files: StepFiles },
 ) {
   const asked = events.flatMap(askedBy)
   if (!refs && asked.length === 0 && !files.commit) return undefined
   return async (client: Queryable, stored: readonly SessionEvent[]) => {
-    if (refs) await sessions.remember(client, held, refs)
-    if (asked.length > 0) await approvals.open(client, held.sessionId, asked)
+    if (refs) await sessions.storeRefs(client, leased, refs)
+    if (asked.length > 0) await approvals.open(client, leased.sessionId, asked)
     await files.commit?.(client, stored)
   }
 }
 
-const ended = [failed('model_request_failed_error', 'the runtime ended without a result')]
+const ended = [failed('model_request_failed_error', 'runtime ended without a result')]
 
-/** Marks the prompt as running and says so, unless an owner before us did, or that was done with the lease. */
+/** Marks the prompt as running and logs that, unless a previous owner or the acquisition of the lease already did. */
 async function begin(
   { prompts, runs, eventLog }: RunDeps,
-  { held, prompt, isResumed }: Pick<RunTask, 'held' | 'prompt' | 'isResumed'>,
+  { leased, prompt, isResumed }: Pick<RunTask, 'leased' | 'prompt' | 'isResumed'>,
   runId: string,
 ): Promise<void> {
-  if (held.begun) {
-    held.begun = undefined
+  if (leased.begun) {
+    leased.begun = undefined
     return
   }
   if (prompt.state === 'running') {
-    if (isResumed) await whileHeld(held, () => prompts.setResumes(prompt.id, prompt.resumes + 1))
+    if (isResumed) await whileLeased(leased, () => prompts.setResumes(prompt.id, prompt.resumes + 1))
     return
   }
   const running = { type: 'session.status_running', prompt_id: prompt.id, run_id: runId }
-  await eventLog.appendBy(held, [running], (events, on) => runs.begin(held, { promptId: prompt.id, runId }, events, on))
+  await eventLog.appendBy(leased, [running], (events, on) =>
+    runs.begin(leased, { promptId: prompt.id, runId }, events, on),
+  )
 }
 
-function refusalOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): readonly NewEvent[] | undefined {
+function rejectionOf({ logCap }: RunDeps, { prompt, row, isResumed }: RunTask): readonly NewEvent[] | undefined {
   if (prompt.state === 'running' && isResumed && prompt.resumes >= maxResumes) {
-    return [failed('unknown_error', `the prompt was cut off ${maxResumes + 1} times; it is not tried again`)]
+    return [failed('unknown_error', `prompt was interrupted ${maxResumes + 1} times and is not retried`)]
   }
   if (row.next_seq > logCap.events || row.log_bytes > logCap.bytes) {
-    return [failed('unknown_error', 'the log of this session is full; go on in a new session')]
+    return [failed('unknown_error', 'session log is full; continue in a new session')]
   }
   return undefined
 }
 
-/** Runtimes of providers spend without a model call of ours, so that the run itself must wait. */
-async function frozenBy({ freezes, keys }: RunDeps, { held, prompt, row }: RunTask): Promise<NewEvent[] | undefined> {
+/**
+ * Returns the end of a run whose payer is frozen. Needed because runtimes of providers spend without a model call of
+ * ours.
+ */
+async function frozenBy({ freezes, keys }: RunDeps, { leased, prompt, row }: RunTask): Promise<NewEvent[] | undefined> {
   if (!freezes?.isAny) return undefined
   const { key_id } = prompt
-  const holder = key_id === null ? undefined : await whileHeld(held, async () => keys.byId(key_id))
+  const holder = key_id === null ? undefined : await whileLeased(leased, async () => keys.byId(key_id))
   const ownerOfKey = holder && holder.principal !== key_id ? holder.principal : undefined
   const ids = key_id === null ? [] : [key_id, ...(holder?.key.ancestors ?? [])]
   const stop = freezes.stopOf({ keys: ids, owner: row.owner_id || ownerOfKey })

@@ -12,7 +12,7 @@ const done = [idle({ type: 'end_turn' })]
 
 type Engine = ReturnType<typeof createEngine>
 
-/** A run that takes a while, and the most of its kind that were at work at once. */
+/** Runs that take a while, with the peak number of concurrent ones. */
 function slowRuns() {
   const counts = { now: 0, most: 0, all: 0 }
   const part = async () => {
@@ -45,7 +45,7 @@ async function openCount(): Promise<number> {
 
 // No sweep runs in these tests: `start` is never called.
 
-test('sessions that there was no room for are run when there is, without another wake-up', async t => {
+test('sessions beyond the limit run as soon as a slot is free, without another wake-up', async t => {
   const { counts, parts } = slowRuns()
   const engine = createEngine(t, { pool, parts: parts(13), maxSessions: 3 })
   const [alone = ''] = await waitingSessions(engine, 1)
@@ -57,7 +57,7 @@ test('sessions that there was no room for are run when there is, without another
   assert.ok(counts.most <= 3, `${counts.most} at once`)
 })
 
-test('processes that hear of the same sessions share them: each runs once', async t => {
+test('processes notified of the same sessions share them: each runs once', async t => {
   const { counts, parts } = slowRuns()
   const shared = parts(20)
   const engines = [0, 1].map(() => createEngine(t, { pool, parts: shared, maxSessions: 3 }))
@@ -69,7 +69,7 @@ test('processes that hear of the same sessions share them: each runs once', asyn
   assert.ok(counts.most <= 6, `${counts.most} at once`)
 })
 
-test('while callers wait sessions begin a few at a time, also when those at work take long; after it all at once', async t => {
+test('while callers wait, sessions start a few at a time, even beside long runs; afterwards all start at once', async t => {
   const over = Promise.withResolvers<void>()
   const long = async () => {
     await over.promise
@@ -90,15 +90,15 @@ test('while callers wait sessions begin a few at a time, also when those at work
   await eventually(async () => (await openCount()) === 0)
 })
 
-test('R5: a session that waits for a person takes no slot, and goes on when it was answered', async t => {
+test('R5: a session that waits for approval uses no slot, and continues after the decision', async t => {
   const ask = { id: 'evt_ask', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
-  const asks: Part = async function* (_sessionId, { decision }) {
+  const waitsForApproval: Part = async function* (_sessionId, { decision }) {
     yield [ask]
     yield [requiresAction([ask.id])]
     const said = await decision(ask.id)
     yield said ? done : []
   }
-  const engine = createEngine(t, { pool, parts: [asks], maxSessions: 1 })
+  const engine = createEngine(t, { pool, parts: [waitsForApproval], maxSessions: 1 })
   const [asking = '', next = ''] = await waitingSessions(engine, 2)
   engine.runner.wake(asking)
   await eventually(async () => (await engine.logOf(asking)).includes('idle requires_action'))
@@ -110,17 +110,19 @@ test('R5: a session that waits for a person takes no slot, and goes on when it w
   await eventually(async () => (await engine.queueOf(asking))[0] === 'prompt 0 done')
 })
 
-test('a run that may end while it waits for a person gives its slot and its lease up, and goes on anywhere', async t => {
+test('a run that can be parked while it waits for approval releases its slot and its lease, and continues in any process', async t => {
   const ask = { id: 'evt_parked', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
-  const asks: Part = async function* (_sessionId, { decision }) {
+  const waitsForApproval: Part = async function* (_sessionId, { decision }) {
     yield [ask]
     yield [requiresAction([ask.id])]
     assert.equal(await decision(ask.id), undefined)
   }
-  const goesOn: Part = async function* (_sessionId, { decision }) {
+  const continues: Part = async function* (_sessionId, { decision }) {
     yield (await decision(ask.id))?.result === 'allow' ? done : []
   }
-  const [here, there] = [[asks], [goesOn]].map(parts => createEngine(t, { pool, parts, maxSessions: 1, parks: true }))
+  const [here, there] = [[waitsForApproval], [continues]].map(parts =>
+    createEngine(t, { pool, parts, maxSessions: 1, parks: true }),
+  )
   assert.ok(here && there)
   const [id = ''] = await waitingSessions(here, 1)
   here.runner.wake(id)
@@ -131,14 +133,14 @@ test('a run that may end while it waits for a person gives its slot and its leas
   const verdict = { type: 'user.tool_confirmation', tool_use_id: ask.id, result: 'allow' } as const
   await here.rules.send(id, [verdict], masterCaller)
   assert.ok(here.woken.has(id))
-  there.runner.lookAround()
+  there.runner.findWork()
   await eventually(async () => (await there.queueOf(id))[0] === 'prompt 0 done')
 })
 
-test('a run that puts its prompt aside gives its lease up, and goes on by itself when the time has come', async t => {
-  const waits: Part = async function* (_sessionId, { putAside }) {
+test('a run that defers its prompt releases its lease, and continues when the delay is over', async t => {
+  const waits: Part = async function* (_sessionId, { postpone }) {
     yield [{ type: 'agent.message' }]
-    await putAside?.(300)
+    await postpone?.(300)
   }
   const engine = createEngine(t, { pool, parts: [waits, plays(done)], maxSessions: 1, parks: true })
   const [id = ''] = await waitingSessions(engine, 1)
@@ -149,7 +151,7 @@ test('a run that puts its prompt aside gives its lease up, and goes on by itself
   assert.equal(engine.runs.length, 2)
 })
 
-test('a log that has reached its cap takes no further run, and says so', async t => {
+test('a session whose log is full rejects further runs with an error', async t => {
   const logCap = { events: 4, bytes: 1_000_000 }
   const engine = createEngine(t, { pool, parts: [plays(done), plays(done)], logCap })
   const id = await engine.create()
@@ -159,20 +161,20 @@ test('a log that has reached its cap takes no further run, and says so', async t
   assert.deepEqual((await engine.logOf(id)).slice(-1), ['session.error'])
 })
 
-test('work whose wake-ups were lost is found by looking around', async t => {
+test('a sweep finds work whose wake-ups were lost', async t => {
   const { counts, parts } = slowRuns()
   const engine = createEngine(t, { pool, parts: parts(5), maxSessions: 2 })
   await waitingSessions(engine, 5)
-  engine.runner.lookAround()
+  engine.runner.findWork()
   await eventually(async () => (await openCount()) === 0)
   assert.equal(counts.all, 5)
 })
 
-test('a process that drains takes nothing up, and keeps no lease', async t => {
+test('a draining process starts no session and keeps no lease', async t => {
   const { counts, parts } = slowRuns()
   const engine = createEngine(t, { pool, parts: parts(4), maxSessions: 2 })
   const ids = await waitingSessions(engine, 4)
-  engine.runner.lookAround()
+  engine.runner.findWork()
   const draining = engine.runner.drain(1_000)
   for (const id of ids) engine.runner.wake(id)
   await draining

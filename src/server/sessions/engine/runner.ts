@@ -3,61 +3,64 @@ import { DatabaseUnavailable } from '../../platform/errors.ts'
 import { every, pause } from '../../platform/timers.ts'
 import type { RuntimeRegistry } from '../../runtimes/runtime.ts'
 import { withOverrides } from '../agent-overrides.ts'
-import { FenceLost, whileHeld } from '../log/event-log.ts'
+import { FenceLost, whileLeased } from '../log/event-log.ts'
 import type { Offer } from '../queue/prompt-queue.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-row.ts'
 import { Backlog } from './backlog.ts'
 import type { LeaseStore } from './lease-store.ts'
-import type { HeldSession, Leases } from './leases.ts'
-import { runDespiteFaults } from './own-faults.ts'
+import type { LeasedSession, Leases } from './leases.ts'
 import { giveUp, type RunDeps, runPrompt } from './run.ts'
+import { runWithRetries } from './run-retries.ts'
 import { missingRuntime, toRunSession } from './run-session.ts'
 
-export interface RunnerDeps extends Omit<RunDeps, 'draining' | 'onAsking' | 'wakeLater'> {
+export interface RunnerDeps extends Omit<RunDeps, 'draining' | 'onAwaitingApproval' | 'wakeLater'> {
   readonly agents: Pick<AgentStore, 'version'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly leases: Leases
   readonly leaseStore: LeaseStore
   readonly maxSessions: number
-  /** True while requests of callers wait for what sessions take. */
+  /** True while requests of callers are delayed by the load of sessions. */
   readonly isPressed: () => boolean
-  /** True while this process has no descriptors for another session. */
+  /** True while this process lacks file descriptors for another session. */
   readonly isShort: () => boolean
 }
 
 const sweepMs = 5_000
-/** While callers keep this process busy, sessions begin only beside less than so many others, */
+/** While callers are delayed, a session starts only if fewer than this many run, */
 const pressedSessions = 2
-/** or after so long without a beginning: most sessions at work wait for their model, and hold nothing up. */
+/** or if no session started for this long: most running sessions wait for their model and cause no load. */
 const pressedPaceMs = 200
-/** Sessions that wait for people, beside those that work: each keeps its conversation in memory. */
-const maxAsking = 1_000
+/** Sessions that wait for approval, in addition to `maxSessions`: each keeps its conversation in memory. */
+const maxAwaitingApproval = 1_000
 const settleMs = 2_000
-/** By so much a time that the database tells may come later here. */
+/** Maximum difference between the clocks of the database and of this process that is allowed for. */
 const clockSlackMs = 100
 const handOverRetryMs = 500
-/** More than two renewals: an owner that is silent for so long, and not connected, is dead. */
+/** More than two renewal periods: an owner without a renewal for this long, and without a connection, has exited. */
 const silentOwnerMs = 5_000
 
-/** Runs the sessions of this process: one loop per session, prompts in order, as many sessions at once as allowed. */
+/**
+ * Runs the sessions of this process: one loop per session, its prompts in order, at most `maxSessions` sessions at
+ * once.
+ */
 export class Runner {
   readonly #deps: RunnerDeps
   readonly #active = new Map<string, Promise<void>>()
-  /** What the loops of these sessions hold, also while a run waits without its lease. */
-  readonly #heldHere = new Map<string, HeldSession>()
-  /** Sessions that were woken while they ran: looked at once more when their loop has ended. */
+  /** Leases of the active loops, including those released while a run waits. */
+  readonly #leasedHere = new Map<string, LeasedSession>()
+  /** Sessions woken while they ran; woken again when their loop ends. */
   readonly #wokenAgain = new Set<string>()
-  /** Sessions that wait for people: they take no slot. */
-  readonly #asking = new Set<string>()
+  /** Sessions that wait for approval; they use no slot. */
+  readonly #awaitingApproval = new Set<string>()
   readonly #backlog: Backlog
   readonly #shutdown = new AbortController()
   #stopSweeping: (() => Promise<void>) | undefined
   #filling: Promise<void> | undefined
-  /** Slots for sessions that are being taken. */
+  /** Slots reserved for sessions that are being acquired. */
   #reserved = 0
   readonly #draining = new AbortController()
-  /** When a session began last. */
+  /** When the last session started. */
   #beganAt = 0
   #laterFill: NodeJS.Timeout | undefined
 
@@ -66,39 +69,39 @@ export class Runner {
     this.#backlog = new Backlog(deps.leases)
   }
 
-  /** Takes up what a dead process left, then looks for sessions without an owner every 5 s. */
+  /** Claims what exited processes left, then searches for sessions without an owner every 5 s. */
   async start(): Promise<void> {
     const expired = await this.#deps.leaseStore.expireDeadOwners({ silentForMs: 0 })
-    if (expired > 0) this.#deps.log.info({ sessions: expired }, 'taking over sessions of a process that is gone')
+    if (expired > 0) this.#deps.log.info({ sessions: expired }, 'taking over the sessions of an exited process')
     await this.#sweep()
     this.#stopSweeping = every(sweepMs, () => this.#sweep())
   }
 
-  /** Number of sessions that run here now. */
+  /** Number of sessions with an active loop in this process. */
   get activeCount(): number {
     return this.#active.size
   }
 
-  /** Starts to work on a session, unless this or another process does; later when there is no room. */
+  /** Starts a session, unless this or another process runs it; queues it when no slot is free. */
   wake(sessionId: string): void {
     if (this.#isDraining) return
-    this.#deps.leases.tellNews(sessionId)
+    this.#deps.leases.noteNews(sessionId)
     if (this.#active.has(sessionId)) this.#wokenAgain.add(sessionId)
-    else if (this.#free > 0) this.#begin(sessionId, this.#deps.leases.take(sessionId))
+    else if (this.#free > 0) this.#begin(sessionId, this.#deps.leases.acquire(sessionId))
     else {
       this.#backlog.add(sessionId)
       this.#fillLater()
     }
   }
 
-  /** The session begins here when the statement that stores its prompt takes it for this process. */
+  /** Returns an offer to run the session here if the statement that stores its prompt acquires the lease. */
   readonly offer = (sessionId: string): Offer | undefined => {
     const { leases } = this.#deps
     if (this.#isDraining || this.#active.has(sessionId)) return undefined
-    // Those that wait for room go first.
+    // Sessions that already wait for a slot go first.
     if (this.#free <= 0 || !this.#backlog.isEmpty) return undefined
     const takenAt = performance.now()
-    const { promise, resolve } = Promise.withResolvers<HeldSession | undefined>()
+    const { promise, resolve } = Promise.withResolvers<LeasedSession | undefined>()
     this.#begin(sessionId, promise, true)
     return {
       owner: leases.owner,
@@ -109,7 +112,7 @@ export class Runner {
     }
   }
 
-  /** Nobody renews a lease that its owner does not know of: it is given back, and taken anew. */
+  /** Releases a lease that this process may have without knowing it, since it would never be renewed. */
   async #disown(sessionId: string): Promise<void> {
     const { leases, leaseStore, log } = this.#deps
     while (!this.#isDraining) {
@@ -118,27 +121,30 @@ export class Runner {
         this.#wokenAgain.add(sessionId)
         return
       } catch (cause) {
-        log.debug({ err: cause, session_id: sessionId }, 'a lease that may be ours could not be given back yet')
+        log.debug(
+          { err: cause, session_id: sessionId },
+          'cannot release a possible lease of this process yet; retrying',
+        )
         if (!(cause instanceof DatabaseUnavailable)) return
         await pause(handOverRetryMs, this.#draining.signal)
       }
     }
   }
 
-  /** Looks for work now: hints may have been lost. */
-  readonly lookAround = (): void => {
-    this.#backlog.addUnheard()
+  /** Searches the database for work now, since notifications may have been lost. */
+  readonly findWork = (): void => {
+    this.#backlog.requestSweep()
     void this.#fillSoon()
   }
 
-  /** Resolves when the session does not run here any more, or after 2 s. */
+  /** Resolves when the session no longer runs in this process, or after 2 s. */
   async settled(sessionId: string): Promise<void> {
     const settled = new AbortController()
     const loop = this.#active.get(sessionId)?.then(() => settled.abort())
     if (loop) await Promise.race([loop, pause(settleMs, settled.signal)])
   }
 
-  /** Hands all sessions over between two steps; what does not get there in `graceMs` is cut off. */
+  /** Hands all sessions over at their next step boundary; aborts those that do not reach one within `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.#draining.abort()
     clearTimeout(this.#laterFill)
@@ -154,7 +160,7 @@ export class Runner {
     return this.#draining.signal.aborted
   }
 
-  /** How many sessions may begin now. Work can wait a moment in its queue; callers cannot. */
+  /** Number of sessions that may start now. Under pressure sessions yield to callers, which cannot wait in a queue. */
   get #free(): number {
     if (this.#deps.isShort()) return 0
     const room = this.#deps.maxSessions - this.#working - this.#reserved
@@ -164,27 +170,29 @@ export class Runner {
   }
 
   get #working(): number {
-    return this.#active.size - Math.min(this.#asking.size, maxAsking)
+    return this.#active.size - Math.min(this.#awaitingApproval.size, maxAwaitingApproval)
   }
 
-  /** What was answered goes on at once, also beyond the slots: only what begins waits for one. */
-  #onAsking(sessionId: string, isAsking: boolean): void {
-    if (isAsking) this.#asking.add(sessionId)
-    else this.#asking.delete(sessionId)
-    if (isAsking) void this.#fillSoon()
+  /**
+   * A session continues at once after a decision, even beyond `maxSessions`: only starting sessions wait for a slot.
+   */
+  #onAwaitingApproval(sessionId: string, isAwaitingApproval: boolean): void {
+    if (isAwaitingApproval) this.#awaitingApproval.add(sessionId)
+    else this.#awaitingApproval.delete(sessionId)
+    if (isAwaitingApproval) void this.#fillSoon()
   }
 
-  /** `isTold`: the readers know of the run that begins with the lease. */
-  #begin(sessionId: string, lease: Promise<HeldSession | undefined>, isTold = false): void {
-    const loop = this.#drive(sessionId, lease, isTold).finally(() => this.#ended(sessionId))
+  /** `isPublished` means that the start of the run was already published. */
+  #begin(sessionId: string, lease: Promise<LeasedSession | undefined>, isPublished = false): void {
+    const loop = this.#drive(sessionId, lease, isPublished).finally(() => this.#ended(sessionId))
     this.#active.set(sessionId, loop)
     this.#beganAt = performance.now()
   }
 
   #ended(sessionId: string): void {
     this.#active.delete(sessionId)
-    this.#heldHere.delete(sessionId)
-    this.#asking.delete(sessionId)
+    this.#leasedHere.delete(sessionId)
+    this.#awaitingApproval.delete(sessionId)
     if (this.#wokenAgain.delete(sessionId)) this.wake(sessionId)
     void this.#fillSoon()
   }
@@ -194,20 +202,23 @@ export class Runner {
     try {
       await leaseStore.expireDeadOwners({ silentForMs: silentOwnerMs })
     } catch (cause) {
-      log.debug({ err: cause }, 'could not look for owners that are gone; the next sweep will')
+      log.debug({ err: cause }, 'cannot find exited owners; retrying in the next sweep')
     }
-    this.#backlog.addUnheard()
+    this.#backlog.requestSweep()
     await this.#fillSoon()
   }
 
-  /** Fills the free slots, one look at a time. Never rejects. */
+  /** Fills the free slots, with one query at a time. Never rejects. */
   async #fillSoon(): Promise<void> {
     if (this.#canFill) this.#filling ??= this.#fill()
     await this.#filling
     this.#fillLater()
   }
 
-  /** When it is not for lack of room that something waits, nobody's end tells to look again. */
+  /**
+   * Schedules a retry when sessions wait for a reason other than slots, because then the end of a session triggers
+   * none.
+   */
   #fillLater(): void {
     if (this.#backlog.isEmpty || this.#isDraining || this.#working >= this.#deps.maxSessions) return
     this.#laterFill ??= setTimeout(() => {
@@ -224,94 +235,90 @@ export class Runner {
     try {
       while (this.#canFill) {
         this.#reserved = this.#free
-        const taken = await this.#backlog.take(this.#reserved)
+        const taken = await this.#backlog.acquire(this.#reserved)
         this.#reserved = 0
-        for (const held of taken) await this.#beginHeld(held)
+        for (const leased of taken) await this.#beginLeased(leased)
       }
     } catch (cause) {
-      this.#deps.log.debug({ err: cause }, 'could not look for work; the next sweep will')
+      this.#deps.log.debug({ err: cause }, 'cannot find waiting prompts; retrying in the next sweep')
     } finally {
       this.#reserved = 0
       this.#filling = undefined
     }
   }
 
-  async #beginHeld(held: HeldSession): Promise<void> {
-    const { sessionId } = held
-    if (!this.#active.has(sessionId)) return this.#begin(sessionId, Promise.resolve(held))
-    // Its run waits here, and has its lease again.
-    if (this.#heldHere.get(sessionId) === held) return
-    this.#tellBegun(held)
-    // Its last loop here is about to end, and looks once more.
+  async #beginLeased(leased: LeasedSession): Promise<void> {
+    const { sessionId } = leased
+    if (!this.#active.has(sessionId)) return this.#begin(sessionId, Promise.resolve(leased))
+    // Its run waits here and has its lease back.
+    if (this.#leasedHere.get(sessionId) === leased) return
+    this.#publishBegun(leased)
+    // Its previous loop here is about to end and then starts the session again.
     this.#wokenAgain.add(sessionId)
-    await this.#giveBack(held)
+    await this.#handOver(leased)
   }
 
-  async #drive(sessionId: string, lease: Promise<HeldSession | undefined>, isTold: boolean): Promise<void> {
+  async #drive(sessionId: string, lease: Promise<LeasedSession | undefined>, isPublished: boolean): Promise<void> {
     const { log } = this.#deps
-    let held: HeldSession | undefined
+    let leased: LeasedSession | undefined
     let isReleased = false
     try {
-      held = await lease
-      if (held) this.#heldHere.set(sessionId, held)
-      if (held && !isTold) this.#tellBegun(held)
-      // Heard while the lease was taken.
-      if (held && this.#wokenAgain.has(sessionId)) held.hasNews = true
-      isReleased = held !== undefined && (await this.#runAll(held))
+      leased = await lease
+      if (leased) this.#leasedHere.set(sessionId, leased)
+      if (leased && !isPublished) this.#publishBegun(leased)
+      // Woken while the lease was being acquired.
+      if (leased && this.#wokenAgain.has(sessionId)) leased.hasNews = true
+      isReleased = leased !== undefined && (await this.#runAll(leased))
     } catch (error) {
       if (error instanceof FenceLost)
-        log.info({ session_id: sessionId }, 'stopped: the session has another owner or was deleted')
-      else
-        log.error(
-          { err: error, session_id: sessionId },
-          'a session could not be run; the sweeper will take it up again',
-        )
+        log.info({ session_id: sessionId }, 'stopped a session: it has another owner or was deleted')
+      else log.error({ err: error, session_id: sessionId }, 'cannot run a session; retrying in the next sweep')
     } finally {
-      if (held && isReleased) this.#deps.leases.drop(held)
-      else if (held) await this.#giveBack(held)
+      if (leased && isReleased) this.#deps.leases.drop(leased)
+      else if (leased) await this.#handOver(leased)
     }
   }
 
-  /** Tells readers here of the run that began with the lease. */
-  #tellBegun({ sessionId, begun }: HeldSession): void {
-    if (begun) this.#deps.eventLog.tell({ sessionId, events: [begun] })
+  /** Publishes the start of the run to the readers in this process. */
+  #publishBegun({ sessionId, begun }: LeasedSession): void {
+    if (begun) this.#deps.eventLog.publish({ sessionId, events: [begun] })
   }
 
-  /** A lease that expires would pass for that of a crashed process, and count against the prompt: it is handed over. */
-  async #giveBack(held: HeldSession): Promise<void> {
+  /** Hands the lease over. An expired lease would count as a crash against the prompt. */
+  async #handOver(leased: LeasedSession): Promise<void> {
     const { leases, leaseStore, log } = this.#deps
-    leases.drop(held)
+    leases.drop(leased)
     for (;;) {
       try {
-        return await leaseStore.handOver(held)
+        return await leaseStore.handOver(leased)
       } catch (cause) {
-        log.debug({ err: cause, session_id: held.sessionId }, 'the lease could not be handed over')
+        log.debug({ err: cause, session_id: leased.sessionId }, 'cannot hand a lease over')
         if (this.#isDraining || !(cause instanceof DatabaseUnavailable)) return
         await pause(handOverRetryMs, this.#shutdown.signal)
       }
     }
   }
 
-  /** Runs prompt after prompt until none waits, or the process drains; true when the lease was given back. */
-  async #runAll(held: HeldSession): Promise<boolean> {
+  /** Runs prompts until none is left or the process drains. Returns true when the lease was released. */
+  async #runAll(leased: LeasedSession): Promise<boolean> {
     const { prompts, leaseStore } = this.#deps
-    for (let known = held.first; !this.#isDraining; known = null) {
-      if (held.lost.aborted) throw new FenceLost(held.sessionId)
-      const prompt = known ?? (await whileHeld(held, () => prompts.next(held.sessionId)))
-      if (prompt && (await this.#runToEnd(held, prompt))) return true
+    for (let first = leased.first; !this.#isDraining; first = null) {
+      if (leased.lost.aborted) throw new FenceLost(leased.sessionId)
+      const prompt = first ?? (await whileLeased(leased, () => prompts.next(leased.sessionId)))
+      if (prompt && (await this.#runToEnd(leased, prompt))) return true
       if (this.#isDraining) return false
-      if (await whileHeld(held, () => leaseStore.release(held))) return true
+      if (await whileLeased(leased, () => leaseStore.release(leased))) return true
     }
     return false
   }
 
-  #runToEnd(held: HeldSession, first: QueuedPrompt): Promise<boolean> {
-    return runDespiteFaults({
-      held,
+  #runToEnd(leased: LeasedSession, first: QueuedPrompt): Promise<boolean> {
+    return runWithRetries({
+      leased,
       first,
-      next: () => this.#deps.prompts.next(held.sessionId),
-      run: (prompt, isResumed) => this.#runOne(held, prompt, isResumed),
-      giveUp: (prompt, fault) => giveUp(this.#runDeps, { held, prompt }, fault),
+      next: () => this.#deps.prompts.next(leased.sessionId),
+      run: (prompt, isResumed) => this.#runOne(leased, prompt, isResumed),
+      giveUp: (prompt, fault) => giveUp(this.#runDeps, { leased, prompt }, fault),
       isDraining: () => this.#isDraining,
       shutdown: this.#shutdown.signal,
       log: this.#deps.log,
@@ -319,30 +326,39 @@ export class Runner {
   }
 
   get #runDeps(): RunDeps {
-    const onAsking = (sessionId: string, isAsking: boolean) => this.#onAsking(sessionId, isAsking)
+    const onAwaitingApproval = (sessionId: string, isAwaitingApproval: boolean) =>
+      this.#onAwaitingApproval(sessionId, isAwaitingApproval)
     const wakeLater = (sessionId: string, ms: number) =>
       void setTimeout(() => this.wake(sessionId), ms + clockSlackMs).unref()
-    return { ...this.#deps, draining: this.#draining.signal, onAsking, wakeLater }
+    return { ...this.#deps, draining: this.#draining.signal, onAwaitingApproval, wakeLater }
   }
 
-  /** The session as it is now: another run of it begins under the same lease. */
-  async #lookedAt(held: HeldSession): Promise<RunRow | undefined> {
-    held.hasNews = true
-    const row = await whileHeld(held, () => this.#deps.sessions.ofRun(held.sessionId))
-    if (row) held.lastSeq = row.next_seq - 1
+  /** Reads the session row again, because a further run starts under the same lease. */
+  async #reread(leased: LeasedSession): Promise<RunRow | undefined> {
+    leased.hasNews = true
+    const row = await whileLeased(leased, () => this.#deps.sessions.ofRun(leased.sessionId))
+    if (row) leased.lastSeq = row.next_seq - 1
     return row
   }
 
-  async #runOne(held: HeldSession, prompt: QueuedPrompt, isResumed: boolean): Promise<boolean> {
+  async #runOne(leased: LeasedSession, prompt: QueuedPrompt, isResumed: boolean): Promise<boolean> {
     const { agents, runtimes } = this.#deps
-    const row = held.session ?? (await this.#lookedAt(held))
-    if (!row) throw new FenceLost(held.sessionId)
-    held.session = undefined
+    const row = leased.session ?? (await this.#reread(leased))
+    if (!row) throw new FenceLost(leased.sessionId)
+    leased.session = undefined
     const { agent_id, agent_version } = row
     const snapshot =
-      agent_version === null ? undefined : await whileHeld(held, () => agents.version(agent_id, agent_version))
-    const runtime = (await whileHeld(held, () => runtimes.find(row.runtime))) ?? missingRuntime(row.runtime)
+      agent_version === null ? undefined : await whileLeased(leased, () => agents.version(agent_id, agent_version))
+    const runtime = (await whileLeased(leased, () => runtimes.find(row.runtime))) ?? missingRuntime(row.runtime)
     const session = toRunSession(row, snapshot && withOverrides(snapshot.agent, row.environment))
-    return runPrompt(this.#runDeps, { held, row, session, runtime, prompt, isResumed, shutdown: this.#shutdown.signal })
+    return runPrompt(this.#runDeps, {
+      leased,
+      row,
+      session,
+      runtime,
+      prompt,
+      isResumed,
+      shutdown: this.#shutdown.signal,
+    })
   }
 }

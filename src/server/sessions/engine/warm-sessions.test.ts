@@ -15,7 +15,7 @@ test('a session is overdue after 10 minutes', () => {
   assert.deepEqual([warm.overdue(10 * minuteMs), warm.get('ses_1'), warm.get('ses_2')], [[], undefined, session(2)])
 })
 
-test('beyond 50 sessions the oldest are overdue', () => {
+test('the oldest sessions above 50 are overdue', () => {
   const warm = new WarmSessions()
   for (let at = 0; at < 53; at++) warm.add(session(at), at)
   assert.deepEqual(warm.overdue(100), [session(0), session(1), session(2)])

@@ -1,8 +1,11 @@
-/** Each keeps a program: some 100 MB, of opencode several times as much. */
+/** Each keeps a program of about 100 MB, or several times that for opencode. */
 const maxWarm = 50
 const maxWarmMs = 10 * 60_000
 
-/** Sessions whose runs wait here for people, without a lease but with their programs, in the order in which they began to. */
+/**
+ * Sessions whose runs wait here for approval, without a lease but with a live program. Ordered by the start of the
+ * wait.
+ */
 export class WarmSessions<T extends { readonly sessionId: string }> {
   readonly #sessions = new Map<string, { readonly session: T; readonly sinceMs: number }>()
 
@@ -19,7 +22,7 @@ export class WarmSessions<T extends { readonly sessionId: string }> {
     this.#sessions.delete(sessionId)
   }
 
-  /** Those that have waited for 10 minutes, and the oldest where there are more than 50. */
+  /** Returns the sessions that have waited for 10 minutes, and the oldest ones above 50. */
   overdue(nowMs: number): T[] {
     const all = [...this.#sessions.values()]
     const tooMany = Math.max(0, all.length - maxWarm)

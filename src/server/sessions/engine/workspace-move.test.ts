@@ -10,7 +10,7 @@ const { pool } = await freshDatabase()
 const done = idle({ type: 'end_turn' })
 const [here, there] = [randomUUID(), randomUUID()]
 
-/** A replica whose runs use tools, or do not. */
+/** A replica whose runs use tools unless `usesTools` is false. */
 function replica(t: TestContext, folderId: string | undefined, { usesTools = true } = {}) {
   const part: Part = async id => {
     if (usesTools) await sessionStore(pool).markSandboxRunning(id, folderId)
@@ -19,7 +19,7 @@ function replica(t: TestContext, folderId: string | undefined, { usesTools = tru
   const engine = createEngine(t, { pool, parts: Array.from({ length: 5 }, () => part), ...(folderId && { folderId }) })
   return {
     ...engine,
-    /** How many warnings the log has after one more prompt here. */
+    /** Number of warnings in the log after one more prompt here. */
     async warningsAfterPrompt(id: string): Promise<number> {
       await engine.prompt(id, 'go on')
       await engine.settle()
@@ -28,7 +28,7 @@ function replica(t: TestContext, folderId: string | undefined, { usesTools = tru
   }
 }
 
-test('V9: a session that moves to another data folder is warned once a move, after its run begins', async t => {
+test('V9: a session that moves to another data folder gets one warning per move, after its run starts', async t => {
   const [one, other] = [replica(t, here), replica(t, there, { usesTools: false })]
   const id = await one.create()
   assert.deepEqual([await one.warningsAfterPrompt(id), await one.warningsAfterPrompt(id)], [0, 0])
@@ -37,7 +37,7 @@ test('V9: a session that moves to another data folder is warned once a move, aft
   assert.deepEqual([await one.warningsAfterPrompt(id), await one.warningsAfterPrompt(id)], [2, 2])
 })
 
-test('V9: no tools before, the same folder, or a folder without a mark: no warning', async t => {
+test('V9: no warning without earlier tools, in the same folder, or in a folder without an id', async t => {
   const [one, same, other] = [replica(t, here), replica(t, here), replica(t, there)]
   const [toolless, unmarked] = [replica(t, here, { usesTools: false }), replica(t, undefined)]
   const untouched = await toolless.create()
@@ -48,7 +48,7 @@ test('V9: no tools before, the same folder, or a folder without a mark: no warni
   assert.deepEqual([await same.warningsAfterPrompt(shared), await unmarked.warningsAfterPrompt(shared)], [0, 0])
 })
 
-test('V9: a run that a replica with another data folder takes over is warned as well', async t => {
+test('V9: a run that a replica with another data folder takes over gets a warning', async t => {
   const [one, other] = [replica(t, here), replica(t, there)]
   const id = await one.create()
   await one.warningsAfterPrompt(id)

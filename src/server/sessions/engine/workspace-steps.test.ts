@@ -11,31 +11,31 @@ const done = idle({ type: 'end_turn' })
 const call = (id: string, name: string) => ({ type: 'agent.tool_use', tool_use_id: id, name, input: {} })
 const result = (id: string) => ({ type: 'agent.tool_result', tool_use_id: id, content: [], is_error: false })
 
-/** Files that change before every look; what was committed is noted as the number of its event. */
-function changing({ fails = 0 } = {}) {
-  const noted = { looks: 0, committed: [] as number[], done: 0, restored: [] as (string | null)[] }
+/** A workspace whose files change before every capture. Records the event number of each commit. */
+function changingFiles({ fails = 0 } = {}) {
+  const recorded = { captures: 0, committed: [] as number[], done: 0, restored: [] as (string | null)[] }
   let left = fails
   const workspaces = {
     async restore({ checkpoint_id }: { readonly checkpoint_id: string | null }) {
-      noted.restored.push(checkpoint_id)
+      recorded.restored.push(checkpoint_id)
       return undefined
     },
     async capture(): Promise<ReadyCheckpoint> {
-      noted.looks++
-      if (left-- > 0) throw new Error('the store is away')
+      recorded.captures++
+      if (left-- > 0) throw new Error('the store is unreachable')
       return {
-        id: `chk_${noted.looks}`,
-        leftOut: noted.looks === 1 ? [{ path: 'big', reason: 'it is too large' }] : undefined,
-        commit: async (_on, seq) => void noted.committed.push(seq),
-        done: async () => void noted.done++,
+        id: `chk_${recorded.captures}`,
+        leftOut: recorded.captures === 1 ? [{ path: 'big', reason: 'it is too large' }] : undefined,
+        commit: async (_on, seq) => void recorded.committed.push(seq),
+        done: async () => void recorded.done++,
       }
     },
   }
-  return { noted, workspaces }
+  return { recorded, workspaces }
 }
 
-test('a step that may have changed files is stored with them; reads and words are not looked at', async t => {
-  const { noted, workspaces } = changing()
+test('a step that may have changed files is stored with a checkpoint; reads and messages are not captured', async t => {
+  const { recorded, workspaces } = changingFiles()
   const parts = [
     plays(
       [{ type: 'agent.message', content: [] }],
@@ -53,21 +53,21 @@ test('a step that may have changed files is stored with them; reads and words ar
   const log = await engine.logOf(id)
   const results = log.flatMap((type, at) => (type === 'agent.tool_result' ? [at + 1] : []))
   assert.equal(log[results[1] ?? 0], 'session.warning', 'what is left out is said with the step')
-  assert.deepEqual(noted.committed, [results[1], results[2]])
-  assert.deepEqual([noted.looks, noted.done], [2, 2])
+  assert.deepEqual(recorded.committed, [results[1], results[2]])
+  assert.deepEqual([recorded.captures, recorded.done], [2, 2])
 })
 
-test('a call that was cut off may have changed files: they are stored with the end of the run', async t => {
-  const { noted, workspaces } = changing()
+test('an interrupted call may have changed files: they are stored with the end of the run', async t => {
+  const { recorded, workspaces } = changingFiles()
   const engine = createEngine(t, { pool, parts: [plays([call('a', 'bash')], [done])], workspaces })
   const id = await engine.create()
   await engine.prompt(id, 'go')
   await engine.settle()
-  assert.deepEqual(noted.committed, [(await engine.logOf(id)).length])
+  assert.deepEqual(recorded.committed, [(await engine.logOf(id)).length])
 })
 
-test('files that cannot be stored do not stop the run, and the log says so once', async t => {
-  const { noted, workspaces } = changing({ fails: 6 })
+test('files that cannot be stored do not stop the run, and one warning is logged', async t => {
+  const { recorded, workspaces } = changingFiles({ fails: 6 })
   const steps = plays([call('a', 'bash'), call('b', 'bash')], [result('a')], [result('b')], [done])
   const engine = createEngine(t, { pool, parts: [steps], workspaces })
   const id = await engine.create()
@@ -75,14 +75,14 @@ test('files that cannot be stored do not stop the run, and the log says so once'
   engine.runner.wake(id)
   while ((await engine.queueOf(id))[0] !== 'go done') await new Promise(resolve => setTimeout(resolve, 50))
   assert.equal((await engine.logOf(id)).filter(type => type === 'session.warning').length, 1)
-  assert.deepEqual(noted.committed.length, 1, 'the end of the run has stored them')
+  assert.deepEqual(recorded.committed.length, 1, 'the end of the run has stored them')
 })
 
-test('without its files no run goes on: the prompt ends with what to do', async t => {
+test('a run without its files does not start: the prompt ends with the next step to take', async t => {
   const restore = async () => {
     throw new AppError('invalid_request', 'a disk is full')
   }
-  const { workspaces } = changing()
+  const { workspaces } = changingFiles()
   const engine = createEngine(t, { pool, parts: [], workspaces: { ...workspaces, restore } })
   const id = await engine.create()
   await engine.prompt(id, 'go')

@@ -31,7 +31,7 @@ async function sessionWith(log: readonly NewEvent[]): Promise<string> {
 const saidIn = (messages: Awaited<ReturnType<typeof messagesOf>>) =>
   messages.map(({ parts }) => String(parts.at(-1)?.['text']))
 
-test('R1: a conversation longer than 10,000 events has its newest messages, and an answer at its end is found', async () => {
+test('R1: a conversation of more than 10,000 events returns its newest messages and the answer at its end', async () => {
   const log = [asks('a'), ...run('a', 10_200), asks('b'), ...run('b'), asks('c'), ...run('c')]
   const id = await sessionWith(log)
   assert.deepEqual(saidIn(await messagesOf(events, id, 3)), ['b 0', 'c', 'c 0'])
@@ -40,7 +40,7 @@ test('R1: a conversation longer than 10,000 events has its newest messages, and 
   assert.deepEqual([answer?.parts.map(part => part['text']), hasEnd], [['c 0'], true])
 })
 
-test('the newest messages are the last of the whole conversation, also while prompts wait behind a long turn', async () => {
+test('a limit returns the last messages of the conversation, also while prompts wait behind a long turn', async () => {
   const [begin, ...rest] = run('a', 3)
   const queued = ['b', 'c', 'd'].map(asks)
   const id = await sessionWith([asks('a'), ...(begin ? [begin] : []), ...queued, ...rest, ...run('b')])
@@ -50,7 +50,7 @@ test('the newest messages are the last of the whole conversation, also while pro
   }
 })
 
-test('a prompt has begun once a model has said something to it, by itself or in the turn that it joined', async () => {
+test('a prompt has started once a model has answered it, alone or in the turn that it joined', async () => {
   const start = (...prompt_ids: string[]): NewEvent => ({ type: 'span.model_request_start', model: '', prompt_ids })
   const begins: NewEvent = { type: 'session.status_running', prompt_id: 'a', run_id: 'run_a' }
   const says: NewEvent = { type: 'agent.message', content: text('hi') }

@@ -5,9 +5,9 @@ import type { EventStore } from './event-store.ts'
 
 type Log = Pick<EventStore, 'boundedPage' | 'list' | 'seqOfPrompt' | 'seqOfNewestMessages'>
 
-/** The conversation of a session as messages with parts; only the newest `limit` where that is given. */
+/** Returns the conversation of a session as messages with parts; only the newest `limit` when given. */
 export async function messagesOf(events: Log, sessionId: string, limit?: number): Promise<OpencodeMessage[]> {
-  // The newest messages belong to the newest prompts: each has one of the user, and at most one answer.
+  // The newest messages belong to the newest prompts: each has one user message and at most one answer.
   const first = limit === undefined ? 1 : ((await events.seqOfNewestMessages(sessionId, limit)) ?? 1)
   const reading = new MessageReading(sessionId)
   for await (const event of eventsFrom(events, sessionId, first)) reading.take(event)
@@ -15,17 +15,17 @@ export async function messagesOf(events: Log, sessionId: string, limit?: number)
   return limit === undefined ? messages : messages.slice(-limit)
 }
 
-/** What the log says of one prompt. */
+/** The log entries that belong to one prompt. */
 interface Exchange {
-  /** With what a program reads of it, where that was asked for. */
+  /** Includes the typed result when the prompt requested one. */
   readonly answer: AnsweredMessage | undefined
   /** A run of the prompt has ended, or a budget has stopped it. */
   readonly hasEnd: boolean
-  /** A model has answered something to the prompt. */
+  /** A model has produced output for the prompt. */
   readonly hasBegun: boolean
 }
 
-/** Reads what came of a prompt, from its message to the end of the log. */
+/** Reads the exchange of a prompt, from its message to the end of the log. */
 export async function exchangeOf(events: Log, sessionId: string, promptId: string): Promise<Exchange> {
   const first = (await events.seqOfPrompt(sessionId, promptId)) ?? 1
   const reading = new MessageReading(sessionId)
@@ -47,7 +47,7 @@ export async function exchangeOf(events: Log, sessionId: string, promptId: strin
   return { answer, hasEnd, hasBegun: hasBegun || (answer !== undefined && answer.parts.length > 0) }
 }
 
-/** What the log says of the budget that stopped the session last. */
+/** Returns the message of the last budget stop of the session. */
 export async function budgetStopOf(events: Log, sessionId: string): Promise<string | undefined> {
   const types = ['session.status_idle']
   const { data } = await events.list({ sessionId, after: Number.MAX_SAFE_INTEGER, limit: 20, order: 'desc', types })
@@ -55,7 +55,7 @@ export async function budgetStopOf(events: Log, sessionId: string): Promise<stri
   return ((stop?.['stop_details'] ?? {}) as { readonly message?: string }).message
 }
 
-/** The log from event `first` to what was its end when it was reached, a page at a time. */
+/** Yields the log from event `first` to the current end, one page at a time. */
 async function* eventsFrom(events: Log, sessionId: string, first: number): AsyncGenerator<SessionEvent> {
   for (let after = first - 1; ; ) {
     const page = await events.boundedPage(sessionId, after)
@@ -67,10 +67,10 @@ async function* eventsFrom(events: Log, sessionId: string, first: number): Async
   }
 }
 
-/** Without answers to prompts that are older than the first event that was read. */
+/** Drops answers to prompts that precede the first event that was read. */
 function withoutOlder(messages: readonly OpencodeMessage[]): OpencodeMessage[] {
-  const asked = new Set(messages.flatMap(({ info }) => (info['role'] === 'user' ? [info['id']] : [])))
-  return messages.filter(({ info }) => info['role'] === 'user' || asked.has(info['parentID']))
+  const promptIds = new Set(messages.flatMap(({ info }) => (info['role'] === 'user' ? [info['id']] : [])))
+  return messages.filter(({ info }) => info['role'] === 'user' || promptIds.has(info['parentID']))
 }
 
 function isRequestWith(promptId: string, event: SessionEvent): boolean {

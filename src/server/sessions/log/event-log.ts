@@ -3,11 +3,11 @@ import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
 import { transaction } from '../../db/connect.ts'
 import { DatabaseUnavailable } from '../../platform/errors.ts'
 import { pause } from '../../platform/timers.ts'
-import { type EventStore, type Hold, type NamedEvent, type Queryable, withId } from './event-store.ts'
+import { type EventStore, type Lease, type NamedEvent, type Queryable, withId } from './event-store.ts'
 import type { FoldCache } from './fold-cache.ts'
 import type { LiveEvents } from './live-events.ts'
 
-/** A write was refused: another owner has the session, or it was deleted. Whoever gets this stops at once. */
+/** A write was rejected because another process owns the session or it was deleted. The run must stop at once. */
 export class FenceLost extends Error {
   constructor(sessionId: string) {
     super(`session ${sessionId} has another owner or was deleted`)
@@ -15,19 +15,24 @@ export class FenceLost extends Error {
   }
 }
 
-/** Who runs a session, and may write its log for as long. */
-export interface Writer extends Hold {
-  /** Aborts when the session may no longer be written: lease lost, session deleted, or renewal failed for too long. */
+/** The owner of a session, which may write its log while it has the lease. */
+export interface Writer extends Lease {
+  /** Aborts when the owner must stop writing: lease lost, session deleted, or renewals failed for too long. */
   readonly lost: AbortSignal
-  /** False once the lease may have lapsed by the clock of this process: then `lost` aborts, and nothing may be written. */
+  /**
+   * Returns false once the lease may have expired by this process's clock; then `lost` aborts and no write is allowed.
+   */
   readonly mayWrite: () => boolean
-  /** Takes the lease again where it was given up while the run waits; undefined where it is there. Rejects with `unavailable`. */
-  readonly regain?: () => Promise<void> | undefined
-  /** The last event of the log that it has stored, or that was there before. */
+  /**
+   * Acquires the lease again after it was released while the run waits; undefined otherwise. Rejects with
+   * `unavailable`.
+   */
+  readonly reacquire?: () => Promise<void> | undefined
+  /** Number of the last event that it stored, or of the last event before it acquired the session. */
   lastSeq: number
 }
 
-/** What was appended inside a transaction, to be told once that has committed. */
+/** Events appended inside a transaction, to be published after the commit. */
 export interface Appended {
   readonly sessionId: string
   readonly events: readonly SessionEvent[]
@@ -35,7 +40,7 @@ export interface Appended {
 
 const retryMs = 250
 
-/** The log of every session: append, then tell the readers. */
+/** Appends to the logs of sessions and publishes the events to readers. */
 export type EventLog = ReturnType<typeof createEventLog>
 
 interface Deps {
@@ -46,81 +51,83 @@ interface Deps {
 }
 
 export function createEventLog({ pool, store, live, folds }: Deps) {
-  /** To the readers of this process, and to whoever goes on with the session. */
-  function tell({ sessionId, events }: Appended): void {
+  /** Publishes to the readers of this process and to the cached folds. */
+  function publish({ sessionId, events }: Appended): void {
     folds.note(sessionId, events)
     live.publish(sessionId, events)
   }
 
   const storing =
-    (held: Writer, along: Along | undefined): Write =>
+    (leased: Writer, along: Along | undefined): Write =>
     async (events, on) => {
-      const appended = await store.appendHeld(held, events, on)
+      const appended = await store.appendFenced(leased, events, on)
       if (appended) await along?.(on, appended)
       return appended
     }
 
-  /** The second and every later attempt: the one before may have been done, or may still be at work in the database. */
-  function storeUnlessDone(held: Writer, events: readonly NamedEvent[], write: Write) {
+  /** Used from the second attempt on: an earlier one may have committed, or may still run in the database. */
+  function storeUnlessDone(leased: Writer, events: readonly NamedEvent[], write: Write) {
     return transaction(pool, async client => {
-      // Whoever holds the row may be our own last attempt, whose end nobody waits for any more.
-      await store.lock(held.sessionId, client)
-      const before = await store.stored(held.sessionId, events, client)
+      // The row lock may be that of our own previous attempt, whose connection was lost.
+      await store.lock(leased.sessionId, client)
+      const before = await store.stored(leased.sessionId, events, client)
       return before.length > 0 ? before : write(events, client)
     })
   }
 
-  async function appendBy(held: Writer, events: readonly NewEvent[], write: Write, isOne = true): Promise<void> {
+  async function appendBy(leased: Writer, events: readonly NewEvent[], write: Write, isOne = true): Promise<void> {
     const named = events.map(withId)
-    const stored = await whileHeld(held, isRepeat => {
-      if (isRepeat) return storeUnlessDone(held, named, write)
+    const stored = await whileLeased(leased, isRepeat => {
+      if (isRepeat) return storeUnlessDone(leased, named, write)
       return isOne ? write(named, pool) : transaction(pool, client => write(named, client))
     })
-    if (!stored) throw new FenceLost(held.sessionId)
-    held.lastSeq = stored.at(-1)?.seq ?? held.lastSeq
-    tell({ sessionId: held.sessionId, events: stored })
+    if (!stored) throw new FenceLost(leased.sessionId)
+    leased.lastSeq = stored.at(-1)?.seq ?? leased.lastSeq
+    publish({ sessionId: leased.sessionId, events: stored })
   }
 
   return {
     /**
-     * Appends events of the session's owner, with what `along` writes in the same transaction, and tells the readers.
-     * Goes on trying while the database is away and the session is ours. Rejects with `FenceLost`.
+     * Appends events of the session's owner together with the writes of `along`, in one transaction, and publishes
+     * them. Retries while the database is unreachable and the lease is valid. Rejects with `FenceLost`.
      */
-    append: (held: Writer, events: readonly NewEvent[], along?: Along): Promise<void> =>
-      appendBy(held, events, storing(held, along), along === undefined),
+    append: (leased: Writer, events: readonly NewEvent[], along?: Along): Promise<void> =>
+      appendBy(leased, events, storing(leased, along), along === undefined),
 
-    /** The same for events that `write` stores together with all that belongs to them, in one statement unless `isOne` is false. */
+    /**
+     * Like `append`, with a `write` that stores the events together with other rows; `isOne`: it is a single statement.
+     */
     appendBy,
 
-    /** Appends events of a caller inside a transaction; hand the result to `tell` after the commit. */
+    /** Appends events of a caller inside a transaction; pass the result to `publish` after the commit. */
     async appendByCaller(client: Queryable, sessionId: string, events: readonly NewEvent[]): Promise<Appended> {
       return { sessionId, events: (await store.append(sessionId, events.map(withId), client)) ?? [] }
     },
 
-    /** Hands events to the readers of this process; others hear by NOTIFY. */
-    tell,
+    /** Publishes events to the readers of this process; other processes are notified with NOTIFY. */
+    publish,
   }
 }
 
 type Along = (on: Queryable, stored: readonly SessionEvent[]) => Promise<void>
 
-/** Stores events; undefined when the session has another owner or was deleted. */
+/** Stores events. Returns undefined when the session has another owner or was deleted. */
 type Write = (events: readonly NamedEvent[], on: Queryable) => Promise<SessionEvent[] | undefined>
 
 /**
- * Repeats `attempt` while the database is away, as long as the session may still be ours. Rejects with `FenceLost`,
- * before any attempt, once the lease may have lapsed.
+ * Retries `attempt` while the database is unreachable and the session may still be owned. Rejects with `FenceLost`,
+ * without an attempt, once the lease may have expired.
  */
-export async function whileHeld<T>(held: Writer, attempt: (isRepeat: boolean) => Promise<T>): Promise<T> {
+export async function whileLeased<T>(leased: Writer, attempt: (isRepeat: boolean) => Promise<T>): Promise<T> {
   for (let isRepeat = false; ; isRepeat = true) {
     try {
-      await held.regain?.()
-      if (!held.mayWrite()) throw new FenceLost(held.sessionId)
+      await leased.reacquire?.()
+      if (!leased.mayWrite()) throw new FenceLost(leased.sessionId)
       return await attempt(isRepeat)
     } catch (error) {
-      if (!held.mayWrite()) throw new FenceLost(held.sessionId)
+      if (!leased.mayWrite()) throw new FenceLost(leased.sessionId)
       if (!(error instanceof DatabaseUnavailable)) throw error
-      await pause(retryMs, held.lost)
+      await pause(retryMs, leased.lost)
     }
   }
 }

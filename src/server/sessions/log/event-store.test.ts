@@ -13,7 +13,7 @@ const store = eventStore(database.pool)
 const message = (text: string) => withId({ type: 'agent.message', content: [{ type: 'text', text }] })
 const seqs = (events: readonly { seq: number }[] | undefined) => events?.map(({ seq }) => seq)
 
-test('events are numbered 1, 2, 3 over all appends, and read back as they were returned', async () => {
+test('events are numbered consecutively over all appends, and are read as they were returned', async () => {
   const sessionId = await storedSession(database.pool)
   const first = await store.append(sessionId, [message('a'), message('b')])
   const second = await store.append(sessionId, [message('c')])
@@ -23,7 +23,7 @@ test('events are numbered 1, 2, 3 over all appends, and read back as they were r
   assert.equal(await store.lastSeq(sessionId), 3)
 })
 
-test('events of many writers at once leave no gap and take no number twice', async () => {
+test('concurrent writers leave no gap and use no number twice', async () => {
   const sessionId = await storedSession(database.pool)
   const appends = Array.from({ length: 50 }, (_, at) =>
     store.append(
@@ -38,24 +38,24 @@ test('events of many writers at once leave no gap and take no number twice', asy
   )
 })
 
-test('an owner whose fence is stale writes nothing', async () => {
+test('an owner with a stale fence cannot append', async () => {
   const sessionId = await storedSession(database.pool)
   await database.pool.query('update sessions set fence = 5 where id = $1', [sessionId])
-  assert.equal(await store.appendHeld({ sessionId, fence: 4 }, [message('late')]), undefined)
-  assert.deepEqual(seqs(await store.appendHeld({ sessionId, fence: 5 }, [message('in time')])), [1])
+  assert.equal(await store.appendFenced({ sessionId, fence: 4 }, [message('late')]), undefined)
+  assert.deepEqual(seqs(await store.appendFenced({ sessionId, fence: 5 }, [message('in time')])), [1])
   assert.equal(await store.lastSeq(sessionId), 1)
 })
 
-test('nothing is appended to a deleted session, not even by its owner', async () => {
+test('a deleted session rejects appends, even of its owner', async () => {
   const sessionId = await storedSession(database.pool)
   const client = await database.pool.connect()
   await sessionStore(database.pool).markDeleted(client, sessionId)
   client.release()
   assert.equal(await store.append(sessionId, [message('a')]), undefined)
-  assert.equal(await store.appendHeld({ sessionId, fence: 1 }, [message('a')]), undefined)
+  assert.equal(await store.appendFenced({ sessionId, fence: 1 }, [message('a')]), undefined)
 })
 
-test('an append that is rolled back leaves its numbers to the next', async () => {
+test('the numbers of a rolled back append are reused', async () => {
   const sessionId = await storedSession(database.pool)
   const client = await database.pool.connect()
   await client.query('begin')
@@ -65,7 +65,7 @@ test('an append that is rolled back leaves its numbers to the next', async () =>
   assert.deepEqual(seqs(await store.append(sessionId, [message('a')])), [1])
 })
 
-test('pages follow each other to the end, and a page after the end is empty', async () => {
+test('pages cover the log to its end, and a page after the end is empty', async () => {
   const sessionId = await storedSession(database.pool)
   await store.append(
     sessionId,
@@ -77,7 +77,7 @@ test('pages follow each other to the end, and a page after the end is empty', as
   assert.deepEqual(await store.page(sessionId, 5, 2), [])
 })
 
-test('a list runs in both directions and keeps to the types it was asked for', async () => {
+test('a list supports both orders and filters by type', async () => {
   const sessionId = await storedSession(database.pool)
   const usage = withId({ type: 'session.usage' })
   await store.append(sessionId, [message('a'), usage, message('b')])
@@ -89,7 +89,7 @@ test('a list runs in both directions and keeps to the types it was asked for', a
   assert.deepEqual(seqs(await list('asc', 0, ['agent.message'])), [1, 3])
 })
 
-test('text of every kind comes back as it was: NUL, lone surrogates, quotes, emoji', async () => {
+test('all text is read as it was stored: NUL, lone surrogates, quotes, emoji', async () => {
   const sessionId = await storedSession(database.pool)
   const texts = ['\u0000', '\ud800', '"\\', '😀', '\u2028', "'; drop table sessions; --"]
   await store.append(sessionId, texts.map(message))
@@ -100,22 +100,22 @@ test('text of every kind comes back as it was: NUL, lone surrogates, quotes, emo
   )
 })
 
-test('an append is told once to whoever listens, with its numbers and the owner of the session', async () => {
+test('an append sends one notification with its numbers and the owner of the session', async () => {
   const sessionId = await storedSession(database.pool)
   const client = new Client({ connectionString: database.url })
   await client.connect()
-  const heard: (string | undefined)[] = []
-  client.on('notification', ({ payload }) => heard.push(payload))
+  const notifications: (string | undefined)[] = []
+  client.on('notification', ({ payload }) => notifications.push(payload))
   await client.query('listen session_events')
   await store.append(sessionId, [message('a'), message('b'), message('c')])
-  await eventually(() => heard.length > 0)
-  // A second one would have been sent with the first.
+  await eventually(() => notifications.length > 0)
+  // A second notification would have arrived together with the first.
   await client.query('select 1')
   await client.end()
-  assert.deepEqual(heard, [`${sessionId} 3 1 ada`])
+  assert.deepEqual(notifications, [`${sessionId} 3 1 ada`])
 })
 
-test('V2: a page for readers has what 256 KB hold, or one event that is larger, and says how long the log is', async () => {
+test('V2: a page for readers has up to 256 KB of events, or one larger event, and the length of the log', async () => {
   const sessionId = await storedSession(database.pool)
   const sized = (bytes: number) => withId({ type: 'agent.message', text: 'x'.repeat(bytes) })
   const sizes = [100_000, 100_000, 100_000, 1_000_000, 10]
@@ -129,13 +129,13 @@ test('V2: a page for readers has what 256 KB hold, or one event that is larger, 
   assert.deepEqual(await pageAt(3), [[4], 5])
   assert.deepEqual(await pageAt(4), [[5], 5])
   assert.deepEqual(await pageAt(5), [[], 5])
-  // Rows of an older release have no size.
+  // Rows of an older release have no stored size.
   await database.pool.query('update session_events set bytes = null where session_id = $1', [sessionId])
   assert.deepEqual(await pageAt(0), [[1, 2], 5])
   assert.equal(await store.boundedPage('nope', 0), undefined)
 })
 
-test('R2: the size of a log is counted in bytes of UTF-8', async () => {
+test('R2: the size of a log is counted in UTF-8 bytes', async () => {
   const sessionId = await storedSession(database.pool)
   const text = 'ü€😀'
   await store.append(sessionId, [withId({ type: 'agent.message', text })])
@@ -145,7 +145,7 @@ test('R2: the size of a log is counted in bytes of UTF-8', async () => {
   assert.deepEqual([rows[0], sizes.rows[0]], [{ log_bytes: bytes }, { bytes }])
 })
 
-test('V2: a list ends at 4 MB, and says that it goes on', async () => {
+test('V2: a list ends at 4 MB and reports that more events follow', async () => {
   const sessionId = await storedSession(database.pool)
   const big = message('x'.repeat(1_500_000))
   for (let at = 0; at < 3; at++)
@@ -162,7 +162,7 @@ test('V2: a list ends at 4 MB, and says that it goes on', async () => {
   assert.deepEqual(await list(0, 1), [[1], true])
 })
 
-test('the event of a prompt is found, whatever its text', async () => {
+test('the event of a prompt is found regardless of its text', async () => {
   const sessionId = await storedSession(database.pool)
   const asked = (prompt_id: string) =>
     withId({ type: 'user.message', prompt_id, content: [{ type: 'text', text: '\u0000 "' }] })

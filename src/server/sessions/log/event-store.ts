@@ -4,8 +4,8 @@ import { hint } from '../../db/hints.ts'
 import { newId } from '../../platform/ids.ts'
 import { eventsChannel } from './log-page.ts'
 
-/** A runner's claim on a session. Every write of the runner names its fence. */
-export interface Hold {
+/** The lease of a runner on a session. Every write of the runner carries its fence. */
+export interface Lease {
   readonly sessionId: string
   readonly fence: number
 }
@@ -15,12 +15,12 @@ interface Stored {
   readonly created_at: Date
 }
 
-/** What the database gives an event that it has stored. */
+/** Columns that the database assigns to a stored event. */
 export interface StoredRow extends Stored {
   readonly owner_id: string | null
 }
 
-/** Where a write goes: the pool for a write of its own, a client for one inside a transaction. */
+/** Target of a write: the pool for a separate write, a client for one inside a transaction. */
 export type Queryable = Pool | PoolClient
 
 const appendText = 'select * from append_events($1, $2, $3, $4, $5, $6)'
@@ -29,17 +29,17 @@ const pageText = `
   select seq, id, type, payload, created_at from session_events
   where session_id = $1 and seq > $2 order by seq limit $3`
 
-/** What one page for readers may hold: readers that do not read keep one each. */
+/** Bytes of a page for stream readers. Slow readers keep one page each in memory. */
 export const pageBytes = 256 * 1024
 const pageEvents = 200
-/** What one answer to a caller who lists events may hold. */
+/** Bytes of one response of the list route. */
 const listBytes = 4 * 1024 * 1024
-/** About what an event's own fields add to its payload. */
+/** Approximate bytes that an event's own fields add to its payload. */
 const envelopeBytes = 160
 const sizeOf = `coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes}`
 
-// Only the sizes of the candidates are read, and the payloads of those that fit. The end of the page is worked out once, as a
-// number: a session that is newer than the statistics of its table would have it worked out anew for each of its events.
+// Reads only the sizes of the candidates, then the payloads of those that fit. The end of the page is computed once, as
+// a number: for a session newer than the table statistics the planner would recompute it for each of its events.
 const boundedPageText = `
   with log as (select next_seq - 1 as last from sessions where id = $1),
   sized as (
@@ -64,19 +64,19 @@ export type EventStore = ReturnType<typeof eventStore>
 
 export function eventStore(pool: Pool) {
   return {
-    /** Appends events at the end of the log. Undefined when a later fence owns the session, or it was deleted. */
-    async appendHeld(
-      hold: Hold,
+    /** Appends events to the log. Returns undefined when a later fence owns the session, or it was deleted. */
+    async appendFenced(
+      lease: Lease,
       events: readonly NamedEvent[],
       on: Queryable = pool,
     ): Promise<SessionEvent[] | undefined> {
-      const { sessionId, fence } = hold
+      const { sessionId, fence } = lease
       const values = [sessionId, fence, ...columnsOf(events)]
       const { rows } = await on.query<StoredRow>({ name: 'append_events', text: appendText, values })
       return appended(on, sessionId, events, rows)
     },
 
-    /** Appends events of a caller, whoever runs the session. Undefined when it was deleted. */
+    /** Appends events of a caller, independent of the owner. Returns undefined when the session was deleted. */
     async append(
       sessionId: string,
       events: readonly NamedEvent[],
@@ -87,7 +87,7 @@ export function eventStore(pool: Pool) {
       return appended(on, sessionId, events, rows)
     },
 
-    /** Those of the given events that are in the log already: an append whose answer was lost may have been done. */
+    /** Returns those of the given events that the log has: an append whose response was lost may have committed. */
     async stored(sessionId: string, events: readonly NamedEvent[], on: Queryable = pool): Promise<SessionEvent[]> {
       const text = `
         select seq, id, type, payload, created_at from session_events where session_id = $1 and id = any ($2) order by seq`
@@ -95,20 +95,20 @@ export function eventStore(pool: Pool) {
       return rows.map(toEvent)
     },
 
-    /** Holds every other writer of the log back until the transaction ends. */
+    /** Blocks all other writers of the log until the transaction ends. */
     async lock(sessionId: string, on: Queryable): Promise<void> {
       await on.query('select from sessions where id = $1 for update', [sessionId])
     },
 
-    /** Up to `limit` events after `after`, in order. */
+    /** Returns up to `limit` events after `after`, in order. */
     async page(sessionId: string, after: number, limit: number): Promise<SessionEvent[]> {
       const { rows } = await pool.query<Row>({ name: 'event_page', text: pageText, values: [sessionId, after, limit] })
       return rows.map(toEvent)
     },
 
     /**
-     * The events after `after`, in order: as many as 256 KB hold, or the next one if it is larger. Both answers are of one
-     * moment. Undefined when there is no such session.
+     * Returns the events after `after`, in order: up to 256 KB, or the next one if it is larger. Events and length come
+     * from one snapshot. Returns undefined when the session does not exist.
      */
     async boundedPage(sessionId: string, after: number): Promise<BoundedPage | undefined> {
       const { rows } = await pool.query<Row & { last: number }>({
@@ -121,8 +121,8 @@ export function eventStore(pool: Pool) {
     },
 
     /**
-     * Events of some types and of some time, in either order: at most `limit`, and as many as 4 MB hold, or one that is
-     * larger. Types undefined: all.
+     * Returns events filtered by type and time, in either order: at most `limit` and 4 MB, or one event if it is
+     * larger. Undefined types select all.
      */
     async list({ sessionId, after, limit, order, types, from, before }: ListQuery): Promise<ListPage> {
       const text = `
@@ -147,15 +147,15 @@ export function eventStore(pool: Pool) {
       return { data: rows.map(toEvent), hasMore: (rows[0]?.found ?? 0) > rows.length }
     },
 
-    /** The number of an event; undefined when the log does not have it. */
+    /** Returns the number of an event; undefined when the log does not have it. */
     async seqOfEvent(sessionId: string, id: string): Promise<number | undefined> {
       const text = 'select seq from session_events where session_id = $1 and id = $2 order by seq limit 1'
       return (await pool.query<{ seq: number }>(text, [sessionId, id])).rows[0]?.seq
     },
 
-    /** The number of the event that a prompt was queued with. */
+    /** Returns the number of the event that queued a prompt. */
     async seqOfPrompt(sessionId: string, promptId: string): Promise<number | undefined> {
-      // Not the operators of JSON: they refuse a payload with the escape of NUL anywhere in it.
+      // JSON operators cannot be used: they fail on a payload with an escaped NUL.
       const text = `
         select seq from session_events
         where session_id = $1 and type = 'user.message' and strpos(payload::text, '"prompt_id":"' || $2 || '"') > 0
@@ -164,7 +164,7 @@ export function eventStore(pool: Pool) {
       return rows[0]?.seq
     },
 
-    /** The number of the first of the newest `count` messages that users sent; undefined when there is none. */
+    /** Returns the number of the oldest of the newest `count` user messages; undefined when there is none. */
     async seqOfNewestMessages(sessionId: string, count: number): Promise<number | undefined> {
       const text = `
         select min(seq) as seq from (
@@ -174,14 +174,14 @@ export function eventStore(pool: Pool) {
       return rows[0]?.seq ?? undefined
     },
 
-    /** The highest number in the log; 0 when it is empty. Undefined when there is no such session. */
+    /** Returns the highest number in the log, 0 when it is empty; undefined when the session does not exist. */
     async lastSeq(sessionId: string): Promise<number | undefined> {
       const text = 'select next_seq - 1 as last from sessions where id = $1'
       const { rows } = await pool.query<{ last: number }>(text, [sessionId])
       return rows[0]?.last
     },
 
-    /** The highest number of each of these sessions. */
+    /** Returns the highest number in each of these logs. */
     async lastSeqs(sessionIds: readonly string[]): Promise<{ id: string; last: number }[]> {
       const text = 'select id, next_seq - 1 as last from sessions where id = any ($1)'
       const { rows } = await pool.query<{ id: string; last: number }>(text, [sessionIds])
@@ -190,7 +190,7 @@ export function eventStore(pool: Pool) {
   }
 }
 
-/** The events as they are stored, of which all processes are told; undefined when nothing was stored. */
+/** Returns the stored events and notifies all processes of them; undefined when no row was stored. */
 export function appended(
   on: Queryable,
   sessionId: string,
@@ -209,7 +209,7 @@ export function appended(
 
 export interface ListPage {
   readonly data: readonly SessionEvent[]
-  /** True when the list goes on behind these. */
+  /** True when more events follow. */
   readonly hasMore: boolean
 }
 
@@ -219,37 +219,37 @@ export interface ListQuery {
   readonly limit: number
   readonly order: 'asc' | 'desc'
   readonly types: readonly string[] | undefined
-  /** From then on; open unless given. */
+  /** Inclusive start of the time range; unbounded by default. */
   readonly from?: Date | undefined
-  /** Open unless given. */
+  /** Exclusive end of the time range; unbounded by default. */
   readonly before?: Date | undefined
 }
 
-/** An event as the table has it. */
+/** An event as stored in the table. */
 export interface Row extends Stored {
   readonly id: string
   readonly type: string
   readonly payload: Record<string, unknown>
 }
 
-/** An event that has its id, so that a repeated append can be recognised. */
+/** An event with an id, so that a repeated append can be recognised. */
 export interface NamedEvent {
   readonly id: string
   readonly type: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** Gives an event its id, unless its author did. */
+/** Gives an event an id, unless it has one. */
 export const withId = ({ id, type, ...payload }: NewEvent): NamedEvent => ({ id: id ?? newId('evt'), type, payload })
 
-/** Ids, types and payloads of events, and how large the payloads are. */
+/** Returns ids, types and payloads of events as columns, and the total size of the payloads in bytes. */
 export function columnsOf(events: readonly NamedEvent[]): unknown[] {
   const payloads = events.map(({ payload }) => JSON.stringify(payload))
   const bytes = payloads.reduce((sum, payload) => sum + Buffer.byteLength(payload), 0)
   return [events.map(({ id }) => id), events.map(({ type }) => type), payloads, bytes]
 }
 
-/** The one order of an event's fields, so that list and stream give the same bytes. */
+/** Builds an event with its fields in a fixed order, so that list and stream return the same bytes. */
 export const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent => ({
   id,
   type,

@@ -20,7 +20,10 @@ async function end(): Promise<Place> {
   return place
 }
 
-/** All until nothing is held back any more, page by page, and where that ends. Transactions of other tests hold back too. */
+/**
+ * Reads page by page until no event is held back, and returns the end. Transactions of other tests hold events back
+ * too.
+ */
 async function readAll(after: Place, filter = everything) {
   const pages: string[][] = []
   for (let place = after; ; ) {
@@ -32,7 +35,7 @@ async function readAll(after: Place, filter = everything) {
   }
 }
 
-test('a transaction that commits late is not missed, and nothing comes twice', async () => {
+test('a transaction that commits late is not missed, and no event is delivered twice', async () => {
   const [one, two] = [await storedSession(pool), await storedSession(pool)]
   const start = await end()
   const slow = await pool.connect()
@@ -48,7 +51,7 @@ test('a transaction that commits late is not missed, and nothing comes twice', a
   assert.deepEqual((await readAll(after.reached)).texts, [])
 })
 
-test('readers that resume anywhere see what writers at once write, each once and in the order of its session', async () => {
+test('readers that resume at any event see all concurrent writes, each once and in session order', async () => {
   const sessions = await Promise.all(Array.from({ length: 4 }, () => storedSession(pool)))
   const start = await end()
   const writing = sessions.map(async (id, of) => {
@@ -59,7 +62,7 @@ test('readers that resume anywhere see what writers at once write, each once and
   let place = start
   for (let isDone = false; ; ) {
     const { events: some, isHeldBack, hasMore } = await feed.page(place, everything)
-    // Each time another one of the page is the last that the reader keeps.
+    // Each iteration resumes after a random event of the page.
     const kept = some.slice(0, 1 + Math.floor(Math.random() * some.length))
     seen.push(...kept.map(({ event }) => textOf(event)))
     place = placeIn(cursorOf(kept.at(-1)?.place ?? place)) ?? firstPlace
@@ -79,7 +82,7 @@ test('readers that resume anywhere see what writers at once write, each once and
   }
 })
 
-test('only sessions of the owner and with the metadata are shown; what lies between is passed over', async () => {
+test('a page has only events of matching owner and metadata, and skips the others', async () => {
   const [mine, other] = [await storedSession(pool), await storedSession(pool)]
   await pool.query(`update sessions set owner_id = 'me', agent_id = 'agent_1' where id = $1`, [mine])
   await pool.query(`insert into session_metadata values ($1, '{"team": "blue", "n": "1"}')`, [mine])
@@ -99,7 +102,7 @@ test('only sessions of the owner and with the metadata are shown; what lies betw
   assert.deepEqual((await readAll(start, { ...everything, metadata: { team: 'red' } })).texts, [])
 })
 
-test('a page holds about 256 KB, and at least one event', async () => {
+test('a page has about 256 KB, and at least one event', async () => {
   const id = await storedSession(pool)
   const start = await end()
   await events.append(id, [said('x'.repeat(400_000)), said('b'), said('y'.repeat(200_000)), said('c')])
@@ -110,7 +113,7 @@ test('a page holds about 256 KB, and at least one event', async () => {
   )
 })
 
-test('after a restore from a copy, whose transactions are counted anew, old events come first and old cursors are known as such', async () => {
+test('after a restore with reset transaction ids, old events come first and old cursors are detected', async () => {
   const id = await storedSession(pool)
   const start = await end()
   await events.append(id, [said('restored')])
@@ -125,7 +128,7 @@ test('after a restore from a copy, whose transactions are counted anew, old even
   assert.deepEqual((await readAll(start)).texts, ['new'])
 })
 
-test('what is no cursor is no place', () => {
+test('an invalid cursor yields no position', () => {
   for (const text of [
     '',
     '1',

@@ -3,9 +3,9 @@ import type { SessionEvent } from '../../../contract/events.ts'
 import type { MetadataMap } from '../../platform/metadata.ts'
 import { type Row, toEvent } from './event-store.ts'
 
-/** Where an event stands in the order of all logs: its transaction, then its session and number. */
+/** Position of an event in the order over all logs: transaction, then session and number. */
 export interface Place {
-  /** Of PostgreSQL, 64 bits wide, as a decimal. */
+  /** Transaction id of PostgreSQL (64 bits) as a decimal string. */
   readonly xid: string
   readonly sessionId: string
   readonly seq: number
@@ -13,7 +13,7 @@ export interface Place {
 
 export const firstPlace: Place = { xid: '0', sessionId: '', seq: 0 }
 
-/** Which sessions a stream is about; what is undefined leaves none out. */
+/** Selects sessions; an undefined field does not filter. */
 export interface FeedFilter {
   readonly owner: string | undefined
   readonly agentId: string | undefined
@@ -25,14 +25,14 @@ export interface FedEvent {
   readonly event: SessionEvent & { readonly session_id: string }
 }
 
-/** A part of all logs. */
+/** A page of the feed over all logs. */
 export interface FeedPage {
   readonly events: readonly FedEvent[]
-  /** Where the next look begins: events of other sessions may lie between. */
+  /** Where the next page starts; events of filtered-out sessions may lie between. */
   readonly reached: Place
-  /** More can be read now. */
+  /** More events can be read now. */
   readonly hasMore: boolean
-  /** Something is there that cannot be shown yet: an older transaction is open. */
+  /** Committed events exist that cannot be returned yet, because an older transaction is open. */
   readonly isHeldBack: boolean
 }
 
@@ -44,8 +44,8 @@ interface PageRow extends Omit<Row, 'id'> {
   readonly is_held: boolean
 }
 
-/** What one look reads at most: events of any session, and bytes of those that are shown. */
-const lookEvents = 500
+/** Limits of one query: events of all sessions, and bytes of the returned ones. */
+const maxScannedEvents = 500
 const pageBytes = 256 * 1024
 const envelopeBytes = 200
 
@@ -56,7 +56,7 @@ const pageText = `
     select xid, session_id, seq, coalesce(bytes, octet_length(payload::text)) + ${envelopeBytes} as size
     from session_events
     where (xid, session_id, seq) > ($1::xid8, $2, $3) and xid < ${settled}
-    order by xid, session_id, seq limit ${lookEvents}
+    order by xid, session_id, seq limit ${maxScannedEvents}
   ), sized as (
     select c.*, s.id is not null as is_shown, count(*) over () as candidates,
            sum(case when s.id is not null then size else 0 end) over (order by c.xid, c.session_id, c.seq) - size as before
@@ -74,27 +74,27 @@ const endText = `
   select ${settled}::text as xid, pg_snapshot_xmax(pg_current_snapshot()) > $1::xid8 as is_known,
          coalesce((select xid >= pg_snapshot_xmax(pg_current_snapshot()) from session_events order by xid desc limit 1), false) as is_strange`
 
-/** The logs of all sessions in one order, in which nothing is added before what was shown. */
+/** The logs of all sessions in one append-only order: no event is ever inserted before a returned one. */
 export type FeedStore = ReturnType<typeof feedStore>
 
 export function feedStore(pool: Pool) {
   return {
-    /** What follows on `after`: events that are shown, and how far was looked. */
+    /** Returns the matching events after `after`, and the position that was reached. */
     async page(after: Place, { owner, agentId, metadata }: FeedFilter): Promise<FeedPage> {
       const wanted = metadata && JSON.stringify(metadata)
       const values = [after.xid, after.sessionId, after.seq, owner, agentId, wanted]
       const { rows: found } = await pool.query<PageRow>({ name: 'feed_page', text: pageText, values })
-      // Of one moment with the rest: what is settled just after the look is neither shown nor held back by then.
+      // Read in the same snapshot as the page, so that each event is either returned or reported as held back.
       const isHeldBack = found[0]?.is_held ?? false
       const rows = found.filter(({ seq }) => seq !== null)
       const last = rows.at(-1)
-      const hasMore = last !== undefined && (last.candidates === lookEvents || rows.length < last.candidates)
+      const hasMore = last !== undefined && (last.candidates === maxScannedEvents || rows.length < last.candidates)
       return { events: rows.flatMap(fedBy), reached: last ? placeOf(last) : after, hasMore, isHeldBack }
     },
 
     /**
-     * The place behind all that is settled now. Undefined when `cursor` is of a transaction that this database has not had: it
-     * was restored from a copy since, whose transactions are counted anew.
+     * Returns the position after all settled events. Returns undefined when `cursor` has a transaction id that this
+     * database has not reached: the database was then restored from a copy, which resets transaction ids.
      */
     async end(cursor: Place): Promise<Place | undefined> {
       const { rows } = await pool.query<{ xid: string; is_known: boolean; is_strange: boolean }>(endText, [cursor.xid])
@@ -116,10 +116,10 @@ function fedBy(row: PageRow): FedEvent[] {
   return [{ place: placeOf(row), event: { ...toEvent({ id, type, payload, seq, created_at }), session_id } }]
 }
 
-/** A place as clients keep it. */
+/** Encodes a position as the cursor that clients store. */
 export const cursorOf = ({ xid, sessionId, seq }: Place): string => `${xid}.${sessionId}.${seq}`
 
-/** Undefined for a text that is no cursor. */
+/** Decodes a cursor. Returns undefined when it is invalid. */
 export function placeIn(cursor: string): Place | undefined {
   const [, xid, sessionId = '', seq] = /^(\d{1,19})\.(\w{0,100})\.(\d{1,15})$/.exec(cursor) ?? []
   return xid === undefined ? undefined : { xid, sessionId, seq: Number(seq) }

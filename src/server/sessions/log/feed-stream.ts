@@ -10,26 +10,26 @@ interface FeedOptions {
   readonly live: Pick<LiveEvents, 'anyChange'>
   readonly after: Place
   readonly filter: FeedFilter
-  /** Aborts when the server stops, or when the reader's key is no longer valid. */
+  /** Aborts when the server stops, or when the reader's key becomes invalid. */
   readonly shutdown: AbortSignal
-  /** How long a reader may not read; 30,000 unless given. */
+  /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
   readonly slowReaderMs?: number
 }
 
-/** How long a lost hint goes unnoticed. */
+/** Poll interval, in case a notification was lost. */
 const checkMs = 2_000
-/** How often a reader looks while much happens, or while an open transaction holds it back. */
+/** Minimum time between two queries of a reader that is caught up or held back by an open transaction. */
 const paceMs = 200
 const retryMs = 500
 
 /**
- * Writes the events of many sessions from a place on, and goes on as they grow. Ends when the reader goes away or does not read
- * for 30 s. Each frame, and each sign of life, has as its id where a reader goes on after it.
+ * Writes the events of many sessions from a position on and follows new ones. Ends when the reader disconnects or does
+ * not read for 30 s. The id of each frame, keep-alives included, is the cursor after which a reader resumes.
  */
 export async function writeFeed(response: ServerResponse, requestId: string, options: FeedOptions): Promise<void> {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  const signal = AbortSignal.any([gone.signal, options.shutdown])
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
+  const signal = AbortSignal.any([disconnected.signal, options.shutdown])
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   response.write('retry: 2000\n\n')
   const writer = new FrameWriter(response, signal, options.slowReaderMs)
@@ -39,10 +39,10 @@ export async function writeFeed(response: ServerResponse, requestId: string, opt
     while (!signal.aborted) {
       const settled = new AbortController()
       const change = options.live.anyChange(AbortSignal.any([signal, settled.signal]))
-      const page = await looked(options, after)
+      const page = await readPage(options, after)
       if (page && page.events.length > 0 && !(await writer.write(page.events.map(frameOf).join('')))) return
       if (page) after = page.reached
-      if (!page?.hasMore) await rest(page, { change, writer, signal })
+      if (!page?.hasMore) await waitForMore(page, { change, writer, signal })
       settled.abort()
     }
   } finally {
@@ -51,14 +51,14 @@ export async function writeFeed(response: ServerResponse, requestId: string, opt
   }
 }
 
-interface Resting {
+interface Waiting {
   readonly change: Promise<void>
   readonly writer: FrameWriter
   readonly signal: AbortSignal
 }
 
-/** Until there may be more. Undefined: the database is away. */
-async function rest(page: FeedPage | undefined, { change, writer, signal }: Resting): Promise<void> {
+/** Waits until more events may be available; `page` is undefined when the database is unreachable. */
+async function waitForMore(page: FeedPage | undefined, { change, writer, signal }: Waiting): Promise<void> {
   if (!page) return pause(retryMs, signal)
   writer.caughtUp()
   const ended = new AbortController()
@@ -67,8 +67,8 @@ async function rest(page: FeedPage | undefined, { change, writer, signal }: Rest
   await pause(paceMs, signal)
 }
 
-/** Undefined when the database is away: the reader stays and tries again. */
-async function looked({ store, filter }: FeedOptions, after: Place): Promise<FeedPage | undefined> {
+/** Returns undefined when the database is unreachable: the reader stays connected and the query is retried. */
+async function readPage({ store, filter }: FeedOptions, after: Place): Promise<FeedPage | undefined> {
   try {
     return await store.page(after, filter)
   } catch {

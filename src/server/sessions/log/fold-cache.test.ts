@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { FoldCache } from './fold-cache.ts'
 
-/** Collects the numbers of events. */
+/** A reading that collects event numbers. */
 const reading = {
   begin: () => [] as number[],
   add: (state: unknown, { seq }: SessionEvent) => void (state as number[]).push(seq),
@@ -19,7 +19,7 @@ const event = (seq: number, fields: object = {}): SessionEvent => ({
   ...fields,
 })
 
-test('what was handed out is not here until it is given back', () => {
+test('a fold that was taken is absent until it is put back', () => {
   const cache = new FoldCache()
   cache.put('a', fold(10))
   const taken = cache.take('a')
@@ -29,7 +29,7 @@ test('what was handed out is not here until it is given back', () => {
   assert.deepEqual([cache.bytes, cache.take('a')?.last], [30, 3])
 })
 
-test('those that were used last stay, within the bytes', () => {
+test('the most recently used folds stay within the byte limit', () => {
   const cache = new FoldCache(100)
   for (const id of ['a', 'b', 'c']) cache.put(id, fold(30))
   const used = cache.take('a')
@@ -44,7 +44,7 @@ test('those that were used last stay, within the bytes', () => {
   assert.deepEqual([cache.take('huge'), cache.bytes], [undefined, 0])
 })
 
-test('events that go on where a fold ends enter it; others are left to be read', () => {
+test('events that continue a fold are added to it; others are ignored', () => {
   const cache = new FoldCache()
   cache.put('a', fold(10))
   cache.note('a', [event(2), event(3)])
@@ -58,7 +58,7 @@ test('events that go on where a fold ends enter it; others are left to be read',
   assert.equal(cache.take('b'), undefined)
 })
 
-test('a compaction leaves what it has kept', () => {
+test('a compaction leaves the retained events', () => {
   const cache = new FoldCache()
   cache.put('a', fold(1_000))
   cache.note('a', [event(2, { type: 'agent.thread_context_compacted', kept_from_seq: 2 })])

@@ -1,23 +1,23 @@
 import { contextCompacted, type SessionEvent } from '../../../contract/events.ts'
-import type { Reading } from '../../runtimes/runtime.ts'
+import type { LogReducer } from '../../runtimes/runtime.ts'
 
-/** What a runtime has made of the log of a session. */
+/** State that a runtime has built from the log of a session. */
 export interface Fold {
   readonly state: unknown
-  /** How the state was made, and goes on. */
-  readonly reading: Reading<unknown>
-  /** Number of the last event in it. */
+  /** Builds and extends the state. */
+  readonly reading: LogReducer<unknown>
+  /** Number of the last event in the state. */
   readonly last: number
-  /** About what it takes, as JSON of its events. */
+  /** Approximate size, as JSON of its events. */
   readonly bytes: number
 }
 
-/** Objects take about twice as much as JSON, so that 64 MB are in use at most. */
+/** Objects take about twice the size of their JSON, so at most 64 MB are in use. */
 const defaultMaxBytes = 32 * 1024 * 1024
 
 /**
- * What runtimes have made of the logs of the sessions that ran in this process last. A log only grows, so that what is here is
- * true whoever has run the session since: the rest is behind it in the table. Those that were used last stay.
+ * LRU cache of the states that runtimes built from the logs of sessions run by this process. Logs are append-only, so
+ * an entry stays valid when another process runs the session: the missing events follow in the table.
  */
 export class FoldCache {
   readonly #maxBytes: number
@@ -33,7 +33,7 @@ export class FoldCache {
     return this.#bytes
   }
 
-  /** Hands out what is known of a session, for somebody who goes on with it and gives it back. */
+  /** Removes and returns the fold of a session. The caller extends it and puts it back. */
   take(sessionId: string): Fold | undefined {
     const fold = this.#folds.get(sessionId)
     if (!fold) return undefined
@@ -42,7 +42,7 @@ export class FoldCache {
     return fold
   }
 
-  /** Keeps it in place of what was known; one that is larger than all is left out. */
+  /** Stores a fold in place of the previous one. A fold larger than the whole cache is not stored. */
   put(sessionId: string, fold: Fold): void {
     this.take(sessionId)
     this.#folds.set(sessionId, fold)
@@ -53,16 +53,16 @@ export class FoldCache {
     }
   }
 
-  /** Hears of events that were stored. Those that go on where a fold ends need not be read for it. */
+  /** Adds stored events that continue a cached fold, so that they need not be read for it. */
   note(sessionId: string, events: readonly SessionEvent[]): void {
-    const known = this.#folds.get(sessionId)
-    if (known?.last !== (events[0]?.seq ?? 0) - 1) return
-    this.put(sessionId, goneOn(known, events))
+    const cached = this.#folds.get(sessionId)
+    if (cached?.last !== (events[0]?.seq ?? 0) - 1) return
+    this.put(sessionId, extendFold(cached, events))
   }
 }
 
-/** The fold with the events behind it; `bytes` is what they take, if that is known. */
-export function goneOn(fold: Fold, events: readonly SessionEvent[], bytes = JSON.stringify(events).length): Fold {
+/** Returns the fold extended by `events`; `bytes` is their size if known. */
+export function extendFold(fold: Fold, events: readonly SessionEvent[], bytes = JSON.stringify(events).length): Fold {
   const { state, reading } = fold
   for (const event of events) reading.add(state, event)
   const whole = events.some(contextCompacted) ? reading.bytesOf(state) : fold.bytes + bytes

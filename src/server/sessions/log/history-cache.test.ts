@@ -13,7 +13,7 @@ const eventsFrom = (first: number, count: number): SessionEvent[] =>
 const page = (first: number, count: number) => ({ events: eventsFrom(first, count), bytes: count * 100 })
 const seqs = (cache: HistoryCache, id: string) => cache.eventsOf(id).map(({ seq }) => seq)
 
-test('a history grows at its end, and takes no events that do not follow', () => {
+test('a history grows at its end and ignores events that leave a gap', () => {
   const cache = new HistoryCache()
   cache.add('a', page(1, 2))
   cache.add('a', page(3, 1))
@@ -24,7 +24,7 @@ test('a history grows at its end, and takes no events that do not follow', () =>
   assert.deepEqual([seqs(cache, 'a'), seqs(cache, 'b'), cache.bytes], [[1, 2, 3], [], 300])
 })
 
-test('those that were used last stay, within the bytes', () => {
+test('the most recently used histories stay within the byte limit', () => {
   const cache = new HistoryCache(1_000)
   for (const id of ['a', 'b', 'c']) cache.add(id, page(1, 3))
   cache.eventsOf('a')
@@ -37,7 +37,7 @@ test('those that were used last stay, within the bytes', () => {
   assert.deepEqual([seqs(cache, 'huge'), cache.bytes], [[], 0])
 })
 
-test('what was handed out stays as it was', () => {
+test('a returned history does not change', () => {
   const cache = new HistoryCache()
   cache.add('a', page(1, 1))
   const before = cache.eventsOf('a')

@@ -1,9 +1,9 @@
 import type { SessionEvent } from '../../../contract/events.ts'
 
-/** Events of a log that follow on each other, and about what they take. */
+/** Consecutive events of a log with their approximate size. */
 export interface SizedPage {
   readonly events: readonly SessionEvent[]
-  /** Of their payloads as JSON. */
+  /** Bytes of their payloads as JSON. */
   readonly bytes: number
 }
 
@@ -12,12 +12,12 @@ interface History {
   bytes: number
 }
 
-/** As JSON: objects take about twice as much, so that 64 MB are in use at most. */
+/** Bytes of JSON. Objects take about twice that, so at most 64 MB are in use. */
 const defaultMaxBytes = 32 * 1024 * 1024
 
 /**
- * The logs of sessions that ran in this process last, from their first event on. A log only grows, so that what is here is true
- * whoever has run the session since: the rest is behind it in the table. Those that were used last stay.
+ * LRU cache of the beginnings of session logs run by this process. Logs are append-only, so an entry stays valid when
+ * another process runs the session: the missing events follow in the table.
  */
 export class HistoryCache {
   readonly #maxBytes: number
@@ -33,7 +33,7 @@ export class HistoryCache {
     return this.#bytes
   }
 
-  /** What is known of the beginning of a log; empty for nothing. Nobody may change it. */
+  /** Returns the cached beginning of a log; empty when there is none. The events must not be changed. */
   eventsOf(sessionId: string): readonly SessionEvent[] {
     const history = this.#histories.get(sessionId)
     if (!history) return []
@@ -42,7 +42,9 @@ export class HistoryCache {
     return [...history.events]
   }
 
-  /** Keeps the events right behind those that are known; others are left out, and so is a log that is too long for all. */
+  /**
+   * Adds the events that directly follow the cached ones; ignores others. A log larger than the whole cache is dropped.
+   */
   add(sessionId: string, { events, bytes }: SizedPage): void {
     const history = this.#histories.get(sessionId) ?? { events: [], bytes: 0 }
     if (events[0]?.seq !== history.events.length + 1) return

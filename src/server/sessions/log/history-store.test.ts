@@ -21,15 +21,16 @@ async function sessionWith(log: readonly NewEvent[]): Promise<string> {
 
 const compaction = (kept_from_seq: number, waiting_seqs: readonly number[] = []): NewEvent => ({
   type: 'agent.thread_context_compacted',
-  // A text that the database's own operators for JSON refuse.
+  // The JSON operators of PostgreSQL fail on this text.
   summary: 'a summary with \u0000',
   kept_from_seq,
   waiting_seqs,
 })
 
-const firstSeqs = async (id: string, limit = 500) => (await history.firstKept(id, limit)).events.map(({ seq }) => seq)
+const firstSeqs = async (id: string, limit = 500) =>
+  (await history.firstRetained(id, limit)).events.map(({ seq }) => seq)
 
-test('a log that was never compacted is read from its beginning', async () => {
+test('a log without a compaction is read from its beginning', async () => {
   const id = await sessionWith([says, says, says])
   assert.deepEqual(await firstSeqs(id), [1, 2, 3])
   assert.deepEqual(await firstSeqs(id, 2), [1, 2])
@@ -38,18 +39,18 @@ test('a log that was never compacted is read from its beginning', async () => {
   assert.deepEqual(await firstSeqs(await sessionWith([])), [])
 })
 
-test('what the last compaction has kept is read, with the messages that it names', async () => {
+test('the events retained by the last compaction are read, with the messages that it names', async () => {
   const id = await sessionWith([says, says, says, compaction(3), says, says, compaction(6, [2]), says])
   assert.deepEqual(await firstSeqs(id), [2, 6, 7, 8])
   assert.deepEqual(await firstSeqs(id, 2), [2, 6, 7])
 })
 
-test('a compaction that another runtime made inside of itself leaves the log whole', async () => {
+test('an internal compaction of another runtime does not shorten the log', async () => {
   const id = await sessionWith([says, { type: 'agent.thread_context_compacted' }, says])
   assert.deepEqual(await firstSeqs(id), [1, 2, 3])
 })
 
-test('a session of 5,000 turns is read from its last compaction on, by an index', async () => {
+test('a session of 5,000 turns is read from its last compaction on with an index', async () => {
   const turn = (): NewEvent[] => [{ type: 'user.message', content: text('a') }, says, says]
   const turns = Array.from({ length: 5_000 }, turn).flat()
   const id = await sessionWith([...turns.slice(0, 7_000), compaction(6_900), ...turns.slice(7_000), compaction(14_990)])
@@ -58,7 +59,7 @@ test('a session of 5,000 turns is read from its last compaction on, by an index'
     await client.query('begin')
     const before = await fetchedBy(client)
     const spied = historyStore({ query: client.query.bind(client) } as unknown as typeof pool)
-    const { events: read } = await spied.firstKept(id, 500)
+    const { events: read } = await spied.firstRetained(id, 500)
     const rows = (await fetchedBy(client)) - before
     assert.deepEqual([read[0]?.seq, read.at(-1)?.seq], [14_990, 15_002])
     assert.ok(rows < 100, `${rows} rows of the log were fetched`)
@@ -68,7 +69,7 @@ test('a session of 5,000 turns is read from its last compaction on, by an index'
   }
 })
 
-/** Rows of the log that this transaction has fetched or scanned so far. */
+/** Returns the number of log rows that this transaction has fetched or scanned. */
 async function fetchedBy(client: { query: (text: string) => Promise<{ rows: unknown[] }> }): Promise<number> {
   const text = `
     select coalesce(sum(seq_tup_read), 0) + coalesce(sum(idx_tup_fetch), 0) as rows

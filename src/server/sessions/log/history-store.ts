@@ -9,7 +9,7 @@ const compactionType = 'agent.thread_context_compacted'
 const afterText = `
   select ${columns} from session_events where session_id = $1 and seq > $2 order by seq limit $3`
 
-/** The last compaction, or else the beginning of the log: most logs have none, and are read with one statement. */
+/** Returns the last compaction, or else the start of the log: most logs have none and need only this statement. */
 const firstText = `
   with compaction as (
     select ${columns} from session_events where session_id = $1 and type = '${compactionType}' order by seq desc limit 1
@@ -20,7 +20,7 @@ const firstText = `
   )
   order by seq`
 
-const keptText = `
+const retainedText = `
   select ${columns} from session_events where session_id = $1 and seq = any ($3)
   union all (select ${columns} from session_events where session_id = $1 and seq >= $2 order by seq limit $4)
   order by seq`
@@ -34,11 +34,11 @@ const sized = (rows: readonly SizedRow[]): SizedPage => ({
   bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
 })
 
-/** Table `session_events`, as runs read it: what a conversation is built from. */
+/** Table `session_events` as runs read it to build a conversation. */
 export type HistoryStore = ReturnType<typeof historyStore>
 
 export function historyStore(pool: Pool) {
-  /** Up to `limit` events after `after`, in order, and about what they take. */
+  /** Returns up to `limit` events after `seq`, in order, with their approximate size. */
   async function after(sessionId: string, seq: number, limit: number): Promise<SizedPage> {
     const { rows } = await pool.query<SizedRow>({ name: 'history', text: afterText, values: [sessionId, seq, limit] })
     return sized(rows)
@@ -48,19 +48,19 @@ export function historyStore(pool: Pool) {
     after,
 
     /**
-     * The first of the events that the last compaction of the conversation has kept, and the messages of users that it names; of
-     * a conversation that was never compacted the first events at all.
+     * Returns the first events that the last compaction retained, and the user messages that it names; without a
+     * compaction the first events of the log.
      */
-    async firstKept(sessionId: string, limit: number): Promise<SizedPage> {
+    async firstRetained(sessionId: string, limit: number): Promise<SizedPage> {
       const first = await pool.query<SizedRow>({ name: 'first_kept', text: firstText, values: [sessionId, limit] })
       const [only] = first.rows
       if (only?.type !== compactionType) return sized(first.rows)
       const compaction = contextCompacted(toEvent(only))
-      // One that another runtime made inside of itself says nothing of this log.
+      // An internal compaction of another runtime does not apply to this log.
       if (!compaction) return after(sessionId, 0, limit)
       const { kept_from_seq, waiting_seqs } = compaction
       const values = [sessionId, kept_from_seq, waiting_seqs, limit]
-      return sized((await pool.query<SizedRow>({ name: 'kept', text: keptText, values })).rows)
+      return sized((await pool.query<SizedRow>({ name: 'kept', text: retainedText, values })).rows)
     },
   }
 }

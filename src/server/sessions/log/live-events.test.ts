@@ -12,14 +12,14 @@ const pageEvents = 200
 
 /** Live events over a log whose length the test sets. */
 function createRig(t: Pick<TestContext, 'after'>) {
-  const hearers = new Map<string, (hint: string) => void>()
+  const hintListeners = new Map<string, (hint: string) => void>()
   const reconnects: (() => void)[] = []
   const rig = {
     last: 0,
     /** Reads of the table. */
     reads: 0,
     isRemoved: false,
-    hear: (hint: string) => hearers.get('session_events')?.(hint),
+    notify: (hint: string) => hintListeners.get('session_events')?.(hint),
     reconnect: () => reconnects[0]?.(),
   }
   const store = {
@@ -31,7 +31,7 @@ function createRig(t: Pick<TestContext, 'after'>) {
     },
   }
   const notifications: Notifications = {
-    on: (channel, listener) => void hearers.set(channel, listener),
+    on: (channel, listener) => void hintListeners.set(channel, listener),
     onReconnect: listener => void reconnects.push(listener),
     send: () => undefined,
     start: async () => undefined,
@@ -43,7 +43,7 @@ function createRig(t: Pick<TestContext, 'after'>) {
   return { rig, live }
 }
 
-test('events of this process are handed on in order, without a look at the table', async t => {
+test('events of this process are delivered in order without a query', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   assert.deepEqual(seqs(await reader.read(0)), [])
@@ -55,7 +55,7 @@ test('events of this process are handed on in order, without a look at the table
   assert.equal(rig.reads, 1)
 })
 
-test('events that do not follow on what the reader has send it to the table', async t => {
+test('a gap in the published events makes the reader query the table', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   await reader.read(0)
@@ -65,7 +65,7 @@ test('events that do not follow on what the reader has send it to the table', as
   assert.equal(rig.reads, 2)
 })
 
-test('V2: a reader that is far behind is sent to the table instead of kept in memory', async t => {
+test('V2: events for a reader that is far behind come from the table, not from memory', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   await reader.read(0)
@@ -75,22 +75,22 @@ test('V2: a reader that is far behind is sent to the table instead of kept in me
   assert.equal(rig.reads, 2)
 })
 
-test('V2: a hint costs one read of the table for all readers of the session', async t => {
+test('V2: a notification causes one query for all readers of the session', async t => {
   const { rig, live } = createRig(t)
   const readers = Array.from({ length: 100 }, () => live.subscribe('s'))
   const readAll = (after: number) => Promise.all(readers.map(reader => reader.read(after).then(seqs)))
   await readAll(0)
   assert.equal(rig.reads, 1)
   rig.last = 2
-  rig.hear('s 2')
+  rig.notify('s 2')
   assert.deepEqual(await readAll(0), Array(100).fill([1, 2]))
-  // Those who come late find it too, and at the end of the log nobody asks.
+  // Late readers find the page too, and at the end of the log no query is made.
   assert.deepEqual(await readAll(1), Array(100).fill([2]))
   assert.deepEqual(await readAll(2), Array(100).fill([]))
   assert.equal(rig.reads, 2)
 })
 
-test('a reader is told when the log was removed', async t => {
+test('a reader learns that the log was removed', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   rig.last = 3
@@ -98,7 +98,7 @@ test('a reader is told when the log was removed', async t => {
   assert.equal(await reader.read(0), undefined)
 })
 
-test('whatever order news comes in, what a reader gets follows on what it has, without a gap', async t => {
+test('a reader gets consecutive events, regardless of the order of notifications', async t => {
   const news = fc.array(fc.oneof(fc.nat({ max: 12 }), fc.record({ hint: fc.nat({ max: 12 }) })), { maxLength: 30 })
   await fc.assert(
     fc.asyncProperty(news, fc.nat({ max: 12 }), async (all, after) => {
@@ -109,7 +109,7 @@ test('whatever order news comes in, what a reader gets follows on what it has, w
         const seq = typeof item === 'number' ? item : item.hint
         rig.last = Math.max(rig.last, seq)
         if (typeof item === 'number') live.publish('s', [event(item)])
-        else rig.hear(`s ${item.hint}`)
+        else rig.notify(`s ${item.hint}`)
       }
       const got: number[] = []
       for (let at = after; at < rig.last; at = got.at(-1) ?? at) got.push(...(seqs(await reader.read(at)) ?? []))
@@ -121,14 +121,14 @@ test('whatever order news comes in, what a reader gets follows on what it has, w
   )
 })
 
-test('a reader that waits is woken by events of this process, by a hint, and after a reconnect', async t => {
+test('a waiting reader is woken by events of this process, by a notification, and after a reconnect', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   const published = reader.wait(0)
   live.publish('s', [event(1)])
   await published
   const hinted = reader.wait(1)
-  rig.hear('s 2')
+  rig.notify('s 2')
   await hinted
   const reconnected = reader.wait(2)
   rig.last = 3
@@ -136,32 +136,32 @@ test('a reader that waits is woken by events of this process, by a hint, and aft
   await reconnected
 })
 
-test('a reader whose hint was lost is woken by a look at the table', async t => {
+test('a reader whose notification was lost is woken by the poll', async t => {
   const { rig, live } = createRig(t)
   const reader = live.subscribe('s')
   rig.last = 1
   await reader.wait(0)
 })
 
-test('news that came before the wait is not waited for, and an old hint wakes nobody', async t => {
+test('a reader does not wait for events that already exist, and an old notification does not wake it', async t => {
   const { rig, live } = createRig(t)
   const waiting = new AbortController()
   const reader = live.subscribe('s', { signal: waiting.signal })
-  rig.hear('s 5')
+  rig.notify('s 5')
   await reader.wait(4)
   let isWoken = false
   const wait = reader.wait(5).then(() => {
     isWoken = true
   })
-  rig.hear('s 3')
-  rig.hear('other 9')
+  rig.notify('s 3')
+  rig.notify('other 9')
   await new Promise(resolve => setImmediate(resolve))
   assert.equal(isWoken, false)
   waiting.abort()
   await wait
 })
 
-test('readers of one session hear nothing of another, and a closed reader is forgotten', async t => {
+test('readers of one session are not woken by another, and a closed reader is removed', async t => {
   const { live } = createRig(t)
   const [one, other] = [live.subscribe('one'), live.subscribe('other')]
   await Promise.all([one.read(0), other.read(0)])
@@ -172,7 +172,7 @@ test('readers of one session hear nothing of another, and a closed reader is for
   assert.equal(live.readerCount, 0)
 })
 
-test('previews reach those who asked for them', t => {
+test('previews are delivered only to readers that requested them', t => {
   const { live } = createRig(t)
   const seen: unknown[] = []
   live.subscribe('s')

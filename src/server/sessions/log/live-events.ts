@@ -10,14 +10,14 @@ import { type Preview, RemotePreviews } from './remote-previews.ts'
 /** One reader of a session's log. */
 export interface Subscription {
   /**
-   * The events that follow on `after`: at most a page, from the memory that readers share, or from the table, which is read
-   * once for all who want the same. Empty at the end of the log, undefined when the log is gone. `heardLast` is a number
-   * that the log has reached, as far as the caller knows. Rejects with `unavailable`.
+   * Returns the events that follow `after`: at most a page, from the cache that readers share, or from the table, which
+   * is queried once for all readers at the same position. Empty at the end of the log, undefined when the log was
+   * purged. `knownLast` is a number that the log is known to have reached. Rejects with `unavailable`.
    */
-  read(after: number, heardLast?: number): Promise<readonly LogFrame[] | undefined>
-  /** Resolves when there may be something after `after`, or the signal of the subscription aborts. */
+  read(after: number, knownLast?: number): Promise<readonly LogFrame[] | undefined>
+  /** Resolves when there may be events after `after`, or when the subscription's signal aborts. */
   wait(after: number): Promise<void>
-  /** Resolves at the next news of any kind, or when the signal aborts. */
+  /** Resolves at the next change of the session, or when the signal aborts. */
   change(signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -25,15 +25,15 @@ export interface Subscription {
 interface Deps {
   readonly store: Pick<EventStore, 'boundedPage' | 'lastSeqs'>
   readonly notifications: Notifications
-  /** Names this process among its neighbours. */
+  /** Identifies this process among the replicas. */
   readonly owner: string
   readonly log: Log
 }
 
-/** What a reader wants besides the log. */
+/** Options of a reader. */
 interface Subscriber {
   readonly onPreview?: ((preview: Preview) => void) | undefined
-  /** Ends each wait. One listener a stream: events come by the thousand. */
+  /** Ends every wait. Only one listener is added per stream, since events come by the thousand. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -42,23 +42,23 @@ interface Reader {
   readonly onPreview: ((preview: Preview) => void) | undefined
 }
 
-/** A session that has readers in this process, and what they share. */
+/** A session with readers in this process, and their shared state. */
 interface Followed {
   readonly id: string
   readonly readers: Set<Reader>
-  /** The highest number heard of. */
+  /** Highest known event number. */
   last: number
-  /** True once the table was read: from then on `last` grows with every hint and look. */
-  isKnown: boolean
-  /** Reads of the table that are on their way, by the number they start behind. */
+  /** True once the table was read; from then on `last` is kept current by notifications and polls. */
+  isLoaded: boolean
+  /** Queries in progress, by the number after which they start. */
   readonly reads: Map<number, Promise<readonly LogFrame[] | undefined>>
 }
 
 const pollMs = 2_000
 
 /**
- * Tells the readers of this process what was added to the logs: at once for writes of this process, by hints for those
- * of others, by a look at the table every 2 s when a hint was lost.
+ * Notifies the readers of this process of new events: at once for writes of this process, by NOTIFY for those of other
+ * processes, and by a poll every 2 s in case a notification was lost.
  */
 export class LiveEvents {
   readonly #followed = new Map<string, Followed>()
@@ -67,8 +67,8 @@ export class LiveEvents {
   readonly #log: Log
   readonly #stopPolling: () => Promise<void>
   readonly #remote: RemotePreviews
-  /** Of those who wait for news of whatever session. */
-  readonly #anybody = new Set<() => void>()
+  /** Readers that wait for a change of any session. */
+  readonly #anyListeners = new Set<() => void>()
 
   constructor({ store, notifications, owner, log }: Deps) {
     this.#store = store
@@ -79,7 +79,7 @@ export class LiveEvents {
       watched: () => this.#previewed(),
       deliver: (sessionId, preview) => this.#deliver(sessionId, preview),
     })
-    notifications.on(eventsChannel, hint => this.#hear(hint))
+    notifications.on(eventsChannel, hint => this.#onHint(hint))
     notifications.onReconnect(() => void this.#catchUp())
     this.#stopPolling = every(pollMs, () => this.#catchUp())
   }
@@ -100,7 +100,7 @@ export class LiveEvents {
     followed.readers.add(reader)
     if (onPreview) this.#remote.announce(sessionId)
     return {
-      read: (after, heardLast) => this.#read(followed, after, heardLast),
+      read: (after, knownLast) => this.#read(followed, after, knownLast),
       wait: after => (followed.last > after || signal?.aborted ? Promise.resolve() : nextWake(reader)),
       change: signal => woken(reader, signal),
       close: () => {
@@ -113,33 +113,33 @@ export class LiveEvents {
     }
   }
 
-  /** Hands stored events to the readers of this process. */
+  /** Delivers stored events to the readers of this process. */
   publish(sessionId: string, events: readonly SessionEvent[]): void {
     const followed = this.#followed.get(sessionId)
     const last = events.at(-1)?.seq
     if (!followed || last === undefined) return
-    // Until somebody has read, those who are here wait for news of another kind.
-    if (followed.isKnown) this.#keep(followed, pageOf(sessionId, events))
+    // Before the first read a reader only waits for changes, so the page need not be cached.
+    if (followed.isLoaded) this.#cache(followed, pageOf(sessionId, events))
     followed.last = Math.max(followed.last, last)
     wake(followed)
   }
 
-  /** Hands a preview to those readers who asked for previews. */
+  /** Delivers a preview to the readers that requested previews. */
   preview(sessionId: string, preview: Preview): void {
     this.#deliver(sessionId, preview)
     this.#remote.send(sessionId, preview)
   }
 
-  /** Resolves at the next news of any session, or when the signal aborts. */
+  /** Resolves at the next change of any session, or when the signal aborts. */
   anyChange(signal: AbortSignal): Promise<void> {
     return new Promise(resolve => {
       if (signal.aborted) return resolve()
       const done = () => {
-        this.#anybody.delete(done)
+        this.#anyListeners.delete(done)
         signal.removeEventListener('abort', done)
         resolve()
       }
-      this.#anybody.add(done)
+      this.#anyListeners.add(done)
       signal.addEventListener('abort', done, { once: true })
     })
   }
@@ -160,9 +160,9 @@ export class LiveEvents {
   }
 
   /** `hint` is a session id and the highest number in its log. */
-  #hear(hint: string): void {
+  #onHint(hint: string): void {
     const [sessionId = '', last] = hint.split(' ')
-    for (const told of this.#anybody) told()
+    for (const wakeReader of this.#anyListeners) wakeReader()
     this.#advance(sessionId, Number(last))
   }
 
@@ -173,11 +173,11 @@ export class LiveEvents {
     wake(followed)
   }
 
-  async #read(followed: Followed, after: number, heardLast = 0): Promise<readonly LogFrame[] | undefined> {
-    followed.last = Math.max(followed.last, heardLast)
+  async #read(followed: Followed, after: number, knownLast = 0): Promise<readonly LogFrame[] | undefined> {
+    followed.last = Math.max(followed.last, knownLast)
     const page = this.#pages.find(followed.id, after + 1)
     if (page) return page.frames.slice(after + 1 - page.first)
-    if (followed.isKnown && followed.last <= after) return []
+    if (followed.isLoaded && followed.last <= after) return []
     return followed.reads.get(after) ?? this.#readTable(followed, after)
   }
 
@@ -191,13 +191,13 @@ export class LiveEvents {
     const found = await this.#store.boundedPage(followed.id, after)
     const page = found && pageOf(followed.id, found.events)
     if (!found || (!page && found.last > after)) return undefined
-    followed.isKnown = true
-    this.#keep(followed, page)
+    followed.isLoaded = true
+    this.#cache(followed, page)
     this.#advance(followed.id, found.last)
     return page?.frames ?? []
   }
 
-  #keep(followed: Followed, page: LogPage | undefined): void {
+  #cache(followed: Followed, page: LogPage | undefined): void {
     if (page && this.#followed.get(followed.id) === followed) this.#pages.add(page)
   }
 
@@ -207,12 +207,12 @@ export class LiveEvents {
     try {
       for (const { id, last } of await this.#store.lastSeqs(watched)) this.#advance(id, last)
     } catch (cause) {
-      this.#log.debug({ err: cause }, 'could not look for new events; the next poll will')
+      this.#log.debug({ err: cause }, 'cannot read new events; retrying in the next poll')
     }
   }
 }
 
-const newFollowed = (id: string): Followed => ({ id, readers: new Set(), last: 0, isKnown: false, reads: new Map() })
+const newFollowed = (id: string): Followed => ({ id, readers: new Set(), last: 0, isLoaded: false, reads: new Map() })
 
 function wake({ readers }: Followed): void {
   for (const reader of readers) reader.wake()

@@ -1,20 +1,20 @@
 import type { SessionEvent } from '../../../contract/events.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 
-/** Hints of new events: a session, its last and its first number that are new, and its owner. */
+/** Channel for new events. Payload: session id, last new number, first new number, owner. */
 export const eventsChannel = 'session_events'
 
-/** An event as it goes to readers, encoded once for all of them. */
+/** An event encoded for readers, once for all of them. */
 export interface LogFrame {
   readonly seq: number
   readonly type: string
-  /** The whole frame of the event stream. */
+  /** The complete frame of the event stream. */
   readonly data: Buffer
-  /** Where the event's JSON begins in `data`; it ends two bytes before the end. */
+  /** Offset of the event's JSON in `data`; the JSON ends two bytes before the end. */
   readonly jsonStart: number
 }
 
-/** Events of one session that follow on each other. Shared by its readers; never changed. */
+/** Consecutive events of one session, shared by its readers and immutable. */
 export interface LogPage {
   readonly sessionId: string
   readonly first: number
@@ -23,10 +23,10 @@ export interface LogPage {
   readonly frames: readonly LogFrame[]
 }
 
-/** What a frame costs besides its bytes. */
+/** Approximate memory overhead of a frame in bytes. */
 const frameCost = 200
 
-/** A page of events without a gap; undefined for none. */
+/** Builds a page of consecutive events; undefined without events. */
 export function pageOf(sessionId: string, events: readonly SessionEvent[]): LogPage | undefined {
   const texts = events.map(textOf)
   const whole = Buffer.from(texts.map(({ text }) => text).join(''))
@@ -43,11 +43,11 @@ export function pageOf(sessionId: string, events: readonly SessionEvent[]): LogP
   return { sessionId, first: first.seq, last: last.seq, bytes, frames }
 }
 
-/** The event of a frame. Parsed at each call, so that a page is kept in memory once. */
+/** Returns the event of a frame. Parsed on each call, so that a page is in memory only once. */
 export const eventOf = ({ data, jsonStart }: LogFrame): SessionEvent =>
   JSON.parse(data.toString('utf8', jsonStart, data.length - 2)) as SessionEvent
 
-/** The bytes of frames that follow on each other in one page: they lie side by side, so that one write takes them all. */
+/** Returns the bytes of consecutive frames of one page. They are adjacent in memory, so one write sends them all. */
 export function bytesOf(frames: readonly LogFrame[]): Buffer {
   const [first, last] = [frames[0]?.data, frames.at(-1)?.data]
   if (!first || !last) return Buffer.alloc(0)

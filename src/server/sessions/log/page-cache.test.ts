@@ -9,7 +9,7 @@ function page(sessionId: string, first: number, text = ''): LogPage {
   return made
 }
 
-test('V2: the pages of all sessions together stay below the bound, and the oldest go first', () => {
+test('V2: the pages of all sessions together stay below the limit, and the oldest are evicted first', () => {
   const cache = new PageCache(100_000)
   for (let at = 0; at < 50; at++) cache.add(page(`ses_${at}`, 1, 'x'.repeat(9_000)))
   assert.ok(cache.bytes <= 100_000)
@@ -17,7 +17,7 @@ test('V2: the pages of all sessions together stay below the bound, and the oldes
   assert.ok(cache.find('ses_49', 1))
 })
 
-test('V2: a page that is larger than the bound stays until the next one', () => {
+test('V2: a page that exceeds the limit stays until the next one', () => {
   const cache = new PageCache(1_000)
   cache.add(page('a', 1, 'x'.repeat(5_000)))
   assert.ok(cache.find('a', 1))
@@ -25,7 +25,7 @@ test('V2: a page that is larger than the bound stays until the next one', () => 
   assert.equal(cache.find('a', 1), undefined)
 })
 
-test('a session without readers leaves nothing', () => {
+test('a session without readers leaves no pages', () => {
   const cache = new PageCache()
   for (let at = 0; at < 100; at++) cache.add(page('a', at))
   cache.forget('a')

@@ -3,7 +3,7 @@ import type { LogPage } from './log-page.ts'
 const defaultMaxBytes = 8 * 1024 * 1024
 const maxPagesPerSession = 64
 
-/** The pages that readers of this process got last, for the readers behind them. Bounded over all sessions. */
+/** Cache of the latest pages, for readers that are behind. The size limit applies to all sessions together. */
 export class PageCache {
   readonly #maxBytes: number
   /** By session, oldest first. */
@@ -20,12 +20,12 @@ export class PageCache {
     return this.#bytes
   }
 
-  /** A page that has event `seq`. */
+  /** Returns a page that has event `seq`. */
   find(sessionId: string, seq: number): LogPage | undefined {
     return this.#ofSession.get(sessionId)?.findLast(({ first, last }) => first <= seq && seq <= last)
   }
 
-  /** The newest page stays, whatever its size. */
+  /** Adds a page. The newest page always stays, even when it exceeds the limit. */
   add(page: LogPage): void {
     const pages = this.#ofSession.get(page.sessionId) ?? []
     this.#ofSession.set(page.sessionId, pages)
@@ -40,7 +40,7 @@ export class PageCache {
     }
   }
 
-  /** Drops the pages of a session that has no readers any more. */
+  /** Drops the pages of a session that has no more readers. */
   forget(sessionId: string): void {
     for (const page of [...(this.#ofSession.get(sessionId) ?? [])]) this.#evict(page)
   }

@@ -8,8 +8,8 @@ interface Deps {
 }
 
 /**
- * Uses up a ticket. Who got it, no wider than their key is by now; undefined when it opens nothing, or the key is gone.
- * Security: S19.
+ * Redeems a ticket. Returns its holder with the current rights of the holder's key; undefined when the ticket is
+ * invalid or the key was deleted. Source: Security, S19.
  */
 export const createRedeemTicket =
   ({ tickets, keys }: Deps) =>

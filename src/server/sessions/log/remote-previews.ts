@@ -1,7 +1,7 @@
 import type { Notifications } from '../../db/notifications.ts'
 import { every } from '../../platform/timers.ts'
 
-/** A part of an answer that is still being written. Never stored; the event of the same id replaces it. */
+/** Part of an answer that is still being generated. Never stored; the event with the same id replaces it. */
 export interface Preview {
   readonly type: 'event_start' | 'event_delta'
   readonly [field: string]: unknown
@@ -9,24 +9,26 @@ export interface Preview {
 
 interface Deps {
   readonly notifications: Notifications
-  /** Names this process, so that it does not hear itself. */
+  /** Identifies this process, so that it ignores its own notifications. */
   readonly owner: string
-  /** Sessions whose previews somebody in this process wants. */
+  /** Returns the sessions with preview readers in this process. */
   readonly watched: () => Iterable<string>
-  /** Hands a preview from another process to the readers of this one. */
+  /** Delivers a preview of another process to the readers of this one. */
   readonly deliver: (sessionId: string, preview: Preview) => void
 }
 
-/** Tells other processes that previews are wanted here. */
+/** Interval at which this process announces its interest in previews. */
 const announceMs = 5_000
-/** After this long without a word nobody elsewhere is assumed to watch. */
+/** An announcement expires after this time. */
 const interestMs = 15_000
-/** A notification must stay below 8,000 bytes; a longer preview is left out, the stored event has it all. */
+/**
+ * A notification must stay below 8,000 bytes. A longer preview is dropped, since the stored event has the full text.
+ */
 const maxPayloadBytes = 7_500
 
 /**
- * Previews between processes. Text is sent over NOTIFY only while another process has said that somebody watches there, so
- * that a lone server sends none.
+ * Exchanges previews between processes. Text is sent over NOTIFY only while another process announces interest, so a
+ * single server sends none.
  */
 export class RemotePreviews {
   readonly #deps: Deps
@@ -35,19 +37,19 @@ export class RemotePreviews {
 
   constructor(deps: Deps) {
     this.#deps = deps
-    deps.notifications.on('session_watch', payload => this.#hearInterest(payload))
-    deps.notifications.on('session_preview', payload => this.#hearPreview(payload))
+    deps.notifications.on('session_watch', payload => this.#onInterest(payload))
+    deps.notifications.on('session_preview', payload => this.#onPreview(payload))
     this.#stopAnnouncing = every(announceMs, async () => {
       for (const sessionId of deps.watched()) this.announce(sessionId)
     })
   }
 
-  /** Says that somebody here watches the session. */
+  /** Announces that this process has readers of the session. */
   announce(sessionId: string): void {
     this.#deps.notifications.send('session_watch', `${this.#deps.owner} ${sessionId}`)
   }
 
-  /** Sends a preview to those processes that asked, if any did. */
+  /** Sends a preview to interested processes, if there are any. */
   send(sessionId: string, preview: Preview): void {
     const until = this.#interest.get(sessionId)
     if (until === undefined) return
@@ -63,12 +65,12 @@ export class RemotePreviews {
     return this.#stopAnnouncing()
   }
 
-  #hearInterest(payload: string): void {
+  #onInterest(payload: string): void {
     const [owner, sessionId = ''] = payload.split(' ')
     if (owner !== this.#deps.owner) this.#interest.set(sessionId, performance.now() + interestMs)
   }
 
-  #hearPreview(payload: string): void {
+  #onPreview(payload: string): void {
     const { owner, session_id, preview } = JSON.parse(payload) as {
       owner: string
       session_id: string

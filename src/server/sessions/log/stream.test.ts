@@ -20,7 +20,7 @@ const event = (seq: number, type = 'agent.message', text = ''): SessionEvent => 
 
 interface Log {
   readonly events: SessionEvent[]
-  /** Pages that were read from the table. */
+  /** Number of pages read from the table. */
   pages: number
   fail?: boolean
 }
@@ -28,31 +28,31 @@ interface Log {
 interface Stage {
   readonly log: Log
   readonly shutdown: AbortController
-  /** Number of streams whose writing has not ended. */
+  /** Number of streams that have not ended. */
   open: number
-  /** Milliseconds after which a reader that does not read is cut. */
+  /** Milliseconds after which a reader that does not read is disconnected. */
   slowReaderMs: number
-  /** Tells every reader of the newest event, as this process does for its own writes. */
+  /** Publishes the newest event, as for a write of this process. */
   wake(): void
-  /** Says how long the log is, as another process does. */
+  /** Notifies of the length of the log, like another process. */
   hint(): void
   preview(text: string): void
   read(options?: { after?: number; isOver?: boolean; withPreviews?: boolean }): Promise<IncomingMessage>
 }
 
-const noNotifications = (hears: Map<string, (hint: string) => void>) => ({
-  on: (channel: string, listener: (hint: string) => void) => void hears.set(channel, listener),
+const noNotifications = (hintListeners: Map<string, (hint: string) => void>) => ({
+  on: (channel: string, listener: (hint: string) => void) => void hintListeners.set(channel, listener),
   onReconnect: () => undefined,
   send: () => undefined,
   start: async () => undefined,
   hasPeers: async () => false,
   stop: async () => undefined,
 })
-/** Of a page in the fake table. */
+/** Page limits of the fake table. */
 const pageEvents = 200
 const pageBytes = 256 * 1024
 
-/** As the table gives it: what fits, or one event that is larger. */
+/** Like the table: the events that fit, or one that is larger. */
 function boundedPage(events: readonly SessionEvent[], after: number): SessionEvent[] {
   const candidates = events.filter(({ seq }) => seq > after).slice(0, pageEvents)
   let bytes = 0
@@ -69,13 +69,18 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
   const store = {
     async boundedPage(_id: string, after: number) {
       log.pages++
-      if (log.fail) throw new Error('the database is away')
+      if (log.fail) throw new Error('the database is unreachable')
       return { events: boundedPage(log.events, after), last: lastOf() }
     },
     lastSeqs: async () => [{ id: 's', last: lastOf() }],
   }
-  const hears = new Map<string, (hint: string) => void>()
-  const live = new LiveEvents({ store, notifications: noNotifications(hears), owner: 'me', log: createLog('silent') })
+  const hintListeners = new Map<string, (hint: string) => void>()
+  const live = new LiveEvents({
+    store,
+    notifications: noNotifications(hintListeners),
+    owner: 'me',
+    log: createLog('silent'),
+  })
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams
     stage.open++
@@ -102,7 +107,7 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
     shutdown: new AbortController(),
     open: 0,
     slowReaderMs: 30_000,
-    hint: () => hears.get('session_events')?.(`s ${lastOf()}`),
+    hint: () => hintListeners.get('session_events')?.(`s ${lastOf()}`),
     wake() {
       live.publish('s', log.events.slice(-1))
     },
@@ -122,7 +127,7 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
   return stage
 }
 
-/** Numbers of the events that have come so far. */
+/** Collects the numbers of the received events. */
 function collect(response: IncomingMessage) {
   const read = sseReader()
   const seen: number[] = []
@@ -137,7 +142,7 @@ function collect(response: IncomingMessage) {
   return { seen, types }
 }
 
-test('a reader gets the log from its position, then what is added', async t => {
+test('a reader gets the log from its position on, then new events', async t => {
   const stage = await createStage(t, [event(1), event(2), event(3)])
   const { seen } = collect(await stage.read({ after: 1 }))
   await eventually(() => seen.length === 2)
@@ -149,7 +154,7 @@ test('a reader gets the log from its position, then what is added', async t => {
   assert.deepEqual(seen, [2, 3, 4])
 })
 
-test('a log longer than a page comes whole', async t => {
+test('a log longer than a page is delivered completely', async t => {
   const stage = await createStage(
     t,
     Array.from({ length: 1_001 }, (_, at) => event(at + 1)),
@@ -162,7 +167,7 @@ test('a log longer than a page comes whole', async t => {
   )
 })
 
-test('headers go out at once, and forbid caches and buffers', async t => {
+test('headers are sent at once, and forbid caching and buffering', async t => {
   const { headers } = await (await createStage(t)).read()
   assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
   assert.equal(headers['cache-control'], 'no-cache, no-transform')
@@ -178,7 +183,7 @@ test('the stream ends after session.deleted', async t => {
   assert.deepEqual(seen, [1, 2])
 })
 
-test('the stream of a deleted session ends for a reader that has it all, and one of a living session does not', async t => {
+test('the stream of a deleted session ends for a reader at its end; that of an active session stays open', async t => {
   const stage = await createStage(t, [event(1, 'session.deleted')])
   const over = await stage.read({ after: 1, isOver: true })
   collect(over)
@@ -193,7 +198,7 @@ test('the stream of a deleted session ends for a reader that has it all, and one
   assert.deepEqual(seen, [6])
 })
 
-test('a reader stays while the database is away, and misses nothing', async t => {
+test('a reader stays connected while the database is unreachable, and misses no event', async t => {
   const stage = await createStage(t, [event(1)])
   stage.log.fail = true
   const { seen } = collect(await stage.read())
@@ -202,7 +207,7 @@ test('a reader stays while the database is away, and misses nothing', async t =>
   await eventually(() => seen.length === 1)
 })
 
-test('V2: readers that do not read share one page, however long the log and however many they are, and are let go when they leave', async t => {
+test('V2: stalled readers share one page, regardless of their number and the length of the log, and are released when they disconnect', async t => {
   const big = 'x'.repeat(100_000)
   const stage = await createStage(
     t,
@@ -212,7 +217,7 @@ test('V2: readers that do not read share one page, however long the log and howe
   for (const response of stalled) response.pause()
   const healthy = collect(await stage.read({ after: 1_900 }))
   await eventually(() => healthy.seen.length === 100)
-  // Two events fit into a page: 50 for the one who reads, and what the sockets of all the others take, once for all.
+  // Two events fit into a page: 50 pages for the healthy reader, and one shared read for the sockets of all others.
   const readers = stalled.length
   assert.ok(stage.log.pages < 50 + 5 * readers, `${stage.log.pages} pages were read`)
   assert.equal(stage.open, readers + 1)
@@ -220,7 +225,7 @@ test('V2: readers that do not read share one page, however long the log and howe
   await eventually(() => stage.open === 1)
 })
 
-test('V2: many readers of one session cost one look at the table', async t => {
+test('V2: many readers of one session cause one query', async t => {
   const stage = await createStage(t, [event(1)])
   const readers = await Promise.all(Array.from({ length: 50 }, async () => collect(await stage.read())))
   await eventually(() => readers.every(({ seen }) => seen.length === 1))
@@ -232,7 +237,7 @@ test('V2: many readers of one session cost one look at the table', async t => {
   assert.equal(stage.log.pages, before + 1)
 })
 
-test('V2: a reader that does not read is cut after a while, and one that reads is not', async t => {
+test('V2: a stalled reader is disconnected after a while, and a healthy one is not', async t => {
   const big = 'x'.repeat(100_000)
   const stage = await createStage(
     t,
@@ -250,7 +255,7 @@ test('V2: a reader that does not read is cut after a while, and one that reads i
   })
 })
 
-test('every stream ends cleanly when the server stops, also that of a reader that does not read', async t => {
+test('every stream ends cleanly when the server stops, also that of a stalled reader', async t => {
   const big = 'x'.repeat(100_000)
   const stage = await createStage(
     t,
@@ -266,7 +271,7 @@ test('every stream ends cleanly when the server stops, also that of a reader tha
   await eventually(() => stage.open === 0)
 })
 
-test('previews come without an id, and only to those who asked', async t => {
+test('previews have no id and are sent only to readers that requested them', async t => {
   const stage = await createStage(t, [event(1)])
   const [plain, eager] = [await stage.read(), await stage.read({ withPreviews: true })].map(collect)
   await eventually(() => plain?.seen.length === 1 && eager?.seen.length === 1)

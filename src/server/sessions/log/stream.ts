@@ -9,23 +9,23 @@ import type { Preview } from './remote-previews.ts'
 interface StreamOptions {
   readonly live: Pick<LiveEvents, 'subscribe'>
   readonly sessionId: string
-  /** The number after which to start; 0 is the beginning. */
+  /** Number of the event after which the stream starts; 0 is the beginning. */
   readonly after: number
   readonly withPreviews: boolean
-  /** True when the session was deleted: its log does not grow any more. */
+  /** True when the session was deleted, so its log no longer grows. */
   readonly isOver: boolean
-  /** Aborts when the server stops, and its reader resumes elsewhere; or when the reader's key is no longer valid. */
+  /** Aborts when the server stops, so the reader resumes elsewhere, or when the reader's key becomes invalid. */
   readonly shutdown: AbortSignal
-  /** How long a reader may not read; 30,000 unless given. */
+  /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
   readonly slowReaderMs?: number
 }
 
 const retryMs = 500
 
 /**
- * Writes the log of a session from a position on, and goes on as it grows. Ends after `session.deleted`, when the reader
- * goes away or does not read for 30 s. A reader has at most one page in memory, which it shares with the other readers of
- * the session; the next is asked for once the socket has taken this one.
+ * Writes the log of a session from a position on and follows new events. Ends after `session.deleted`, or when the
+ * reader disconnects or does not read for 30 s. A reader has at most one page in memory, shared with the other readers
+ * of the session; the next one is requested after the socket has accepted this one.
  */
 export async function writeEventStream(
   response: ServerResponse,
@@ -33,9 +33,9 @@ export async function writeEventStream(
   options: StreamOptions,
 ): Promise<void> {
   const { live, sessionId, shutdown } = options
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  const signal = AbortSignal.any([gone.signal, shutdown])
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
+  const signal = AbortSignal.any([disconnected.signal, shutdown])
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   response.write('retry: 2000\n\n')
 
@@ -71,7 +71,7 @@ async function follow(state: Following): Promise<void> {
   }
 }
 
-/** False when the stream is over: the session was deleted, or the reader is gone. */
+/** Returns false when the stream is over: the session was deleted, or the reader disconnected. */
 async function writeAll(state: Following, frames: readonly LogFrame[]): Promise<boolean> {
   const end = frames.findIndex(({ type }) => type === 'session.deleted')
   const shown = end < 0 ? frames : frames.slice(0, end + 1)
@@ -82,7 +82,7 @@ async function writeAll(state: Following, frames: readonly LogFrame[]): Promise<
   return end < 0
 }
 
-/** What comes next; undefined after a while when the database is away: the reader stays and tries again. */
+/** Returns the next frames; undefined, after a delay, when the database is unreachable: the reader stays connected. */
 async function nextFrames({
   subscription,
   after,

@@ -2,10 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Caller } from '../../http/caller.ts'
 
-/** Who got a ticket. */
+/** The caller that a ticket was issued to. */
 interface TicketHolder {
   readonly principal: string
-  /** The virtual key that they used; null for the master key. */
+  /** The virtual key of the caller; null for the master key. */
   readonly key_id: string | null
 }
 
@@ -16,7 +16,10 @@ export interface Ticket {
 
 const lifetime = `interval '60 seconds'`
 
-/** Table `stream_tickets`: one use, one session, 60 s. Only an HMAC under the service's pepper is stored. Security: S19. */
+/**
+ * Table `stream_tickets`. A ticket is valid once, for one session, for 60 s; only its HMAC is stored. Source: Security,
+ * S19.
+ */
 export type TicketStore = ReturnType<typeof ticketStore>
 
 export function ticketStore(pool: Pool, { pepper }: { readonly pepper: Buffer }) {
@@ -35,7 +38,7 @@ export function ticketStore(pool: Pool, { pepper }: { readonly pepper: Buffer })
       return { ticket, expires_at: (rows[0]?.expires_at ?? new Date()).toISOString() }
     },
 
-    /** Who got the ticket, once, if it was issued for this session and has not expired. */
+    /** Redeems a ticket once, if it was issued for this session and has not expired. Returns its holder. */
     async redeem(ticket: string, sessionId: string): Promise<TicketHolder | undefined> {
       const { rows } = await pool.query<TicketHolder>(
         `delete from stream_tickets

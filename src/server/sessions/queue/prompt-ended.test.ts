@@ -17,7 +17,7 @@ const endsIn = (log: readonly SessionEvent[]) =>
     .filter(({ type }) => type === 'session.prompt_ended')
     .map(({ prompt_id, run_id, state, reason }) => ({ prompt_id, run_id, state, reason }))
 
-test('C3: a prompt that is withdrawn before it ran has an end of its own', async t => {
+test('C3: a prompt that is withdrawn before it ran gets its own end event', async t => {
   const engine = createEngine(t, { pool })
   const id = await engine.create()
   const prompt_id = await engine.prompt(id, 'one')
@@ -25,7 +25,7 @@ test('C3: a prompt that is withdrawn before it ran has an end of its own', async
   assert.deepEqual(endsIn(await logOf(id)), [{ prompt_id, run_id: null, state: 'cancelled', reason: 'withdrawn' }])
 })
 
-test('C3: a prompt that joined a turn ends right before the end of that turn, and as it does', async t => {
+test('C3: a prompt that joined a turn ends directly before the turn, with the same state', async t => {
   for (const [end, state] of [
     [done, 'done'],
     [failed('unknown_error', 'no'), 'error'],
@@ -45,15 +45,15 @@ test('C3: a prompt that joined a turn ends right before the end of that turn, an
   }
 })
 
-test('C3: a deletion ends what runs and what waits, before its last event', async t => {
+test('C3: a deletion ends running and waiting prompts before its last event', async t => {
   const isRunning = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()
-  const holds: Part = async () => {
+  const blocks: Part = async () => {
     isRunning.resolve()
     await over.promise
     return []
   }
-  const engine = createEngine(t, { pool, parts: [holds] })
+  const engine = createEngine(t, { pool, parts: [blocks] })
   const id = await engine.create()
   const [runs, waits] = [await engine.prompt(id, 'one'), await engine.prompt(id, 'two')]
   engine.runner.wake(id)
@@ -71,7 +71,7 @@ test('C3: a deletion ends what runs and what waits, before its last event', asyn
   assert.equal(log.at(-1)?.type, 'session.deleted')
 })
 
-test('C3: prompts that an interrupted turn had taken in end as interrupted', async t => {
+test('C3: prompts that joined an interrupted turn end as interrupted', async t => {
   const paused = idle({ type: 'budget_reached' })
   const engine = createEngine(t, { pool, parts: [plays([paused])] })
   const id = await engine.create()
@@ -84,7 +84,7 @@ test('C3: prompts that an interrupted turn had taken in end as interrupted', asy
   assert.deepEqual([log.at(-1)?.['prompt_id'], log.at(-1)?.['run_id']], [first, null])
 })
 
-test('C3: every status event names its prompt and its run, in the middle of a run too', async t => {
+test('C3: every status event names its prompt and its run, also in the middle of a run', async t => {
   const asks = { id: 'evt_asks', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
   const goesOn = { type: 'session.status_running' }
   const engine = createEngine(t, { pool, parts: [plays([asks], [requiresAction(['evt_asks'])], [goesOn], [done])] })

@@ -1,12 +1,12 @@
 import type { NewEvent, PromptEnded } from '../../../contract/events.ts'
 
-/** A prompt that has ended, and the run that it was part of; null when it never began. */
+/** A prompt that has ended and the run that included it; null when it never ran. */
 export interface EndedPrompt {
   readonly id: string
   readonly run_id: string | null
 }
 
-/** The end of each of these prompts. */
+/** Returns the end events of these prompts. */
 export const promptsEnded = (
   prompts: readonly EndedPrompt[],
   { state, reason }: Pick<PromptEnded, 'state' | 'reason'>,

@@ -10,7 +10,7 @@ const target = { id: 'ses_1', caller, prompt: { parts: [], model: 'demo' } }
 const taken = { sessionId: 'ses_1', fence: 1 } as TakenAtOnce
 const accepted: Accepted = { outcome: 'accepted', promptId: 'msg_1', events: [], taken: undefined }
 
-/** A queue whose prompts are stored by `accept`; what it offered, told and woke. */
+/** A queue whose prompts `accept` stores. Records what it settled, published and woke. */
 function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, hasRoom = true) {
   const settled: Parameters<Offer['settle']>[0][] = []
   const said: string[] = []
@@ -22,7 +22,7 @@ function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, has
     store: undefined as never,
     pauses: undefined as never,
     prompts: prompts as unknown as PromptStore,
-    eventLog: { tell: () => void said.push('told') } as never,
+    eventLog: { publish: () => void said.push('told') } as never,
     wakeUps: { send: () => void said.push('woken') },
     taker: {
       offer: () => (hasRoom ? { owner: 'me', settle: given => void settled.push(given) } : undefined),
@@ -31,13 +31,13 @@ function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, has
   return { queue, settled, said }
 }
 
-test('a session that was taken with its prompt is handed over after its readers were told, and nobody is woken', async () => {
+test('a session acquired with its prompt is passed on after its events are published, without a wake-up', async () => {
   const { queue, settled, said } = queueOver(async taker => ({ ...accepted, ...(taker === 'me' && { taken }) }))
   await queue.accept(target)
   assert.deepEqual([settled, said], [[taken], ['told']])
 })
 
-test('without room, and where others are at work, the session is woken', async () => {
+test('the session is woken when no slot is free or another process runs it', async () => {
   const full = queueOver(async () => accepted, false)
   await full.queue.accept(target)
   assert.deepEqual([full.settled, full.said], [[], ['told', 'woken']])
@@ -46,13 +46,13 @@ test('without room, and where others are at work, the session is woken', async (
   assert.deepEqual([busy.settled, busy.said], [[undefined], ['told', 'woken']])
 })
 
-test('a refused prompt leaves the place free', async () => {
+test('a rejected prompt frees the offered slot', async () => {
   const { queue, settled, said } = queueOver(async () => ({ ...accepted, outcome: 'full' }))
   await assert.rejects(queue.accept(target), (error: AppError) => error.code === 'rate_limited')
   assert.deepEqual([settled, said], [[undefined], []])
 })
 
-test('when the database did not say whether the session was taken, nobody knows', async () => {
+test('the offer settles as unknown when the database did not answer', async () => {
   const { queue, settled } = queueOver(async () => {
     throw new DatabaseUnavailable('the connection was lost', undefined)
   })

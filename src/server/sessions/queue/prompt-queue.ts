@@ -18,12 +18,12 @@ export interface PromptWrite {
   readonly model: string
   readonly system?: string | undefined
   readonly mode?: PromptMode | undefined
-  /** What the answer has to fit; checked already. */
+  /** JSON schema of the answer, already validated. */
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
   readonly messageId?: string | undefined
 }
 
-/** A request to compact the conversation: it waits in line as a prompt does. */
+/** A request to compact the conversation. It waits in the queue like a prompt. */
 export interface CompactTarget {
   readonly id: string
   readonly caller: Caller
@@ -37,12 +37,12 @@ interface Paused {
 }
 
 export interface Halt {
-  /** Those that queued the prompts that are meant; undefined: all. */
+  /** Keys whose prompts are stopped; undefined stops all. */
   readonly keyIds: readonly string[] | undefined
   readonly reason: string | undefined
 }
 
-/** What a kill switch has stopped. */
+/** Numbers of stopped runs and cancelled prompts. */
 export interface Halted {
   readonly runs: number
   readonly prompts: number
@@ -61,52 +61,61 @@ interface Deps {
   readonly pauses: PauseStore
   readonly eventLog: EventLog
   readonly wakeUps: Pick<WakeUps, 'send'>
-  /** Runs sessions in this process; undefined: others do. */
+  /** Runs sessions in this process; undefined when only other processes do. */
   readonly taker: Taker | undefined
 }
 
-/** Whoever runs sessions in this process, as far as prompts are handed to it at once. */
+/** Accepts sessions to run at the moment their prompt is stored. */
 export interface Taker {
-  /** A place for a session of which a prompt is being stored; undefined when there is none. */
+  /** Offers a slot for a session whose prompt is being stored; undefined when none is free. */
   offer(sessionId: string): Offer | undefined
 }
 
 export interface Offer {
-  /** The process that takes it. */
+  /** The process that acquires the session. */
   readonly owner: string
-  /** Call it once, in any case: with undefined when the session was not taken, `unknown` when the database did not say. */
+  /**
+   * Must be called once: with undefined when the session was not acquired, `unknown` when the database did not answer.
+   */
   settle(taken: TakenAtOnce | 'unknown' | undefined): void
 }
 
 const maxWaiting = 100
 
 /**
- * The writing end of a session's queue. All calls work inside a transaction that has locked the session, but for `accept` and
- * `enqueue`, and push their events to `told`, but for `accept`.
+ * Writes to the queue of a session. All methods except `accept` and `enqueue` require a transaction that has locked the
+ * session. All except `accept` add their events to `unpublished`.
  */
 export type PromptQueue = ReturnType<typeof createPromptQueue>
 
 export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wakeUps, taker }: Deps) {
-  /** Asks the owner of the running prompt to stop it, or cancels the paused one, and records that. */
-  async function requestStop(client: Queryable, sessionId: string, told: Appended[]): Promise<void> {
+  /** Requests that the owner stops the running prompt, or cancels the paused one, and logs that. */
+  async function requestStop(client: Queryable, sessionId: string, unpublished: Appended[]): Promise<void> {
     if (await prompts.requestStop(client, sessionId)) {
-      told.push(await eventLog.appendByCaller(client, sessionId, [{ type: 'user.interrupt' }]))
+      unpublished.push(await eventLog.appendByCaller(client, sessionId, [{ type: 'user.interrupt' }]))
       store.notifyOwner(client, sessionId)
-      // Nobody owns one that waits: whoever takes it ends it.
+      // A waiting prompt has no owner: the next owner ends it.
       await store.setDue(client, sessionId)
       wakeUps.send(client, sessionId)
-    } else await cancelPaused(client, { sessionId }, told)
+    } else await cancelPaused(client, { sessionId }, unpublished)
   }
 
-  /** Cancels what a budget has stopped, or only the prompt named; those behind it go on. False when there is none. */
-  async function cancelPaused(client: Queryable, { sessionId, promptId }: Paused, told: Appended[]): Promise<boolean> {
+  /**
+   * Cancels the paused prompts of the session, or only `promptId`; later ones continue. Returns false when there is
+   * none.
+   */
+  async function cancelPaused(
+    client: Queryable,
+    { sessionId, promptId }: Paused,
+    unpublished: Appended[],
+  ): Promise<boolean> {
     const [first, ...joined] = await pauses.cancel(client, sessionId, promptId)
     if (first === undefined) return false
     const others = joined.map(id => ({ id, run_id: null }))
     const ends = promptsEnded(others, { state: 'cancelled', reason: 'interrupted' })
     // Its run ended when the budget stopped it.
     const events = [{ type: 'user.interrupt' }, ...ends, { ...stopped, prompt_id: first, run_id: null }]
-    told.push(await eventLog.appendByCaller(client, sessionId, events))
+    unpublished.push(await eventLog.appendByCaller(client, sessionId, events))
     await store.setDue(client, sessionId)
     wakeUps.send(client, sessionId)
     return true
@@ -115,54 +124,62 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
   return {
     requestStop,
 
-    /** Cancels a prompt that waits in line, or for its budget. */
-    async withdraw(client: Queryable, sessionId: string, promptId: string, told: Appended[]): Promise<void> {
-      if (await cancelPaused(client, { sessionId, promptId }, told)) return
+    /** Cancels a prompt that waits in the queue or for its budget. */
+    async withdraw(client: Queryable, sessionId: string, promptId: string, unpublished: Appended[]): Promise<void> {
+      if (await cancelPaused(client, { sessionId, promptId }, unpublished)) return
       const state = await prompts.withdraw(client, sessionId, promptId)
       if (state === undefined) throw notFound('prompt', promptId)
       if (state !== 'waiting')
         throw new AppError('conflict', `prompt ${promptId} is ${state}; only a waiting one can be withdrawn`)
       const ends = promptsEnded([{ id: promptId, run_id: null }], { state: 'cancelled', reason: 'withdrawn' })
-      told.push(await eventLog.appendByCaller(client, sessionId, ends))
+      unpublished.push(await eventLog.appendByCaller(client, sessionId, ends))
     },
 
-    /** Asks for the end of the run, and cancels what waits; of these keys alone, where they are given. How many of each. */
-    async halt(client: Queryable, sessionId: string, { keyIds, reason }: Halt, told: Appended[]): Promise<Halted> {
+    /**
+     * Requests the end of the run and cancels waiting prompts, optionally only of `keyIds`. Returns the number of each.
+     */
+    async halt(
+      client: Queryable,
+      sessionId: string,
+      { keyIds, reason }: Halt,
+      unpublished: Appended[],
+    ): Promise<Halted> {
       const isRunning = await prompts.requestStop(client, sessionId, keyIds)
       const cancelled = await prompts.cancelWaiting(client, sessionId, keyIds)
       if (!isRunning && cancelled.length === 0) return { runs: 0, prompts: 0 }
       const interrupt = { type: 'user.interrupt', ...(reason !== undefined && { reason }) }
       const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'interrupted' })
-      told.push(await eventLog.appendByCaller(client, sessionId, [interrupt, ...ends]))
+      unpublished.push(await eventLog.appendByCaller(client, sessionId, [interrupt, ...ends]))
       if (isRunning) store.notifyOwner(client, sessionId)
       await store.setDue(client, sessionId)
       wakeUps.send(client, sessionId)
       return { runs: isRunning ? 1 : 0, prompts: cancelled.length }
     },
 
-    /** Cancels everything of a session that is deleted, and appends its last event. */
-    async close(client: Queryable, sessionId: string, told: Appended[]): Promise<void> {
+    /** Cancels all prompts of a deleted session and appends its last event. */
+    async close(client: Queryable, sessionId: string, unpublished: Appended[]): Promise<void> {
       const cancelled = await prompts.cancelAll(client, sessionId)
       const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'deleted' })
-      told.push(await eventLog.appendByCaller(client, sessionId, [...ends, { type: 'session.deleted' }]))
+      unpublished.push(await eventLog.appendByCaller(client, sessionId, [...ends, { type: 'session.deleted' }]))
     },
 
     /**
-     * Queues a prompt in a statement of its own, and tells the readers. Its run begins with that statement where nothing else is to
-     * do in the session, and this process has room. The prompt's id, also when the same message was queued before.
+     * Queues a prompt with a separate statement and publishes its events. The same statement starts the run when the
+     * session is idle and this process has a free slot. Returns the prompt's id, also when the same message was queued
+     * before.
      */
     async accept({ id: sessionId, caller, prompt }: PromptTarget): Promise<string> {
       const { given, message } = newPrompt(sessionId, caller, prompt)
       const offer = taker?.offer(sessionId)
       let taken: TakenAtOnce | 'unknown' | undefined = 'unknown'
       try {
-        const accepted = await prompts.accept(pool, given, { message, mostWaiting: maxWaiting, taker: offer?.owner })
+        const accepted = await prompts.accept(pool, given, { message, maxWaiting, taker: offer?.owner })
         taken = accepted.taken
         const { outcome, promptId, events } = accepted
-        const refusal = refusals[outcome]
-        if (refusal) throw refusal()
+        const rejection = rejections[outcome]
+        if (rejection) throw rejection()
         if (outcome === 'known') return promptId
-        eventLog.tell({ sessionId, events })
+        eventLog.publish({ sessionId, events })
         if (!taken) wakeUps.send(pool, sessionId)
         return given.id
       } finally {
@@ -171,10 +188,10 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     },
 
     /**
-     * Queues a prompt and announces it, in one statement unless it interrupts or has a schema: then inside a transaction. Its id,
-     * also when the same message was queued before.
+     * Queues a prompt and notifies the runners, with one statement. A prompt that interrupts or has a schema needs a
+     * transaction. Returns the prompt's id, also when the same message was queued before.
      */
-    async enqueue(on: Queryable, target: PromptTarget, told: Appended[]): Promise<string> {
+    async enqueue(on: Queryable, target: PromptTarget, unpublished: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
       const { messageId, outputSchema } = prompt
       const { given, message } = newPrompt(sessionId, caller, prompt)
@@ -183,37 +200,37 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
         await store.lock(on, sessionId)
         const before = messageId === undefined ? undefined : await prompts.withMessageId(on, sessionId, messageId)
         if (before !== undefined) return before
-        await requestStop(on, sessionId, told)
+        await requestStop(on, sessionId, unpublished)
       }
-      const { outcome, promptId, events } = await prompts.accept(on, given, { message, mostWaiting: maxWaiting })
-      const refusal = refusals[outcome]
-      if (refusal) throw refusal()
+      const { outcome, promptId, events } = await prompts.accept(on, given, { message, maxWaiting })
+      const rejection = rejections[outcome]
+      if (rejection) throw rejection()
       if (outcome === 'known') return promptId
       if (outputSchema) await prompts.setOutputSchema(on, id, outputSchema)
-      told.push({ sessionId, events })
+      unpublished.push({ sessionId, events })
       wakeUps.send(on, sessionId)
       return id
     },
 
-    /** Queues a request to compact the conversation, inside a transaction; the id of its place in the queue. */
-    async enqueueCompaction(client: Queryable, target: CompactTarget, told: Appended[]): Promise<string> {
+    /** Queues a compaction inside a transaction. Returns the id of its queue entry. */
+    async enqueueCompaction(client: Queryable, target: CompactTarget, unpublished: Appended[]): Promise<string> {
       const { id: sessionId, caller, model, mode } = target
       const id = newId('msg')
       const by = { principal: caller.principal, keyId: caller.key?.id }
       const given = { id, sessionId, parts: [], model, system: undefined, mode, messageId: undefined, ...by }
       const message = withId({ type: 'user.compact', prompt_id: id, model })
-      const { outcome, events } = await prompts.accept(client, given, { message, mostWaiting: maxWaiting })
-      const refusal = refusals[outcome]
-      if (refusal) throw refusal()
+      const { outcome, events } = await prompts.accept(client, given, { message, maxWaiting })
+      const rejection = rejections[outcome]
+      if (rejection) throw rejection()
       await prompts.setKind(client, id, 'compact')
-      told.push({ sessionId, events })
+      unpublished.push({ sessionId, events })
       wakeUps.send(client, sessionId)
       return id
     },
   }
 }
 
-/** The prompt as it is stored, and its message in the log. */
+/** Builds the prompt to store and its message for the log. */
 function newPrompt(sessionId: string, { principal, key }: Caller, prompt: PromptWrite) {
   const { parts, model, system, messageId, mode = 'enqueue' } = prompt
   const id = newId('msg')
@@ -221,12 +238,12 @@ function newPrompt(sessionId: string, { principal, key }: Caller, prompt: Prompt
   return { given: { id, sessionId, parts, model, system, mode, messageId, principal, keyId: key?.id }, message }
 }
 
-const refusals: Partial<Record<Accepted['outcome'], () => AppError>> = {
+const rejections: Partial<Record<Accepted['outcome'], () => AppError>> = {
   gone: () => new AppError('not_found', 'session not found'),
-  archived: () => new AppError('conflict', 'the session is archived; it takes no more prompts'),
-  busy: () => new AppError('conflict', 'the session is busy; wait for it, or send another mode'),
+  archived: () => new AppError('conflict', 'session is archived and accepts no more prompts'),
+  busy: () => new AppError('conflict', 'session is busy; wait until it is idle or use another mode'),
   full: () =>
-    new AppError('rate_limited', `${maxWaiting} prompts wait in this session; wait until one has run`, {
+    new AppError('rate_limited', `session queue is full (${maxWaiting} prompts); retry after 5 s`, {
       headers: { 'retry-after': '5' },
     }),
 }

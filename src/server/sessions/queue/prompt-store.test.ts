@@ -12,7 +12,7 @@ const prompts = promptStore(pool)
 const statesOf = async (sessionId: string) =>
   (await prompts.list(sessionId, { after: undefined, limit: 100 })).map(({ state }) => state)
 
-test('prompts come in the order of their positions, one that was cut off before all', async () => {
+test('prompts run in the order of their positions, an interrupted one first', async () => {
   const sessionId = await storedSession(pool)
   const third = await storedPrompt(pool, sessionId, { position: 3 })
   const first = await storedPrompt(pool, sessionId, { position: 1 })
@@ -23,7 +23,7 @@ test('prompts come in the order of their positions, one that was cut off before 
   assert.equal((await prompts.next(sessionId))?.id, first)
 })
 
-test('prompts that steer join the run of the session’s owner, and of nobody else', async () => {
+test('steering prompts join only the run of the session’s owner', async () => {
   const sessionId = await storedSession(pool)
   const first = await storedPrompt(pool, sessionId, { position: 1 })
   const steering = await storedPrompt(pool, sessionId, { position: 2, mode: 'steer' })
@@ -41,7 +41,7 @@ test('prompts that steer join the run of the session’s owner, and of nobody el
   assert.deepEqual(await statesOf(sessionId), ['done', 'done', 'waiting'])
 })
 
-test('a deletion cancels what waits and what runs, and nothing that has ended', async () => {
+test('a deletion cancels waiting and running prompts, but not ended ones', async () => {
   const sessionId = await storedSession(pool)
   for (const position of [1, 2, 3]) await storedPrompt(pool, sessionId, { position })
   const [first] = await prompts.list(sessionId, { after: undefined, limit: 1 })
@@ -52,15 +52,17 @@ test('a deletion cancels what waits and what runs, and nothing that has ended', 
   assert.deepEqual(await statesOf(sessionId), ['done', 'cancelled', 'cancelled'])
 })
 
-test('a stop is requested once, and only of what runs', async () => {
+test('a stop is requested once, and only of a running prompt', async () => {
   const sessionId = await storedSession(pool)
   const id = await storedPrompt(pool, sessionId, { position: 1 })
   assert.equal(await prompts.requestStop(pool, sessionId), false)
   await startPrompt(pool, id, 'run_1')
-  assert.deepEqual(await prompts.calls([{ sessionId, fence: 0 }]), [])
+  assert.deepEqual(await prompts.controlRequests([{ sessionId, fence: 0 }]), [])
   assert.equal(await prompts.requestStop(pool, sessionId), true)
   assert.equal(await prompts.requestStop(pool, sessionId), false)
-  assert.deepEqual(await prompts.calls([{ sessionId, fence: 0 }]), [{ session_id: sessionId, run_id: 'run_1' }])
+  assert.deepEqual(await prompts.controlRequests([{ sessionId, fence: 0 }]), [
+    { session_id: sessionId, run_id: 'run_1' },
+  ])
 })
 
 test('only a waiting prompt can be withdrawn', async () => {
@@ -84,12 +86,12 @@ const given = {
   keyId: undefined,
 } as const
 const message = () => withId({ type: 'user.message', content: [{ type: 'text', text: 'with \u0000 in it' }] })
-const accept = (sessionId: string, more: Partial<NewPrompt> = {}, mostWaiting = 100, taker?: string) => {
+const accept = (sessionId: string, more: Partial<NewPrompt> = {}, maxWaiting = 100, taker?: string) => {
   const prompt = { ...given, id: newId('msg'), sessionId, messageId: undefined, ...more }
-  return prompts.accept(pool, prompt, { message: message(), mostWaiting, taker })
+  return prompts.accept(pool, prompt, { message: message(), maxWaiting, taker })
 }
 
-test('one message id can be queued once in a session, and again in another one', async () => {
+test('a message id is queued once per session, and again in another session', async () => {
   const [one, other] = [await storedSession(pool), await storedSession(pool)]
   const first = await accept(one, { messageId: 'mine' })
   assert.deepEqual([first.outcome, first.events.map(({ seq }) => seq)], ['accepted', [1]])
@@ -101,7 +103,7 @@ test('one message id can be queued once in a session, and again in another one',
   assert.equal((await accept(other, { messageId: 'mine' })).outcome, 'accepted')
 })
 
-test('a prompt is refused where too many wait, the session is busy or archived, or there is none', async () => {
+test('a prompt is rejected when the queue is full, or the session is busy, archived or missing', async () => {
   const id = await storedSession(pool)
   await accept(id)
   await accept(id)
@@ -113,7 +115,7 @@ test('a prompt is refused where too many wait, the session is busy or archived, 
   assert.deepEqual(await statesOf(id), ['waiting', 'waiting'])
 })
 
-test('an interrupting prompt goes before those that wait, and all of them make their session due', async () => {
+test('an interrupting prompt precedes waiting ones, and every prompt makes its session due', async () => {
   const id = await storedSession(pool)
   const isDue = async () =>
     (await pool.query('select from sessions where id = $1 and due_at <= clock_timestamp()', [id])).rowCount === 1
@@ -127,7 +129,7 @@ test('an interrupting prompt goes before those that wait, and all of them make t
   )
 })
 
-test('whoever stores the only prompt of a session takes it, and the run has begun', async () => {
+test('storing the only prompt of a session acquires the session and starts the run', async () => {
   const id = await storedSession(pool)
   const { events, taken, promptId } = await accept(id, {}, 100, 'me')
   assert.deepEqual(
@@ -139,24 +141,24 @@ test('whoever stores the only prompt of a session takes it, and the run has begu
   )
   assert.deepEqual([taken?.fence, taken?.session.next_seq, taken?.session.id, taken?.begun], [1, 2, id, events[1]])
   const text = `
-    select s.lease_owner, s.lease_until > clock_timestamp() + interval '10 seconds' as is_held, s.next_seq::int,
+    select s.lease_owner, s.lease_until > clock_timestamp() + interval '10 seconds' as is_leased, s.next_seq::int,
            p.state, p.run_id, p.started_at is not null as is_started
     from sessions s join prompts p on p.session_id = s.id where s.id = $1`
   const state = { state: 'running', run_id: taken?.first.run_id, is_started: true }
-  assert.deepEqual((await pool.query(text, [id])).rows, [{ lease_owner: 'me', is_held: true, next_seq: 3, ...state }])
+  assert.deepEqual((await pool.query(text, [id])).rows, [{ lease_owner: 'me', is_leased: true, next_seq: 3, ...state }])
   const next = await prompts.next(id)
   assert.deepEqual({ ...taken?.first, state: 'running' }, next)
 })
 
-test('a session in which something else is to do, or that somebody has, is not taken with a prompt', async () => {
+test('a session with other work, or with an owner, is not acquired with a prompt', async () => {
   const busy = await storedSession(pool)
   await accept(busy)
-  const held = await storedSession(pool)
+  const leased = await storedSession(pool)
   await pool.query(
     `update sessions set lease_owner = 'other', lease_until = clock_timestamp() + interval '9 seconds' where id = $1`,
-    [held],
+    [leased],
   )
-  for (const id of [busy, held]) {
+  for (const id of [busy, leased]) {
     const { outcome, events, taken } = await accept(id, {}, 100, 'me')
     assert.deepEqual([outcome, events.length, taken], ['accepted', 1, undefined])
     assert.equal((await statesOf(id)).at(-1), 'waiting')

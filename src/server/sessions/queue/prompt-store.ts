@@ -6,7 +6,7 @@ import { leaseSeconds } from '../lease-time.ts'
 import {
   appended,
   columnsOf,
-  type Hold,
+  type Lease,
   type NamedEvent,
   type Queryable,
   type StoredRow,
@@ -15,7 +15,7 @@ import {
 import type { RunRow } from '../session-row.ts'
 import type { EndedPrompt } from './prompt-ended.ts'
 
-/** Where a prompt stands in its queue, for the pages of `list`. */
+/** Returns the cursor of a prompt for the pages of `list`. */
 export const promptKey = ({ position, id }: Pick<Prompt, 'position' | 'id'>): string => `${position} ${id}`
 
 /** A prompt as the engine runs it. */
@@ -35,7 +35,7 @@ export interface QueuedPrompt {
   readonly run_id: string | null
   readonly resumes: number
   readonly stop_requested: boolean
-  /** For how long runs of it have worked before they had to wait. */
+  /** Milliseconds that its previous runs worked before they had to wait. */
   readonly ran_ms: number
 }
 
@@ -51,30 +51,30 @@ export interface NewPrompt {
   readonly keyId: string | undefined
 }
 
-/** What asks for the attention of the owner of a session. */
-interface Call {
+/** A request to the owner of a session. */
+interface ControlRequest {
   readonly session_id: string
-  /** The run that must stop; null for a prompt that waits to join. */
+  /** The run that must stop; null when a prompt waits to join. */
   readonly run_id: string | null
 }
 
-/** What became of a prompt that was to be queued. */
+/** Result of queueing a prompt. */
 export interface Accepted {
-  /** `known`: its message id is that of another prompt; `gone`: there is no such session any more. */
+  /** `known`: another prompt has its message id; `gone`: the session does not exist. */
   readonly outcome: 'accepted' | 'known' | 'gone' | 'archived' | 'busy' | 'full'
-  /** Of the prompt that has the message id. */
+  /** The id of the prompt that has the message id. */
   readonly promptId: string
-  /** Its message, and the beginning of its run where that is `taken`. */
+  /** Its message, and the start of its run if the session was `taken`. */
   readonly events: readonly SessionEvent[]
   readonly taken: TakenAtOnce | undefined
 }
 
-/** A session whose lease was taken with the statement that queued a prompt, and in which that prompt runs now. */
-export interface TakenAtOnce extends Hold {
+/** A session that was acquired by the statement that queued its prompt, with the run already started. */
+export interface TakenAtOnce extends Lease {
   readonly first: QueuedPrompt
-  /** What the log says of the beginning. */
+  /** The logged start of the run. */
   readonly begun: SessionEvent
-  /** As it was before its run began. */
+  /** The session row before the run started. */
   readonly session: RunRow
 }
 
@@ -82,7 +82,7 @@ interface AcceptedRow extends StoredRow {
   readonly outcome: Accepted['outcome']
   readonly prompt_id: string | null
   readonly fence: number
-  /** In the row of the first event alone. */
+  /** Only set in the row of the first event. */
   readonly taken: RunRow | null
 }
 
@@ -95,18 +95,18 @@ const acceptText = `
 const columns =
   'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema'
 
-/** SQL for the prompt of a session that comes next: one that was cut off by a crash, else the first that waits. */
+/** SQL for the first prompt in the queue of a session: one interrupted by a crash, else the first waiting one. */
 export const firstInLine = (what: string, session: string): string => `
   select ${what} from prompts p where p.session_id = ${session} and p.state in ('waiting', 'running')
   order by p.state = 'running' desc, p.position limit 1`
 
-/** SQL that is true for a prompt which waits for something; nobody need wait to be stopped. */
-export const isHeld = `(not p.stop_requested and exists (
+/** SQL that is true for a prompt that waits for a budget, an approval or a time. A prompt to be stopped never waits. */
+export const isBlocked = `(not p.stop_requested and exists (
   select from waits where prompt_id = p.id and (until is null or until > clock_timestamp())))`
 
-/** SQL for what the owner of a session works on next; no row also while the first in line waits for something. */
+/** SQL for the prompt that the owner of a session runs next; no row also while the first one waits for something. */
 export const nextText = (session: string): string =>
-  `select ${columns} from (${firstInLine(`p.*, ${isHeld} as is_held`, session)}) first where not is_held`
+  `select ${columns} from (${firstInLine(`p.*, ${isBlocked} as is_blocked`, session)}) first where not is_blocked`
 
 /** SQL that is true for a prompt that runs, or joins the running turn. */
 export const takesPart = `(p.state = 'running' or p.state = 'waiting' and p.mode = 'steer')`
@@ -128,7 +128,7 @@ const joinText = `
     union all select * from joined
   ) of_run order by position`
 
-/** A prompt as it is stored, while nobody has run it. */
+/** Returns the row of a prompt that has not run yet. */
 const asQueued = ({ id, sessionId, parts, model, system, mode, principal, keyId }: NewPrompt) => ({
   id,
   session_id: sessionId,
@@ -151,7 +151,7 @@ export type PromptStore = ReturnType<typeof promptStore>
 
 export function promptStore(pool: Pool) {
   return {
-    /** The prompt that a client already queued under this message id. */
+    /** Returns the id of the prompt that a client already queued under this message id. */
     async withMessageId(on: Queryable, sessionId: string, messageId: string): Promise<string | undefined> {
       const text = 'select id from prompts where session_id = $1 and message_id = $2'
       const { rows } = await on.query<{ id: string }>(text, [sessionId, messageId])
@@ -159,13 +159,13 @@ export function promptStore(pool: Pool) {
     },
 
     /**
-     * Queues a prompt, unless `mostWaiting` wait already, and appends its message to the log. For a `taker`, a process, it takes the lease
-     * of a session in which nothing else is to do, and begins the run.
+     * Queues a prompt, unless `maxWaiting` prompts wait, and appends its message to the log. With a `taker`, the name
+     * of a process, it also acquires the lease of an otherwise idle session and starts the run.
      */
     async accept(
       on: Queryable,
       prompt: NewPrompt,
-      { message, mostWaiting, taker }: { message: NamedEvent; mostWaiting: number; taker?: string | undefined },
+      { message, maxWaiting, taker }: { message: NamedEvent; maxWaiting: number; taker?: string | undefined },
     ): Promise<Accepted> {
       const { id, sessionId, parts, model, system, mode, messageId, principal, keyId } = prompt
       const values = [
@@ -178,7 +178,7 @@ export function promptStore(pool: Pool) {
         messageId,
         principal,
         keyId,
-        mostWaiting,
+        maxWaiting,
       ]
       const runId = newId('run')
       const running = withId({ type: 'session.status_running', prompt_id: id, run_id: runId })
@@ -196,24 +196,24 @@ export function promptStore(pool: Pool) {
       return { outcome, promptId: prompt_id ?? id, events, taken: taken ?? undefined }
     },
 
-    /** Says what a prompt is that was accepted in this transaction. */
+    /** Sets the kind of a prompt that was accepted in this transaction. */
     async setKind(on: Queryable, id: string, kind: PromptKind): Promise<void> {
       await on.query('update prompts set kind = $2 where id = $1', [id, kind])
     },
 
-    /** Says what the answer to a prompt has to fit that was accepted in this transaction. */
+    /** Sets the schema of the answer to a prompt that was accepted in this transaction. */
     async setOutputSchema(on: Queryable, id: string, schema: Readonly<Record<string, unknown>>): Promise<void> {
       await on.query('update prompts set output_schema = $2 where id = $1', [id, JSON.stringify(schema)])
     },
 
-    /** What the session's owner works on next; undefined also while the first in line waits for something. */
+    /** Returns the prompt to run next; undefined also while the first in the queue waits for something. */
     async next(sessionId: string, on: Queryable = pool): Promise<QueuedPrompt | undefined> {
       const { rows } = await on.query<QueuedPrompt>({ name: 'next_prompt', text: nextText('$1'), values: [sessionId] })
       return rows[0]
     },
 
-    /** All prompts of the run, in order; those that asked to join the running turn are its own from now on. */
-    async join({ sessionId, fence }: Hold, runId: string): Promise<QueuedPrompt[]> {
+    /** Joins waiting steering prompts to the run. Returns all prompts of the run, in order. */
+    async join({ sessionId, fence }: Lease, runId: string): Promise<QueuedPrompt[]> {
       const { rows } = await pool.query<QueuedPrompt>({
         name: 'join_run',
         text: joinText,
@@ -222,8 +222,8 @@ export function promptStore(pool: Pool) {
       return rows
     },
 
-    /** Lets the running prompts of a session wait until a provider may be asked again. */
-    async putAside({ sessionId, fence }: Hold, ms: number): Promise<void> {
+    /** Makes the running prompts of a session wait until a provider may be called again. */
+    async putAside({ sessionId, fence }: Lease, ms: number): Promise<void> {
       const text = `
         insert into waits (prompt_id, kind, session_id, until)
         select p.id, 'retry', $1, clock_timestamp() + $3 * interval '1 millisecond'
@@ -233,20 +233,20 @@ export function promptStore(pool: Pool) {
       await pool.query(text, [sessionId, fence, ms])
     },
 
-    /** Adds to the time that runs of the running prompts have worked. */
-    async addRunTime({ sessionId, fence }: Hold, ranMs: number): Promise<void> {
+    /** Adds to the working time of the running prompts. */
+    async addRunTime({ sessionId, fence }: Lease, ranMs: number): Promise<void> {
       const text = `
         update prompts set ran_ms = ran_ms + $3 where session_id = $1 and state = 'running'
           and exists (select from sessions where id = $1 and fence = $2)`
       await pool.query(text, [sessionId, fence, Math.round(ranMs)])
     },
 
-    /** Records how many owners were cut off in the prompt. Repeating it counts nothing twice. */
+    /** Records how many owners were interrupted during the prompt. Idempotent. */
     async setResumes(id: string, resumes: number): Promise<void> {
       await pool.query('update prompts set resumes = $2 where id = $1', [id, resumes])
     },
 
-    /** Prompts of the running turn besides `promptId`: those that joined it, in order. */
+    /** Returns the prompts that joined the running turn of `promptId`, in order. */
     async joined(sessionId: string, promptId: string): Promise<EndedPrompt[]> {
       const text = `
         select id, run_id from prompts where session_id = $1 and state = 'running' and id <> $2 order by position`
@@ -254,7 +254,7 @@ export function promptStore(pool: Pool) {
       return rows
     },
 
-    /** Cancels what waits and what runs; those prompts, in order. */
+    /** Cancels waiting and running prompts. Returns them in order. */
     async cancelAll(on: Queryable, sessionId: string): Promise<EndedPrompt[]> {
       const text = `
         with cancelled as (
@@ -267,7 +267,10 @@ export function promptStore(pool: Pool) {
       return (await on.query<EndedPrompt>(text, [sessionId])).rows
     },
 
-    /** Asks the owner of the running prompt to stop it; of a run of several when one of them is of these keys, if given. False when none runs. */
+    /**
+     * Requests that the owner stops the running turn, optionally only if one of its prompts has one of `keyIds`. False
+     * if none runs.
+     */
     async requestStop(on: Queryable, sessionId: string, keyIds?: readonly string[]): Promise<boolean> {
       const text = `
         update prompts set stop_requested = true
@@ -277,7 +280,7 @@ export function promptStore(pool: Pool) {
       return (rowCount ?? 0) > 0
     },
 
-    /** Cancels what waits, for its turn or for something else; of these keys alone, if given. Those prompts, in order. */
+    /** Cancels waiting prompts, optionally only those of `keyIds`. Returns them in order. */
     async cancelWaiting(on: Queryable, sessionId: string, keyIds?: readonly string[]): Promise<EndedPrompt[]> {
       const text = `
         with cancelled as (
@@ -290,20 +293,20 @@ export function promptStore(pool: Pool) {
       return (await on.query<EndedPrompt>(text, [sessionId, keyIds])).rows
     },
 
-    /** The runs of the held sessions that must stop, and the sessions whose running turn a prompt wants to join. */
-    async calls(holds: readonly Hold[]): Promise<Call[]> {
+    /** Returns the runs that must stop, and the sessions whose running turn a prompt waits to join. */
+    async controlRequests(leases: readonly Lease[]): Promise<ControlRequest[]> {
       const text = `
         select distinct session_id, case state when 'running' then run_id end as run_id from prompts
         where session_id = any ($1) and (state = 'running' and stop_requested or state = 'waiting' and mode = 'steer')`
-      const { rows } = await pool.query<Call>({
+      const { rows } = await pool.query<ControlRequest>({
         name: 'calls',
         text,
-        values: [holds.map(({ sessionId }) => sessionId)],
+        values: [leases.map(({ sessionId }) => sessionId)],
       })
       return rows
     },
 
-    /** Withdraws a waiting prompt; the state it was found in, or undefined when there is none. */
+    /** Withdraws a waiting prompt. Returns its previous state; undefined when it does not exist. */
     async withdraw(on: Queryable, sessionId: string, id: string): Promise<PromptState | undefined> {
       const find = 'select state from prompts where session_id = $1 and id = $2 for update'
       const { rows } = await on.query<{ state: PromptState }>(find, [sessionId, id])
@@ -317,7 +320,9 @@ export function promptStore(pool: Pool) {
       return state
     },
 
-    /** A page of the queue in order of execution. `after` is the key of the last prompt of the page before. */
+    /**
+     * Returns a page of the queue in order of execution. `after` is the key of the last prompt of the previous page.
+     */
     async list(sessionId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<Prompt[]> {
       const text = `
         select id, position, kind, state, parts, model, output_schema, created_at,

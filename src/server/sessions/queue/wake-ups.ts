@@ -4,17 +4,17 @@ import type { Queryable } from '../log/event-store.ts'
 
 const channel = 'session_wake'
 
-/** Says to all processes that a session has work. */
+/** Notifies all processes that a session has work. */
 export interface WakeUps {
-  /** Announces work for a session, once what `on` writes is committed. */
+  /** Notifies of work for a session when the writes of `on` are committed. */
   send(on: Queryable, sessionId: string): void
-  /** Calls `onWork` with each session that has work; `onLost` when such calls may have been missed. */
+  /** Calls `onWork` with each session that has work, and `onLost` when notifications may have been missed. */
   listen(onWork: (sessionId: string) => void, onLost: () => void): void
 }
 
 /**
- * Wake-ups as hints. Nothing hangs on one: the queue is the table of prompts, the lease decides who runs a session, and
- * the runner looks for what it did not hear of. Decision 0010.
+ * Wake-ups over NOTIFY. Correctness does not depend on them: the queue is the table of prompts, the lease decides which
+ * process runs a session, and the runner also polls for work. Source: Decision 0010.
  */
 export const createWakeUps = (notifications: Pick<Notifications, 'on' | 'onReconnect'>): WakeUps => ({
   send: (on, sessionId) => hint(on, channel, sessionId),

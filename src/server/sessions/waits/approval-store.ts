@@ -2,33 +2,33 @@ import type { Pool } from 'pg'
 import type { Approval, ApprovalState } from '../../../contract/approvals.ts'
 import type { Queryable } from '../log/event-store.ts'
 
-/** What was said to a tool call that asks. */
-export interface Answered {
+/** State of an approval and the message of the person who decided. */
+export interface ApprovalDecision {
   readonly state: ApprovalState
   readonly message: string | null
 }
 
 export interface ApprovalFilter {
-  /** The only owner to list; undefined lists all. */
+  /** Lists only sessions of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly sessionId: string | undefined
   readonly state: ApprovalState | undefined
-  /** The last id of the page before: newest come first. */
+  /** Last id of the previous page; the newest come first. */
   readonly cursor: string | undefined
   readonly limit: number
 }
 
-interface Verdict extends Answered {
+interface Verdict extends ApprovalDecision {
   readonly by: string
 }
 
 type Row = Omit<Approval, 'decided_at' | 'expires_at' | 'created_at'> &
   Record<'expires_at' | 'created_at', Date> & { readonly decided_at: Date | null }
 
-/** A question nobody has answered for so long is a no. */
+/** An approval without a decision expires after this time, which denies the call. */
 const lifetime = `interval '24 hours'`
 
-/** An open question whose time is up counts as such before anybody has written that down. */
+/** Treats an expired approval as such before the row is updated. */
 const stateNow = `case when a.state = 'pending' and a.expires_at <= clock_timestamp() then 'expired' else a.state end`
 
 const columns = `
@@ -42,12 +42,15 @@ const toApproval = (row: Row): Approval => ({
   created_at: row.created_at.toISOString(),
 })
 
-/** Table `approvals`: one row a tool call that asks. */
+/** Table `approvals`: one row per tool call that requires approval. */
 export type ApprovalStore = ReturnType<typeof approvalStore>
 
 export function approvalStore(pool: Pool) {
   return {
-    /** Opens a question for each of these tool calls of the log, for which the running prompts wait; one that is there stays. */
+    /**
+     * Opens an approval for each of these logged tool calls and makes the running prompts wait for it. Existing ones
+     * stay.
+     */
     async open(on: Queryable, sessionId: string, eventIds: readonly string[]): Promise<void> {
       const text = `
         with opened as (insert into approvals (id, session_id, tool_use_id, name, input, digest, expires_at)
@@ -63,14 +66,14 @@ export function approvalStore(pool: Pool) {
       await on.query(text, [sessionId, eventIds])
     },
 
-    /** What was said; undefined when the call does not ask. */
-    async answer(id: string): Promise<Answered | undefined> {
+    /** Returns the decision so far; undefined when the call requires no approval. */
+    async answer(id: string): Promise<ApprovalDecision | undefined> {
       const text = `select ${stateNow} as state, message from approvals a where id = $1`
-      const { rows } = await pool.query<Answered>({ name: 'approval_answer', text, values: [id] })
+      const { rows } = await pool.query<ApprovalDecision>({ name: 'approval_answer', text, values: [id] })
       return rows[0]
     },
 
-    /** The question of a session, by the id of its event or by the runtime's id of the call. */
+    /** Returns an approval of a session by the id of its event or the runtime's id of the call. */
     async find(on: Queryable, sessionId: string, id: string): Promise<Approval | undefined> {
       const text = `
         select ${columns} from approvals a join sessions s on s.id = a.session_id
@@ -79,7 +82,7 @@ export function approvalStore(pool: Pool) {
       return rows[0] && toApproval(rows[0])
     },
 
-    /** The session of a question that `owner` may see. */
+    /** Returns the session of an approval that `owner` may see. */
     async sessionOf(id: string, owner: string | undefined): Promise<string | undefined> {
       const text = `
         select a.session_id from approvals a join sessions s on s.id = a.session_id
@@ -98,7 +101,7 @@ export function approvalStore(pool: Pool) {
       return rows.map(toApproval)
     },
 
-    /** Answers an open question. False when it is not open any more. */
+    /** Decides a pending approval. Returns false when it is no longer pending. */
     async decide(on: Queryable, id: string, { state, message, by }: Verdict): Promise<boolean> {
       const text = `
         with decided as (
@@ -112,7 +115,7 @@ export function approvalStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Uses an allowed call up: true once. */
+    /** Uses up an allowed call. Returns true only the first time. */
     async spend(id: string): Promise<boolean> {
       const text = `
         update approvals set spent_at = clock_timestamp() where id = $1 and state = 'allowed' and spent_at is null`
@@ -120,7 +123,7 @@ export function approvalStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Closes what is still open when the run, or the session, has ended. */
+    /** Closes pending approvals when the run or the session has ended. */
     async close(on: Queryable, sessionId: string): Promise<void> {
       const text = `
         with ended as (delete from waits where session_id = $1 and kind = 'approval')

@@ -8,14 +8,14 @@ import type { WakeUps } from '../queue/wake-ups.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { ApprovalStore } from './approval-store.ts'
 
-/** What a person says to a tool call. */
+/** A person's decision on a tool call. */
 export interface Verdict {
-  /** The id of the event that asks, or the runtime's id of the call. */
+  /** The id of the event that requests approval, or the runtime's id of the call. */
   readonly id: string
   readonly result: 'allow' | 'deny'
-  /** For the model, when it is denied. */
+  /** Sent to the model when the call is denied. */
   readonly message?: string | undefined
-  /** Of the arguments that the person saw. */
+  /** Digest of the arguments that the person saw. */
   readonly digest?: string | undefined
 }
 
@@ -32,57 +32,60 @@ interface ListFilter {
   readonly state: ApprovalState | undefined
 }
 
-/** The rules of tool calls that ask: each is answered once, by somebody who may see its session. */
+/** The rules of approvals: each is decided once, by a caller who may see its session. */
 export type Approvals = ReturnType<typeof createApprovals>
 
 export function createApprovals({ pool, store, sessions, eventLog, wakeUps }: Deps) {
-  /** Inside a transaction that has locked the session; pushes what is to be told to `told`. */
+  /** Requires a transaction that has locked the session; adds its events to `unpublished`. */
   async function decideWithin(
     client: PoolClient,
     sessionId: string,
-    { verdict, caller, told }: { verdict: Verdict; caller: Caller; told: Appended[] },
+    { verdict, caller, unpublished }: { verdict: Verdict; caller: Caller; unpublished: Appended[] },
   ): Promise<string> {
     const { id, result, message, digest } = verdict
-    const asked = await store.find(client, sessionId, id)
-    if (!asked) throw notFound('approval', id)
-    if (digest !== undefined && digest !== asked.digest) {
-      throw new AppError('conflict', `digest is not that of approval ${asked.id}; read it again and look at its input`)
+    const approval = await store.find(client, sessionId, id)
+    if (!approval) throw notFound('approval', id)
+    if (digest !== undefined && digest !== approval.digest) {
+      throw new AppError(
+        'conflict',
+        `digest does not match approval ${approval.id}; read the approval again and check its input`,
+      )
     }
     const state = result === 'allow' ? 'allowed' : 'denied'
-    const said = { state, message: message ?? null, by: caller.principal } as const
-    if (!(await store.decide(client, asked.id, said))) {
-      throw new AppError('conflict', `approval ${asked.id} is ${asked.state}; only a pending one can be decided`)
+    const decision = { state, message: message ?? null, by: caller.principal } as const
+    if (!(await store.decide(client, approval.id, decision))) {
+      throw new AppError('conflict', `approval ${approval.id} is ${approval.state}; only a pending one can be decided`)
     }
     const event = {
       type: 'user.tool_confirmation',
-      tool_use_id: asked.id,
+      tool_use_id: approval.id,
       result,
       ...(message !== undefined && { deny_message: message }),
     }
-    told.push(await eventLog.appendByCaller(client, sessionId, [event]))
+    unpublished.push(await eventLog.appendByCaller(client, sessionId, [event]))
     await sessions.setDue(client, sessionId)
     wakeUps.send(client, sessionId)
-    return asked.id
+    return approval.id
   }
 
   return {
     decideWithin,
 
-    /** Closes the open questions of a session that ends, inside a transaction that has locked it. */
+    /** Closes the pending approvals of an ended session, inside a transaction that has locked it. */
     closeWithin: (client: PoolClient, sessionId: string): Promise<void> => store.close(client, sessionId),
 
-    /** Answers the question of that id, wherever its session runs; the record as it is then. */
+    /** Decides an approval, whichever process runs its session. Returns the record after the decision. */
     async decide(verdict: Verdict, caller: Caller): Promise<Approval> {
       const sessionId = await store.sessionOf(verdict.id, caller.ownerScope)
       if (sessionId === undefined) throw notFound('approval', verdict.id)
-      const told: Appended[] = []
+      const unpublished: Appended[] = []
       const decided = await transaction(pool, async client => {
         await sessions.lock(client, sessionId)
-        const id = await decideWithin(client, sessionId, { verdict, caller, told })
+        const id = await decideWithin(client, sessionId, { verdict, caller, unpublished })
         return store.find(client, sessionId, id)
       })
-      for (const appended of told) eventLog.tell(appended)
-      if (!decided) throw new Error(`approval ${verdict.id} is not there right after it was decided`)
+      for (const appended of unpublished) eventLog.publish(appended)
+      if (!decided) throw new Error(`approval ${verdict.id} is missing right after its decision (bug)`)
       return decided
     },
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { Queryable } from '../log/event-store.ts'
 
-/** True for a wait `w` of session `s`, queued by key `k` (or by none), whose payers a freeze stops. As `Freezes.stopOf`. */
+/** SQL: a freeze stops a payer of wait `w`, with session `s` and key `k` (if any). Must match `Freezes.stopOf`. */
 const isFrozen = `
   exists (
     select from freezes f where f.scope = 'all'
@@ -13,8 +13,8 @@ export type FreezeWaitStore = ReturnType<typeof freezeWaitStore>
 
 export function freezeWaitStore(pool: Pool) {
   return {
-    /** Sessions that wait for freezes of which none is left. */
-    async thawed(limit: number): Promise<string[]> {
+    /** Returns sessions that wait for freezes that were all lifted. */
+    async unfrozen(limit: number): Promise<string[]> {
       const text = `
         select distinct w.session_id from waits w join sessions s on s.id = w.session_id left join api_keys k on k.id = w.key_id
         where w.kind = 'freeze' and s.deleted_at is null and not ${isFrozen} limit $1`
@@ -22,7 +22,7 @@ export function freezeWaitStore(pool: Pool) {
       return rows.map(({ session_id }) => session_id)
     },
 
-    /** Ends these waits of a session. False when somebody else did. */
+    /** Ends these waits of a session. Returns false when another process did. */
     async end(on: Queryable, sessionId: string): Promise<boolean> {
       const { rowCount } = await on.query(`delete from waits where session_id = $1 and kind = 'freeze'`, [sessionId])
       return (rowCount ?? 0) > 0

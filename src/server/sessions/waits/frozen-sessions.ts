@@ -13,7 +13,7 @@ interface Deps {
   readonly sessions: Pick<SessionStore, 'lock' | 'setDue'>
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
-  /** Where changes of freezes are told. */
+  /** Notification channel for changes of freezes. */
   readonly channel: string
   readonly log: Pick<Log, 'debug'>
 }
@@ -21,14 +21,17 @@ interface Deps {
 const sweepMs = 5_000
 const maxAtOnce = 200
 
-/** Lets sessions go on whose freeze was lifted: at once when that is heard, else within 5 s. Each goes on once over all replicas. */
+/**
+ * Resumes sessions whose freeze was lifted: at once on a notification, else within 5 s. Each resumes once over all
+ * replicas.
+ */
 export function createFrozenSessions({ pool, waits, sessions, wakeUps, notifications, channel, log }: Deps) {
   let isOn = false
-  let looking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
   let isChanged = false
   let stopSweeping: (() => Promise<void>) | undefined
 
-  /** The lock comes first: see `paused-sessions.ts`. */
+  /** Locks the session first, for the reason given in `paused-sessions.ts`. */
   const resume = (sessionId: string): Promise<void> =>
     transaction(pool, async client => {
       await sessions.lock(client, sessionId)
@@ -37,32 +40,32 @@ export function createFrozenSessions({ pool, waits, sessions, wakeUps, notificat
       wakeUps.send(client, sessionId)
     })
 
-  async function resumeThawed(): Promise<void> {
+  async function resumeUnfrozen(): Promise<void> {
     for (let more = true; more && isOn; ) {
-      const thawed = await waits.thawed(maxAtOnce)
-      for (const sessionId of thawed) await resume(sessionId)
-      more = thawed.length === maxAtOnce
+      const unfrozen = await waits.unfrozen(maxAtOnce)
+      for (const sessionId of unfrozen) await resume(sessionId)
+      more = unfrozen.length === maxAtOnce
     }
   }
 
-  /** One look at a time; a change meanwhile is looked at right after it. */
-  function look(): Promise<void> {
-    looking ??= resumeThawed()
-      .catch((cause: unknown) => log.debug({ err: cause }, 'could not look for lifted freezes; the next look will'))
+  /** Runs one check at a time; a change during a check triggers another one. */
+  function check(): Promise<void> {
+    checking ??= resumeUnfrozen()
+      .catch((cause: unknown) => log.debug({ err: cause }, 'cannot find lifted freezes; retrying in the next sweep'))
       .finally(() => {
-        looking = undefined
+        checking = undefined
         if (isOn && isChanged) {
           isChanged = false
-          void look()
+          void check()
         }
       })
-    return looking
+    return checking
   }
 
   function changed(): void {
     if (!isOn) return
-    if (looking) isChanged = true
-    else void look()
+    if (checking) isChanged = true
+    else void check()
   }
   notifications.on(channel, changed)
   notifications.onReconnect(changed)
@@ -70,13 +73,13 @@ export function createFrozenSessions({ pool, waits, sessions, wakeUps, notificat
   return {
     start() {
       isOn = true
-      void look()
-      stopSweeping = every(sweepMs, look)
+      void check()
+      stopSweeping = every(sweepMs, check)
     },
     async stop() {
       isOn = false
       await stopSweeping?.()
-      await looking
+      await checking
     },
   }
 }

@@ -18,7 +18,7 @@ interface Limit {
   readonly max?: string | null
   readonly spent?: string
   readonly reserved?: string
-  /** From now, in seconds. */
+  /** Seconds from now. */
   readonly resetsIn?: number
 }
 
@@ -31,7 +31,7 @@ async function setBudget({ scope, scope_id, max = '1', spent = '0', reserved = '
   await pool.query(text, [scope, scope_id, max, spent, reserved, resetsIn ?? null])
 }
 
-/** A session of one prompt that a budget has stopped. */
+/** Returns a session whose only prompt a budget has stopped. */
 async function pausedSession({ keyId, ...stopped }: Stopped & { readonly keyId?: string } = {}) {
   const id = await storedSession(pool)
   const promptId = await storedPrompt(pool, id, { position: 1 })
@@ -80,7 +80,7 @@ const rowOf = async (promptId: string) => {
   return rows[0]
 }
 
-test('what a budget stopped waits at its place, and nobody works on it or on what is behind it', async () => {
+test('a prompt that a budget stopped keeps its position, and neither it nor later ones run', async () => {
   const id = await storedSession(pool)
   const first = await storedPrompt(pool, id, { position: 1 })
   await storedPrompt(pool, id, { position: 2 })
@@ -93,7 +93,7 @@ test('what a budget stopped waits at its place, and nobody works on it or on wha
       [2, 'waiting', null],
     ],
   )
-  const taken = async () => (await leaseStore(pool).takeOldest(1_000, 'me')).map(({ sessionId }) => sessionId)
+  const taken = async () => (await leaseStore(pool).acquireOldest(1_000, 'me')).map(({ sessionId }) => sessionId)
   assert.equal(await prompts.next(id), undefined)
   assert.ok(!(await taken()).includes(id), 'no sweeper finds it')
   await resumed(id)
@@ -101,7 +101,7 @@ test('what a budget stopped waits at its place, and nobody works on it or on wha
   assert.ok((await taken()).includes(id))
 })
 
-test('D6: a paused session is pending, in its record and in lists, and stays so once it may go on', async () => {
+test('D6: a paused session is pending, in its record and in lists, also after its budget has room', async () => {
   const { id } = await pausedSession()
   const listed = async (status: 'idle' | 'pending') => {
     const filter = { owner: undefined, agentId: undefined, withDeleted: false, cursor: undefined, limit: 100 }
@@ -114,14 +114,14 @@ test('D6: a paused session is pending, in its record and in lists, and stays so 
   assert.deepEqual([await listed('idle'), await listed('pending')], [false, true])
 })
 
-test('a prompt that goes before the paused one is worked on', async () => {
+test('a prompt before the paused one runs', async () => {
   const { id } = await pausedSession()
   const urgent = await storedPrompt(pool, id, { position: 0 })
   assert.equal((await prompts.next(id))?.id, urgent)
   assert.equal((await sessions.find(id))?.paused, false)
 })
 
-test('a paused prompt that somebody asked to stop is taken up, to be stopped', async () => {
+test('a paused prompt with a stop request is picked up to be stopped', async () => {
   const id = await storedSession(pool)
   const promptId = await storedPrompt(pool, id, { position: 1 })
   await startPrompt(pool, promptId, 'run_1')
@@ -130,7 +130,7 @@ test('a paused prompt that somebody asked to stop is taken up, to be stopped', a
   assert.equal((await prompts.next(id))?.stop_requested, true)
 })
 
-test('a session is ready when all budgets that limit it have room for what was refused', async () => {
+test('a session is ready when all its budgets have room for the rejected call', async () => {
   const { id } = await pausedSession({ needs: 0.25 })
   const budget = { scope: 'session', scope_id: id } as const
   for (const [spent, reserved, expected] of [
@@ -151,7 +151,7 @@ test('a session is ready when all budgets that limit it have room for what was r
   assert.equal(await isReady(id), true, 'nothing limits it any more')
 })
 
-test('the key that queued the prompt counts, and the agent of the session', async () => {
+test('the budgets of the prompt’s key and of the session’s agent count', async () => {
   const { id, promptId } = await pausedSession()
   await pool.query(
     `insert into api_keys (id, label, role, models, metadata, prefix, last4, created_by)
@@ -170,7 +170,7 @@ test('the key that queued the prompt counts, and the agent of the session', asyn
   }
 })
 
-test('a prompt does not wait for the money of a key that was revoked, has expired or is gone', async () => {
+test('a prompt does not wait for the budget of a key that is revoked, expired or deleted', async () => {
   const waiting = async (keyId: string) => {
     const { id, promptId } = await pausedSession()
     await pool.query('update prompts set key_id = $2 where id = $1', [promptId, keyId])
@@ -196,7 +196,7 @@ test('a prompt does not wait for the money of a key that was revoked, has expire
   }
 })
 
-test('a period that is over has room again, before anybody writes to the next one', async () => {
+test('a budget whose period is over has room before its next write', async () => {
   const { id } = await pausedSession()
   const budget = { scope: 'session', scope_id: id, spent: '1' } as const
   await setBudget({ ...budget, resetsIn: 60 })
@@ -205,7 +205,7 @@ test('a period that is over has room again, before anybody writes to the next on
   assert.equal(await isReady(id), true)
 })
 
-test('when nobody knows what the refused call may cost, any room will do', async () => {
+test('any room suffices when the cost of the rejected call is unknown', async () => {
   const { id } = await pausedSession({ needs: null })
   const budget = { scope: 'session', scope_id: id } as const
   await setBudget({ ...budget, spent: '1' })
@@ -214,7 +214,7 @@ test('when nobody knows what the refused call may cost, any room will do', async
   assert.equal(await isReady(id), true)
 })
 
-test('of many that share a budget only those go on that fit into it together, the oldest first', async () => {
+test('of many prompts that share a budget only those that fit together resume, the oldest first', async () => {
   const ids: string[] = []
   for (const needs of [0.4, 5, 0.4, 0.4]) {
     const { id } = await pausedSession({ needs })
@@ -228,18 +228,18 @@ test('of many that share a budget only those go on that fit into it together, th
   assert.deepEqual(ready, [ids[0], ids[2]], 'one that can never fit holds nobody up')
 })
 
-test('a prompt that is stopped again and again without progress is left alone for longer and longer', async () => {
+test('a prompt that is stopped repeatedly without progress backs off', async () => {
   const { id, promptId } = await pausedSession()
-  const rests: number[] = []
+  const delays: number[] = []
   for (let times = 1; times <= 10; times++) {
     const row = await rowOf(promptId)
     assert.equal(row?.held_times, times)
-    rests.push(Math.max(0, Math.ceil(row?.rest ?? 0)))
+    delays.push(Math.max(0, Math.ceil(row?.rest ?? 0)))
     assert.equal(await isReady(id), times === 1)
     await resumed(id, times)
     await stop(id, promptId)
   }
-  assert.deepEqual(rests, [0, 5, 10, 20, 40, 80, 160, 300, 300, 300])
+  assert.deepEqual(delays, [0, 5, 10, 20, 40, 80, 160, 300, 300, 300])
   assert.equal(await isReady(id, [`owner:ada`]), true, 'a change of its budget ends the rest')
   assert.equal(await isReady(id, [`owner:bo`, 'session:other']), false)
   await resumed(id, 11)
@@ -247,7 +247,7 @@ test('a prompt that is stopped again and again without progress is left alone fo
   assert.equal((await rowOf(promptId))?.held_times, 1, 'progress does so too')
 })
 
-test('a resumption happens once, and only of what was looked at', async () => {
+test('a pause is resumed once, and only in the state that was checked', async () => {
   const { id, promptId } = await pausedSession()
   const all = await Promise.all(Array.from({ length: 10 }, () => resumed(id)))
   assert.equal(all.filter(Boolean).length, 1)
@@ -256,7 +256,7 @@ test('a resumption happens once, and only of what was looked at', async () => {
   assert.equal(await resumed(id, 2), true)
 })
 
-test('all prompts of the run wait and go on together, and joined ones join again', async () => {
+test('all prompts of a run pause and resume together, and joined ones join again', async () => {
   const id = await storedSession(pool)
   const first = await storedPrompt(pool, id, { position: 1 })
   const steering = await storedPrompt(pool, id, { position: 3, mode: 'steer' })
@@ -277,7 +277,7 @@ test('all prompts of the run wait and go on together, and joined ones join again
   )
 })
 
-test('what is given up is no longer paused: by a stop, one by one, or with the session', async () => {
+test('a cancelled prompt is no longer paused: by a stop, a withdrawal, or a deletion', async () => {
   const client = await pool.connect()
   const { id, promptId } = await pausedSession()
   assert.deepEqual(await pauses.cancel(client, id, 'msg_other'), [])
@@ -292,7 +292,7 @@ test('what is given up is no longer paused: by a stop, one by one, or with the s
   assert.equal(await isReady(deleted.id), false)
 })
 
-test('a prompt is paused itself, or behind one that is; one before it is not', async () => {
+test('a prompt is paused when it or an earlier one waits for a budget', async () => {
   const { id, promptId } = await pausedSession()
   const before = await storedPrompt(pool, id, { position: 0 })
   const behind = await storedPrompt(pool, id, { position: 2 })
@@ -300,7 +300,7 @@ test('a prompt is paused itself, or behind one that is; one before it is not', a
   assert.deepEqual(all, [false, true, true])
 })
 
-/** Sessions of one owner that wait for its budget, each with its place in the line. */
+/** Returns sessions of one owner that wait for its budget, each with its place in the line. */
 async function inLine(owner: string, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let at = 0; at < count; at++) {
@@ -311,7 +311,7 @@ async function inLine(owner: string, count: number): Promise<string[]> {
   return ids
 }
 
-test('who is stopped by another budget than was said waits for that one, and is in nobody’s way', async () => {
+test('a prompt that another budget stops now waits for that budget and does not block others', async () => {
   const ids = await inLine('line', 4)
   await setBudget({ scope: 'owner', scope_id: 'line', max: '10' })
   const [first = '', ...others] = ids
@@ -325,7 +325,7 @@ test('who is stopped by another budget than was said waits for that one, and is 
   assert.equal(await isReady(first), true)
 })
 
-test('a key that is revoked ends the wait of those who waited for another budget', async () => {
+test('revoking a key ends the wait of its prompts for another budget', async () => {
   const { id } = await pausedSession({ budget: { scope: 'owner', scope_id: 'spent' }, keyId: 'key_never_there' })
   await setBudget({ scope: 'owner', scope_id: 'spent', spent: '1' })
   assert.equal(await isReady(id), true)

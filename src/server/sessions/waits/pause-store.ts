@@ -1,48 +1,48 @@
 import type { Pool } from 'pg'
 import type { Queryable } from '../log/event-store.ts'
 
-/** A session whose first prompt waits for its budget, and which has room for it now. */
+/** A session whose first prompt waits for a budget that has room now. */
 export interface ReadySession {
   readonly session_id: string
-  /** How often the prompt was stopped in a row: what a resumption compares with. */
+  /** How often in a row the prompt was stopped; `resume` compares it to detect changes. */
   readonly times: number
 }
 
-/** What a budget belongs to. */
+/** Scope of a budget. */
 export interface BudgetId {
   readonly scope: string
   readonly scope_id: string
 }
 
-interface Look {
-  /** Budgets as `scope:id` that were just changed. */
+interface ReadyQuery {
+  /** Recently changed budgets, as `scope:id`. */
   readonly changed: readonly string[]
-  /** Sessions at most. */
+  /** Maximum number of sessions. */
   readonly limit: number
-  /** Where the look before ended, which had more budgets to look at than it may. */
+  /** Where the previous query ended, if it had more budgets than its limit. */
   readonly after?: BudgetId | undefined
 }
 
 interface Found {
   /** Oldest first. */
   readonly sessions: readonly ReadySession[]
-  /** Where the next look begins; undefined: at the start. */
+  /** Where the next query starts; undefined means at the beginning. */
   readonly after: BudgetId | undefined
 }
 
 interface Pause {
   readonly sessionId: string
   readonly kind: 'budget' | 'freeze'
-  /** The budget that refused; undefined: not known. */
+  /** The budget that rejected the call; undefined when unknown. */
   readonly budget?: BudgetId
-  /** US dollars that the refused call may cost at most; null: not known. */
+  /** Maximum cost of the rejected call in US dollars; null when unknown. */
   readonly needsUsd: number | null
-  /** True when the run got anything done: the count of stops starts anew. */
+  /** True when the run made progress, which resets the count of stops. */
   readonly hasProgressed: boolean
 }
 
-/** A prompt that is stopped again and again is tried less and less often: after 0, 5, 10, 20 ... 300 s. */
-const heldUntil = (times: string) =>
+/** A prompt that is stopped repeatedly backs off: 0, 5, 10, 20 ... 300 s. */
+const backOffUntil = (times: string) =>
   `clock_timestamp() + interval '1 second' * case when ${times} <= 1 then 0 else least(5 * 2 ^ (least(${times}, 9) - 2), 300) end`
 
 const pauseText = `
@@ -51,17 +51,20 @@ const pauseText = `
     where session_id = $1 and state = 'running' returning id, held_times, key_id
   )
   insert into waits (prompt_id, kind, session_id, needs_usd, not_before, scope, scope_id, key_id)
-  select id, $6, $1, $2, ${heldUntil('held_times')}, $4, $5, key_id from stopped`
+  select id, $6, $1, $2, ${backOffUntil('held_times')}, $4, $5, key_id from stopped`
 
-/** Budgets, and keys, that one look goes through. */
-const mostLooked = 1_000
-/** Of those who wait for one budget. They are told apart by the budgets that stop them, so that none is in the way of others. */
-const mostOfOne = 200
+/** Maximum number of budgets, and of keys, per query. */
+const maxExamined = 1_000
+/**
+ * Maximum number of waits per budget. Waits are grouped by the budget that stops them, so one group never blocks
+ * another.
+ */
+const maxOfOne = 200
 
 const ofBudget = (budget: string) => `
   kind = 'budget' and scope = ${budget}.scope and scope_id = ${budget}.scope_id`
 
-/** One look-up by index for each budget that somebody waits for, however many wait for it. `$3`, `$4`: where to begin. */
+/** One index look-up per budget with waits, regardless of their number. `$3`, `$4`: where to start. */
 const budgetsText = `
   waited as (
     (select scope, scope_id from waits where kind = 'budget' and (scope, scope_id) > ($3, $4) order by scope, scope_id limit 1)
@@ -70,10 +73,10 @@ const budgetsText = `
       select scope, scope_id from waits where kind = 'budget' and (scope, scope_id) > (waited.scope, waited.scope_id)
       order by scope, scope_id limit 1
     ) next
-  ), looked as materialized (
-    select scope, scope_id from waited limit ${mostLooked}
+  ), examined as materialized (
+    select scope, scope_id from waited limit ${maxExamined}
   ), named as (
-    select scope, scope_id from looked
+    select scope, scope_id from examined
     union select split_part(name, ':', 1), substr(name, strpos(name, ':') + 1) from unnest($1::text[]) as name
   ), with_room as materialized (
     select named.*, room from named left join lateral (
@@ -95,20 +98,20 @@ const keysText = `
       select key_id from waits where kind = 'budget' and key_id > k.key_id order by key_id limit 1
     ) next
   ), dead_keys as materialized (
-    select key_id from (select key_id from keys_waited limit ${mostLooked}) k
+    select key_id from (select key_id from keys_waited limit ${maxExamined}) k
     where key_id is not null and ${isDead('k.key_id')}
   )`
 
-/** `$1` names budgets that were just changed: who waits for those is not left alone any longer. */
+/** `$1` names recently changed budgets: waits for those are checked without their back-off. */
 const isDue = (owner: string, agent: string, session: string, keys: string) => `
   (w.not_before <= clock_timestamp() or w.not_before is null or $1::text[] && (array[
     'owner:' || ${owner}, 'agent:' || ${agent}, 'session:' || ${session}] || array(select 'key:' || id from unnest(${keys}) as id)))`
 
 /**
- * Joins those who wait for a budget that has room with all budgets that limit them. `room` is what may still be spent,
- * and those that were queued first come first. A key draws on the budgets of its ancestors too. Nothing limits a session without
- * such a row any more. Nor does anybody wait under a key that was revoked or has expired: no money helps there, and the run says so.
- * Who turns out to be stopped by another budget waits for that from then on.
+ * Joins the waits for budgets with room with all budgets that limit them. `room` is the amount that may still be spent;
+ * it goes to the oldest prompts first. A key also draws on the budgets of its ancestors. A session without a budget row
+ * has no limit. A wait under a revoked or expired key ends: its run reports the error. A wait that another budget stops
+ * is moved to that budget.
  */
 const readyText = `
   with recursive ${budgetsText}, ${keysText}, candidates as materialized (
@@ -116,12 +119,12 @@ const readyText = `
       select session_id from waits w
       where ${ofBudget('with_room')} and (room is null or coalesce(needs_usd, 0) <= room)
         and (w.not_before <= clock_timestamp() or w.not_before is null or cardinality($1::text[]) > 0)
-      order by created_at limit ${mostOfOne}
+      order by created_at limit ${maxOfOne}
     ) w
     union select session_id from dead_keys cross join lateral (
-      select session_id from waits where kind = 'budget' and key_id = dead_keys.key_id limit ${mostOfOne}
+      select session_id from waits where kind = 'budget' and key_id = dead_keys.key_id limit ${maxOfOne}
     ) w
-    union (select session_id from waits where kind = 'budget' and scope is null limit ${mostOfOne})
+    union (select session_id from waits where kind = 'budget' and scope is null limit ${maxOfOne})
   ), paused as materialized (
     select distinct on (p.session_id) p.session_id, p.id, p.created_at, p.held_times, w.needs_usd,
            p.key_id, line.keys, s.owner_id, s.agent_id, ${isDue('s.owner_id', 's.agent_id', 'p.session_id', 'line.keys')} as is_due,
@@ -166,20 +169,20 @@ const readyText = `
     order by since limit $2
   )
   select (select coalesce(json_agg(json_build_object('session_id', session_id, 'times', times) order by since), '[]') from ready) as sessions,
-         (select json_build_object('scope', scope, 'scope_id', scope_id) from looked offset ${mostLooked - 1}) as after`
+         (select json_build_object('scope', scope, 'scope_id', scope_id) from examined offset ${maxExamined - 1}) as after`
 
 /** Rows of table `waits` whose prompts a budget has stopped. */
 export type PauseStore = ReturnType<typeof pauseStore>
 
 export function pauseStore(pool: Pool) {
   return {
-    /** Puts the prompts of the run back to their places, to wait until their budgets have room. */
+    /** Returns the prompts of the run to their queue positions, where they wait until their budgets have room. */
     async pause(on: Queryable, { sessionId, kind, budget, needsUsd, hasProgressed }: Pause): Promise<void> {
       await on.query(pauseText, [sessionId, needsUsd, hasProgressed, budget?.scope, budget?.scope_id, kind])
     },
 
-    /** Looks for paused sessions whose budgets have room. */
-    async ready({ changed, limit, after }: Look): Promise<Found> {
+    /** Returns paused sessions whose budgets have room. */
+    async ready({ changed, limit, after }: ReadyQuery): Promise<Found> {
       const values = [changed, limit, after?.scope ?? '', after?.scope_id ?? '']
       const { rows } = await pool.query<{ sessions: ReadySession[]; after: BudgetId | null }>({
         name: 'ready_paused',
@@ -189,7 +192,7 @@ export function pauseStore(pool: Pool) {
       return { sessions: rows[0]?.sessions ?? [], after: rows[0]?.after ?? undefined }
     },
 
-    /** Lets a paused session go on. False when somebody else did so, or stopped it, since it was looked at. */
+    /** Resumes a paused session. Returns false when it was resumed or stopped since the check. */
     async resume(on: Queryable, { session_id, times }: ReadySession): Promise<boolean> {
       const text = `
         delete from waits where session_id = $1 and kind = 'budget' and $2 = (
@@ -200,7 +203,7 @@ export function pauseStore(pool: Pool) {
       return (rowCount ?? 0) > 0
     },
 
-    /** Cancels the paused prompts of a session, or the one named. Their ids, in order. */
+    /** Cancels the paused prompts of a session, or only `promptId`. Returns their ids in order. */
     async cancel(on: Queryable, sessionId: string, promptId?: string): Promise<string[]> {
       const text = `
         with ended as (
@@ -215,11 +218,11 @@ export function pauseStore(pool: Pool) {
       return rows.map(({ id }) => id)
     },
 
-    /** True when the prompt waits, or stands behind one that waits, for a budget or the end of a freeze. */
+    /** True when the prompt, or one before it in the queue, waits for a budget or the end of a freeze. */
     async isPaused(promptId: string): Promise<boolean> {
       const text = `
-        select from prompts p join prompts held using (session_id) join waits on waits.prompt_id = held.id
-        where p.id = $1 and p.state = 'waiting' and waits.kind in ('budget', 'freeze') and held.position <= p.position`
+        select from prompts p join prompts waiting using (session_id) join waits on waits.prompt_id = waiting.id
+        where p.id = $1 and p.state = 'waiting' and waits.kind in ('budget', 'freeze') and waiting.position <= p.position`
       const { rowCount } = await pool.query(text, [promptId])
       return (rowCount ?? 0) > 0
     },

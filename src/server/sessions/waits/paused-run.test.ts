@@ -25,7 +25,7 @@ const pausing = plays([said], [noBudget])
 
 const createEngine = (t: TestContext, ...parts: Part[]) => createEngineOf(t, { pool, parts })
 
-test('a run that a budget stops keeps its log and its place; the session is pending, free, and goes on once resumed', async t => {
+test('a run that a budget stops keeps its log and queue position; the session is pending without a lease and continues when resumed', async t => {
   const engine = createEngine(t, pausing, plays([said], [done]))
   const id = await engine.create()
   await engine.prompt(id, 'one')
@@ -57,7 +57,7 @@ test('a run that a budget stops keeps its log and its place; the session is pend
   ])
 })
 
-test('the end of a paused run names its prompt, and each attempt is a run of its own', async t => {
+test('the end of a paused run names its prompt, and each attempt is a separate run', async t => {
   const engine = createEngine(t, pausing, pausing)
   const id = await engine.create()
   const promptId = await engine.prompt(id, 'one')
@@ -73,7 +73,7 @@ test('the end of a paused run names its prompt, and each attempt is a run of its
   assert.equal(new Set(ends.map(event => event['run_id'])).size, 2)
 })
 
-test('a pause hides no earlier failure once the prompt is given up, and is none itself', async t => {
+test('a pause is not a failure, and an earlier failure shows again after the prompt is cancelled', async t => {
   const engine = createEngine(t, plays([failed('unknown_error', 'no')]), pausing)
   const id = await engine.create()
   await engine.prompt(id, 'fails')
@@ -87,7 +87,7 @@ test('a pause hides no earlier failure once the prompt is given up, and is none 
 })
 
 for (const way of ['interrupt', 'withdraw', 'event'] as const) {
-  test(`a paused prompt can be given up (${way}); those behind it go on`, async t => {
+  test(`a paused prompt can be cancelled (${way}), and later ones continue`, async t => {
     const engine = createEngine(t, pausing)
     const id = await engine.create()
     const promptId = await engine.prompt(id, 'one')
@@ -115,7 +115,7 @@ for (const way of ['interrupt', 'withdraw', 'event'] as const) {
   })
 }
 
-test('mode interrupt gives up the paused prompt and goes before those that wait', async t => {
+test('mode interrupt cancels the paused prompt and precedes waiting ones', async t => {
   const engine = createEngine(t, pausing)
   const id = await engine.create()
   await engine.prompt(id, 'one')
@@ -127,7 +127,7 @@ test('mode interrupt gives up the paused prompt and goes before those that wait'
   assert.deepEqual(engine.runs, ['one', 'urgent', 'two'])
 })
 
-test('mode reject finds a paused session busy, and mode steer joins the turn when it goes on', async t => {
+test('mode reject treats a paused session as busy, and mode steer joins the turn when it continues', async t => {
   const engine = createEngine(t, pausing)
   const id = await engine.create()
   await engine.prompt(id, 'one')
@@ -142,7 +142,7 @@ test('mode reject finds a paused session busy, and mode steer joins the turn whe
   assert.deepEqual(engine.runs, ['one', 'one+joins', 'later'])
 })
 
-test('a paused session can be deleted, and does not come back', async t => {
+test('a paused session can be deleted and is not resumed', async t => {
   const engine = createEngine(t, pausing)
   const id = await engine.create()
   await engine.prompt(id, 'one')
@@ -153,7 +153,7 @@ test('a paused session can be deleted, and does not come back', async t => {
   assert.equal((await engine.logOf(id)).at(-1), 'session.deleted')
 })
 
-test('a stop that is heard only after the pause is not lost: the prompt is cancelled, and does not wait', async t => {
+test('a stop request that arrives after the pause still cancels the prompt', async t => {
   const stopMeanwhile: Part = async sessionId => {
     await pool.query('update prompts set stop_requested = true where session_id = $1', [sessionId])
     return [[noBudget]]
@@ -166,7 +166,7 @@ test('a stop that is heard only after the pause is not lost: the prompt is cance
   assert.deepEqual((await engine.logOf(id)).slice(-2), ['session.status_running', 'idle interrupted'])
 })
 
-test('whoever waits for an answer is told when a budget holds the prompt, and one behind it', async t => {
+test('a caller that waits for an answer learns that a budget stops the prompt or one before it', async t => {
   const engine = createEngine(t, pausing)
   const id = await engine.create()
   const promptId = await engine.prompt(id, 'one')

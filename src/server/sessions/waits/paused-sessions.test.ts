@@ -13,7 +13,7 @@ const { pool } = await freshDatabase()
 const pauses = pauseStore(pool)
 const prompts = promptStore(pool)
 
-/** One replica's watch, whose hints the test gives, and the sessions that it woke. */
+/** The budget watch of one replica. The test sends its notifications and reads the sessions that it woke. */
 function createReplica(t: TestContext, changes: Partial<typeof pauses> = {}) {
   const woken: string[] = []
   let hint: (budget: string) => void = () => assert.fail('nobody listens')
@@ -36,7 +36,7 @@ function createReplica(t: TestContext, changes: Partial<typeof pauses> = {}) {
   return { woken, hint: (budget: string) => hint(budget), stop: paused.stop }
 }
 
-/** A session whose own budget is used up. */
+/** Returns a session whose own budget is used up. */
 async function pausedSession(): Promise<string> {
   const id = await storedSession(pool)
   await startPrompt(pool, await storedPrompt(pool, id, { position: 1 }), 'run_1')
@@ -48,7 +48,7 @@ async function pausedSession(): Promise<string> {
 
 const raise = (id: string) => pool.query('update budgets set max_usd = 2 where scope_id = $1', [id])
 
-test('a raised budget lets the session go on at once, and it is woken once over all replicas', async t => {
+test('a raised budget resumes the session at once, and it is woken once over all replicas', async t => {
   const replicas = [createReplica(t), createReplica(t), createReplica(t)]
   const id = await pausedSession()
   const { hint } = replicas[0] ?? assert.fail()
@@ -71,40 +71,40 @@ test('the sessions of other budgets stay paused', async t => {
   assert.equal(await prompts.next(other), undefined)
 })
 
-test('a change that comes while the last one is looked at is looked at too', async t => {
+test('a budget change during a check triggers another check', async t => {
   const [first, second] = [await pausedSession(), await pausedSession()]
-  const looked = Promise.withResolvers<void>()
-  const mayGoOn = Promise.withResolvers<void>()
-  let looks = 0
+  const firstCheck = Promise.withResolvers<void>()
+  const mayContinue = Promise.withResolvers<void>()
+  let checks = 0
   const { woken, hint } = createReplica(t, {
     async ready(look) {
       const found = await pauses.ready(look)
-      if (looks++ === 0) {
-        looked.resolve()
-        await mayGoOn.promise
+      if (checks++ === 0) {
+        firstCheck.resolve()
+        await mayContinue.promise
       }
       return found
     },
   })
   await raise(first)
   hint(`session:${first}`)
-  await looked.promise
+  await firstCheck.promise
   await raise(second)
   hint(`session:${second}`)
-  mayGoOn.resolve()
+  mayContinue.resolve()
   await eventually(() => woken.includes(first) && woken.includes(second))
 })
 
-test('a database that is away is no reason to stop looking', async t => {
+test('checks continue while the database is unreachable', async t => {
   const id = await pausedSession()
-  let isAway = true
+  let isUnreachable = true
   const { woken, hint } = createReplica(t, {
-    ready: look => (isAway ? Promise.reject(new Error('away')) : pauses.ready(look)),
+    ready: look => (isUnreachable ? Promise.reject(new Error('unreachable')) : pauses.ready(look)),
   })
   await raise(id)
   hint(`session:${id}`)
   await new Promise(resolve => setImmediate(resolve))
-  isAway = false
+  isUnreachable = false
   hint(`session:${id}`)
   await eventually(() => woken.includes(id))
 })

@@ -13,53 +13,53 @@ interface Deps {
   readonly sessions: Pick<SessionStore, 'lock' | 'setDue'>
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
-  /** Where changes of budgets are told, as `scope:id`. */
+  /** Notification channel for budget changes, with payload `scope:id`. */
   readonly channel: string
   readonly log: Log
 }
 
 const sweepMs = 5_000
-/** Between two looks that share the budgets that somebody waits for. */
+/** Delay between checks when there are more budgets with waits than one query covers. */
 const nextPartMs = 500
 const maxResumed = 100
 
-/** Lets sessions go on whose budgets have room again. */
+/** Resumes sessions whose budgets have room again. */
 export interface PausedSessions {
-  /** Looks now, then every 5 s, and at once when a budget was changed. */
+  /** Checks now, then every 5 s, and at once when a budget changes. */
   start(): void
   stop(): Promise<void>
 }
 
-/** Watches the budgets that paused sessions wait for. Each resumption happens once over all replicas. */
+/** Watches the budgets that paused sessions wait for. Each session resumes once over all replicas. */
 export function createPausedSessions(deps: Deps): PausedSessions {
   const { notifications, channel, log } = deps
-  /** Budgets as `scope:id` that were changed since the last look. */
+  /** Budgets changed since the last check, as `scope:id`. */
   let changed: string[] = []
-  /** Where the next look begins. */
+  /** Where the next check starts. */
   let after: BudgetId | undefined
-  let looking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
   let isOn = false
   let nextPart: NodeJS.Timeout | undefined
   let stopSweeping: (() => Promise<void>) | undefined
 
-  /** One look at a time; what changes meanwhile is looked at right after it. */
-  function look(): Promise<void> {
-    looking ??= resumeReady(deps, { changed: take(), after })
+  /** Runs one check at a time; a change during a check triggers another one. */
+  function check(): Promise<void> {
+    checking ??= resumeReady(deps, { changed: take(), after })
       .then(reached => {
         after = reached
-        if (isOn && after) nextPart ??= setTimeout(lookOn, nextPartMs).unref()
+        if (isOn && after) nextPart ??= setTimeout(checkNextPart, nextPartMs).unref()
       })
-      .catch((cause: unknown) => log.debug({ err: cause }, 'could not look for budgets with room; the next look will'))
+      .catch((cause: unknown) => log.debug({ err: cause }, 'cannot find budgets with room; retrying in the next sweep'))
       .finally(() => {
-        looking = undefined
-        if (isOn && changed.length > 0) void look()
+        checking = undefined
+        if (isOn && changed.length > 0) void check()
       })
-    return looking
+    return checking
   }
 
-  function lookOn(): void {
+  function checkNextPart(): void {
     nextPart = undefined
-    void look()
+    void check()
   }
 
   function take(): readonly string[] {
@@ -71,26 +71,26 @@ export function createPausedSessions(deps: Deps): PausedSessions {
   notifications.on(channel, budget => {
     if (!isOn) return
     changed.push(budget)
-    void look()
+    void check()
   })
-  notifications.onReconnect(() => void (isOn && look()))
+  notifications.onReconnect(() => void (isOn && check()))
 
   return {
     start() {
       isOn = true
-      void look()
-      stopSweeping = every(sweepMs, look)
+      void check()
+      stopSweeping = every(sweepMs, check)
     },
     async stop() {
       isOn = false
       clearTimeout(nextPart)
       await stopSweeping?.()
-      await looking
+      await checking
     },
   }
 }
 
-/** Where the look ended, when there were more budgets than one look goes through. */
+/** Resumes ready sessions. Returns where the check ended if there were more budgets than one query covers. */
 async function resumeReady(
   deps: Deps,
   from: { readonly changed: readonly string[]; readonly after: BudgetId | undefined },
@@ -100,7 +100,7 @@ async function resumeReady(
   return after
 }
 
-/** The lock comes first, so that whoever gives the session's lease back has either done so, or sees the prompt. */
+/** Locks the session first: a concurrent release of its lease has then either committed, or sees the prompt. */
 async function resume({ pool, pauses, sessions, wakeUps }: Deps, ready: ReadySession): Promise<void> {
   await transaction(pool, async client => {
     await sessions.lock(client, ready.session_id)

@@ -15,8 +15,8 @@ import { reasonOfText } from '../../passthrough/answers.ts'
 import { anthropicMessages } from '../../passthrough/anthropic-messages.ts'
 import { bedrockInvoke } from '../../passthrough/bedrock-invoke.ts'
 import { bedrockEvent } from '../../passthrough/bedrock-unwrap.ts'
+import type { PassthroughFormat } from '../../passthrough/passthrough-format.ts'
 import { vertexAnthropic } from '../../passthrough/vertex-anthropic.ts'
-import type { Wire } from '../../passthrough/wire.ts'
 import { tokenCount } from '../../tokens/token-counts.ts'
 import { bedrockMessage } from '../../upstream/bedrock.ts'
 import { AnthropicDecoder, messageEvents } from './read-answer.ts'
@@ -25,30 +25,30 @@ type AnthropicProtocol = Extract<Protocol, 'anthropic-messages' | 'vertex-anthro
 
 interface Adapter {
   readonly protocol: AnthropicProtocol
-  /** The format's adapter of passthrough: it knows paths, headers and what the upstream refuses. */
-  readonly wire: Wire
+  /** Passthrough adapter with the upstream's paths, headers and restrictions. */
+  readonly format: PassthroughFormat
   readonly framing?: Codec['framing']
   readonly decoder?: () => StreamDecoder
 }
 
-/** A protocol whose requests are canonical ones: all that is left to do is what passthrough does to them as well. */
-function anthropicCodec({ protocol, wire, framing = 'sse', decoder = () => new AnthropicDecoder() }: Adapter): Codec {
+/** Creates the codec of a protocol with canonical requests. The passthrough adapter prepares them for the upstream. */
+function anthropicCodec({ protocol, format, framing = 'sse', decoder = () => new AnthropicDecoder() }: Adapter): Codec {
   const prepared =
     (kind: CallKind) =>
     (
       request: CanonicalRequest,
       { deployment, upstreamModel, stream, clientHeaders = {} }: CodecContext,
     ): UpstreamRequest<Parts> =>
-      wire.request({
+      format.request({
         call: {
           kind,
           body: Buffer.from(JSON.stringify({ ...request, model: upstreamModel })),
           headers: clientHeaders,
           query: '',
         },
-        ask: {
+        parsed: {
           model: upstreamModel,
-          modelSpan: nowhere,
+          modelSpan: noSpan,
           stream,
           maxTokens: tokenCount(request['max_tokens']) ?? 0,
         },
@@ -61,29 +61,29 @@ function anthropicCodec({ protocol, wire, framing = 'sse', decoder = () => new A
     answer: messageEvents,
     problem,
     counting: {
-      request: (request, context) => prepared('count_tokens')(whatIsRead(request), context),
+      request: (request, context) => prepared('count_tokens')(countedFields(request), context),
       answer: body => tokenCount(recordOf(body)['input_tokens'] ?? recordOf(body)['inputTokens']),
     },
   }
 }
 
-/** Counters refuse the settings of an answer. */
-const whatIsRead = ({ model, system, messages, tools, tool_choice, thinking }: CanonicalRequest): CanonicalRequest =>
+/** Keeps the fields that a token counter accepts: it rejects output settings. */
+const countedFields = ({ model, system, messages, tools, tool_choice, thinking }: CanonicalRequest): CanonicalRequest =>
   compact({ model, system, messages, tools, tool_choice, thinking })
 
-/** The body names the upstream's model already. */
-const nowhere = { start: 0, end: 0 }
+/** Empty span: the body already contains the upstream's model name. */
+const noSpan = { start: 0, end: 0 }
 
-export const anthropicMessagesCodec = anthropicCodec({ protocol: 'anthropic-messages', wire: anthropicMessages })
-export const vertexAnthropicCodec = anthropicCodec({ protocol: 'vertex-anthropic', wire: vertexAnthropic })
+export const anthropicMessagesCodec = anthropicCodec({ protocol: 'anthropic-messages', format: anthropicMessages })
+export const vertexAnthropicCodec = anthropicCodec({ protocol: 'vertex-anthropic', format: vertexAnthropic })
 export const bedrockInvokeCodec = anthropicCodec({
   protocol: 'bedrock-invoke',
-  wire: bedrockInvoke,
+  format: bedrockInvoke,
   framing: 'aws-event-stream',
   decoder: createInvokeDecoder,
 })
 
-/** Each frame of InvokeModel holds one event of Anthropic's, or is an exception. */
+/** Creates a decoder for InvokeModel: a frame contains one event in Anthropic's format, or an exception. */
 function createInvokeDecoder(): StreamDecoder {
   const decoder = new AnthropicDecoder()
   return {
@@ -97,9 +97,9 @@ function createInvokeDecoder(): StreamDecoder {
 
 const maxMessageLength = 1_000
 
-/** An upstream error keeps its status. Its words stand in Anthropic's envelope, in Google's or AWS's shape, or are plain text. */
+/** Reads an upstream error and keeps its status. The body has Anthropic's, Google's or AWS's format, or is text. */
 function problem(status: number, body: unknown): UpstreamProblem {
-  const message = messageIn(body) ?? `the upstream answered with status ${status}`
+  const message = messageIn(body) ?? `upstream returned status ${status}`
   const reason = status === 400 || status === 413 ? reasonOfText(message) : undefined
   return { code: codeOf(status), status, message, ...(reason !== undefined && { reason }) }
 }

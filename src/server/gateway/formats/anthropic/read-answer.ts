@@ -4,17 +4,17 @@ import type { BlockStart, Citation, StopReason, UpstreamEvent, UsageUpdate } fro
 import type { StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { noTokens, type TokenCounts, tokenCount, withUsage } from '../../tokens/token-counts.ts'
 
-const unreadable: UpstreamEvent = {
+const malformed: UpstreamEvent = {
   type: 'error',
   code: 'upstream_unreachable',
-  message: 'the upstream sent an answer that cannot be read',
+  message: 'upstream sent a malformed response',
 }
 
-/** The events of a whole message, as its stream would have brought them. */
+/** Returns the events of a whole message, equal to those of its stream. */
 export function messageEvents(message: unknown): readonly UpstreamEvent[] {
-  if (!isRecord(message)) return [unreadable]
+  if (!isRecord(message)) return [malformed]
   if (isRecord(message['error'])) return [errorEvent(message['error'])]
-  if (!Array.isArray(message['content'])) return [unreadable]
+  if (!Array.isArray(message['content'])) return [malformed]
   const decoder = new AnthropicDecoder()
   const { stop_reason, stop_sequence, usage } = message
   return [
@@ -31,14 +31,14 @@ export function messageEvents(message: unknown): readonly UpstreamEvent[] {
 interface OpenBlock {
   readonly key: string
   readonly block: Json
-  /** A block that goes on only as a whole: no client's format has its pieces. */
+  /** True for a block that is passed on only when complete, because no client format has deltas for it. */
   readonly isWhole: boolean
   json: string
 }
 
-const nothing: readonly UpstreamEvent[] = []
+const noEvents: readonly UpstreamEvent[] = []
 
-/** Reads the stream of one answer in Anthropic's format. */
+/** Decoder of one streamed answer in Anthropic's format. */
 export class AnthropicDecoder implements StreamDecoder {
   #counts: TokenCounts = noTokens
   #hasInput = false
@@ -46,19 +46,19 @@ export class AnthropicDecoder implements StreamDecoder {
   #isOver = false
 
   push({ data }: Pick<UpstreamFrame, 'data'>): readonly UpstreamEvent[] {
-    if (this.#isOver) return nothing
+    if (this.#isOver) return noEvents
     const event = jsonOr(data, undefined)
-    // Nothing behind a frame that is no JSON can be trusted.
-    return isRecord(event) ? this.take(event) : this.#fail(unreadable)
+    // After an invalid frame the rest of the stream is not reliable.
+    return isRecord(event) ? this.take(event) : this.#fail(malformed)
   }
 
   end(): readonly UpstreamEvent[] {
-    return nothing
+    return noEvents
   }
 
-  /** An event that is parsed already. */
+  /** Handles a parsed event. */
   take(event: Json): readonly UpstreamEvent[] {
-    if (this.#isOver) return nothing
+    if (this.#isOver) return noEvents
     switch (event['type']) {
       case 'content_block_delta':
         return this.#onDelta(recordOf(event['delta']))
@@ -76,7 +76,7 @@ export class AnthropicDecoder implements StreamDecoder {
       case 'error':
         return this.#fail(errorEvent(recordOf(event['error'])))
       default:
-        return nothing
+        return noEvents
     }
   }
 
@@ -86,7 +86,7 @@ export class AnthropicDecoder implements StreamDecoder {
   }
 
   #startOf({ id, model, usage }: Json): UpstreamEvent {
-    // The output of the start is no count yet.
+    // `output_tokens` of message_start is not a final count.
     const { output_tokens: _, ...stated } = this.#used(usage)
     return {
       type: 'message_start',
@@ -99,40 +99,40 @@ export class AnthropicDecoder implements StreamDecoder {
   #onBlock(key: string, block: Json): readonly UpstreamEvent[] {
     const start = startOf(block)
     this.#open = { key, block, isWhole: start === undefined, json: '' }
-    if (!start) return nothing
-    // Empty in nearly every stream; a whole message has all of it here.
+    if (!start) return noEvents
+    // Usually empty in a stream; a whole message has its full text here.
     const text = textIn(block['text']) ?? textIn(block['thinking'])
     const signature = textIn(block['signature'])
     const events: UpstreamEvent[] = [{ type: 'block_start', key, block: start }]
     if (text) events.push({ type: 'block_delta', key, text })
     if (signature) events.push({ type: 'block_signature', key, signature })
-    for (const own of recordsOf(block['citations'])) events.push(cited(key, own))
+    for (const own of recordsOf(block['citations'])) events.push(citationEvent(key, own))
     return events
   }
 
   #onDelta(delta: Json): readonly UpstreamEvent[] {
     const open = this.#open
-    if (!open) return nothing
+    if (!open) return noEvents
     const { key } = open
     const json = textIn(delta['partial_json'])
     if (json !== undefined) open.json += json
-    if (open.isWhole) return nothing
+    if (open.isWhole) return noEvents
     const text = textIn(delta['text']) ?? textIn(delta['thinking']) ?? json
     if (text) return [{ type: 'block_delta', key, text }]
-    if (isRecord(delta['citation'])) return [cited(key, delta['citation'])]
+    if (isRecord(delta['citation'])) return [citationEvent(key, delta['citation'])]
     const signature = textIn(delta['signature'])
-    return signature ? [{ type: 'block_signature', key, signature }] : nothing
+    return signature ? [{ type: 'block_signature', key, signature }] : noEvents
   }
 
   #onBlockEnd(): readonly UpstreamEvent[] {
     const open = this.#open
-    if (!open) return nothing
+    if (!open) return noEvents
     this.#open = undefined
     const { key, block, isWhole, json } = open
-    // The start of a whole block is its end as well.
-    if (isWhole) return [{ type: 'block_start', key, block: { type: 'whole', block: filled(block, json) } }]
+    // A `whole` block has no separate block_stop.
+    if (isWhole) return [{ type: 'block_start', key, block: { type: 'whole', block: withInput(block, json) } }]
     const stop: UpstreamEvent = { type: 'block_stop', key }
-    // A call without arguments streams none, and some upstreams put all of them into the start.
+    // A call without arguments has no deltas, and some upstreams send all arguments in block_start.
     return block['type'] === 'tool_use' && json.trim() === ''
       ? [{ type: 'block_delta', key, text: JSON.stringify(recordOf(block['input'])) }, stop]
       : [stop]
@@ -146,7 +146,7 @@ export class AnthropicDecoder implements StreamDecoder {
     return events
   }
 
-  /** All totals so far that were stated. */
+  /** Returns the totals that the upstream has stated so far. */
   #used(usage: unknown): UsageUpdate {
     if (!isRecord(usage)) return {}
     this.#counts = withUsage(this.#counts, usage)
@@ -160,28 +160,32 @@ export class AnthropicDecoder implements StreamDecoder {
   }
 }
 
-const cited = (key: string, own: Json): UpstreamEvent => ({ type: 'block_citation', key, citation: citationOf(own) })
+const citationEvent = (key: string, own: Json): UpstreamEvent => ({
+  type: 'block_citation',
+  key,
+  citation: citationOf(own),
+})
 
-/** Pages are named by `url`, results of a client's own search by `source`, and documents by neither. */
+/** Converts a citation. The URL is in `url` for web pages and in `source` for the client's search results. */
 function citationOf(own: Json): Citation {
   const url = [own['url'], own['source']].map(textOf).find(address => /^https?:/i.test(address))
   return { url, title: textOf(own['title']), own }
 }
 
-/** Undefined for a block that goes on only as a whole. */
+/** Returns the start of a block; undefined for a block that is passed on only when complete. */
 function startOf({ type, id, name }: Json): BlockStart | undefined {
   if (type === 'text' || type === 'thinking') return { type }
   return type === 'tool_use' ? { type, id: String(id), name: String(name) } : undefined
 }
 
-/** A whole block with the input that its deltas brought. */
-function filled(block: Json, json: string): Json & { readonly type: string } {
+/** Returns a complete block with the input from its deltas. */
+function withInput(block: Json, json: string): Json & { readonly type: string } {
   const type = String(block['type'])
   if (json.trim() === '') return { ...block, type }
   try {
     return { ...block, type, input: JSON.parse(json) }
   } catch {
-    // Cut off by the limit of tokens: what is there already will do.
+    // The token limit truncated the input: keep the input of block_start.
     return { ...block, type }
   }
 }
@@ -211,9 +215,9 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   overloaded_error: 'overloaded',
 }
 
-/** The error that an answer ends with, or that stands in its place. */
+/** Converts an error in a stream or in a whole answer. */
 const errorEvent = ({ type, message }: Json): UpstreamEvent => ({
   type: 'error',
   code: codes[String(type)] ?? 'upstream_unreachable',
-  message: textIn(message) ?? 'the upstream failed',
+  message: textIn(message) ?? 'upstream reported an error without a message',
 })

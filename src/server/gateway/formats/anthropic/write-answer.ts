@@ -4,7 +4,7 @@ import type { AnswerEvent, BlockStart, StopReason } from '../../core/answer-even
 import type { AnswerWriter, ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { TokenCounts } from '../../tokens/token-counts.ts'
 
-/** Serves clients of Anthropic's Messages, whose requests are canonical as they come. */
+/** Client format of Anthropic's Messages, whose requests are canonical already. */
 export const anthropicClient: ClientFormat = (request, { stream, requestId }) => ({
   body: request,
   degraded: [],
@@ -12,7 +12,7 @@ export const anthropicClient: ClientFormat = (request, { stream, requestId }) =>
   writer: createAnthropicWriter({ stream, requestId }),
 })
 
-/** Counts tokens for the same clients. */
+/** Token counting of Anthropic's Messages. */
 export const anthropicCounts: CountFormat = {
   read(request, { requestId }) {
     const { problem } = createAnthropicWriter({ stream: false, requestId })
@@ -26,7 +26,7 @@ interface Options {
   readonly requestId: string
 }
 
-/** Writes an answer as Anthropic's stream, or as its message. */
+/** Creates a writer of an answer in Anthropic's format, as a stream or as a whole message. */
 export function createAnthropicWriter({
   stream,
   requestId,
@@ -47,7 +47,7 @@ export function createAnthropicWriter({
   }
 }
 
-/** Every usage field that Anthropic sends: clients break on missing ones. */
+/** Returns all usage fields that Anthropic sends. Clients fail on missing ones. */
 const usageOf = (counts: TokenCounts) => ({
   input_tokens: counts.input_tokens,
   cache_creation_input_tokens: counts.cache_write_5m_tokens + counts.cache_write_1h_tokens,
@@ -75,7 +75,7 @@ const messageOf = ({ id, model, usage }: Start) => ({
   usage: usageOf(usage),
 })
 
-/** A block as its start shows it: what the deltas bring is still missing. */
+/** Returns the block of content_block_start, without the content of its deltas. */
 function emptyBlock(block: BlockStart): Json {
   switch (block.type) {
     case 'text':
@@ -89,7 +89,7 @@ function emptyBlock(block: BlockStart): Json {
   }
 }
 
-/** How a delta's text stands in its event, up to the text itself. A block of type `whole` has none. */
+/** JSON of a delta event up to its text, by block type. A `whole` block has no deltas. */
 const deltaStarts: Readonly<Record<BlockStart['type'], string>> = {
   text: ',"delta":{"type":"text_delta","text":',
   thinking: ',"delta":{"type":"thinking_delta","thinking":',
@@ -98,7 +98,7 @@ const deltaStarts: Readonly<Record<BlockStart['type'], string>> = {
 }
 const signatureStart = ',"delta":{"type":"signature_delta","signature":'
 
-/** Writes Anthropic's events. It alone numbers blocks. */
+/** Writer of Anthropic's stream. Assigns the block indexes. */
 class StreamWriter {
   readonly #problem: AnswerWriter['problem']
   #index = -1
@@ -135,7 +135,7 @@ class StreamWriter {
     }
   }
 
-  /** Nearly all frames are deltas: they are put together without an object to walk. */
+  /** Concatenates strings instead of serialising an object, because nearly all frames are deltas. */
   #delta(start: string, text: string): string {
     return `${deltaHead}${this.#index}${start}${JSON.stringify(text)}}}\n\n`
   }
@@ -156,7 +156,7 @@ interface CollectedBlock {
   readonly citations: Json[]
 }
 
-/** Puts the events of an answer together to a message. */
+/** Collects the events of an answer into a message. */
 class MessageCollector {
   #start: Start | undefined
   #stop: Stop | undefined
@@ -173,7 +173,7 @@ class MessageCollector {
     else if (event.type === 'message_stop') this.#stop = event
   }
 
-  /** The whole message once it has ended; undefined when the input of a tool call is not a JSON object. */
+  /** Returns the message after message_stop; undefined if the input of a tool call is not a JSON object. */
   message(): Json | undefined {
     if (!this.#start || !this.#stop) return undefined
     const { reason, sequence, usage } = this.#stop
@@ -192,7 +192,7 @@ function wholeBlock({ start, text, signature, citations }: CollectedBlock, reaso
       return { type: 'thinking', thinking: text, signature }
     case 'tool_use': {
       const given = jsonOr(text, undefined)
-      // A call that the token limit has cut is shown without its input.
+      // A call truncated by the token limit is returned with empty input.
       const input = isRecord(given) ? given : reason === 'max_tokens' ? {} : undefined
       return input && { ...emptyBlock(start), input }
     }

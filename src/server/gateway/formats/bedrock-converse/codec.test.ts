@@ -33,9 +33,9 @@ for (const [status, body, code, reason] of problems) {
   })
 }
 
-test('E2: a body without words of its own is told in ours', () => {
+test('E2: a body without a message gets a default message', () => {
   for (const body of ['', '<html><body>502</body></html>', {}, null, [], { message: 5 }])
-    assert.equal(bedrockConverse.problem(502, body).message, 'Amazon Bedrock answered with status 502')
+    assert.equal(bedrockConverse.problem(502, body).message, 'Amazon Bedrock returned status 502')
   const unknownPath = { Output: { __type: 'com.amazon.coral.service#UnknownOperationException' }, Version: '1.0' }
   assert.equal(bedrockConverse.problem(404, unknownPath).message, 'UnknownOperationException')
   assert.equal(bedrockConverse.problem(500, 'plain words').message, 'plain words')

@@ -6,7 +6,7 @@ import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'
 import { answerEvents, ConverseDecoder } from './read-answer.ts'
 import { converseRequest, countRequest } from './write-request.ts'
 
-/** The Converse API of Amazon Bedrock, for all of its models. */
+/** Codec of the Converse API of Amazon Bedrock, for all of its models. */
 export const bedrockConverse = {
   framing: 'aws-event-stream',
   request: converseRequest,
@@ -19,9 +19,9 @@ export const bedrockConverse = {
   },
 } satisfies Codec
 
-/** Bedrock's refusal in our terms. */
+/** Reads an upstream error of Bedrock. */
 function problemOf(status: number, body: unknown): UpstreamProblem {
-  const message = bedrockMessage(body) ?? `Amazon Bedrock answered with status ${status}`
+  const message = bedrockMessage(body) ?? `Amazon Bedrock returned status ${status}`
   const code = status === 424 ? 'upstream_unreachable' : codeOfUpstreamStatus(status)
   if (code !== 'invalid_request' && code !== 'payload_too_large') return { code, message }
   if (isTooLong(message)) return { code, message, reason: 'context_window' }

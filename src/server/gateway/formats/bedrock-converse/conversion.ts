@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json } from '../../../platform/json.ts'
 import { baseModelOf } from '../../core/call.ts'
-import type { CodecContext, ReasoningSeal } from '../../core/codec.ts'
+import type { CodecContext, ReasoningSigner } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 import { type BedrockModel, bedrockModel } from '../../upstream/bedrock.ts'
 
 const maxLength = 200
 
 /**
- * Names for the documents of one request: Converse takes letters, digits, single blanks, hyphens and brackets, and no
- * name twice. Equal requests give equal names.
+ * Creates a function that returns unique document names for one request. Converse accepts letters, digits, single
+ * spaces, hyphens and brackets. Equal requests give equal names.
  */
 function createDocumentNames(): (title: string) => string {
   const taken = new Set<string>()
@@ -44,33 +44,33 @@ const hashLength = 8
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The id that a tool call has at Bedrock. The same for a call and its result. */
+/** Returns the id sent to Bedrock for a tool call or its result. Equal ids give equal results. */
 export function sentToolUseId(id: string, { family }: BedrockModel): string {
-  // Mistral wants exactly nine letters and digits.
+  // Mistral requires exactly nine letters and digits.
   if (family === 'mistral') return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashOf(id).slice(0, 9)
   return cleanId(id)
 }
 
-/** An id that both sides take: the text itself where it can be, else a likeness of it with a hash. */
+/** Returns an id that Bedrock and clients accept: the text itself, or its valid characters and a hash. */
 export function cleanId(text: string): string {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(text)) return text
-  const kept = text.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxIdLength - hashLength - 1)
-  return `${kept}_${hashOf(text).slice(0, hashLength)}`
+  const valid = text.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxIdLength - hashLength - 1)
+  return `${valid}_${hashOf(text).slice(0, hashLength)}`
 }
 
-/** What the conversion of one request shares among its parts. */
+/** State shared by the conversion of one request. */
 export interface Conversion {
   readonly model: BedrockModel
-  readonly reasoning: ReasoningSeal
-  /** Lists something that could not go out as it was. */
+  readonly reasoning: ReasoningSigner
+  /** Records a degradation. */
   readonly note: (path: Degradation['path'], action: Degradation['action']) => void
-  /** All that was listed so far. */
+  /** Degradations recorded so far. */
   readonly degraded: readonly Degradation[]
-  /** A name for the next document, by its title. */
+  /** Returns a unique name for a document with the given title. */
   readonly documentName: (title: string) => string
 }
 
-/** A content block and where it stands in the request. */
+/** Content block with its path in the request. */
 export interface Placed {
   readonly block: Json
   readonly path: string
@@ -89,7 +89,7 @@ export function startConversion(context: CodecContext): Conversion {
   }
 }
 
-/** The blocks of a content, which may be plain text. Throws `invalid_request` for what is neither. */
+/** Returns the blocks of a content, a string or an array. Throws `invalid_request` for other values. */
 export function blocksOf(content: unknown, path: string): readonly Placed[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }]

@@ -9,14 +9,14 @@ import type { UpstreamFrame } from '../../core/codec.ts'
 import { callStart, contextFor, decoded, delta, ending, frame, read, stop } from './fixtures.ts'
 import { answerEvents } from './read-answer.ts'
 
-/** A block of an answer, and how its parts come in a stream. */
+/** Block of an answer, and its parts in a stream. */
 interface Said {
   readonly block: Json
   readonly deltas: readonly Json[]
   readonly call?: { readonly id: string; readonly name: string }
 }
 
-/** Cuts a text at places that the numbers name. */
+/** Splits a text at places derived from the numbers. */
 const cut = (text: string, places: readonly number[]): readonly string[] => {
   const ends = [...new Set(places.map(place => place % (text.length + 1)))].sort((a, b) => a - b)
   return [...ends, text.length].map((end, index) => text.slice(index === 0 ? 0 : ends[index - 1], end))
@@ -68,7 +68,7 @@ function framesOf(said: readonly Said[], usage: Json): readonly UpstreamFrame[] 
   ]
 }
 
-test('T2, T9, U4: a stream in any parts is grammatical, and says what the whole answer says', () => {
+test('T2, T9, U4: a stream split at any places is grammatical and equals the whole answer', () => {
   const property = fc.property(answer, ({ said, usage }) => {
     const streamed = read(decoded(framesOf(said, usage)))
     const stopReason = said.some(({ call: found }) => found) ? 'tool_use' : 'end_turn'
@@ -81,13 +81,13 @@ test('T2, T9, U4: a stream in any parts is grammatical, and says what the whole 
     assert.deepEqual(streamed.content, whole.content)
     assert.deepEqual(streamed.usage, whole.usage)
     assert.equal(streamed.stopReason, whole.stopReason)
-    assert.equal(readStream(streamed.wire ?? '').stopReason, stopReason)
+    assert.equal(readStream(streamed.sse ?? '').stopReason, stopReason)
     assert.equal(streamed.usage['input_tokens'], usage.inputTokens)
   })
   fc.assert(property, { numRuns: 300 })
 })
 
-test('S4: a stream cut after any frame has no end, until its messageStop is there', () => {
+test('S4: a stream truncated before messageStop has no message_stop', () => {
   const property = fc.property(answer, fc.nat(), ({ said, usage }, place) => {
     const frames = framesOf(said, usage)
     const kept = frames.slice(0, place % (frames.length - 1))
@@ -98,7 +98,7 @@ test('S4: a stream cut after any frame has no end, until its messageStop is ther
 
 const bytesOf = ({ event = '', data }: UpstreamFrame): Buffer => awsEvent(event, JSON.parse(data))
 
-test('an event stream cut at any bytes gives the same answer', () => {
+test('an event stream split at any bytes gives the same answer', () => {
   const property = fc.property(answer, places, ({ said, usage }, ends) => {
     const frames = framesOf(said, usage)
     const bytes = Buffer.concat(frames.map(bytesOf))

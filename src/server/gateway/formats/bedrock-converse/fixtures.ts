@@ -1,10 +1,10 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { sentUpstream } from '../../../../../test/support/sent-upstream.ts'
+import { createKeyring } from '../../../platform/encryption.ts'
 import { type Json, recordOf } from '../../../platform/json.ts'
-import { createKeyring } from '../../../platform/seal.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
-import { createReasoningSeals } from '../../core/reasoning-seal.ts'
+import { createReasoningSigners } from '../../core/reasoning-signers.ts'
 import { bedrockConverse } from './codec.ts'
 
 export const claude = 'global.anthropic.claude-sonnet-4-5-20250929-v1:0'
@@ -13,27 +13,27 @@ export const nova = 'eu.amazon.nova-pro-v1:0'
 export const gptOss = 'openai.gpt-oss-120b-1:0'
 export const llama = 'us.meta.llama4-maverick-17b-instruct-v1:0'
 
-const seals = createReasoningSeals(createKeyring([Buffer.alloc(32, 7)]))
+const signers = createReasoningSigners(createKeyring([Buffer.alloc(32, 7)]))
 
-/** The context of a call to a model; its seal is real. */
+/** Returns the context of a call to a model, with real reasoning signatures. */
 export const contextFor = (upstreamModel: string = claude, stream = true): CodecContext => ({
   deployment: { id: 'd1', provider: 'bedrock', apiBase: 'https://bedrock.test' },
   upstreamModel,
   stream,
   requestId: 'req_1',
-  reasoning: seals({ provider: 'bedrock', model: upstreamModel }),
-  callSignatures: { remember: () => undefined, recall: () => undefined },
+  reasoning: signers({ provider: 'bedrock', model: upstreamModel }),
+  callSignatures: { set: () => undefined, get: () => undefined },
 })
 
-/** What goes upstream for `request`, as it arrives there. */
+/** Returns the upstream request for `request`. */
 export const sent = (request: CanonicalRequest, upstreamModel: string = claude) =>
   sentUpstream(bedrockConverse, request, contextFor(upstreamModel))
 
-/** The content of all messages that go upstream, one list a message. */
+/** Returns the contents of the upstream messages. */
 export const contents = (messages: readonly Json[], upstreamModel: string = claude): readonly unknown[] =>
   (sent({ messages }, upstreamModel).body['messages'] as readonly Json[]).map(({ content }) => content)
 
-/** One user message's content as it arrives upstream. */
+/** Returns the upstream content of one user message. */
 export const userContent = (content: unknown, upstreamModel: string = claude): unknown =>
   contents([{ role: 'user', content }], upstreamModel)[0]
 
@@ -47,19 +47,19 @@ export const callStart = (contentBlockIndex: number, toolUseId: string, name: st
 
 export const stop = (contentBlockIndex: number): UpstreamFrame => frame('contentBlockStop', { contentBlockIndex })
 
-/** The end of an answer: the reason, and the usage behind it. */
+/** Returns the last frames of an answer: stop reason and usage. */
 export const ending = (stopReason: string, usage: Json = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }) => [
   frame('messageStop', { stopReason }),
   frame('metadata', { usage, metrics: { latencyMs: 5 } }),
 ]
 
-/** What the decoder says of a whole stream. */
+/** Returns the decoder's events for a complete stream. */
 export function decoded(frames: readonly UpstreamFrame[], context = contextFor()): readonly UpstreamEvent[] {
   const decoder = bedrockConverse.decoder(context)
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
-/** What a client reads of `events`; the stream only with its end. */
+/** Returns what a client reads of `events`. `sse` is undefined for a stream without an end. */
 export function read(events: readonly UpstreamEvent[]) {
   const { stream, hasEnded, message, content, degraded, error } = encodedAnswer(events)
   return {
@@ -67,7 +67,7 @@ export function read(events: readonly UpstreamEvent[]) {
     usage: recordOf(message?.['usage']),
     stopReason: message?.['stop_reason'],
     stopSequence: message?.['stop_sequence'],
-    wire: hasEnded ? stream : undefined,
+    sse: hasEnded ? stream : undefined,
     degraded,
     error,
   }

@@ -6,19 +6,19 @@ import { callStart, contextFor, decoded, delta, ending, frame, gptOss, read, sto
 const start = frame('messageStart', { role: 'assistant' })
 const say = (index: number, text: string) => delta(index, { text })
 
-test('T1: a stream that opens with a tool call has one start, and it is first', () => {
+test('T1: a stream that begins with a tool call has one message_start, as the first event', () => {
   const events = decoded([start, start, callStart(0, 'tooluse_1', 'ls'), stop(0), ...ending('tool_use')])
   assert.equal(events[0]?.type, 'message_start')
   assert.equal(events.filter(({ type }) => type === 'message_start').length, 1)
 })
 
-test('T2: a doubled stop closes nothing twice, and a block without a stop is closed', () => {
+test('T2: a duplicate contentBlockStop is ignored, and a block without one is closed', () => {
   const frames = [start, say(0, 'a'), stop(0), stop(0), say(1, 'b'), callStart(2, 't1', 'f'), ...ending('tool_use')]
   const types = read(decoded(frames)).content.map(({ type }) => type)
   assert.deepEqual(types, ['text', 'text', 'tool_use'])
 })
 
-test('T3, T9: text and calls keep all of their parts', () => {
+test('T3, T9: text and calls contain all of their deltas', () => {
   const parts = Array.from({ length: 5_000 }, (_, at) => JSON.stringify(`${at}`.padStart(60, 'x')))
   const frames = [
     start,
@@ -39,7 +39,7 @@ test('T3, T9: text and calls keep all of their parts', () => {
   assert.equal(stopReason, 'tool_use')
 })
 
-test('T6: a stop for a text that never came makes no block', () => {
+test('T6: a contentBlockStop without text adds no block', () => {
   const frames = [start, say(0, ''), stop(0), callStart(1, 't1', 'f'), delta(1, { toolUse: { input: '' } }), stop(1)]
   const { content } = read(decoded([...frames, ...ending('tool_use')]))
   assert.deepEqual(content, [{ type: 'tool_use', id: 't1', name: 'f', input: {} }])
@@ -50,13 +50,13 @@ test('T8: a call without arguments has an empty input', () => {
   assert.deepEqual(content[0]?.['input'], {})
 })
 
-test('T11: an empty answer has its start, delta and stop', () => {
-  const { content, stopReason, wire } = read(decoded([start, ...ending('end_turn')]))
+test('T11: an empty answer has message_start, message_delta and message_stop', () => {
+  const { content, stopReason, sse } = read(decoded([start, ...ending('end_turn')]))
   assert.deepEqual({ content, stopReason }, { content: [], stopReason: 'end_turn' })
-  assert.match(wire ?? '', /message_start.*message_delta.*message_stop/s)
+  assert.match(sse ?? '', /message_start.*message_delta.*message_stop/s)
 })
 
-test('T13: ids that clients refuse are changed, the same in every answer, and never twice in one', () => {
+test('T13: ids that clients reject are replaced, deterministically and uniquely in an answer', () => {
   const frames = [start, callStart(0, 'functions.ls:0', 'ls'), stop(0), callStart(1, 'functions.ls:0', 'ls'), stop(1)]
   const ids = () => read(decoded([...frames, ...ending('tool_use')])).content.map(({ id }) => String(id))
   const [first = '', second = ''] = ids()
@@ -77,25 +77,25 @@ const reasons = [
 ] as const
 
 for (const [said, expected, degraded] of reasons) {
-  test(`S2: ${said} is told as ${expected}`, () => {
+  test(`S2: ${said} is reported as ${expected}`, () => {
     const call = said === 'tool_use' ? [callStart(0, 't1', 'f'), stop(0)] : [say(0, 'x'), stop(0)]
     const found = read(decoded([start, ...call, ...ending(said)]))
     assert.deepEqual([found.stopReason, found.degraded], [expected, degraded])
   })
 }
 
-test('S1: a tool call gives tool_use even if the upstream reports end_turn', () => {
+test('S1: an answer with a tool call stops with tool_use, even if the upstream reports end_turn', () => {
   assert.equal(read(decoded([start, callStart(0, 't', 'f'), stop(0), ...ending('end_turn')])).stopReason, 'tool_use')
 })
 
-test('S2: the string that ended the answer is told', () => {
+test('S2: the matched stop sequence is reported', () => {
   for (const fields of [{ stop_sequence: 'END' }, { delta: { stop_sequence: 'END' } }]) {
     const last = frame('messageStop', { stopReason: 'stop_sequence', additionalModelResponseFields: fields })
     assert.equal(read(decoded([start, say(0, 'x'), stop(0), last])).stopSequence, 'END')
   }
 })
 
-test('S4: a stream that ends without messageStop has no end, and a spoiled answer is an error', () => {
+test('S4: a stream without messageStop has no message_stop, and a malformed answer is an error', () => {
   const broken = decoded([start, say(0, 'x'), stop(0)])
   assert.ok(!broken.some(({ type }) => type === 'message_stop' || type === 'stop'))
   for (const reason of ['malformed_tool_use', 'malformed_model_output']) {
@@ -105,14 +105,14 @@ test('S4: a stream that ends without messageStop has no end, and a spoiled answe
   }
 })
 
-test('S4: an answer is complete without metadata once the connection ends', () => {
+test('S4: an answer without metadata is complete when the connection ends', () => {
   assert.equal(
     read(decoded([start, say(0, 'x'), frame('messageStop', { stopReason: 'end_turn' })])).stopReason,
     'end_turn',
   )
 })
 
-test('U1, U3: the usage behind messageStop is in the end of the message, cached tokens apart', () => {
+test('U1, U3: usage after messageStop is in message_delta, with separate cached tokens', () => {
   const usage = {
     inputTokens: 4,
     outputTokens: 9,
@@ -127,7 +127,7 @@ test('U1, U3: the usage behind messageStop is in the end of the message, cached 
   assert.equal(found['output_tokens'], 9)
 })
 
-test('U5: writes for an hour stay apart from those for five minutes', () => {
+test('U5: 1-hour cache writes are separate from 5-minute ones', () => {
   for (const hour of ['1h', 'T1H']) {
     const details = [
       { ttl: hour, inputTokens: 150 },
@@ -153,7 +153,7 @@ for (const usage of [{ inputTokens: -5, outputTokens: 1e300 }, { inputTokens: 'x
 
 const think = (part: object) => delta(0, { reasoningContent: part })
 
-test("K1, K2: Claude's thinking keeps its signature, joined from its parts", () => {
+test("K1, K2: Claude's thinking keeps its signature, joined from its deltas", () => {
   const frames = [
     start,
     think({ text: 'Hm' }),
@@ -165,24 +165,24 @@ test("K1, K2: Claude's thinking keeps its signature, joined from its parts", () 
   assert.deepEqual(content[0], { type: 'thinking', thinking: 'Hmm', signature: 'ABC=' })
 })
 
-test('K2, K3: thinking with a signature alone is kept', () => {
+test('K2, K3: thinking with only a signature is kept', () => {
   const { content } = read(decoded([start, think({ signature: 'Sig=' }), stop(0), ...ending('end_turn')]))
   assert.deepEqual(content, [{ type: 'thinking', thinking: '', signature: 'Sig=' }])
 })
 
-test("K1: Claude's redacted thinking is the same bytes", () => {
+test("K1: Claude's redacted thinking is unchanged", () => {
   const frames = [start, think({ redactedContent: 'cnNuX3A=' }), stop(0), say(1, 'x'), stop(1), ...ending('end_turn')]
   assert.deepEqual(read(decoded(frames)).content[0], { type: 'redacted_thinking', data: 'cnNuX3A=' })
 })
 
-test("K4: another model's reasoning is sealed, text and hidden state", () => {
+test("K4: another model's reasoning is signed, with its text and redacted state", () => {
   const context = contextFor(gptOss)
   const shown = read(decoded([start, think({ text: 'Hmm' }), stop(0), ...ending('end_turn')], context)).content[0]
   assert.equal(shown?.['thinking'], 'Hmm')
-  assert.equal(context.reasoning.open(String(shown?.['signature'])), '{}')
+  assert.equal(context.reasoning.stateOf(String(shown?.['signature'])), '{}')
   const hidden = read(decoded([start, think({ redactedContent: 'c3RhdGU=' }), stop(0), ...ending('end_turn')], context))
   assert.equal(hidden.content[0]?.['type'], 'thinking')
-  assert.equal(context.reasoning.open(String(hidden.content[0]?.['signature'])), '{"redacted":"c3RhdGU="}')
+  assert.equal(context.reasoning.stateOf(String(hidden.content[0]?.['signature'])), '{"redacted":"c3RhdGU="}')
 })
 
 const exceptions = [
@@ -196,7 +196,7 @@ const exceptions = [
 ] as const
 
 for (const [name, code] of exceptions) {
-  test(`E5: ${name} in mid-stream is one error in its own words, and the end`, () => {
+  test(`E5: ${name} in a stream is one error with its message, and ends the stream`, () => {
     const events = decoded([
       start,
       say(0, 'x'),
@@ -208,7 +208,7 @@ for (const [name, code] of exceptions) {
   })
 }
 
-test('F17: nonsense becomes one error, never a throw', () => {
+test('F17: invalid data becomes one error and never throws', () => {
   for (const data of ['', '{', 'null', '[]', '"x"', '<html>']) {
     const events = decoded([start, { event: 'contentBlockDelta', data }])
     assert.deepEqual(
@@ -224,7 +224,7 @@ test('F17: nonsense becomes one error, never a throw', () => {
   }
 })
 
-test('what has no place in an answer of ours is listed once', () => {
+test('content without an equivalent is recorded once', () => {
   const cited = delta(0, { citation: { title: 'Doc', location: {} } })
   const found = read(decoded([start, say(0, 'x'), cited, cited, stop(0), ...ending('end_turn')]))
   assert.deepEqual(found.degraded, ['answer.citation=dropped'])

@@ -10,10 +10,10 @@ interface Piece {
   readonly payload: Json
 }
 
-/** The events of a whole answer of Converse: it is read as the stream that it could have been. */
+/** Returns the events of a whole answer of Converse. It is converted to a stream first. */
 export function answerEvents(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   const message = recordOf(recordOf(body)['output'])['message']
-  if (!isRecord(body) || !isRecord(message)) return [unusable]
+  if (!isRecord(body) || !isRecord(message)) return [noMessage]
   const blocks: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : []
   const { stopReason, additionalModelResponseFields, usage } = body
   const pieces: readonly Piece[] = [
@@ -26,10 +26,10 @@ export function answerEvents(body: unknown, context: CodecContext): readonly Ups
   return pieces.flatMap(({ event, payload }) => decoder.take(event, payload))
 }
 
-const unusable: UpstreamEvent = {
+const noMessage: UpstreamEvent = {
   type: 'error',
   code: 'upstream_unreachable',
-  message: 'the upstream sent an answer without a message',
+  message: 'upstream response contains no message',
 }
 
 function piecesOf(block: Json, contentBlockIndex: number): readonly Piece[] {
@@ -62,7 +62,7 @@ function reasoningDeltas({ reasoningText, redactedContent }: Json): readonly Jso
 const citedText = ({ content }: Json): string =>
   (Array.isArray(content) ? content : []).map(part => textOf(recordOf(part)['text'])).join('')
 
-/** Reads the events of ConverseStream. The answer is complete with its `metadata`, which follows the `messageStop`. */
+/** Decoder of ConverseStream. The answer ends with `metadata`, which follows `messageStop`. */
 export class ConverseDecoder implements StreamDecoder {
   readonly #blocks: AnswerBlocks
   #hasStarted = false
@@ -76,15 +76,17 @@ export class ConverseDecoder implements StreamDecoder {
   push({ event, data }: UpstreamFrame): readonly UpstreamEvent[] {
     const payload = jsonOr(data, undefined)
     if (isRecord(payload)) return this.take(event ?? '', payload)
-    // An exception may come without any words.
-    return isException(event ?? '') ? this.take(event ?? '', {}) : this.#fail('sent an event that is no JSON')
+    // An exception may have no payload.
+    return isException(event ?? '')
+      ? this.take(event ?? '', {})
+      : this.#fail('upstream sent an event that is not a JSON object')
   }
 
-  /** The same with a parsed payload. */
+  /** Handles an event with a parsed payload. */
   take(event: string, payload: Json): readonly UpstreamEvent[] {
     if (this.#isOver) return []
     if (event === 'metadata') return this.#finish(payload)
-    if (isException(event)) return this.#except(event, payload)
+    if (isException(event)) return this.#onException(event, payload)
     return this.#isStopped ? [] : this.#content(event, payload)
   }
 
@@ -102,7 +104,7 @@ export class ConverseDecoder implements StreamDecoder {
       case 'messageStop':
         return this.#stop(payload)
       default:
-        // Kinds that we do not know hold nothing that a client would miss.
+        // Unknown events have no equivalent for clients.
         return []
     }
   }
@@ -129,13 +131,13 @@ export class ConverseDecoder implements StreamDecoder {
   #finish({ usage }: Json): readonly UpstreamEvent[] {
     const found = converseUsage(usage)
     const events: readonly UpstreamEvent[] = found ? [{ type: 'usage', usage: found }] : []
-    // Should it ever come early, the end still has to be said.
+    // `metadata` before `messageStop` does not end the answer.
     if (!this.#isStopped) return events
     this.#isOver = true
     return [...events, { type: 'message_stop' }]
   }
 
-  #except(event: string, payload: Json): readonly UpstreamEvent[] {
+  #onException(event: string, payload: Json): readonly UpstreamEvent[] {
     this.#isOver = true
     return [
       { type: 'error', code: codeOfException(event), message: bedrockMessage(payload) ?? `Amazon Bedrock: ${event}` },
@@ -145,29 +147,32 @@ export class ConverseDecoder implements StreamDecoder {
   #fail(fault: string): readonly UpstreamEvent[] {
     if (this.#isOver) return []
     this.#isOver = true
-    return [{ type: 'error', code: 'upstream_unreachable', message: `the upstream ${fault}` }]
+    return [{ type: 'error', code: 'upstream_unreachable', message: fault }]
   }
 }
 
 const isException = (event: string): boolean => /(exception|error|failure)$/i.test(event)
 
-/** Converse counts as Anthropic does: `inputTokens` holds no cached ones. Undefined when nothing is stated. */
+/** Converts usage. `inputTokens` excludes cached tokens, as in Anthropic's format. Undefined without usage. */
 export function converseUsage(usage: unknown): UsageUpdate | undefined {
   if (!isRecord(usage)) return undefined
   const input = tokenCount(usage['inputTokens'])
   const output = tokenCount(usage['outputTokens'])
   const read = tokenCount(usage['cacheReadInputTokens'])
   const written = tokenCount(usage['cacheWriteInputTokens'])
-  const hour = hourWrites(usage['cacheDetails'])
+  const hourTokens = hourWrites(usage['cacheDetails'])
   return {
     ...(input !== undefined && { input_tokens: input }),
     ...(read !== undefined && { cache_read_tokens: read }),
-    ...(written !== undefined && { cache_write_5m_tokens: Math.max(0, written - hour), cache_write_1h_tokens: hour }),
+    ...(written !== undefined && {
+      cache_write_5m_tokens: Math.max(0, written - hourTokens),
+      cache_write_1h_tokens: hourTokens,
+    }),
     ...(output !== undefined && { output_tokens: output }),
   }
 }
 
-/** Tokens that were written for an hour: the rest of the writes lives five minutes. */
+/** Returns the tokens written to the cache for 1 hour. The other writes last 5 minutes. */
 function hourWrites(details: unknown): number {
   const entries: readonly unknown[] = Array.isArray(details) ? details : []
   return entries.reduce((sum: number, entry) => {
@@ -188,23 +193,23 @@ const reasons: Readonly<Record<string, StopReason>> = {
   model_context_window_exceeded: 'max_tokens',
 }
 
-/** What a `messageStop` says; an error for an answer that the model spoiled. */
+/** Converts a `messageStop`. A malformed answer of the model becomes an error. */
 function stopEvents({ stopReason, additionalModelResponseFields: fields }: Json): readonly UpstreamEvent[] {
-  const said = typeof stopReason === 'string' ? stopReason : ''
-  if (said.startsWith('malformed_'))
-    return [{ type: 'error', code: 'upstream_unreachable', message: `the model's answer is unusable: ${said}` }]
-  const reason = Object.hasOwn(reasons, said) ? reasons[said] : undefined
+  const stated = typeof stopReason === 'string' ? stopReason : ''
+  if (stated.startsWith('malformed_'))
+    return [{ type: 'error', code: 'upstream_unreachable', message: `model produced an invalid response: ${stated}` }]
+  const reason = Object.hasOwn(reasons, stated) ? reasons[stated] : undefined
   const sequence = stopSequence(fields)
   const stop: UpstreamEvent = {
     type: 'stop',
     reason: reason ?? 'end_turn',
     ...(reason === 'stop_sequence' && sequence !== undefined && { sequence }),
   }
-  const isExact = reason !== undefined && said !== 'model_context_window_exceeded'
+  const isExact = reason !== undefined && stated !== 'model_context_window_exceeded'
   return isExact ? [stop] : [stop, { type: 'degraded', path: 'stop_reason', action: stop.reason }]
 }
 
-/** Streams and whole answers put it at different places. */
+/** Returns the matched stop sequence. Streams and whole answers have it in different fields. */
 function stopSequence(fields: unknown): string | undefined {
   if (!isRecord(fields)) return undefined
   const { stop_sequence: own, delta } = fields

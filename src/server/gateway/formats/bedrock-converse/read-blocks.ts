@@ -11,27 +11,27 @@ type Kind = 'text' | 'tool_use' | 'thinking' | 'redacted'
 interface Open {
   readonly key: string
   readonly kind: Kind
-  /** Of reasoning that is not Claude's: sealed when the block ends. */
+  /** Signature of reasoning of models other than Claude. It is signed again when the block ends. */
   signature: string
-  /** Parts of reasoning that nobody may read, in base64. */
+  /** Parts of redacted reasoning, in base64. */
   readonly redacted: string[]
 }
 
-/** Reads the content of an answer, block by block, as Converse streams it. */
+/** Converts the content blocks of a Converse stream to events. */
 export class AnswerBlocks {
   readonly #context: CodecContext
   readonly #isClaude: boolean
   readonly #open = new Map<number, Open>()
   readonly #ids = new Map<string, number>()
-  readonly #lost = new Set<string>()
-  #made = 0
+  readonly #droppedKinds = new Set<string>()
+  #count = 0
 
   constructor(context: CodecContext) {
     this.#context = context
     this.#isClaude = bedrockModel(baseModelOf(context)).family === 'claude'
   }
 
-  /** Only tool calls are announced; other blocks begin with their first delta. */
+  /** Handles contentBlockStart. Only tool calls have one; other blocks begin with their first delta. */
   start(index: number, start: Json): readonly UpstreamEvent[] {
     const call = start['toolUse']
     if (isRecord(call)) {
@@ -41,15 +41,15 @@ export class AnswerBlocks {
       const block = { type: 'tool_use', id: this.#idOf(textOf(call['toolUseId'])), name } as const
       return [...ended, { type: 'block_start', key, block }]
     }
-    return Object.keys(start).flatMap(kind => this.#lose(kind))
+    return Object.keys(start).flatMap(kind => this.#dropped(kind))
   }
 
   delta(index: number, delta: Json): readonly UpstreamEvent[] {
     const { text, toolUse, reasoningContent } = delta
-    if (typeof text === 'string') return text === '' ? [] : this.#say(index, 'text', text)
+    if (typeof text === 'string') return text === '' ? [] : this.#write(index, 'text', text)
     if (isRecord(toolUse)) return this.#input(index, textOf(toolUse['input']))
     if (isRecord(reasoningContent)) return this.#reason(index, reasoningContent)
-    return Object.keys(delta).flatMap(kind => this.#lose(kind))
+    return Object.keys(delta).flatMap(kind => this.#dropped(kind))
   }
 
   stop(index: number): readonly UpstreamEvent[] {
@@ -57,54 +57,54 @@ export class AnswerBlocks {
     if (!open) return []
     this.#open.delete(index)
     const stop: UpstreamEvent = { type: 'block_stop', key: open.key }
-    if (open.kind === 'redacted') return this.#hidden(open)
+    if (open.kind === 'redacted') return this.#redacted(open)
     if (open.kind !== 'thinking' || this.#isClaude) return [stop]
     const state = open.signature === '' ? {} : { signature: open.signature }
-    const signature = this.#context.reasoning.seal(writeState(state))
+    const signature = this.#context.reasoning.sign(writeState(state))
     return [{ type: 'block_signature', key: open.key, signature }, stop]
   }
 
-  /** Ends what is open, in order. */
+  /** Ends all open blocks, in order. */
   close(): readonly UpstreamEvent[] {
     return [...this.#open.keys()].flatMap(index => this.stop(index))
   }
 
-  /** What has to end before a block begins at the index: one that is there, and text or thinking anywhere. */
+  /** Ends the blocks that must not be open when a block begins: any at this index, and all text and thinking. */
   #endBefore(index: number): readonly UpstreamEvent[] {
     const ending = [...this.#open].filter(([at, { kind }]) => at === index || kind !== 'tool_use')
     return ending.flatMap(([at]) => this.stop(at))
   }
 
   #begin(index: number, kind: Kind): Open {
-    const open: Open = { key: `${index}.${this.#made++}`, kind, signature: '', redacted: [] }
+    const open: Open = { key: `${index}.${this.#count++}`, kind, signature: '', redacted: [] }
     this.#open.set(index, open)
     return open
   }
 
-  /** The open block of that kind at the index, after what it takes to have one. */
+  /** Returns the open block of that kind at the index, and the events that open it if needed. */
   #ensure(index: number, kind: 'text' | 'thinking' | 'redacted'): { open: Open; events: readonly UpstreamEvent[] } {
     const found = this.#open.get(index)
     if (found?.kind === kind) return { open: found, events: [] }
     const ended = this.#endBefore(index)
     const open = this.#begin(index, kind)
-    // Hidden reasoning comes out whole, at its end.
+    // Redacted reasoning is written as a whole when it ends.
     if (kind === 'redacted') return { open, events: ended }
     return { open, events: [...ended, { type: 'block_start', key: open.key, block: { type: kind } }] }
   }
 
-  #say(index: number, kind: 'text' | 'thinking', text: string): readonly UpstreamEvent[] {
+  #write(index: number, kind: 'text' | 'thinking', text: string): readonly UpstreamEvent[] {
     const { open, events } = this.#ensure(index, kind)
     return [...events, { type: 'block_delta', key: open.key, text }]
   }
 
   #input(index: number, text: string): readonly UpstreamEvent[] {
     const open = this.#open.get(index)
-    if (open?.kind !== 'tool_use') return this.#lose('toolUse')
+    if (open?.kind !== 'tool_use') return this.#dropped('toolUse')
     return text === '' ? [] : [{ type: 'block_delta', key: open.key, text }]
   }
 
   #reason(index: number, { text, signature, redactedContent }: Json): readonly UpstreamEvent[] {
-    if (typeof text === 'string') return this.#say(index, 'thinking', text)
+    if (typeof text === 'string') return this.#write(index, 'thinking', text)
     if (typeof redactedContent === 'string') {
       const { open, events } = this.#ensure(index, 'redacted')
       open.redacted.push(redactedContent)
@@ -117,11 +117,11 @@ export class AnswerBlocks {
     return events
   }
 
-  /** Claude has a block for it; of others it travels as the state of an empty thought. */
-  #hidden({ key, redacted }: Open): readonly UpstreamEvent[] {
-    const data = joined(redacted)
-    if (this.#isClaude) return [{ type: 'block_start', key, block: { type: 'whole', block: hiddenBlock(data) } }]
-    const signature = this.#context.reasoning.seal(writeState({ redacted: data }))
+  /** Writes redacted reasoning: Claude's as redacted_thinking, others' as the state of an empty thinking block. */
+  #redacted({ key, redacted }: Open): readonly UpstreamEvent[] {
+    const data = joinedBase64(redacted)
+    if (this.#isClaude) return [{ type: 'block_start', key, block: { type: 'whole', block: redactedBlock(data) } }]
+    const signature = this.#context.reasoning.sign(writeState({ redacted: data }))
     return [
       { type: 'block_start', key, block: { type: 'thinking' } },
       { type: 'block_signature', key, signature },
@@ -129,7 +129,7 @@ export class AnswerBlocks {
     ]
   }
 
-  /** An id that clients take, and no other call of this answer has. */
+  /** Returns an id that clients accept and that is unique in this answer. */
   #idOf(upstreamId: string): string {
     const id = cleanId(upstreamId === '' ? `call_${this.#ids.size}` : upstreamId)
     const uses = (this.#ids.get(id) ?? 0) + 1
@@ -137,17 +137,17 @@ export class AnswerBlocks {
     return uses === 1 ? id : cleanId(`${id}_${uses}`)
   }
 
-  #lose(kind: string): readonly UpstreamEvent[] {
-    if (this.#lost.has(kind)) return []
-    this.#lost.add(kind)
+  #dropped(kind: string): readonly UpstreamEvent[] {
+    if (this.#droppedKinds.has(kind)) return []
+    this.#droppedKinds.add(kind)
     return [{ type: 'degraded', path: `answer.${kind}`, action: 'dropped' }]
   }
 }
 
-const hiddenBlock = (data: string) => ({ type: 'redacted_thinking', data }) as const
+const redactedBlock = (data: string) => ({ type: 'redacted_thinking', data }) as const
 
-/** One part stays as it came, byte for byte. */
-function joined(parts: readonly string[]): string {
+/** Joins base64 parts. A single part is returned unchanged. */
+function joinedBase64(parts: readonly string[]): string {
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return only
   return Buffer.concat(parts.map(part => Buffer.from(part, 'base64'))).toString('base64')

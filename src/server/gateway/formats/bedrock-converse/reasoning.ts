@@ -1,18 +1,18 @@
 import { isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
-import { sealPrefix } from '../../core/reasoning-seal.ts'
+import { signaturePrefix } from '../../core/reasoning-signers.ts'
 import { isClaudeBefore, isClaudeFrom } from '../../upstream/bedrock.ts'
 import type { Conversion, Placed } from './conversion.ts'
 
-/** What a model other than Claude wants back beside its reasoning text. It travels sealed. */
+/** State that models other than Claude need back with their reasoning text. It is carried in a signature. */
 interface ReasoningState {
   readonly signature?: string
-  /** Base64, as it came. */
+  /** Base64, unchanged. */
   readonly redacted?: string
 }
 
 export const writeState = (state: ReasoningState): string => JSON.stringify(state)
 
-/** The block of Converse that a `thinking` block was made of. */
+/** Returns the Converse block from which a `thinking` block was created. */
 function restored(state: string, text: string): Json {
   const { signature, redacted } = parsed(state)
   if (redacted !== undefined) return { reasoningContent: { redactedContent: redacted } }
@@ -21,30 +21,30 @@ function restored(state: string, text: string): Json {
 
 function parsed(state: string): ReasoningState {
   const value: unknown = JSON.parse(state)
-  // The seal holds, so it is what `writeState` wrote.
+  // The signature is valid, so `writeState` wrote this state.
   return isRecord(value) ? (value as ReasoningState) : {}
 }
 
 /**
- * An assistant's `thinking` block for Converse, as a list of one or none. Claude's own goes back as it came; other
- * models get what was sealed for them. Reasoning of another provider, or unsigned, is dropped and listed.
+ * Converts a `thinking` block, to a list of at most one. Claude's blocks are sent unchanged; other models get the state
+ * in the signature. Unsigned reasoning and that of another provider is dropped and recorded.
  */
 export function thinkingBlocks({ block, path }: Placed, { model, reasoning, note }: Conversion): readonly Json[] {
   const text = textOf(block['thinking'])
   const signature = textOf(block['signature'])
   if (model.family === 'claude') {
-    if (signature !== '' && !signature.startsWith(sealPrefix))
+    if (signature !== '' && !signature.startsWith(signaturePrefix))
       return [{ reasoningContent: { reasoningText: { text, signature } } }]
   } else {
-    const state = reasoning.open(signature)
-    // DeepSeek refuses its own reasoning in a later turn.
+    const state = reasoning.stateOf(signature)
+    // DeepSeek rejects its own reasoning in later turns.
     if (state !== undefined && model.family !== 'deepseek') return [restored(state, text)]
   }
   note(path, 'dropped')
   return []
 }
 
-/** An assistant's `redacted_thinking` block, which only Claude makes. */
+/** Converts a `redacted_thinking` block, which only Claude creates. */
 export function redactedBlocks({ block, path }: Placed, { model, note }: Conversion): readonly Json[] {
   const data = textOf(block['data'])
   if (model.family === 'claude' && data !== '') return [{ reasoningContent: { redactedContent: data } }]
@@ -52,17 +52,17 @@ export function redactedBlocks({ block, path }: Placed, { model, note }: Convers
   return []
 }
 
-/** What a model is told of reasoning, in its own words. */
+/** Reasoning settings in the model's own format. */
 interface ThinkingSettings {
   /** For `additionalModelRequestFields`. */
   readonly fields: Json
-  /** True when Claude thinks: it then has rules for temperature and the like. */
+  /** True when Claude thinks. It restricts sampling settings then. */
   readonly isThinking: boolean
 }
 
-const nothing: ThinkingSettings = { fields: {}, isThinking: false }
+const noThinking: ThinkingSettings = { fields: {}, isThinking: false }
 
-/** `thinking` and `output_config.effort` for the model at hand. */
+/** Converts `thinking` and `output_config.effort` for the model. */
 export function thinkingSettings(request: Json, conversion: Conversion): ThinkingSettings {
   const { model, note } = conversion
   const thinking = isRecord(request['thinking']) ? request['thinking'] : undefined
@@ -71,7 +71,7 @@ export function thinkingSettings(request: Json, conversion: Conversion): Thinkin
   if (model.family !== 'claude') {
     if (thinking && thinking['type'] !== 'disabled') note('thinking', 'dropped')
     if (effort !== undefined) note('output_config.effort', 'dropped')
-    return nothing
+    return noThinking
   }
   const sent = claudeThinking(request, thinking, conversion)
   return {
@@ -80,7 +80,7 @@ export function thinkingSettings(request: Json, conversion: Conversion): Thinkin
   }
 }
 
-/** 3.7 began to think, 4.6 to decide by itself how much, and 4.7 no longer takes a budget. */
+/** Converts `thinking` for Claude: supported from 3.7, adaptive from 4.6, without a budget from 4.7. */
 function claudeThinking(request: Json, thinking: Json | undefined, { model, note }: Conversion): Json | undefined {
   if (!thinking) return undefined
   const { type } = thinking
@@ -99,16 +99,16 @@ function claudeThinking(request: Json, thinking: Json | undefined, { model, note
   return budget === undefined ? undefined : { type: 'enabled', budget_tokens: budget }
 }
 
-const leastBudget = 1_024
+const minBudget = 1_024
 const usualBudget = 16_000
 
-/** Half of what may be written, within what Claude takes; undefined when there is no room for thinking. */
+/** Returns half of the token limit, within Claude's limits; undefined if the limit is too small for thinking. */
 function budgetFor(maxTokens: unknown): number | undefined {
   const half = typeof maxTokens === 'number' ? Math.floor(maxTokens / 2) : 0
-  return half < leastBudget ? undefined : Math.min(half, usualBudget)
+  return half < minBudget ? undefined : Math.min(half, usualBudget)
 }
 
-/** Known from 4.6 on. */
+/** Returns the effort for Claude, which supports it from 4.6. */
 function claudeEffort(effort: unknown, { model, note }: Conversion): Json {
   if (effort === undefined || effort === null) return {}
   if (!isClaudeBefore(model, 406)) return { output_config: { effort } }
@@ -116,17 +116,17 @@ function claudeEffort(effort: unknown, { model, note }: Conversion): Json {
   return {}
 }
 
-interface Wish {
+interface ReasoningRequest {
   readonly thinking: Json | undefined
   readonly effort: unknown
 }
 
-/** OpenAI's models know three steps. */
-function openAiEffort({ thinking, effort }: Wish, { note }: Conversion): ThinkingSettings {
+/** Converts the settings to an effort of OpenAI's models, which have three. */
+function openAiEffort({ thinking, effort }: ReasoningRequest, { note }: Conversion): ThinkingSettings {
   const step = typeof effort === 'string' ? stepOfEffort(effort) : stepOfThinking(thinking)
   if (thinking && thinking['type'] !== 'disabled') note('thinking', `effort_${step ?? 'default'}`)
   if (typeof effort === 'string' && step !== effort) note('output_config.effort', `effort_${step}`)
-  return step === undefined ? nothing : { fields: { reasoning_effort: step }, isThinking: false }
+  return step === undefined ? noThinking : { fields: { reasoning_effort: step }, isThinking: false }
 }
 
 type Step = 'low' | 'medium' | 'high'

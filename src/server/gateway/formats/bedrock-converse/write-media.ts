@@ -2,7 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { compact, isRecord, type Json, recordOf, textOf } from '../../../platform/json.ts'
 import { blocksOf, type Conversion, type Placed } from './conversion.ts'
 
-/** Of Converse, by media type or file ending. */
+/** Converse formats by media type or file extension. */
 const imageFormats: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpeg',
@@ -29,7 +29,7 @@ const documentFormats: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['pdf', 'txt', 'html', 'md', 'csv', 'doc', 'docx', 'xls', 'xlsx'].map(name => [name, name])),
 }
 
-/** An image block of Converse. Throws `invalid_request` for a source that Bedrock cannot read. */
+/** Converts an image block. Throws `invalid_request` for a source that Bedrock cannot read. */
 export function imageBlock({ block, path }: Placed): Json {
   return {
     image: mediaOf(recordOf(block['source']), { formats: imageFormats, path: `${path}.source`, what: 'images' }),
@@ -42,23 +42,23 @@ interface Kind {
   readonly what: string
 }
 
-/** Bytes, or an object in S3: that is all that Converse reads. */
+/** Converts a source. Converse reads only bytes and S3 objects. */
 function mediaOf(source: Json, { formats, path, what }: Kind): Json {
   if (source['type'] === 'base64') {
     const format = formats[textOf(source['media_type']).toLowerCase()]
-    if (format === undefined) throw invalid(`${path}.media_type is none that Amazon Bedrock takes`)
+    if (format === undefined) throw invalid(`${path}.media_type is not supported by Amazon Bedrock`)
     if (typeof source['data'] !== 'string') throw invalid(`${path}.data must be a string`)
     return { format, source: { bytes: source['data'] } }
   }
   const url = textOf(source['url'])
   if (source['type'] !== 'url' || !url.startsWith('s3://'))
-    throw invalid(`${path}: Amazon Bedrock takes ${what} as base64 or from an s3:// address only`)
+    throw invalid(`${path}: Amazon Bedrock accepts ${what} only as base64 or from an s3:// URL`)
   const format = formats[/\.(\w+)$/.exec(url)?.[1]?.toLowerCase() ?? '']
-  if (format === undefined) throw invalid(`${path}.url must end with a file type that Amazon Bedrock takes`)
+  if (format === undefined) throw invalid(`${path}.url must end with a file extension that Amazon Bedrock supports`)
   return { format, source: { s3Location: { uri: url } } }
 }
 
-/** A document and the images that stood in it. */
+/** Converts a document block. Images in it follow it as separate blocks. */
 export function documentBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
   const { block, path } = placed
   const { model, note, documentName } = conversion
@@ -67,7 +67,7 @@ export function documentBlocks(placed: Placed, conversion: Conversion): readonly
   const context = textOf(block['context'])
   const citations = isRecord(block['citations']) && block['citations']['enabled'] === true
   if (context !== '' && !isClaude) note(`${path}.context`, 'dropped')
-  // What comes back of them has no place in our events.
+  // Citations in Converse answers have no equivalent in canonical events.
   if (citations) note(`${path}.citations`, 'dropped')
   const { format, source } = media
   const document = compact({

@@ -9,7 +9,7 @@ const selfPaced = 'us.anthropic.claude-opus-4-6-v1'
 const beforeThinking = 'anthropic.claude-3-5-haiku-20241022-v1:0'
 const ownProfile = 'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2'
 
-test('the model stands in the path, percent-encoded, and streams have a path of their own', () => {
+test('the path contains the percent-encoded model, and differs for streams', () => {
   const request = { messages: [{ role: 'user', content: 'x' }], max_tokens: 9 }
   const path = (id: string, stream: boolean) => bedrockConverse.request(request, contextFor(id, stream)).path
   assert.equal(path('amazon.nova-pro-v1:0', false), '/model/amazon.nova-pro-v1%3A0/converse')
@@ -28,7 +28,7 @@ test('C4: equal requests give equal bytes', () => {
   assert.equal(sent(request).text, sent(structuredClone(request)).text)
 })
 
-test('M6: system blocks keep their order, as string or array; blank ones go', () => {
+test('M6: system blocks keep their order, as string or array; blank ones are removed', () => {
   const blocks = ['a', ' ', 'b'].map(text => ({ type: 'text', text }))
   assert.deepEqual(sent({ system: 'a' }).body['system'], [{ text: 'a' }])
   assert.deepEqual(sent({ system: blocks }).body['system'], [{ text: 'a' }, { text: 'b' }])
@@ -39,10 +39,10 @@ const sampling = { temperature: 0.2, top_p: 0.9, top_k: 5, stop_sequences: ['END
 const budget = { type: 'enabled', budget_tokens: 2000 }
 const all = ['temperature=dropped', 'top_p=dropped', 'top_k=dropped']
 
-/** What a model gets of the settings: `inferenceConfig`, the additional fields, and what was listed. */
+/** Settings for a model: `inferenceConfig`, the additional fields, and the degradations. */
 const settings = [
   [
-    'Claude takes them all',
+    'Claude accepts all settings',
     claude,
     sampling,
     { temperature: 0.2, topP: 0.9, stopSequences: ['END'] },
@@ -51,7 +51,7 @@ const settings = [
   ],
   ['the newest Claude samples as it likes', newestClaude, sampling, { stopSequences: ['END'] }, undefined, all],
   [
-    'Nova takes no top_k',
+    'Nova rejects top_k',
     nova,
     sampling,
     { temperature: 0.2, topP: 0.9, stopSequences: ['END'] },
@@ -59,7 +59,7 @@ const settings = [
     ['top_k=dropped'],
   ],
   [
-    'K7: thinking has rules of its own',
+    'K7: thinking restricts sampling settings',
     claude,
     { ...sampling, thinking: budget },
     { stopSequences: ['END'] },
@@ -67,7 +67,7 @@ const settings = [
     all,
   ],
   [
-    'K7: thinking takes what fits its rules',
+    'K7: thinking accepts allowed sampling settings',
     claude,
     { temperature: 1, top_p: 0.97, thinking: budget },
     { temperature: 1, topP: 0.97 },
@@ -91,7 +91,7 @@ const adaptive = { type: 'adaptive', display: 'summarized' }
 const thinkings = [
   ['a budget stays where it is known', thinker, budget, { thinking: budget }, []],
   [
-    'a budget becomes adaptive where it is refused',
+    'a budget becomes adaptive for models that reject budgets',
     newestClaude,
     budget,
     { thinking: { type: 'adaptive' } },
@@ -99,7 +99,7 @@ const thinkings = [
   ],
   ['adaptive stays where it is known', selfPaced, adaptive, { thinking: adaptive }, []],
   [
-    'adaptive becomes a budget for an older model',
+    'adaptive thinking becomes a budget for an older model',
     claude,
     adaptive,
     { thinking: { type: 'enabled', budget_tokens: 2500 } },
@@ -120,11 +120,11 @@ for (const [name, model, thinking, fields, degraded] of thinkings) {
   })
 }
 
-test('K7: adaptive thinking without room for a budget is dropped', () => {
+test('K7: adaptive thinking is dropped if max_tokens is too small for a budget', () => {
   assert.deepEqual(sent({ max_tokens: 500, thinking: adaptive }).degraded, ['thinking=dropped'])
 })
 
-test('an effort goes to models that know it', () => {
+test('an effort is sent to models that support it', () => {
   const request = { output_config: { effort: 'max' } }
   assert.deepEqual(sent(request, selfPaced).body['additionalModelRequestFields'], { output_config: { effort: 'max' } })
   assert.deepEqual(sent(request, claude).degraded, ['output_config.effort=dropped'])
@@ -132,7 +132,7 @@ test('an effort goes to models that know it', () => {
   assert.deepEqual(sent(request, gptOss).degraded, ['output_config.effort=effort_high'])
 })
 
-test('an answer by schema is asked for by a field, or in words where Bedrock refuses the field', () => {
+test('an output schema is sent as a field, or as instructions if Bedrock rejects the field', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } }
   const request = { system: 'Be kind.', output_config: { format: { type: 'json_schema', schema } } }
   const jsonSchema = { schema: JSON.stringify(schema), name: 'answer' }
@@ -147,20 +147,20 @@ test('an answer by schema is asked for by a field, or in words where Bedrock ref
   }
 })
 
-test('M9: metadata goes along where the logs take it, else it is listed', () => {
+test('M9: valid metadata is sent; other metadata is dropped and recorded', () => {
   const request = { metadata: { user_id: 'user-1@x', session: '{"a":1}', empty: null } }
   const { body, degraded } = sent(request)
   assert.deepEqual(body['requestMetadata'], { user_id: 'user-1@x' })
   assert.deepEqual(degraded, ['metadata.session=dropped'])
 })
 
-test('M9: unknown fields are listed, empty ones and the usual service tier are not', () => {
+test('M9: unknown fields are recorded; empty ones and the default service tier are not', () => {
   const request = { context_management: { edits: [1] }, container: 'c', betas: [], service_tier: 'auto', x: null }
   assert.deepEqual(sent(request).degraded, ['context_management=dropped', 'container=dropped'])
   assert.deepEqual(sent({ service_tier: 'priority' }).degraded, ['service_tier=dropped'])
 })
 
-test('S2: Claude is asked which string ended the answer, when there is one', () => {
+test('S2: the matched stop sequence is requested from Claude if the request has stop sequences', () => {
   const paths = ['/stop_sequence', '/delta/stop_sequence']
   assert.deepEqual(sent({ stop_sequences: ['END'] }).body['additionalModelResponseFieldPaths'], paths)
   assert.equal(sent({}).body['additionalModelResponseFieldPaths'], undefined)
@@ -187,7 +187,7 @@ const refusals = [
 ] as const
 
 for (const [field, request] of refusals) {
-  test(`M10: what cannot be said is refused by name: ${field} in ${JSON.stringify(request).slice(0, 60)}`, () => {
+  test(`M10: invalid content is rejected with its field: ${field} in ${JSON.stringify(request).slice(0, 60)}`, () => {
     assert.throws(
       () => sent(request),
       (error: unknown) =>
@@ -196,7 +196,7 @@ for (const [field, request] of refusals) {
   })
 }
 
-test("C5: Bedrock's counter gets system, tools, images and documents; its answer is read", () => {
+test("C5: Bedrock's token counter gets system, tools, images and documents, and its answer is read", () => {
   const request = {
     system: 's',
     tools: [{ name: 'f', input_schema: { type: 'object' } }],

@@ -8,22 +8,22 @@ import { thinkingSettings } from './reasoning.ts'
 import { toolBlocks, toolSettings } from './write-tools.ts'
 import { converted, instructionBlocks, withLastPoint } from './write-turns.ts'
 
-/** Fields that are read in one of the files beside this one, or that say what is the case anyway. */
-const known = new Set([
+/** Fields that are converted, or need no conversion. */
+const knownFields = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'tools', 'tool_choice', 'cache_control', 'metadata'],
   ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'thinking', 'output_config', 'output_format'],
 ])
 
-/** A request in Anthropic's format for Converse or ConverseStream. */
+/** Converts a canonical request for Converse or ConverseStream. */
 export function converseRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const conversion = startConversion(context)
   const { body } = converseBody(request, conversion)
-  listUnknown(request, conversion)
+  noteUnknown(request, conversion)
   const operation = context.stream ? 'converse-stream' : 'converse'
   return { path: modelPath(context.upstreamModel, operation), body, degraded: conversion.degraded }
 }
 
-/** A request for Bedrock's own token counter, with all that is counted. */
+/** Returns the request to Bedrock's token counter. */
 export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const conversion = startConversion(context)
   const { messages, system, toolConfig, additionalModelRequestFields } = converseBody(request, conversion).body
@@ -33,7 +33,7 @@ export function countRequest(request: CanonicalRequest, context: CodecContext): 
 }
 
 function converseBody(request: Json, conversion: Conversion): { readonly body: Json } {
-  refuseServers(request['mcp_servers'])
+  rejectMcpServers(request['mcp_servers'])
   const format = outputFormat(request, conversion)
   const { system, messages, tools } = limitCachePoints(sectionsOf(request, conversion), conversion)
   const hasCalls = messages.some(({ content }) => content.some(block => 'toolUse' in block || 'toolResult' in block))
@@ -55,12 +55,12 @@ function converseBody(request: Json, conversion: Conversion): { readonly body: J
   return { body }
 }
 
-/** The parts of a prompt that may hold cache points, in Anthropic's order of precedence. */
+/** Returns the sections of a prompt that may contain cache points, in Anthropic's order. */
 function sectionsOf(request: Json, conversion: Conversion): Sections {
   const tools = toolBlocks(request['tools'], conversion)
   const own = blocksOf(request['system'], 'system').flatMap(placed => instructionBlocks(placed, 'system', conversion))
   const { opening, messages } = converted(request['messages'], conversion)
-  if (messages.length === 0) throw invalid('messages has no content that this model takes')
+  if (messages.length === 0) throw invalid('messages contains no content that this model accepts')
   return {
     tools,
     system: [...own, ...opening],
@@ -68,21 +68,21 @@ function sectionsOf(request: Json, conversion: Conversion): Sections {
   }
 }
 
-/** Which string ended the answer is known to Claude only. */
+/** Requests the matched stop sequence, which only Claude returns. */
 function stopFields({ stopSequences }: Json, { model }: Conversion): readonly string[] | undefined {
-  const isTold = stopSequences !== undefined && model.family === 'claude'
-  return isTold ? ['/stop_sequence', '/delta/stop_sequence'] : undefined
+  const isReported = stopSequences !== undefined && model.family === 'claude'
+  return isReported ? ['/stop_sequence', '/delta/stop_sequence'] : undefined
 }
 
-function refuseServers(servers: unknown): void {
+function rejectMcpServers(servers: unknown): void {
   if (Array.isArray(servers) && servers.length > 0)
     throw invalid('mcp_servers: the Converse API of Amazon Bedrock cannot call MCP servers')
 }
 
-function listUnknown(request: Json, { note }: Conversion): void {
+function noteUnknown(request: Json, { note }: Conversion): void {
   for (const [field, value] of Object.entries(request)) {
     const isPlainTier = field === 'service_tier' && (value === 'auto' || value === 'standard_only')
-    if (!known.has(field) && !isPlainTier && !isEmpty(value)) note(field, 'dropped')
+    if (!knownFields.has(field) && !isPlainTier && !isEmpty(value)) note(field, 'dropped')
   }
 }
 
@@ -92,39 +92,39 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (isRecord(value) && Object.keys(value).length === 0)
 
-/** How much is written, and how freely. */
+/** Sampling settings and the output limit. */
 interface Sampling {
   readonly inferenceConfig: Json
   /** For `additionalModelRequestFields`. */
   readonly fields: Json
 }
 
-/** The settings of a request that the model takes; the others are listed. */
+/** Returns the settings that the model accepts. Others are dropped and recorded. */
 function samplingOf(request: Json, isThinking: boolean, conversion: Conversion): Sampling {
   const { temperature, top_p: topP, top_k: topK, stop_sequences: stops, max_tokens: maxTokens } = request
-  const refused = refusedBy(isThinking, conversion)
-  const taken = (name: string, value: unknown): unknown => {
+  const isRejected = rejectedBy(isThinking, conversion)
+  const accepted = (name: string, value: unknown): unknown => {
     if (value === undefined || value === null) return undefined
-    if (!refused(name, value)) return value
+    if (!isRejected(name, value)) return value
     conversion.note(name, 'dropped')
     return undefined
   }
   const inferenceConfig = compact({
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
-    temperature: taken('temperature', temperature),
-    topP: taken('top_p', topP),
-    stopSequences: Array.isArray(stops) && stops.length > 0 ? taken('stop_sequences', stops) : undefined,
+    temperature: accepted('temperature', temperature),
+    topP: accepted('top_p', topP),
+    stopSequences: Array.isArray(stops) && stops.length > 0 ? accepted('stop_sequences', stops) : undefined,
   })
-  return { inferenceConfig, fields: compact({ top_k: taken('top_k', topK) }) }
+  return { inferenceConfig, fields: compact({ top_k: accepted('top_k', topK) }) }
 }
 
-type Refuses = (name: string, value: unknown) => boolean
+type Rejects = (name: string, value: unknown) => boolean
 
-/** Facts of the models: what they answer with an error. */
-function refusedBy(isThinking: boolean, { model }: Conversion): Refuses {
+/** Returns a predicate for settings that the model rejects. */
+function rejectedBy(isThinking: boolean, { model }: Conversion): Rejects {
   if (model.family === 'openai') return name => name !== 'max_tokens'
   if (model.family !== 'claude') return name => name === 'top_k'
-  // From 4.7 on the model samples as it sees fit.
+  // Claude rejects sampling settings from 4.7.
   if (isClaudeFrom(model, 407)) return name => name !== 'stop_sequences'
   if (!isThinking) return () => false
   return (name, value) => {
@@ -138,25 +138,25 @@ const metadataKey = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/
 const metadataValue = /^[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}$/
 const maxMetadata = 16
 
-/** Entries of `metadata` that Bedrock's logs take. */
+/** Returns the entries of `metadata` that Bedrock accepts as request metadata. */
 function requestMetadata(metadata: unknown, { note }: Conversion): Json | undefined {
   if (!isRecord(metadata)) return undefined
-  const kept: Record<string, unknown> = {}
+  const accepted: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(metadata)) {
-    const isTaken = typeof value === 'string' && metadataKey.test(key) && metadataValue.test(value)
-    if (isTaken && Object.keys(kept).length < maxMetadata) kept[key] = value
+    const isAccepted = typeof value === 'string' && metadataKey.test(key) && metadataValue.test(value)
+    if (isAccepted && Object.keys(accepted).length < maxMetadata) accepted[key] = value
     else if (value !== undefined && value !== null) note(`metadata.${key}`, 'dropped')
   }
-  return Object.keys(kept).length === 0 ? undefined : kept
+  return Object.keys(accepted).length === 0 ? undefined : accepted
 }
 
-/** How the shape of an answer is asked for: by a field, or by words behind the instructions. */
+/** Output format: a field, or instructions for models that reject the field. */
 interface OutputFormat {
   readonly outputConfig?: Json
   readonly instructions?: Json
 }
 
-/** `output_config.format` for the model at hand; the older `output_format` says the same. */
+/** Converts `output_config.format`, or the older `output_format`, for the model. */
 function outputFormat(request: Json, conversion: Conversion): OutputFormat {
   const { output_config: config, output_format: older } = request
   for (const field of Object.keys(recordOf(config)))
@@ -169,12 +169,12 @@ function outputFormat(request: Json, conversion: Conversion): OutputFormat {
     return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema } } } }
   }
   conversion.note('output_config.format', 'as_instruction')
-  const words =
+  const prompt =
     'Answer with one JSON value that is valid against this JSON schema, and nothing else: no other text, no code fence.'
-  return { instructions: { text: `${words}\n${schema}` } }
+  return { instructions: { text: `${prompt}\n${schema}` } }
 }
 
-/** Bedrock refuses it for the newest of Claude, and older models do not know it. */
+/** Returns true if the model supports output schemas. Bedrock rejects them for the newest and older Claude models. */
 function takesSchema({ model }: Conversion): boolean {
   const { family } = model
   if (family === 'claude') return !(isClaudeBefore(model, 405) || isClaudeFrom(model, 407))

@@ -14,7 +14,7 @@ const history = [
 const serial = { disable_parallel_tool_use: true }
 const fields = (choice: object) => ({ tool_choice: choice })
 
-/** What becomes of a choice: `toolChoice`, the additional fields, and what was listed. */
+/** Results for a choice: `toolChoice`, the additional fields, and the degradations. */
 const choices = [
   ['auto', claude, { type: 'auto' }, undefined, undefined, []],
   ['any', claude, { type: 'any' }, { any: {} }, undefined, []],
@@ -22,7 +22,7 @@ const choices = [
   ['none', claude, { type: 'none' }, undefined, fields({ type: 'none' }), []],
   ['one call at a time', claude, { type: 'auto', ...serial }, undefined, fields({ type: 'auto', ...serial }), []],
   [
-    'a forced call, one at a time',
+    'a forced call without parallel calls',
     claude,
     { type: 'tool', name: 'look', ...serial },
     undefined,
@@ -30,7 +30,7 @@ const choices = [
     [],
   ],
   [
-    'one call at a time elsewhere',
+    'no parallel calls for other models',
     gptOss,
     { type: 'any', ...serial },
     { any: {} },
@@ -38,7 +38,7 @@ const choices = [
     ['tool_choice.disable_parallel_tool_use=dropped'],
   ],
   [
-    'a forced call of the newest Claude',
+    'a forced call for the newest Claude',
     newestClaude,
     { type: 'tool', name: 'look' },
     undefined,
@@ -57,7 +57,7 @@ for (const [name, model, choice, toolChoice, additional, degraded] of choices) {
   })
 }
 
-test('M7: none for a model that knows no none takes the tools away', () => {
+test('M7: the choice none removes the tools for models without it', () => {
   const request = { tools, tool_choice: { type: 'none' } }
   assert.equal(sent(request, nova).body['toolConfig'], undefined)
   assert.deepEqual(sent(request, nova).degraded, ['tool_choice=tools_dropped'])
@@ -65,14 +65,14 @@ test('M7: none for a model that knows no none takes the tools away', () => {
   assert.ok(!JSON.stringify(body['toolConfig']).includes('look'))
 })
 
-test('a strict tool stays strict where Bedrock takes it', () => {
+test('a strict tool stays strict if Bedrock supports it', () => {
   const request = { tools: [{ ...tools[0], strict: true }] }
   assert.match(sent(request, claude).text, /"strict":true/)
   assert.doesNotMatch(sent(request, newestClaude).text, /strict/)
   assert.deepEqual(sent(request, newestClaude).degraded, ['tools.0.strict=dropped'])
 })
 
-test('a tool gets what Bedrock wants of it: a schema with a type, no blank description', () => {
+test('a tool gets a schema with a type, and no blank description', () => {
   const given = [{ name: 'a' }, { name: 'b', description: ' ', input_schema: { properties: {} }, type: 'custom' }]
   assert.deepEqual((sent({ tools: given }).body['toolConfig'] as { tools: unknown }).tools, [
     { toolSpec: { name: 'a', inputSchema: { json: { type: 'object', properties: {} } } } },
@@ -80,7 +80,7 @@ test('a tool gets what Bedrock wants of it: a schema with a type, no blank descr
   ])
 })
 
-test('fields of a tool without an equivalent are listed', () => {
+test('tool fields without an equivalent are recorded', () => {
   const given = [{ ...tools[0], defer_loading: true, input_examples: [{ q: 'x' }] }]
   assert.deepEqual(sent({ tools: given }).degraded, ['tools.0.defer_loading=dropped', 'tools.0.input_examples=dropped'])
 })

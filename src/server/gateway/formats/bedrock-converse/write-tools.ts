@@ -8,25 +8,25 @@ interface Options {
   /** Tool specifications and cache points. */
   readonly tools: readonly Json[]
   readonly choice: unknown
-  /** True when the conversation holds calls or results. */
+  /** True when the conversation contains calls or results. */
   readonly hasCalls: boolean
 }
 
-/** `toolConfig`, and the choice in Claude's own words where Converse has none for it: never both. */
+/** `toolConfig`, and Claude's own `tool_choice` for choices that Converse does not have. */
 interface ToolSettings {
   readonly toolConfig: Json | undefined
   /** For `additionalModelRequestFields`. */
   readonly claudeChoice: Json | undefined
 }
 
-/** How tools may be used. */
+/** Converts the tools and the tool choice. */
 export function toolSettings({ tools, choice, hasCalls }: Options, conversion: Conversion): ToolSettings {
   const { type, name, disable_parallel_tool_use: isSerial } = recordOf(choice)
   if (tools.length === 0) return { toolConfig: undefined, claudeChoice: undefined }
   const isClaude = conversion.model.family === 'claude'
   if (type === 'none')
-    return isClaude ? { toolConfig: { tools }, claudeChoice: { type } } : without(hasCalls, conversion)
-  const wanted = possible(type, textOf(name), conversion)
+    return isClaude ? { toolConfig: { tools }, claudeChoice: { type } } : withoutTools(hasCalls, conversion)
+  const wanted = supportedChoice(type, textOf(name), conversion)
   if (isSerial === true && isClaude)
     return { toolConfig: { tools }, claudeChoice: { ...wanted, disable_parallel_tool_use: true } }
   if (isSerial === true) conversion.note('tool_choice.disable_parallel_tool_use', 'dropped')
@@ -34,8 +34,8 @@ export function toolSettings({ tools, choice, hasCalls }: Options, conversion: C
   return { toolConfig: { tools, ...(toolChoice && { toolChoice }) }, claudeChoice: undefined }
 }
 
-/** A model that must not call anything gets nothing to call. */
-function without(hasCalls: boolean, { note }: Conversion): ToolSettings {
+/** Removes the tools, for the choice `none` of models without such a choice. */
+function withoutTools(hasCalls: boolean, { note }: Conversion): ToolSettings {
   note('tool_choice', 'tools_dropped')
   return { toolConfig: hasCalls ? { tools: [placeholderTool] } : undefined, claudeChoice: undefined }
 }
@@ -45,8 +45,8 @@ interface Choice {
   readonly name?: string
 }
 
-/** What the model lets us ask for: some cannot be forced to call a tool. */
-function possible(type: unknown, name: string, { model, note }: Conversion): Choice {
+/** Returns the choice that the model supports. Some models cannot be forced to call a tool. */
+function supportedChoice(type: unknown, name: string, { model, note }: Conversion): Choice {
   if (type !== 'any' && type !== 'tool') return { type: 'auto' }
   if (isClaudeFrom(model, 505) || model.family === 'meta') {
     note('tool_choice', 'auto')
@@ -58,7 +58,7 @@ function possible(type: unknown, name: string, { model, note }: Conversion): Cho
 function converseChoice({ type, name }: Choice): Json | undefined {
   switch (type) {
     case 'auto':
-      // What is there without it; some models refuse to be told.
+      // The default. Some models reject an explicit `auto`.
       return undefined
     case 'any':
       return { any: {} }
@@ -67,11 +67,11 @@ function converseChoice({ type, name }: Choice): Json | undefined {
   }
 }
 
-const known = new Set(['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'])
+const knownFields = new Set(['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'])
 
 /**
- * The tools of a request, each with its cache point. Throws `invalid_request` for tools that Anthropic runs or knows by
- * type: Converse has no such.
+ * Converts the tools of a request, each with its cache point. Throws `invalid_request` for tools run or defined by
+ * Anthropic, which Converse does not have.
  */
 export function toolBlocks(tools: unknown, conversion: Conversion): readonly Json[] {
   if (tools === undefined || tools === null) return []
@@ -80,7 +80,8 @@ export function toolBlocks(tools: unknown, conversion: Conversion): readonly Jso
     const path = `tools.${index}`
     if (!isRecord(tool)) throw invalid(`${path} must be an object`)
     const type = tool['type'] ?? 'custom'
-    if (type !== 'custom') throw invalid(`${path}: the Converse API of Amazon Bedrock has no tool ${String(type)}`)
+    if (type !== 'custom')
+      throw invalid(`${path}: tools of type ${String(type)} are not supported by the Converse API of Amazon Bedrock`)
     const control = tool['cache_control']
     const points = cachePoints({ control, path: `${path}.cache_control`, section: 'tools' }, conversion)
     return [toolSpec(tool, path, conversion), ...points]
@@ -89,10 +90,10 @@ export function toolBlocks(tools: unknown, conversion: Conversion): readonly Jso
 
 function toolSpec(tool: Json, path: string, { model, note }: Conversion): Json {
   for (const [field, value] of Object.entries(tool))
-    if (!known.has(field) && value !== undefined && value !== null) note(`${path}.${field}`, 'dropped')
+    if (!knownFields.has(field) && value !== undefined && value !== null) note(`${path}.${field}`, 'dropped')
   const description = textOf(tool['description'])
   const isStrict = tool['strict'] === true
-  // Older ones do not know it, and Bedrock refuses it for the newest.
+  // Older Claude models have no strict mode, and Bedrock rejects it for the newest ones.
   const takesStrict = !(isClaudeBefore(model, 405) || isClaudeFrom(model, 407))
   if (isStrict && !takesStrict) note(`${path}.strict`, 'dropped')
   return {
@@ -105,13 +106,13 @@ function toolSpec(tool: Json, path: string, { model, note }: Conversion): Json {
   }
 }
 
-/** Bedrock refuses a schema without a type. */
+/** Returns the schema with a type, which Bedrock requires. */
 function schemaOf(schema: unknown): Json {
   if (!isRecord(schema)) return { type: 'object', properties: {} }
   return 'type' in schema ? schema : { type: 'object', ...schema }
 }
 
-/** Bedrock refuses a history with tool calls unless some tool is there. */
+/** Placeholder tool: Bedrock rejects a history with tool calls in a request without tools. */
 const placeholderTool: Json = {
   toolSpec: {
     name: 'no_tool_available',

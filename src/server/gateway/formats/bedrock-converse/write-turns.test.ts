@@ -25,7 +25,7 @@ const documents = [
 ] as const
 
 for (const [name, source, format, sentSource] of documents) {
-  test(`M2: a document as ${name} works at top level and in a tool_result`, () => {
+  test(`M2: a document as ${name} is sent at top level and in a tool_result`, () => {
     const expected = { document: { format, name: 'document', source: sentSource } }
     assert.deepEqual(userContent([text('Read'), document(source)]), [{ text: 'Read' }, expected])
     assert.deepEqual(userContent([result([document(source)])]), [
@@ -34,12 +34,12 @@ for (const [name, source, format, sentSource] of documents) {
   })
 }
 
-test('M2: a document without a word beside it gets one, which Converse wants', () => {
+test('M2: a document without text gets a text, which Converse requires', () => {
   const [first, second] = userContent([document(pdf)]) as Record<string, unknown>[]
   assert.deepEqual([Object.keys(first ?? {}), Object.keys(second ?? {})], [['text'], ['document']])
 })
 
-test('M2: names of documents keep the rules of Converse and are unique', () => {
+test('M2: document names follow the rules of Converse and are unique', () => {
   const titles = [
     'Résumé, 2026/27.pdf',
     'Résumé, 2026/27.pdf',
@@ -63,7 +63,7 @@ test('M2: names of documents keep the rules of Converse and are unique', () => {
   for (const name of names) assert.match(name, /^(?!.* {2})[a-zA-Z0-9()[\] -]{1,200}$/)
 })
 
-test('M2: an image in a document of content moves behind it, and is listed', () => {
+test('M2: an image in a content document is moved after it and recorded', () => {
   const messages = [{ role: 'user', content: [text('Read'), document({ type: 'content', content: [text('a'), png] })] }]
   const { body, degraded } = sent({ messages })
   assert.match(JSON.stringify(body['messages']), /document.*image/)
@@ -79,7 +79,7 @@ const unreadable = [
 ] as const
 
 for (const [field, block] of unreadable) {
-  test(`M2: a source that Bedrock cannot read is refused by name: ${JSON.stringify(block).slice(0, 70)}`, () => {
+  test(`M2: an unsupported source is rejected with its field: ${JSON.stringify(block).slice(0, 70)}`, () => {
     assert.throws(
       () => userContent([block]),
       (error: unknown) => error instanceof AppError && error.message.startsWith(field),
@@ -87,7 +87,7 @@ for (const [field, block] of unreadable) {
   })
 }
 
-test('M3: an error is a status, or a word where there is no status; an empty result says so', () => {
+test('M3: an error is sent as status, or as text for models without status; an empty result gets a placeholder', () => {
   const failed = result('boom', { is_error: true })
   assert.deepEqual(userContent([failed]), [
     { toolResult: { toolUseId: 't1', content: [{ text: 'boom' }], status: 'error' } },
@@ -102,7 +102,7 @@ test('M3: an error is a status, or a word where there is no status; an empty res
   }
 })
 
-test('M4: results come first and side by side, also over neighbouring user messages', () => {
+test('M4: results come first and together, also from consecutive user messages', () => {
   const messages = [
     { role: 'user', content: 'go' },
     {
@@ -127,7 +127,7 @@ test('M4: results come first and side by side, also over neighbouring user messa
   )
 })
 
-test('M5: assistant text after a call stays behind it', () => {
+test('M5: assistant text after a call stays after it', () => {
   const content = [{ type: 'tool_use', id: 'a', name: 'f', input: {} }, text('done')]
   const found = contents([
     { role: 'user', content: 'go' },
@@ -139,7 +139,7 @@ test('M5: assistant text after a call stays behind it', () => {
   )
 })
 
-test('M6: system messages: the first join the system blocks, later ones stay in their place as user words', () => {
+test('M6: leading system messages join the system blocks; later ones become user text in their place', () => {
   const messages = [
     { role: 'system', content: 'first' },
     { role: 'user', content: 'hi' },
@@ -161,7 +161,7 @@ const signed = { type: 'thinking', thinking: 'Hm', signature: 'ClaudeSig=' }
 const asked = { role: 'user', content: 'x' }
 const said = (content: object[]) => [asked, { role: 'assistant', content: [...content, text('ok')] }, asked]
 
-test("K1: Claude's thinking goes back to Claude as it came", () => {
+test("K1: Claude's thinking is sent back to Claude unchanged", () => {
   const blocks = [signed, { ...signed, thinking: '' }, { type: 'redacted_thinking', data: 'cnNu' }]
   assert.deepEqual((contents(said(blocks), newestClaude)[1] as object[]).slice(0, 3), [
     { reasoningContent: { reasoningText: { text: 'Hm', signature: 'ClaudeSig=' } } },
@@ -170,8 +170,8 @@ test("K1: Claude's thinking goes back to Claude as it came", () => {
   ])
 })
 
-test("K4: foreign and unsigned thinking never reaches Claude, nor Claude's another model", () => {
-  const foreign = { ...signed, signature: contextFor(gptOss).reasoning.seal('{}') }
+test("K4: foreign and unsigned thinking is not sent to Claude, and Claude's not to other models", () => {
+  const foreign = { ...signed, signature: contextFor(gptOss).reasoning.sign('{}') }
   const unsigned = { type: 'thinking', thinking: 'Hm' }
   const toClaude = sent({ messages: said([foreign, unsigned]) }, newestClaude)
   assert.ok(!toClaude.text.includes('reasoningContent'))
@@ -181,8 +181,8 @@ test("K4: foreign and unsigned thinking never reaches Claude, nor Claude's anoth
   assert.deepEqual(toNova.degraded, ['messages.1.content.0=dropped', 'messages.1.content.1=dropped'])
 })
 
-test("K1: another model's own reasoning goes back to it, text and hidden state", () => {
-  const seal = (state: object) => contextFor(gptOss).reasoning.seal(JSON.stringify(state))
+test("K1: another model's reasoning is sent back to it, with text and redacted state", () => {
+  const seal = (state: object) => contextFor(gptOss).reasoning.sign(JSON.stringify(state))
   const blocks = [
     { type: 'thinking', thinking: 'Hm', signature: seal({ signature: 's1' }) },
     { type: 'thinking', thinking: '', signature: seal({ redacted: 'c3RhdGU=' }) },
@@ -193,7 +193,7 @@ test("K1: another model's own reasoning goes back to it, text and hidden state",
   ])
 })
 
-test('blocks without an equivalent are listed, wherever they stand', () => {
+test('blocks without an equivalent are recorded at all levels', () => {
   const messages = [
     { role: 'user', content: [text('x'), { type: 'container_upload', file_id: 'f' }] },
     { role: 'assistant', content: [{ type: 'server_tool_use', id: 's', name: 'web_search' }, text('y')] },
@@ -206,7 +206,7 @@ test('blocks without an equivalent are listed, wherever they stand', () => {
   ])
 })
 
-test('a search result is one for Claude and text for others', () => {
+test('a search result is sent as such to Claude and as text to others', () => {
   const block = { type: 'search_result', source: 'https://x.test', title: 'T', content: [text('found')] }
   assert.deepEqual(userContent([block]), [
     { searchResult: { source: 'https://x.test', title: 'T', content: [{ text: 'found' }] } },
@@ -214,7 +214,7 @@ test('a search result is one for Claude and text for others', () => {
   assert.deepEqual(userContent([block], nova), [{ text: 'T\nhttps://x.test\nfound' }])
 })
 
-test('T13: ids of calls are ones that the model takes, the same for call and result', () => {
+test('T13: call ids are valid for the model and equal in call and result', () => {
   const messages = [
     asked,
     { role: 'assistant', content: [{ type: 'tool_use', id: 'call|fc_1.2', name: 'f', input: {} }] },

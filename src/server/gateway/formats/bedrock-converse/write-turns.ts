@@ -1,22 +1,22 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
-import { cachePoints, isCachePoint, searchResultBlocks, settleCachePoints, textBlocks } from './cache-points.ts'
+import { cachePoints, isCachePoint, placeCachePoints, searchResultBlocks, textBlocks } from './cache-points.ts'
 import { blocksOf, type Conversion, type Placed, sentToolUseId } from './conversion.ts'
 import { redactedBlocks, thinkingBlocks } from './reasoning.ts'
 import { documentBlocks, imageBlock } from './write-media.ts'
 
-/** A message of Converse. */
+/** Message of Converse. */
 type Message = Json & { readonly role: Role; readonly content: readonly Json[] }
 
 type Role = 'user' | 'assistant'
 
-/** The blocks that one block of a request becomes, cache point included. */
+/** Converse blocks for one block of a request, including its cache point. */
 interface Group {
   readonly isToolResult: boolean
   readonly blocks: readonly Json[]
 }
 
-/** The messages of a request, and the text of `system` messages that stand before all others. */
+/** Messages of a request, and the text of leading `system` messages. */
 interface Conversation {
   readonly opening: readonly Json[]
   readonly messages: readonly Message[]
@@ -27,17 +27,17 @@ interface Turn {
   readonly groups: readonly Group[]
 }
 
-/** Converts a conversation. Neighbours of one role become one message: Converse wants the roles to alternate. */
+/** Converts a conversation. Consecutive messages of one role are merged: Converse requires alternating roles. */
 export function converted(messages: unknown, conversion: Conversion): Conversation {
   const opening: Json[] = []
   const turns: Turn[] = []
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
-    const said = spoken(message, `messages.${index}`)
-    if (said.role === 'system' && turns.length === 0) {
-      opening.push(...said.blocks.flatMap(placed => instructionBlocks(placed, 'system', conversion)))
+    const parsed = parsedMessage(message, `messages.${index}`)
+    if (parsed.role === 'system' && turns.length === 0) {
+      opening.push(...parsed.blocks.flatMap(placed => instructionBlocks(placed, 'system', conversion)))
       continue
     }
-    const turn = turnOf(said, conversion)
+    const turn = turnOf(parsed, conversion)
     const last = turns.at(-1)
     if (last?.role === turn.role) turns[turns.length - 1] = { ...last, groups: [...last.groups, ...turn.groups] }
     else if (turn.groups.length > 0) turns.push(turn)
@@ -46,13 +46,13 @@ export function converted(messages: unknown, conversion: Conversion): Conversati
   return { opening, messages: content.filter(message => message.content.length > 0) }
 }
 
-interface Spoken {
+interface ParsedMessage {
   readonly role: Role | 'system'
   readonly blocks: readonly Placed[]
   readonly path: string
 }
 
-function spoken(message: unknown, path: string): Spoken {
+function parsedMessage(message: unknown, path: string): ParsedMessage {
   if (!isRecord(message)) throw invalid(`${path} must be an object`)
   const { role, content } = message
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
@@ -60,12 +60,12 @@ function spoken(message: unknown, path: string): Spoken {
   return { role, path, blocks: blocksOf(content, typeof content === 'string' ? path : `${path}.content`) }
 }
 
-function turnOf({ role, blocks, path }: Spoken, conversion: Conversion): Turn {
+function turnOf({ role, blocks, path }: ParsedMessage, conversion: Conversion): Turn {
   if (role === 'system') return { role: 'user', groups: reminder(blocks, path, conversion) }
   return { role, groups: groupsOf(blocks, role, conversion) }
 }
 
-/** A block of instructions: text, and a cache point where one is asked for. */
+/** Converts a block of instructions to a text and its cache point. */
 export function instructionBlocks(
   { block, path }: Placed,
   section: 'system' | 'messages',
@@ -79,7 +79,7 @@ export function instructionBlocks(
 const pointsOf = ({ block, path }: Placed, section: 'system' | 'messages', conversion: Conversion): readonly Json[] =>
   cachePoints({ control: block['cache_control'], path: `${path}.cache_control`, section }, conversion)
 
-/** Instructions in mid-conversation stay in their place, as a user's words: moved to the top they would end the cache. */
+/** Converts later instructions to user text in their place. At the top they would invalidate the prompt cache. */
 function reminder(blocks: readonly Placed[], path: string, conversion: Conversion): readonly Group[] {
   conversion.note(path, 'moved_to_user')
   return blocks.map(placed => {
@@ -124,33 +124,33 @@ const toolUseBlock = (block: Json, { model }: Conversion): Json => ({
   },
 })
 
-/** Results first and side by side, all else behind them; then what Converse wants of documents and cache points. */
+/** Orders the content: tool results first. Then applies Converse's rules for documents and cache points. */
 function contentOf(groups: readonly Group[], conversion: Conversion): readonly Json[] {
   const results = groups.filter(group => group.isToolResult)
   const others = groups.filter(group => !group.isToolResult)
   const blocks = [...results, ...others].flatMap(group => group.blocks)
-  return settleCachePoints(introduced(blocks), conversion)
+  return placeCachePoints(withText(blocks), conversion)
 }
 
-/** A document wants text beside it. */
-function introduced(blocks: readonly Json[]): readonly Json[] {
+/** Adds a text to content with documents but no text, which Converse rejects. */
+function withText(blocks: readonly Json[]): readonly Json[] {
   if (!blocks.some(block => 'document' in block) || blocks.some(block => 'text' in block)) return blocks
   const at = blocks.findIndex(block => 'document' in block)
   return [...blocks.slice(0, at), { text: 'See the document.' }, ...blocks.slice(at)]
 }
 
-/** The last message with a cache point at its end: what a `cache_control` of the whole request asks for. */
+/** Adds a cache point to the end of the last message, for a `cache_control` of the whole request. */
 export function withLastPoint(messages: readonly Message[], control: unknown, conversion: Conversion) {
   const last = messages.at(-1)
   if (!last || isCachePoint(last.content.at(-1))) return messages
   const points = cachePoints({ control, path: 'cache_control', section: 'messages' }, conversion)
-  return [...messages.slice(0, -1), { ...last, content: settleCachePoints([...last.content, ...points], conversion) }]
+  return [...messages.slice(0, -1), { ...last, content: placeCachePoints([...last.content, ...points], conversion) }]
 }
 
-/** What stands for a result without any content: Converse wants some. */
+/** Placeholder for an empty result, which Converse rejects. */
 const noOutput = '(no output)'
 
-/** A `tool_result` block for Converse, and the cache points that were asked for inside: its content takes none. */
+/** Converts a `tool_result` block. Cache points of its content follow it, because Converse accepts none inside. */
 function toolResultBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
   const { block, path } = placed
   const parts = blocksOf(block['content'], `${path}.content`)
@@ -159,19 +159,19 @@ function toolResultBlocks(placed: Placed, conversion: Conversion): readonly Json
   const hasStatus = conversion.model.family === 'claude' || conversion.model.family === 'nova'
   const toolResult = {
     toolUseId: sentToolUseId(textOf(block['tool_use_id']), conversion.model),
-    content: [...(isError && !hasStatus ? [{ text: 'The tool call failed.' }] : []), ...filled(content)],
+    content: [...(isError && !hasStatus ? [{ text: 'The tool call failed.' }] : []), ...nonEmpty(content)],
     ...(isError && hasStatus && { status: 'error' }),
   }
   const inner = parts.flatMap(part => resultPointsOf(part, conversion))
   return [{ toolResult }, ...inner.slice(-1)]
 }
 
-const filled = (content: readonly Json[]): readonly Json[] => (content.length === 0 ? [{ text: noOutput }] : content)
+const nonEmpty = (content: readonly Json[]): readonly Json[] => (content.length === 0 ? [{ text: noOutput }] : content)
 
 const resultPointsOf = ({ block, path }: Placed, conversion: Conversion): readonly Json[] =>
   cachePoints({ control: block['cache_control'], path: `${path}.cache_control`, section: 'messages' }, conversion)
 
-/** The blocks for what a user, or a tool's result, may hold. */
+/** Converts a block of a user message or a tool result. */
 function contentBlocks(placed: Placed, conversion: Conversion): readonly Json[] {
   switch (placed.block['type']) {
     case 'text':

@@ -2,40 +2,44 @@ import { isRecord, type Json, jsonOr, listOf, nonEmptyText } from '../../../plat
 import type { CodecContext } from '../../core/codec.ts'
 import type { Block } from '../shared/content-parts.ts'
 
-type Memory = Pick<CodecContext, 'callSignatures' | 'deployment' | 'upstreamModel'>
+type SignatureContext = Pick<CodecContext, 'callSignatures' | 'deployment' | 'upstreamModel'>
 
-/** Keeps the signature of a call, with the provider that gave it, since each one refuses the other's, and its model. */
-export function rememberCall(memory: Memory, toolUseId: string, signature: string): void {
-  const { callSignatures, deployment, upstreamModel } = memory
-  callSignatures.remember(toolUseId, JSON.stringify([deployment.provider, upstreamModel, signature]))
+/** Stores the signature of a call with its provider and model. A provider rejects signatures of other providers. */
+export function storeCallSignature(context: SignatureContext, toolUseId: string, signature: string): void {
+  const { callSignatures, deployment, upstreamModel } = context
+  callSignatures.set(toolUseId, JSON.stringify([deployment.provider, upstreamModel, signature]))
 }
 
-/** The signature of a call, unless another provider gave it, or another model to one that reads no reasoning of others. */
-export function recallCall(memory: Memory, toolUseId: string, readsReasoning: boolean): string | undefined {
-  const { callSignatures, deployment, upstreamModel } = memory
-  const kept = callSignatures.recall(toolUseId)
-  if (kept === undefined) return undefined
-  const [provider, model, signature] = JSON.parse(kept) as readonly [string, string, string]
-  const isOurs = provider === deployment.provider && (readsReasoning || model === upstreamModel)
-  return isOurs ? signature : undefined
+/** Returns the stored signature of a call if it is from this provider, and unless `readsReasoning`, from this model. */
+export function callSignatureFor(
+  context: SignatureContext,
+  toolUseId: string,
+  readsReasoning: boolean,
+): string | undefined {
+  const { callSignatures, deployment, upstreamModel } = context
+  const stored = callSignatures.get(toolUseId)
+  if (stored === undefined) return undefined
+  const [provider, model, signature] = JSON.parse(stored) as readonly [string, string, string]
+  const isUsable = provider === deployment.provider && (readsReasoning || model === upstreamModel)
+  return isUsable ? signature : undefined
 }
 
-/** Vertex refuses ids on calls and their responses. */
+/** Returns false for Vertex, which rejects ids of function calls and responses. */
 export const hasCallIds = ({ deployment }: Pick<CodecContext, 'deployment'>): boolean => deployment.google === undefined
 
 /**
- * What a thinking block of ours carries for Gemini: the signature of its own thought and of the call right after it, the
- * signature of the text right before it, or a part that clients have no block for.
+ * Gemini state in the signature of a thinking block: the signatures of the thought and of the call that follows it, the
+ * signature of the preceding text, or a part that has no block in client formats.
  */
 export type ReasoningState =
   | { readonly at: 'thought'; readonly signature?: string; readonly call?: string }
   | { readonly at: 'text'; readonly signature: string }
   | { readonly at: 'part'; readonly part: Json }
 
-/** The text to seal. */
+/** Serialises a state for signing. */
 export const writeState = (state: ReasoningState): string => JSON.stringify(state)
 
-/** The state that `writeState` wrote; undefined for any other text. */
+/** Parses a state written by `writeState`; undefined for any other text. */
 export function readState(text: string): ReasoningState | undefined {
   const state = jsonOr(text, undefined)
   if (!isRecord(state)) return undefined
@@ -53,23 +57,23 @@ export function readState(text: string): ReasoningState | undefined {
   }
 }
 
-/** How every state of ours begins; its length keeps the base64 of it apart from what follows. */
+/** Prefix of every carrier. Its length is a multiple of 3, so that its base64 is a prefix of the carrier's base64. */
 const prefix = Buffer.from('syt1..')
 
-/** The same as it stands in a signature. No provider's own one begins so. */
+/** The prefix in base64. Signatures of providers do not begin with it. */
 export const carrierStart = prefix.toString('base64')
 
 /**
- * Thinking blocks as the signature of the part that follows them: clients keep that, but many drop the thoughts
- * themselves. Plain base64, since some clients read a signature as bytes.
+ * Returns a carrier: thinking blocks as the signature of the part that follows them. Clients return signatures, but
+ * many drop thoughts. Plain base64, because some clients decode signatures to bytes.
  */
 export const carrierOf = (blocks: readonly Block[]): string =>
   Buffer.concat([prefix, Buffer.from(JSON.stringify(blocks))]).toString('base64')
 
-/** The thinking blocks in a signature of ours; undefined for any other. What they say is checked upstream. */
+/** Returns the thinking blocks in a carrier; undefined for any other signature. The upstream verifies them. */
 export function carriedBlocks(signature: string): readonly Block[] | undefined {
   if (!signature.startsWith(carrierStart)) return undefined
-  // Clients that read bytes write them back in the alphabet for addresses; this reads both.
+  // Some clients re-encode the bytes as base64url. Buffer decodes both alphabets.
   const text = Buffer.from(signature, 'base64').subarray(prefix.length).toString()
   return listOf(jsonOr(text, undefined)).flatMap(block => (isRecord(block) ? thinkingBlock(block) : []))
 }

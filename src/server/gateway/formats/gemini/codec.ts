@@ -4,7 +4,7 @@ import { geminiProblem } from './errors.ts'
 import { GeminiDecoder, wholeAnswer } from './read-answer.ts'
 import { countRequest, geminiRequest } from './write-request.ts'
 
-/** Google Gemini, on the Gemini API and on Vertex AI. */
+/** Codec of Google Gemini, for the Gemini API and Vertex AI. */
 export const gemini = {
   framing: 'sse',
   request: geminiRequest,

@@ -26,11 +26,11 @@ for (const [status, body, code] of codes) {
   })
 }
 
-test('E2: the words are plain text, also when a proxy has put the whole body into them', () => {
+test('E2: the message is plain text, also if a proxy nested the whole body in it', () => {
   const inner = JSON.stringify(google('INVALID_ARGUMENT', 'Bad field.'))
   assert.equal(geminiProblem(400, google('INVALID_ARGUMENT', inner)).message, 'Bad field.')
-  assert.equal(geminiProblem(400, '{"x":1}').message, 'the upstream answered with status 400')
-  assert.equal(geminiProblem(404, '<!doctype html><p>Not found').message, 'the upstream answered with status 404')
+  assert.equal(geminiProblem(400, '{"x":1}').message, 'upstream returned status 400')
+  assert.equal(geminiProblem(404, '<!doctype html><p>Not found').message, 'upstream returned status 404')
   assert.equal(geminiProblem(500, 'upstream connect error').message, 'upstream connect error')
 })
 
@@ -41,7 +41,7 @@ const reasons = [
 ] as const
 
 for (const [message, reason] of reasons) {
-  test(`a refusal that says "${message}" has the reason ${reason}`, () => {
+  test(`an upstream error "${message}" has the reason ${reason}`, () => {
     assert.equal(geminiProblem(400, google('INVALID_ARGUMENT', message)).reason, reason)
   })
 }

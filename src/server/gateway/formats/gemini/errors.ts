@@ -5,7 +5,7 @@ import type { ProblemWriter } from '../../core/client-format.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'
 import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'
 
-/** Google's own names of errors. They say more than the HTTP status, which some of them share. */
+/** Codes by Google's error status, which is more specific than the HTTP status. */
 const codesOfGoogle: Readonly<Record<string, ErrorCode>> = {
   INVALID_ARGUMENT: 'invalid_request',
   FAILED_PRECONDITION: 'invalid_request',
@@ -24,21 +24,21 @@ const codesOfGoogle: Readonly<Record<string, ErrorCode>> = {
   DATA_LOSS: 'internal',
 }
 
-const tooLong =
+const contextWords =
   /exceeds the maximum number of (input )?tokens|input token count .*exceeds|exceeds .*context (window|length)/i
-const refused = /prohibited[ _]content|responsible ai|safety (filter|setting|polic)|blocked (due to|by|for) /i
+const policyWords = /prohibited[ _]content|responsible ai|safety (filter|setting|polic)|blocked (due to|by|for) /i
 const maxMessageLength = 2_000
 
-/** A refusal of Google's, `{error: {...}}` or a list with one of them, in our terms. */
+/** Reads an upstream error of Google: `{error: {...}}`, or a list that contains one. */
 export function geminiProblem(status: number, body: unknown): UpstreamProblem {
   const error = errorOf(body)
-  const message = messageOf(error, body) ?? `the upstream answered with status ${status}`
+  const message = messageOf(error, body) ?? `upstream returned status ${status}`
   const code = hasBadKey(error) ? 'unauthorized' : codeOf(status, error)
   const reason = code === 'invalid_request' ? reasonOf(message) : undefined
   return { code, message: message.slice(0, maxMessageLength), ...(reason !== undefined && { reason }) }
 }
 
-/** The problem that a chunk of a stream tells of; undefined for a chunk without one. */
+/** Returns the error in a chunk of a stream; undefined for a chunk without an error. */
 export function problemInStream(chunk: unknown): UpstreamProblem | undefined {
   const error = errorOf(chunk)
   if (!error) return undefined
@@ -58,22 +58,22 @@ function codeOf(status: number, error: Json | undefined): ErrorCode {
   return named ?? codeOfUpstreamStatus(status)
 }
 
-/** Google answers a bad key with 400. */
+/** Returns true for an invalid API key. Google reports it with status 400. */
 const hasBadKey = (error: Json | undefined): boolean =>
   recordsOf(error?.['details']).some(({ reason }) => reason === 'API_KEY_INVALID')
 
 function reasonOf(message: string): UpstreamProblem['reason'] {
-  if (tooLong.test(message)) return 'context_window'
-  return refused.test(message) ? 'policy' : undefined
+  if (contextWords.test(message)) return 'context_window'
+  return policyWords.test(message) ? 'policy' : undefined
 }
 
 function messageOf(error: Json | undefined, body: unknown): string | undefined {
-  if (error) return plain(nonEmptyText(error['message']) ?? nonEmptyText(error['status']))
-  return typeof body === 'string' && !/^\s*</.test(body) ? plain(body) : undefined
+  if (error) return unwrapped(nonEmptyText(error['message']) ?? nonEmptyText(error['status']))
+  return typeof body === 'string' && !/^\s*</.test(body) ? unwrapped(body) : undefined
 }
 
-/** Proxies put Google's whole body into the message of their own. */
-function plain(message: string | undefined): string | undefined {
+/** Unwraps the message: proxies put Google's whole error body into their own message. */
+function unwrapped(message: string | undefined): string | undefined {
   let text = message?.trim()
   for (let depth = 0; depth < 3 && text !== undefined && /^[[{]/.test(text); depth++) {
     const inner = errorOf(jsonOr(text, undefined))
@@ -83,6 +83,6 @@ function plain(message: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-/** A failure of a model call as Google's clients read it. */
+/** Returns the error body of a failed model call for Google's clients. */
 export const geminiErrorBody: ProblemWriter = (code, message, reason) =>
   googleError(reason === undefined ? code : 'invalid_request', message)

@@ -2,18 +2,18 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json } from '../../../platform/json.ts'
 
 /**
- * A field of Google's format, which has two spellings for each: `inlineData` and `inline_data`. Asked for by the first.
- * Names that callers choose, such as those of arguments, must not be read so.
+ * Returns a field of Google's format by its camelCase name. Google accepts two spellings: `inlineData` and
+ * `inline_data`. Must not be used for names chosen by callers, such as those of arguments.
  */
 export const field = (record: Json, name: string): unknown => record[name] ?? record[snakeCase(name)]
 
-/** The object in a field; an empty one in place of anything else. */
+/** Returns the object in a field; an empty object for any other value. */
 export function objectField(record: Json, name: string): Json {
   const value = field(record, name)
   return isRecord(value) ? value : {}
 }
 
-/** The first spelling of a name in either one. */
+/** Returns a name in camelCase. */
 export const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
@@ -21,10 +21,10 @@ const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, letter => 
 
 const maxDepth = 100
 
-/** Google's own formats, which say nothing in JSON Schema. */
+/** Google's own formats, which JSON Schema does not define. */
 const ownFormats: ReadonlySet<unknown> = new Set(['enum', 'int32', 'int64', 'float', 'double'])
 
-/** Whole numbers, which Google's JSON writes as text. */
+/** Keywords with integers, which Google's JSON may encode as strings. */
 const counts: ReadonlySet<string> = new Set([
   'minItems',
   'maxItems',
@@ -34,14 +34,14 @@ const counts: ReadonlySet<string> = new Set([
   'maxProperties',
 ])
 
-/** A schema of Google's own kind as JSON Schema. `path` is where it stands. */
+/** Converts Google's schema format to JSON Schema. `path` is the path of the schema. */
 export function jsonSchemaOf(schema: unknown, path: string): Json {
   return converted(schema, path, 0)
 }
 
 function converted(schema: unknown, path: string, depth: number): Json {
   if (!isRecord(schema)) throw invalid(`${path} must be an object`)
-  if (depth > maxDepth) throw invalid(`${path} is nested too deep`)
+  if (depth > maxDepth) throw invalid(`${path} is nested deeper than ${maxDepth} levels`)
   const inner = (value: unknown, step: string): Json => converted(value, `${path}.${step}`, depth + 1)
   const result: Record<string, unknown> = {}
   let isNullable = false
@@ -81,7 +81,7 @@ function keyword(name: string, value: unknown, inner: Inner): Json {
   }
 }
 
-/** Names of properties are the caller's and stay as they are. */
+/** Converts each value and keeps the keys, which are names of properties. */
 const eachOf = (value: unknown, name: string, inner: Inner): unknown =>
   isRecord(value)
     ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, inner(one, `${name}.${key}`)]))
@@ -89,11 +89,11 @@ const eachOf = (value: unknown, name: string, inner: Inner): unknown =>
 
 function typeOf(value: unknown): Json {
   const types: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const known = types.flatMap(type =>
+  const names = types.flatMap(type =>
     typeof type === 'string' && type !== 'TYPE_UNSPECIFIED' ? [type.toLowerCase()] : [],
   )
-  if (known.length === 0) return {}
-  return { type: Array.isArray(value) ? known : known[0] }
+  if (names.length === 0) return {}
+  return { type: Array.isArray(value) ? names : names[0] }
 }
 
 function withNull(schema: Json): Json {
@@ -103,11 +103,9 @@ function withNull(schema: Json): Json {
   return { ...schema, type: [type, 'null'].flat(), ...(Array.isArray(values) && { enum: [...values, null] }) }
 }
 
-/**
- * A schema whose objects take no other properties than those named: other providers keep an answer only to such ones.
- */
+/** Returns the schema with closed objects (no additional properties). Other providers enforce only closed schemas. */
 export function closedSchema(schema: Json, path: string, depth = 0): Json {
-  if (depth > maxDepth) throw invalid(`${path} is nested too deep`)
+  if (depth > maxDepth) throw invalid(`${path} is nested deeper than ${maxDepth} levels`)
   const one = (value: unknown): unknown => (isRecord(value) ? closedSchema(value, path, depth + 1) : value)
   const inner = (value: unknown): unknown => (Array.isArray(value) ? value.map(one) : one(value))
   const each = (value: unknown): unknown =>

@@ -1,14 +1,14 @@
 import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
 import { readStream } from '../../../../../test/support/event-grammar.ts'
-import { createKeyring } from '../../../platform/seal.ts'
+import { createKeyring } from '../../../platform/encryption.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import { createCallSignatures, createReasoningSeals } from '../../core/reasoning-seal.ts'
+import { createCallSignatures, createReasoningSigners } from '../../core/reasoning-signers.ts'
 import { gemini } from './codec.ts'
 
-const seals = createReasoningSeals(createKeyring([Buffer.alloc(32, 7)]))
+const signers = createReasoningSigners(createKeyring([Buffer.alloc(32, 7)]))
 
-/** A call to Gemini as the lane describes it to the codec; with `google` one to Vertex. */
+/** Returns the codec context of a call to Gemini, or to Vertex if the deployment has `google`. */
 export function geminiContext(overrides: Partial<CodecContext> = {}): CodecContext {
   const deployment = {
     id: 'gemini-1',
@@ -21,14 +21,14 @@ export function geminiContext(overrides: Partial<CodecContext> = {}): CodecConte
     upstreamModel,
     stream: true,
     requestId: 'req_1',
-    reasoning: seals({ provider: deployment.provider, model: upstreamModel }),
+    reasoning: signers({ provider: deployment.provider, model: upstreamModel }),
     callSignatures: createCallSignatures(),
     ...overrides,
     deployment,
   }
 }
 
-/** The deployment of a context for Vertex. */
+/** Deployment for Vertex. */
 export const vertexDeployment = {
   id: 'vertex-1',
   provider: 'vertex',
@@ -36,21 +36,21 @@ export const vertexDeployment = {
   google: { project: 'my-project', location: 'europe-west4', serviceAccount: undefined },
 } as const satisfies CodecContext['deployment']
 
-/** The events of a stream of chunks, to its very end. */
+/** Returns the decoder's events for a complete stream of chunks. */
 export function geminiEvents(chunks: readonly unknown[], context = geminiContext()): readonly UpstreamEvent[] {
   const decoder = gemini.decoder(context)
   const frames = chunks.map(chunk => ({ event: undefined, data: JSON.stringify(chunk) }))
   return [...frames.flatMap(frame => decoder.push(frame)), ...decoder.end()]
 }
 
-/** What a client reads of these events: through the sequencer, which throws at an illegal one, and the grammar checker. */
+/** Returns what a client reads of these events. Throws for events in an illegal order. */
 export function asClientReads(events: readonly UpstreamEvent[]) {
   const { stream, error, usage } = encodedAnswer(events)
   if (error?.type === 'error') throw new Error(error.message)
   return { ...readStream(stream), counts: usage }
 }
 
-/** A chunk with these parts. */
+/** Returns a chunk with these parts. */
 export const chunkOf = (parts: readonly unknown[], rest: object = {}, finishReason?: string) => ({
   candidates: [{ content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }],
   ...rest,

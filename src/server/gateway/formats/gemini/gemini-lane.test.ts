@@ -24,7 +24,7 @@ after(async () => {
 
 const hi = { contents: [{ parts: [{ text: 'hi' }] }] }
 
-/** Calls a method of the model with the script's next answer. */
+/** Calls a method of the model. The scripted upstream returns `answer`. */
 async function ask(method: string, request: object | string = {}, answer: Answer = {}) {
   next = answer
   const path = `/v1beta/models/${/[/%]/.test(method) ? method : `test-model:${method}`}`
@@ -43,7 +43,7 @@ interface Body {
 const streaming = 'streamGenerateContent?alt=sse'
 
 const noSuchMethod =
-  'no such method; models have generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents'
+  'unknown method; use generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents'
 
 const refused: readonly (readonly [string, object | string, number, string])[] = [
   ['generateContent', { contents: undefined }, 400, 'contents is required'],
@@ -74,7 +74,7 @@ const refused: readonly (readonly [string, object | string, number, string])[] =
     400,
     'generationConfig is given twice',
   ],
-  ['generateContent', '[', 400, 'the body is not valid JSON'],
+  ['generateContent', '[', 400, 'request body is not valid JSON'],
   ['countTokens', { contents: undefined }, 400, 'contents must be an array'],
   ['no/pe:generateContent', {}, 404, 'model no/pe not found'],
   ['no/pe:tuneModel', {}, 404, noSuchMethod],
@@ -89,7 +89,7 @@ for (const [method, request, status, message] of refused) {
   })
 }
 
-test('E3: an upstream’s refusal keeps status and retry-after, and its text has no envelope around it', async () => {
+test('E3: an upstream error keeps its status and retry-after, with its message in Google’s envelope', async () => {
   const headers = { 'retry-after': '7' }
   const body = JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } })
   const answer = await ask(streaming, { safetySettings: [] }, { status: 429, headers, body })
@@ -99,21 +99,21 @@ test('E3: an upstream’s refusal keeps status and retry-after, and its text has
   assert.deepEqual(answer.json(), { error: { code: 429, message: 'Slow down', status: 'RESOURCE_EXHAUSTED' } })
 })
 
-test('an answer that cannot be read, and one that breaks off, are errors in Google’s envelope', async () => {
+test('malformed and truncated answers are errors in Google’s envelope', async () => {
   const nonsense = await ask('generateContent', {}, { body: '{"content":5}' })
   assert.deepEqual([nonsense.status, nonsense.json().error.status], [502, 'UNAVAILABLE'])
   const broken = await ask(streaming, {}, { text: 'One two three four five six.', cutAfterBytes: 900 })
   assert.equal(readGeminiStream(broken.text).error?.['code'], 502)
 })
 
-test('S2: a refusal is told in the candidate and as feedback on the prompt', async () => {
+test('S2: a refusal is reported in the candidate and in promptFeedback', async () => {
   const { candidates, promptFeedback } = (await ask('generateContent', {}, { text: '', stopReason: 'refusal' })).json()
   assert.deepEqual([candidates[0]?.['finishReason'], promptFeedback], ['SAFETY', { blockReason: 'SAFETY' }])
   const stream = readGeminiStream((await ask(streaming, {}, { text: 'No.', stopReason: 'refusal' })).text)
   assert.deepEqual([stream.text, stream.finish, stream.blocked], ['No.', 'SAFETY', 'SAFETY'])
 })
 
-test('without alt=sse a stream is one JSON array of the same chunks; its errors are the array’s last element', async () => {
+test('without alt=sse a stream is one JSON array of the same chunks, with an error as last element', async () => {
   const said: Answer = { text: 'One two three four five six.' }
   const array = await ask('streamGenerateContent', {}, said)
   assert.match(array.headers.get('content-type') ?? '', /^application\/json/)
@@ -124,14 +124,14 @@ test('without alt=sse a stream is one JSON array of the same chunks; its errors 
   assert.deepEqual([none.status, none.json().error.code], [400, 400])
 })
 
-test('E7: a silent upstream is covered by chunks that say nothing, which every client of Google’s can read', async () => {
+test('E7: empty chunks are sent as pings while the upstream is silent', async () => {
   const { text } = await ask(streaming, {}, { text: 'One two three four five six.', chunkDelayMs: 60 })
   const { frames, text: said } = readGeminiStream(text)
   assert.equal(said, 'One two three four five six.')
   assert.ok(frames > 4, `${frames} chunks`)
 })
 
-test('E9: a client that leaves a stream aborts its upstream', async () => {
+test('E9: a client disconnect aborts the upstream request', async () => {
   next = { text: 'x', holdAtFrame: 4 }
   const leave = new AbortController()
   const before = upstream.requests.length
@@ -143,7 +143,7 @@ test('E9: a client that leaves a stream aborts its upstream', async () => {
   upstream.release()
 })
 
-test('thoughts are shown to those who ask, and carried for all', async () => {
+test('thoughts are returned on request, and always carried in signatures', async () => {
   const answer: Answer = { thinking: 'Hm, let me see.', text: 'So.' }
   const asked = { generationConfig: { thinkingConfig: { includeThoughts: true } } }
   const shown = readGeminiStream((await ask(streaming, asked, answer)).text)
@@ -152,7 +152,7 @@ test('thoughts are shown to those who ask, and carried for all', async () => {
   assert.deepEqual([shown.signatures.length, silent.signatures.length], [1, 1])
 })
 
-test('half a call, cut off by the limit of tokens, is not handed out to be run', async () => {
+test('a call truncated by the token limit is not returned', async () => {
   const content = [{ type: 'tool_use', id: 'c', name: 'f', input: {} }]
   const frames = [
     { type: 'message_start', message: { model: 'x', usage: {} } },
@@ -166,7 +166,7 @@ test('half a call, cut off by the limit of tokens, is not handed out to be run',
   assert.deepEqual([said.calls, said.finish], [[], 'MAX_TOKENS'])
 })
 
-test('a search that the provider made is grounding', async () => {
+test('a web search of the provider is returned as grounding metadata', async () => {
   const content = [
     { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } },
     { type: 'web_search_tool_result', tool_use_id: 's', content: [{ url: 'https://x.example', title: 't' }] },
@@ -180,7 +180,7 @@ test('a search that the provider made is grounding', async () => {
   })
 })
 
-test('POST countTokens counts where the model is, also of a whole request, and guesses where it has no counter', async () => {
+test('POST countTokens uses the counter of the upstream, and estimates without one', async () => {
   const whole = {
     contents: undefined,
     generateContentRequest: { ...hi, systemInstruction: { parts: [{ text: 's' }] } },
@@ -196,7 +196,7 @@ test('POST countTokens counts where the model is, also of a whole request, and g
   assert.equal((await app.post(hi, { path: '/v1beta/models/demo:countTokens' })).status, 200)
 })
 
-test('POST generateContent books the call under its model, translated, with what was dropped', async () => {
+test('POST generateContent books the call with its model, as translated, with its degradations', async () => {
   const answer = await ask('a%2Fb%3Ac:generateContent', { labels: { a: 'b' } })
   assert.equal(answer.status, 200)
   const row = app.booked.at(-1)
@@ -206,7 +206,7 @@ test('POST generateContent books the call under its model, translated, with what
   )
 })
 
-test('GET /v1beta/models lists all models in pages, and each can be read by its name', async () => {
+test('GET /v1beta/models returns pages of models, and each model by its name', async () => {
   const read = async (path: string) => (await fetch(`${app.url}${path}`)).json() as Promise<Record<string, unknown>>
   const names: unknown[] = []
   for (let token: unknown = ''; token !== undefined; ) {

@@ -8,7 +8,7 @@ const read = (chunks: readonly unknown[], context = geminiContext()) => asClient
 const last = (chunks: readonly unknown[]) => geminiEvents(chunks).at(-1)
 const call = (name: string, rest: object = {}) => ({ functionCall: { name, args: { path: 'a' }, ...rest } })
 
-test('T1: one message_start comes first, with the upstream id and model, also before a call', () => {
+test('T1: message_start is the first event, with the upstream id and model, also before a call', () => {
   const { events } = read([chunkOf([call('read')], { responseId: 'r1', modelVersion: 'gemini-3.1-pro' }, 'STOP')])
   assert.equal(events[0]?.message?.['id'], 'r1')
   assert.equal(events[0]?.message?.['model'], 'gemini-3.1-pro')
@@ -23,19 +23,19 @@ test('T3, S1: text and a call in one chunk are both kept, and the reason is tool
   assert.equal(stopReason, 'tool_use')
 })
 
-test('T4, T8: a call that comes whole yields its delta, one without arguments an empty object', () => {
+test('T4, T8: a complete call has one delta, which is an empty object without arguments', () => {
   const events = geminiEvents([chunkOf([call('read', { id: 'a' }), call('list', { id: 'b', args: undefined })])])
   const deltas = events.filter(event => event.type === 'block_delta').map(({ text }) => text)
   assert.deepEqual(deltas, ['{"path":"a"}', '{}'])
 })
 
-test('T6, T11: empty texts open no block, and an empty answer ends well', () => {
+test('T6, T11: empty texts open no block, and an empty answer is valid', () => {
   const { content, stopReason } = read([chunkOf([{ text: '' }]), chunkOf([], {}, 'STOP')])
   assert.deepEqual(content, [])
   assert.equal(stopReason, 'end_turn')
 })
 
-test('T7: thoughts become thinking, each run of them one block', () => {
+test('T7: thoughts become thinking, with consecutive ones in one block', () => {
   const thought = (text: string) => chunkOf([{ text, thought: true }])
   const { content } = read([thought('One. '), thought('Two.'), chunkOf([{ text: 'Hi' }], {}, 'STOP')])
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('T7: thoughts become thinking, each run of them one block', () => {
   )
 })
 
-test('T12: marks of a proxy and empty frames are passed over, and usage after the finish counts', () => {
+test('T12: [DONE] and empty frames are ignored, and usage after the finish reason is counted', () => {
   const decoder = gemini.decoder(geminiContext())
   const push = (data: string) => decoder.push({ event: undefined, data })
   const events = [
@@ -61,7 +61,7 @@ test('T12: marks of a proxy and empty frames are passed over, and usage after th
   assert.deepEqual([text, counts.input_tokens, counts.output_tokens], ['Hi', 5, 2])
 })
 
-test('T13: ids that clients refuse, or that come twice, are replaced by the same ones in every reading', () => {
+test('T13: invalid and duplicate ids are replaced, deterministically', () => {
   const chunks = [chunkOf([call('a', { id: 'x.1' }), call('b', { id: 'ok' }), call('c', { id: 'ok' }), call('d')])]
   const ids = () => geminiEvents(chunks).flatMap(event => (event.type === 'block_start' ? Object(event.block).id : []))
   const [first, second, third, fourth] = ids()
@@ -71,10 +71,10 @@ test('T13: ids that clients refuse, or that come twice, are replaced by the same
   for (const id of ids()) assert.match(id, /^[a-zA-Z0-9_-]+$/)
 })
 
-test('T13, K5: the signature of a call is kept under the id that the client gets', () => {
+test('T13, K5: the signature of a call is stored under the id that the client gets', () => {
   const context = geminiContext()
   const { content } = read([chunkOf([{ ...call('a'), thoughtSignature: 'sig' }], {}, 'STOP')], context)
-  assert.match(context.callSignatures.recall(String(content[0]?.['id'])) ?? '', /"sig"\]$/)
+  assert.match(context.callSignatures.get(String(content[0]?.['id'])) ?? '', /"sig"\]$/)
 })
 
 const finishes = [
@@ -95,21 +95,21 @@ for (const [reason, expected] of finishes) {
   })
 }
 
-test('S2: a blocked prompt is a refusal without content', () => {
+test('S2: a blocked prompt gives a refusal without content', () => {
   const { content, stopReason } = read([{ promptFeedback: { blockReason: 'SAFETY' } }])
   assert.deepEqual([content, stopReason], [[], 'refusal'])
 })
 
-test('S4: a stream without a reason does not end the message', () => {
+test('S4: a stream without a finish reason does not end the message', () => {
   assert.ok(geminiEvents([chunkOf([{ text: 'Hi' }])]).every(({ type }) => type !== 'message_stop' && type !== 'stop'))
 })
 
-test('S4: an answer that ends for a vague reason with nothing said, or with a broken call, is an error', () => {
+test('S4: an empty answer with an unspecified finish reason, or a malformed call, is an error', () => {
   assert.equal(last([chunkOf([], {}, 'OTHER')])?.type, 'error')
   assert.equal(last([chunkOf([{ text: 'Hi' }], {}, 'MALFORMED_FUNCTION_CALL')])?.type, 'error')
 })
 
-test('U3, U7: cached prompt tokens are subtracted, and thoughts are output once', () => {
+test('U3, U7: cached prompt tokens are subtracted, and thoughts count as output once', () => {
   const usageMetadata = {
     promptTokenCount: 100,
     cachedContentTokenCount: 60,
@@ -132,7 +132,7 @@ test('U4: counts of later chunks replace those of earlier ones', () => {
   assert.deepEqual([counts.input_tokens, counts.output_tokens], [9, 3])
 })
 
-test('K2, K3: a signature alone is kept, and every thinking block that is complete is signed', () => {
+test('K2, K3: a signature without text is kept, and each complete thinking block is signed', () => {
   const { content } = read([
     chunkOf([{ text: 'Hm.', thought: true }, { text: 'Hi' }]),
     chunkOf([{ text: '', thoughtSignature: 'sig' }], {}, 'STOP'),
@@ -148,18 +148,18 @@ test('K2, K3: a signature alone is kept, and every thinking block that is comple
   for (const { type, signature } of content) if (type === 'thinking') assert.match(String(signature), /^sy1\./)
 })
 
-test('K8: the partial thinking of a stream that breaks off is not signed', () => {
+test('K8: partial thinking of a truncated stream is not signed', () => {
   const events = geminiEvents([chunkOf([{ text: 'Hm', thought: true, thoughtSignature: 'sig' }])])
   assert.ok(events.every(({ type }) => type !== 'block_signature'))
 })
 
-test('code that Gemini runs itself is told as text', () => {
+test('code executed by Gemini is returned as text', () => {
   const code = { executableCode: { language: 'PYTHON', code: 'print(1)' } }
   const { text } = read([chunkOf([code, { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } }], {}, 'STOP')])
   assert.equal(text, '\n```python\nprint(1)\n```\n\n```\n1\n```\n')
 })
 
-test('an image in the answer is listed as lost, once', () => {
+test('an image in the answer is recorded as dropped once', () => {
   const image = { inlineData: { mimeType: 'image/png', data: 'AA==' } }
   const events = geminiEvents([chunkOf([image, image], {}, 'STOP')])
   assert.deepEqual(
@@ -168,7 +168,7 @@ test('an image in the answer is listed as lost, once', () => {
   )
 })
 
-test('the pages behind a searched answer are told as a text of their own', () => {
+test('cited web pages are returned as a separate text', () => {
   const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.test', title: 'A' } }, { web: {} }] }
   const chunk = { candidates: [{ content: { parts: [{ text: 'Hi' }] }, groundingMetadata, finishReason: 'STOP' }] }
   const { content } = read([chunk])
@@ -183,7 +183,7 @@ const broken = [
 ] as const
 
 for (const [name, data] of broken) {
-  test(`E5: a frame that is ${name} is an error with plain words, and nothing follows`, () => {
+  test(`E5: a frame that is ${name} is an error with a plain message, and ends the stream`, () => {
     const decoder = gemini.decoder(geminiContext())
     const [event] = decoder.push({ event: undefined, data })
     assert.equal(event?.type, 'error')
@@ -193,7 +193,7 @@ for (const [name, data] of broken) {
   })
 }
 
-test('nothing that an upstream may send makes the decoder throw', () => {
+test('the decoder never throws, whatever the upstream sends', () => {
   const value = fc.jsonValue({ maxDepth: 4 })
   const part = fc.dictionary(
     fc.constantFrom('text', 'thought', 'functionCall', 'thoughtSignature', 'inlineData', 'executableCode', 'toolCall'),
@@ -223,7 +223,7 @@ const piece: fc.Arbitrary<Piece> = fc.oneof(
   fc.record({ kind: fc.constant('call'), args: fc.dictionary(words, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }) }),
 )
 
-/** The parts of these pieces, texts cut at every position that `cuts` names. */
+/** Returns the parts of these pieces, with texts split at the positions in `cuts`. */
 const partsOf = (pieces: readonly Piece[], cuts: ReadonlySet<number>): readonly object[] =>
   pieces.flatMap((each): readonly object[] => {
     if (each.kind === 'call') return [{ functionCall: { name: 'f', args: each.args } }]
@@ -233,7 +233,7 @@ const partsOf = (pieces: readonly Piece[], cuts: ReadonlySet<number>): readonly 
     return pieces.map(text => ({ text, ...(each.kind === 'thought' && { thought: true }) }))
   })
 
-test('any cut of an answer into parts and chunks reads as the same text, calls and usage', () => {
+test('an answer split into any parts and chunks gives the same text, calls and usage', () => {
   const cuts = fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength: 6 })
   const size = fc.integer({ min: 1, max: 5 })
   fc.assert(
@@ -260,13 +260,13 @@ test('any cut of an answer into parts and chunks reads as the same text, calls a
   )
 })
 
-test('a whole answer that is no object, or has no reason, is an error', () => {
+test('a whole answer that is not an object, or has no finish reason, is an error', () => {
   for (const body of ['<html>', [], {}, chunkOf([{ text: 'Hi' }])]) {
     assert.equal(gemini.answer(body, geminiContext()).at(-1)?.type, 'error')
   }
 })
 
-test('K5: what Vertex signed is not shown to the Gemini API', () => {
+test('K5: signatures from Vertex are not sent to the Gemini API', () => {
   const context = geminiContext({ deployment: vertexDeployment })
   read([chunkOf([{ ...call('a', { id: 'c1' }), thoughtSignature: 'sig' }], {}, 'STOP')], context)
   const messages = [

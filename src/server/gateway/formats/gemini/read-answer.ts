@@ -6,20 +6,20 @@ import { geminiUsageReader } from '../../tokens/stated-usage.ts'
 import { problemInStream } from './errors.ts'
 import { AnswerBlocks } from './read-blocks.ts'
 
-/** The events of a whole answer, which is one chunk that holds everything. */
+/** Returns the events of a whole answer, which has the format of one chunk. */
 export function wholeAnswer(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   const decoder = new GeminiDecoder(context)
   const events = decoder.pushChunk(body)
   if (events.at(-1)?.type === 'error') return events
   const ending = decoder.end()
   if (ending.length > 0) return [...events, ...ending]
-  return [...events, { type: 'error', code: 'upstream_unreachable', message: 'the upstream sent an incomplete answer' }]
+  return [...events, { type: 'error', code: 'upstream_unreachable', message: 'upstream response is incomplete' }]
 }
 
-/** Reads the chunks of one answer, each a `GenerateContentResponse`. */
+/** Decoder of one streamed answer. Each chunk is a `GenerateContentResponse`. */
 export class GeminiDecoder implements StreamDecoder {
   readonly #blocks: AnswerBlocks
-  readonly #losses = new Set<string>()
+  readonly #degradedPaths = new Set<string>()
   readonly #readUsage = geminiUsageReader()
   #hasStarted = false
   #isOver = false
@@ -36,12 +36,12 @@ export class GeminiDecoder implements StreamDecoder {
     return this.pushChunk(jsonOr(text, undefined))
   }
 
-  /** A chunk that is parsed already. */
+  /** Handles a parsed chunk. */
   pushChunk(chunk: unknown): readonly UpstreamEvent[] {
     if (this.#isOver) return []
     const problem = problemInStream(chunk)
     if (problem) return this.#fail(problem.code, problem.message)
-    if (!isRecord(chunk)) return this.#fail('upstream_unreachable', 'the upstream sent a broken answer')
+    if (!isRecord(chunk)) return this.#fail('upstream_unreachable', 'upstream sent a chunk that is not a JSON object')
     this.#start(chunk)
     const [candidate] = recordsOf(chunk['candidates'])
     if (candidate) this.#read(candidate)
@@ -54,10 +54,10 @@ export class GeminiDecoder implements StreamDecoder {
     const finish = this.#finish
     if (this.#isOver || !finish) return []
     if ('fault' in finish) return this.#fail('upstream_unreachable', finish.fault)
-    if (finish.isVague && this.#blocks.isEmpty) return this.#fail('upstream_unreachable', unsaid)
+    if (finish.isVague && this.#blocks.isEmpty) return this.#fail('upstream_unreachable', unspecified)
     this.#blocks.close()
-    this.#tellSources()
-    if (finish.isVague) this.#lose('stop_reason', 'approximated')
+    this.#addSources()
+    if (finish.isVague) this.#degrade('stop_reason', 'approximated')
     this.#isOver = true
     this.#blocks.add({ type: 'stop', reason: finish.stop })
     this.#blocks.add({ type: 'message_stop' })
@@ -86,7 +86,7 @@ export class GeminiDecoder implements StreamDecoder {
     if (isRecord(content)) for (const part of recordsOf(content['parts'])) this.#readPart(part)
     if (isRecord(grounding)) this.#grounding = { ...this.#grounding, ...grounding }
     const reason = nonEmptyText(candidate['finishReason'])
-    // Some models repeat the reason in every chunk: only the end of the stream ends the answer.
+    // Some models repeat the reason in every chunk, so only the end of the stream ends the answer.
     if (reason !== undefined) this.#finish = finishOf(reason)
   }
 
@@ -97,29 +97,29 @@ export class GeminiDecoder implements StreamDecoder {
     else if (isRecord(code)) this.#blocks.text(fenced(code['code'], nonEmptyText(code['language'])), signature)
     else if (isRecord(result)) this.#blocks.text(fenced(result['output']), signature)
     else if (isRecord(part['toolCall']) || isRecord(part['toolResponse'])) this.#blocks.opaque(part)
-    else this.#readWords(typeof text === 'string' ? text : undefined, part, signature)
+    else this.#readText(typeof text === 'string' ? text : undefined, part, signature)
   }
 
-  #readWords(text: string | undefined, part: Json, signature: string | undefined): void {
+  #readText(text: string | undefined, part: Json, signature: string | undefined): void {
     if (text === undefined) {
       for (const kind of ['inlineData', 'fileData', 'videoMetadata']) {
-        if (isRecord(part[kind])) this.#lose(`answer.${kind}`, 'dropped')
+        if (isRecord(part[kind])) this.#degrade(`answer.${kind}`, 'dropped')
       }
     }
     if (part['thought'] === true) this.#blocks.thought(text ?? '', signature)
     else this.#blocks.text(text ?? '', signature)
   }
 
-  #tellSources(): void {
+  #addSources(): void {
     const sources = this.#grounding && sourcesOf(this.#grounding)
     if (sources === undefined) return
     this.#blocks.separateText(sources)
-    this.#lose('answer.groundingMetadata', 'approximated')
+    this.#degrade('answer.groundingMetadata', 'approximated')
   }
 
-  #lose(path: string, action: string): void {
-    if (this.#losses.has(path)) return
-    this.#losses.add(path)
+  #degrade(path: string, action: string): void {
+    if (this.#degradedPaths.has(path)) return
+    this.#degradedPaths.add(path)
     this.#blocks.add({ type: 'degraded', path, action })
   }
 
@@ -129,14 +129,14 @@ export class GeminiDecoder implements StreamDecoder {
   }
 }
 
-const unsaid = 'the upstream ended its answer for a reason of its own'
+const unspecified = 'provider ended the response for an unspecified reason'
 
 const fenced = (text: unknown, language = ''): string => {
   const kind = language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase()
   return `\n\`\`\`${kind}\n${nonEmptyText(text) ?? ''}\n\`\`\`\n`
 }
 
-/** How an answer ended: a reason of Anthropic's, or a fault of the model's own. `isVague` marks the nearest reason. */
+/** How an answer ended: a canonical stop reason, or a fault of the model. `isVague` marks an approximated reason. */
 type Finish = Answered | { readonly fault: string }
 
 interface Answered {
@@ -146,7 +146,7 @@ interface Answered {
 
 const answered = (stop: StopReason): Answered => ({ stop, isVague: false })
 
-/** The end of a prompt that was not answered. */
+/** Finish of a blocked prompt. */
 const blocked: Finish = answered('refusal')
 
 const refusals = new Set([
@@ -163,7 +163,7 @@ const refusals = new Set([
   'IMAGE_RECITATION',
 ])
 
-/** True for a `finishReason` by which the model, or what watches over it, declines to answer. */
+/** Returns true for a `finishReason` that means the model or a safety filter declined to answer. */
 export const isRefusedBy = (reason: string): boolean => refusals.has(reason)
 
 const faults = new Set([
@@ -174,18 +174,18 @@ const faults = new Set([
   'MISSING_THOUGHT_SIGNATURE',
 ])
 
-/** The end that a `finishReason` tells of. A matched stop sequence is a plain stop for Gemini. */
+/** Converts a `finishReason`. Gemini does not distinguish a matched stop sequence from other stops. */
 function finishOf(reason: string): Finish {
   if (reason === 'STOP') return answered('end_turn')
   if (reason === 'MAX_TOKENS' || reason === 'CONTINUATION') return answered('max_tokens')
   if (refusals.has(reason)) return blocked
-  if (faults.has(reason)) return { fault: `the model's answer was not valid: ${reason}` }
+  if (faults.has(reason)) return { fault: `model produced an invalid response: ${reason}` }
   return { stop: 'end_turn', isVague: true }
 }
 
 /**
- * The web pages behind an answer, as text: Anthropic's own blocks for them hold state that only Anthropic can make.
- * Undefined without any page.
+ * Returns the cited web pages as text; undefined without pages. Not as Anthropic's citation blocks, which contain state
+ * that only Anthropic can create.
  */
 function sourcesOf(grounding: Json): string | undefined {
   const pages = new Map<string, string>()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import { type ReasoningState, rememberCall, writeState } from './carried-state.ts'
+import { type ReasoningState, storeCallSignature, writeState } from './carried-state.ts'
 
 interface Run {
   readonly kind: 'text' | 'thinking'
@@ -13,8 +13,8 @@ interface Run {
 const idPattern = /^[a-zA-Z0-9_-]{1,128}$/
 
 /**
- * The blocks of one answer. Parts of a kind that follow each other are one block. Signatures that clients have no place
- * for travel sealed in thinking blocks, next to what they belong to.
+ * Blocks of one answer. Consecutive parts of one kind form one block. Signatures without a place in client formats are
+ * carried in signed thinking blocks next to their part.
  */
 export class AnswerBlocks {
   readonly #context: CodecContext
@@ -32,7 +32,7 @@ export class AnswerBlocks {
     return this.#count === 0
   }
 
-  /** The events since the last time. */
+  /** Returns the events since the last call. */
   take(): readonly UpstreamEvent[] {
     const events = this.#events
     this.#events = []
@@ -48,10 +48,10 @@ export class AnswerBlocks {
       if (this.#run?.kind !== 'text') this.#open('text')
       this.#delta(text)
     }
-    if (signature !== undefined) this.#signWords(signature)
+    if (signature !== undefined) this.#signText(signature)
   }
 
-  /** Text that is not part of what comes before or after it. */
+  /** Adds a text as a separate block. */
   separateText(text: string): void {
     this.close()
     this.text(text)
@@ -68,7 +68,7 @@ export class AnswerBlocks {
   call(call: Json, signature: string | undefined): void {
     this.#close(signature)
     const id = this.#idOf(call['id'])
-    if (signature !== undefined) rememberCall(this.#context, id, signature)
+    if (signature !== undefined) storeCallSignature(this.#context, id, signature)
     const key = this.#nextKey()
     const args = isRecord(call['args']) ? call['args'] : {}
     this.add({ type: 'block_start', key, block: { type: 'tool_use', id, name: nonEmptyText(call['name']) ?? '' } })
@@ -76,28 +76,28 @@ export class AnswerBlocks {
     this.add({ type: 'block_stop', key })
   }
 
-  /** A part that must come back as it is, and that clients have no block for. */
+  /** Adds a part without an equivalent block, which the next request must contain unchanged. */
   opaque(part: Json): void {
-    this.#sealApart({ at: 'part', part })
+    this.#addState({ at: 'part', part })
   }
 
-  /** The upstream is done with the open block. Only now a signature may vouch for it. */
+  /** Ends the open block. It is signed only now, because a signature must not cover a partial block. */
   close(): void {
     this.#close(undefined)
   }
 
-  /** Thoughts that end at a call carry the call's signature too. */
+  /** Ends the open block. Thinking before a call also carries the signature of the call. */
   #close(call: string | undefined): void {
     const run = this.#run
     if (!run) return
     const signature = run.signature === undefined ? {} : { signature: run.signature }
     if (run.kind === 'thinking') {
-      this.#seal({ at: 'thought', ...signature, ...(call !== undefined && { call }) })
+      this.#sign({ at: 'thought', ...signature, ...(call !== undefined && { call }) })
       return
     }
     this.#run = undefined
     this.add({ type: 'block_stop', key: run.key })
-    if (run.signature !== undefined) this.#sealApart({ at: 'text', signature: run.signature })
+    if (run.signature !== undefined) this.#addState({ at: 'text', signature: run.signature })
   }
 
   #open(kind: Run['kind']): void {
@@ -111,34 +111,34 @@ export class AnswerBlocks {
     if (this.#run) this.add({ type: 'block_delta', key: this.#run.key, text })
   }
 
-  /** The signature of a finished answer comes with an empty text: it belongs to the words before it. */
-  #signWords(signature: string): void {
+  /** Assigns a signature to the preceding text: at the end of an answer it comes with an empty text. */
+  #signText(signature: string): void {
     if (this.#run?.signature !== undefined) this.close()
     if (this.#run) this.#run.signature = signature
-    else this.#sealApart({ at: 'text', signature })
+    else this.#addState({ at: 'text', signature })
   }
 
-  /** A thinking block without text. */
-  #sealApart(state: ReasoningState): void {
+  /** Adds a thinking block without text that carries a state. */
+  #addState(state: ReasoningState): void {
     this.#open('thinking')
-    this.#seal(state)
+    this.#sign(state)
   }
 
-  /** Ends the open thinking block. */
-  #seal(state: ReasoningState): void {
+  /** Signs and ends the open thinking block. */
+  #sign(state: ReasoningState): void {
     const key = this.#run?.key
     if (key === undefined) return
     this.#run = undefined
-    this.add({ type: 'block_signature', key, signature: this.#context.reasoning.seal(writeState(state)) })
+    this.add({ type: 'block_signature', key, signature: this.#context.reasoning.sign(writeState(state)) })
     this.add({ type: 'block_stop', key })
   }
 
-  /** Gemini's own id where clients take it, else one that comes out the same whenever this answer is read. */
+  /** Returns Gemini's id if clients accept it, else a generated one that is the same whenever this answer is read. */
   #idOf(given: unknown): string {
     const position = this.#calls++
     const own = nonEmptyText(given)
     const isUsable = own !== undefined && idPattern.test(own) && !this.#ids.has(own)
-    const id = isUsable ? own : madeId(this.#context.requestId, position)
+    const id = isUsable ? own : generatedId(this.#context.requestId, position)
     this.#ids.add(id)
     return id
   }
@@ -148,5 +148,5 @@ export class AnswerBlocks {
   }
 }
 
-const madeId = (requestId: string, position: number): string =>
+const generatedId = (requestId: string, position: number): string =>
   `call_${createHash('sha256').update(`${requestId}:${position}`).digest('base64url').slice(0, 24)}`

@@ -12,7 +12,7 @@ function convert(contents: readonly object[]) {
   const conversation = createConversation(note)
   addContents(contents, { conversation, note })
   const { messages } = conversation.finish()
-  // Without the places of its parts, which no body shows.
+  // A JSON copy has no recorded paths of parts.
   return { messages: JSON.parse(JSON.stringify(messages)) as typeof messages, degraded: degradedHeader(degraded) }
 }
 
@@ -28,7 +28,7 @@ const hi = user({ text: 'hi' })
 
 const table: readonly (readonly [string, readonly object[], readonly object[], string?])[] = [
   [
-    'pictures and documents, by data in either alphabet and by address',
+    'images and documents are converted from base64, base64url and URLs',
     [
       user(
         { inlineData: { mimeType: 'image/png', data: 'AA-_' } },
@@ -50,7 +50,7 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     ],
   ],
   [
-    'parallel calls meet their results by id, in whatever order those come',
+    'results of parallel calls are matched by id, in any order',
     [
       hi,
       model(call('f', { a: 1 }, 'x'), call('f', { a: 2 }, 'y')),
@@ -75,7 +75,7 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     ],
   ],
   [
-    'without ids the first result of a name is that of its first call',
+    'without ids the first result of a name is matched with its first call',
     [
       hi,
       model(call('f', {}), call('g', {}), call('f', {})),
@@ -102,13 +102,13 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     ],
   ],
   [
-    'a result whose call is not in the conversation is told as text',
+    'a result without its call in the conversation becomes text',
     [user({ text: 'go on' }, result('f', { output: 'late' }))],
     [{ role: 'user', content: [text('go on'), text('Result of an earlier call of f:'), text('late')] }],
     'contents.0.parts.1.functionResponse=approximated',
   ],
   [
-    'M1: a picture in a result stays there',
+    'M1: an image in a result stays in it',
     [
       hi,
       model(call('f', {})),
@@ -132,7 +132,7 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     ],
   ],
   [
-    'K1: thinking in a signature is back before the part that carried it, whether or not its words came too',
+    'K1: thinking in a signature is restored before its part, with or without the thought text',
     [hi, model({ text: 'Hm.', thought: true }, { text: 'So.', thoughtSignature: carrierOf([thought]) }), hi],
     [
       { role: 'user', content: [text('hi')] },
@@ -141,7 +141,7 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     ],
   ],
   [
-    'K4: signatures and thoughts of other providers are dropped and listed',
+    'K4: signatures and thoughts of other providers are dropped and recorded',
     [hi, model({ text: 'Hm.', thought: true, thoughtSignature: 'Z2VtaW5p' }, { text: 'So.' }), hi],
     [
       { role: 'user', content: [text('hi')] },
@@ -151,7 +151,7 @@ const table: readonly (readonly [string, readonly object[], readonly object[], s
     'contents.1.parts.0.thoughtSignature=dropped, contents.1.parts.0=dropped',
   ],
   [
-    'code that Google ran is text; what no model reads is listed',
+    'code executed by Google becomes text; unknown parts are recorded',
     [hi, model({ executableCode: { code: '1+1' } }, { codeExecutionResult: { output: '2' } }, { toolCall: {} }), hi],
     [
       { role: 'user', content: [text('hi')] },
@@ -166,7 +166,7 @@ for (const [guarantee, contents, messages, listed] of table) {
   test(guarantee, () => assert.deepEqual(convert(contents), { messages, degraded: listed }))
 }
 
-test('a signature of ours survives a client that writes base64 in the alphabet for addresses', () => {
+test('a carrier re-encoded as base64url by the client is decoded', () => {
   const block = { ...thought, thinking: 'ÿþ?>'.repeat(20) }
   const signature = Buffer.from(carrierOf([block]), 'base64').toString('base64url')
   const { messages } = convert([hi, model({ text: 'So.', thought_signature: signature }), hi])

@@ -32,14 +32,14 @@ export function addContents(contents: readonly unknown[], { conversation, note }
   for (const [at, content] of contents.entries()) {
     const path = `contents.${at}`
     const role = roleOf(recordOf(content)['role'], path)
-    if (role === 'user') thoughts.lose()
+    if (role === 'user') thoughts.endTurn()
     for (const [index, part] of partsOf(content, path).entries()) {
       const place = { path: `${path}.parts.${index}`, calls, note, thoughts }
       if (!isRecord(part)) throw invalid(`${place.path} must be an object`)
       conversation.add(role, role === 'user' ? userBlocks(part, place) : modelBlocks(part, place), place.path)
     }
   }
-  thoughts.lose()
+  thoughts.endTurn()
 }
 
 interface Place {
@@ -51,12 +51,12 @@ interface Place {
 
 function roleOf(role: unknown, path: string): 'user' | 'assistant' {
   if (role === 'model') return 'assistant'
-  // An older form of the user's turn with results of functions.
+  // `function` is an older role of turns with function results.
   if (isAbsent(role) || role === '' || role === 'user' || role === 'function') return 'user'
   throw invalid(`${path}.role must be user or model`)
 }
 
-/** Google takes a single part for a list of one. */
+/** Returns the parts of a content. Google accepts a single part instead of a list. */
 function partsOf(content: unknown, path: string): readonly unknown[] {
   if (!isRecord(content)) throw invalid(`${path} must be an object`)
   const { parts } = content
@@ -73,25 +73,25 @@ function userBlocks(part: Json, place: Place): readonly Block[] {
   if (isRecord(inline)) return [inlineBlock(inline, `${place.path}.inlineData`)]
   const file = field(part, 'fileData')
   if (isRecord(file)) return [fileBlock(file, `${place.path}.fileData`)]
-  return words(part, place)
+  return plainTextBlocks(part, place)
 }
 
 function modelBlocks(part: Json, place: Place): readonly Block[] {
   const { path, note, thoughts } = place
   const signature = textIn(field(part, 'thoughtSignature'))
   const carried = signature === undefined ? undefined : carriedBlocks(signature)
-  if (carried) thoughts.keep()
-  else if (signature !== undefined && signature !== unknownSignature) note(`${path}.thoughtSignature`)
+  if (carried) thoughts.restore()
+  else if (signature !== undefined && signature !== signaturePlaceholder) note(`${path}.thoughtSignature`)
   if (part['thought'] === true) {
     if (!carried) thoughts.add(path)
     return carried ?? []
   }
   const call = field(part, 'functionCall')
-  return [...(carried ?? []), ...(isRecord(call) ? [callBlock(call, place)] : words(part, place))]
+  return [...(carried ?? []), ...(isRecord(call) ? [callBlock(call, place)] : plainTextBlocks(part, place))]
 }
 
-/** Google's documented word for a call whose signature is not known. */
-const unknownSignature = 'skip_thought_signature_validator'
+/** Google's documented placeholder for an unknown call signature. */
+const signaturePlaceholder = 'skip_thought_signature_validator'
 
 function callBlock({ id, name, args }: Json, { path, calls }: Place): Block {
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.functionCall.name must be a string`)
@@ -100,8 +100,8 @@ function callBlock({ id, name, args }: Json, { path, calls }: Place): Block {
   return { type: 'tool_use', id: callId, name: toolName(name), input: args ?? {} }
 }
 
-/** What every model can read of a part as text; anything else is taken down. */
-function words(part: Json, { path, note }: Place): readonly Block[] {
+/** Returns a part as text blocks. A part that is not text is recorded as a degradation. */
+function plainTextBlocks(part: Json, { path, note }: Place): readonly Block[] {
   const { text } = part
   if (typeof text === 'string') return textBlocks(text)
   if (!isAbsent(text)) throw invalid(`${path}.text must be a string`)
@@ -113,23 +113,23 @@ function words(part: Json, { path, note }: Place): readonly Block[] {
   return isRecord(result) ? textBlocks(`What it gave:\n${String(result['output'])}`) : []
 }
 
-/** Thoughts stand in a model's turn twice: in words, which are for people, and in a signature behind them. */
+/** Thoughts of a model's turn. A turn contains them twice: as text for people, and in a later signature. */
 interface Thoughts {
   add(path: string): void
-  /** A signature holds them. */
-  keep(): void
-  /** The turn is over: those that no signature held are lost. */
-  lose(): void
+  /** Marks the added thoughts as restored from a signature. */
+  restore(): void
+  /** Ends the turn. Thoughts that were not restored are recorded as dropped. */
+  endTurn(): void
 }
 
 function createThoughts(note: Note): Thoughts {
-  let waiting: string[] = []
+  let pending: string[] = []
   return {
-    add: path => void waiting.push(path),
-    keep: () => void waiting.splice(0),
-    lose() {
-      for (const path of waiting) note(path)
-      waiting = []
+    add: path => void pending.push(path),
+    restore: () => void pending.splice(0),
+    endTurn() {
+      for (const path of pending) note(path)
+      pending = []
     },
   }
 }
@@ -140,12 +140,12 @@ interface ResultPlace {
   readonly note: Note
 }
 
-/** What a function gave: a result behind its call, or plain text when the conversation does not hold that call. */
+/** Converts a function response to a tool result, or to text if the conversation does not contain its call. */
 function functionResult(result: Json, { path, calls, note }: ResultPlace): readonly Block[] {
   const { id, name, response, parts } = result
   if (typeof name !== 'string' && typeof id !== 'string') throw invalid(`${path}.name must be a string`)
   if (!isAbsent(response) && !isRecord(response)) throw invalid(`${path}.response must be an object`)
-  const { text, isError } = said(recordOf(response))
+  const { text, isError } = resultIn(recordOf(response))
   const content = [...textBlocks(text), ...listOf(parts).flatMap((part, at) => media(part, `${path}.parts.${at}`))]
   const callId = calls.answeredBy(textIn(name), textIn(id))
   if (callId === undefined) {
@@ -155,8 +155,8 @@ function functionResult(result: Json, { path, calls, note }: ResultPlace): reado
   return [{ ...resultBlock(callId, content, `${path}.id`), ...(isError && { is_error: true }) }]
 }
 
-/** By Google's rules `output` holds the result and `error` what went wrong; without either, all of it is the result. */
-function said(response: Json): { readonly text: string; readonly isError: boolean } {
+/** Reads a response. By Google's rules `output` is the result and `error` the error; without them, all of it. */
+function resultIn(response: Json): { readonly text: string; readonly isError: boolean } {
   const entries = Object.entries(response)
   const [only] = entries
   if (!only || entries.length > 1) return { text: only ? JSON.stringify(response) : '', isError: 'error' in response }
@@ -172,31 +172,31 @@ function media(part: unknown, path: string): readonly Block[] {
   return [inlineBlock(inline, `${path}.inlineData`)]
 }
 
-/** An image, a PDF or a text that stands in the request itself. */
+/** Converts inline data: an image, a PDF or a text. */
 function inlineBlock(inline: Json, path: string): Block {
   const { data } = inline
   const type = textIn(field(inline, 'mimeType'))
-  if (typeof data !== 'string') throw invalid(`${path}.data must be a string of base64`)
+  if (typeof data !== 'string') throw invalid(`${path}.data must be a base64 string`)
   if (type === undefined) throw invalid(`${path}.mimeType must be a string`)
   const [media = ''] = type.toLowerCase().split(';')
   if (media.startsWith('text/') || media === 'application/json') {
     const text = Buffer.from(data, 'base64').toString()
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text } }
   }
-  // Some clients write the alphabet for addresses, which other providers refuse.
+  // Some clients send base64url, which other providers reject.
   const source = { type: 'base64', media_type: media, data: data.replaceAll('-', '+').replaceAll('_', '/') }
   return { type: kindOf(media, `${path}.mimeType`), source }
 }
 
-/** Files that Google keeps for its clients: nobody else can read them. */
+/** Files stored at Google, which other providers cannot read. */
 const googleFile = /^https?:\/\/(?:[\w.-]+\.)?googleapis\.com\//i
 
-/** A file at a web address. */
+/** Converts a file at a web address. */
 function fileBlock(file: Json, path: string): Block {
   const url = textIn(field(file, 'fileUri'))
   if (url === undefined) throw invalid(`${path}.fileUri must be a string`)
   if (!/^https?:\/\//i.test(url) || googleFile.test(url))
-    throw invalid(`${path}.fileUri: stored files cannot be read here; send the data as inlineData`)
+    throw invalid(`${path}.fileUri must be a public http(s) URL; send stored files as inlineData`)
   const type = textIn(field(file, 'mimeType')) ?? 'application/pdf'
   return { type: kindOf(type.toLowerCase(), `${path}.mimeType`), source: { type: 'url', url } }
 }
@@ -204,5 +204,5 @@ function fileBlock(file: Json, path: string): Block {
 function kindOf(type: string, path: string): 'image' | 'document' {
   if (type.startsWith('image/')) return 'image'
   if (type === 'application/pdf') return 'document'
-  throw invalid(`${path} ${type.slice(0, 100)} cannot be read by this model`)
+  throw invalid(`${path} ${type.slice(0, 100)} is not supported for this model`)
 }

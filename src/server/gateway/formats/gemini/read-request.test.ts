@@ -16,7 +16,7 @@ const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
     createdAt: 1,
   }
   const { body, degraded } = geminiClient({ contents: [hi], ...request }, context)
-  // Without the places of its parts, which no body shows.
+  // A JSON copy has no recorded paths of parts.
   return { body: JSON.parse(JSON.stringify(body)) as typeof body, degraded: degradedHeader(degraded) }
 }
 const config = (generationConfig: object) => ({ generationConfig })
@@ -31,57 +31,57 @@ const declared = {
 const schema = { type: 'object', properties: { a: { type: ['string', 'null'] }, type: { type: 'integer' } } }
 const tools = [{ functionDeclarations: [declared] }]
 const cached = { cache_control: { type: 'ephemeral' } }
-const wireF = { name: 'f', description: 'd', input_schema: schema }
-const wireG = { name: 'g', input_schema: { type: 'object', properties: {} } }
+const canonicalF = { name: 'f', description: 'd', input_schema: schema }
+const canonicalG = { name: 'g', input_schema: { type: 'object', properties: {} } }
 const mode = (functionCallingConfig: object) => ({ toolConfig: { functionCallingConfig } })
 
 const settings: readonly (readonly [string, object, object, (string | undefined)?, string?])[] = [
   ['no limit given sets none', {}, {}],
   [
-    'a limit, samplings and stops are carried',
+    'limit, sampling settings and stop sequences are converted',
     config({ maxOutputTokens: 5, temperature: 1.5, topP: 0.5, topK: 4, stopSequences: ['END', ' '] }),
     { max_tokens: 5, temperature: 1.5, top_p: 0.5, top_k: 4, stop_sequences: ['END'] },
     'generationConfig.stopSequences=blank_dropped',
   ],
   [
-    'the other spelling of fields means the same',
+    'snake_case spelling of fields is accepted',
     { generation_config: { max_output_tokens: 5, top_k: 4 }, system_instruction: { parts: { text: 'Be brief.' } } },
     { max_tokens: 5, top_k: 4, system: [{ type: 'text', text: 'Be brief.' }] },
   ],
   [
-    'models that refuse sampling settings get none',
+    'models that reject sampling settings get none',
     config({ temperature: 0, topK: 1 }),
     {},
     'generationConfig.temperature=dropped, generationConfig.topK=dropped',
     'claude-opus-5-5',
   ],
   [
-    'K7: a level is an effort',
+    'K7: a thinking level becomes an effort',
     thinking({ thinkingLevel: 'HIGH', includeThoughts: true }),
     { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
   ],
   [
-    'K7: a number of tokens is the nearest effort where the model takes no number',
+    'K7: a thinking budget becomes the nearest effort for models without budgets',
     thinking({ thinkingBudget: 8_192 }),
     { thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } },
     'generationConfig.thinkingConfig.thinkingBudget=approximated',
   ],
   [
-    'K7: a model that wants a number gets the very same',
+    'K7: a thinking budget is sent unchanged to models with budgets',
     thinking({ thinkingBudget: 3_000 }),
     { thinking: { type: 'enabled', budget_tokens: 3_000 } },
     undefined,
     'claude-haiku-4-5',
   ],
   [
-    'K7: no tokens for thinking turn it off where it is on by itself',
+    'K7: a thinking budget of 0 turns off thinking that is on by default',
     thinking({ thinkingBudget: 0 }),
     { thinking: { type: 'disabled' } },
     undefined,
     'claude-sonnet-5',
   ],
   [
-    'a schema of Google’s own kind is the output format, closed as other providers want it',
+    'responseSchema becomes the output format, with closed objects',
     config({ responseMimeType: 'application/json', responseSchema: { ...declared.parameters, minProperties: '1' } }),
     {
       output_config: {
@@ -90,12 +90,12 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
     },
   ],
   [
-    'a plain schema is the output format',
+    'responseJsonSchema becomes the output format',
     config({ responseMimeType: 'application/json', responseJsonSchema: { type: 'array', items: { type: 'string' } } }),
     { output_config: { format: { type: 'json_schema', schema: { type: 'array', items: { type: 'string' } } } } },
   ],
   [
-    'functions keep names, texts and schemas, also plain ones, and come again from a cache',
+    'functions keep names, descriptions and schemas, and enable prompt caching',
     {
       tools: [
         {
@@ -106,41 +106,41 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
         },
       ],
     },
-    { tools: [wireF, wireG], ...cached },
+    { tools: [canonicalF, canonicalG], ...cached },
     'tools.0.functionDeclarations.1.behavior=dropped',
   ],
   [
-    'Anthropic runs a search of Google’s',
+    'googleSearch becomes Anthropic’s web search',
     { tools: [{ googleSearch: {} }] },
     { tools: [{ type: 'web_search_20250305', name: 'web_search' }], ...cached },
   ],
   [
-    'M7: any function',
+    'M7: mode ANY requires a call',
     { tools, ...mode({ mode: 'ANY' }) },
-    { tools: [wireF], tool_choice: { type: 'any' }, ...cached },
+    { tools: [canonicalF], tool_choice: { type: 'any' }, ...cached },
   ],
   [
-    'M7: one function by name',
+    'M7: mode ANY with one allowed name requires that function',
     {
       tools: [{ functionDeclarations: [declared, { name: 'g' }] }],
       ...mode({ mode: 'ANY', allowedFunctionNames: ['g'] }),
     },
-    { tools: [wireG], tool_choice: { type: 'tool', name: 'g' }, ...cached },
+    { tools: [canonicalG], tool_choice: { type: 'tool', name: 'g' }, ...cached },
   ],
-  ['M7: none', { tools, ...mode({ mode: 'NONE' }) }, { tools: [wireF], tool_choice: { type: 'none' }, ...cached }],
+  ['M7: none', { tools, ...mode({ mode: 'NONE' }) }, { tools: [canonicalF], tool_choice: { type: 'none' }, ...cached }],
   [
-    'M7: a mode that keeps arguments to their schema is a plain choice',
+    'M7: mode VALIDATED becomes auto',
     { tools, ...mode({ mode: 'VALIDATED' }) },
-    { tools: [wireF], tool_choice: { type: 'auto' }, ...cached },
+    { tools: [canonicalF], tool_choice: { type: 'auto' }, ...cached },
     'toolConfig.functionCallingConfig.mode=approximated',
   ],
   [
-    'fields that ask for nothing are not listed',
+    'fields without effect are not recorded',
     config({ candidateCount: 1, presencePenalty: 0, responseLogprobs: false, seed: null }),
     {},
   ],
   [
-    'M9: what has no equivalent is listed',
+    'M9: fields without an equivalent are recorded',
     { safetySettings: [], x: 1, ...config({ seed: 7, logprobs: 2, media_resolution: 'MEDIA_RESOLUTION_LOW' }) },
     {},
     'safetySettings=dropped, x=dropped, generationConfig.seed=dropped, generationConfig.logprobs=dropped, generationConfig.mediaResolution=dropped',
@@ -155,7 +155,7 @@ for (const [guarantee, request, expected, listed, upstreamModel] of settings) {
   })
 }
 
-test('a form of the answer without a schema, or of one word, is told to the model', () => {
+test('a response format without a schema, or an enum, becomes an instruction', () => {
   const json = convert(config({ responseMimeType: 'application/json' }))
   assert.match(JSON.stringify(json.body['system']), /one JSON object/)
   const word = convert(
@@ -174,7 +174,7 @@ const refused: readonly (readonly [object, RegExp])[] = [
   [{ contents: [{ role: 'robot', parts: [] }] }, /^contents\.0\.role must be user or model/],
   [{ contents: [{ role: 'user', parts: 'hi' }] }, /^contents\.0\.parts must be an array/],
   [parts({ text: 5 }), /^contents\.0\.parts\.0\.text must be a string/],
-  [parts({ text: ' ' }), /nothing to answer/],
+  [parts({ text: ' ' }), /^request contains no messages$/],
   [
     parts({ inlineData: { mimeType: 'audio/wav', data: 'AAAA' } }),
     /^contents\.0\.parts\.0\.inlineData\.mimeType audio\/wav/,
@@ -193,8 +193,8 @@ const refused: readonly (readonly [object, RegExp])[] = [
     { tools: [{ functionDeclarations: [{ name: 'f', parameters: 5 }] }] },
     /^tools\.0\.functionDeclarations\.0\.parameters/,
   ],
-  [{ tools: [{ functionDeclarations: [{ name: 'f', parameters: deep(5_000) }] }] }, /nested too deep/],
-  [{ tools: [{ codeExecution: {} }] }, /^tools\.0\.codeExecution cannot be served/],
+  [{ tools: [{ functionDeclarations: [{ name: 'f', parameters: deep(5_000) }] }] }, /nested deeper than 100 levels/],
+  [{ tools: [{ codeExecution: {} }] }, /^tools\.0\.codeExecution is not supported/],
   [mode({ mode: 'MAYBE' }), /^toolConfig\.functionCallingConfig\.mode/],
   [config({ candidateCount: 3 }), /^generationConfig\.candidateCount must be 1/],
   [config({ responseModalities: ['TEXT', 'AUDIO'] }), /^generationConfig\.responseModalities/],
@@ -206,7 +206,7 @@ const refused: readonly (readonly [object, RegExp])[] = [
 ]
 
 for (const [request, message] of refused) {
-  test(`a request is refused by name of its field: ${message.source}`, () => {
+  test(`a request is rejected with its field: ${message.source}`, () => {
     assert.throws(
       () => convert(request),
       error => error instanceof AppError && error.code === 'invalid_request' && message.test(error.message),
@@ -214,7 +214,7 @@ for (const [request, message] of refused) {
   })
 }
 
-test('a search of Google’s that the upstream cannot run is refused, not dropped', () => {
+test('a googleSearch that the upstream cannot run is rejected, not dropped', () => {
   const elsewhere = { ...deployment, provider: 'openrouter' }
   const context = {
     target: targetAt(elsewhere, 'm'),

@@ -4,7 +4,7 @@ import type { ClientFormat, CountFormat } from '../../core/client-format.ts'
 import type { Degradation, OwnNames } from '../../core/degradations.ts'
 import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
-import { isAnthropics } from '../shared/model-traits.ts'
+import { isAnthropicApi } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import { camelCase, field, objectField } from './fields.ts'
 import { addContents, addInstruction } from './read-contents.ts'
@@ -12,7 +12,7 @@ import { generationSettings } from './read-settings.ts'
 import { geminiTools } from './read-tools.ts'
 import { createGeminiWriter } from './write-answer.ts'
 
-/** Serves clients of Google's `generateContent`. */
+/** Client format of Google's `generateContent`. */
 export const geminiClient: ClientFormat = (request, context) => {
   const { target, stream, model, requestId } = context
   const degraded: Degradation[] = []
@@ -20,7 +20,7 @@ export const geminiClient: ClientFormat = (request, context) => {
   const { contents } = request
   if (!Array.isArray(contents)) throw invalid('contents must be an array')
   if (!isAbsent(field(request, 'cachedContent')))
-    throw invalid('cachedContent: nothing is stored here; send the whole contents instead')
+    throw invalid('cachedContent is not supported; send the full contents instead')
   const config = configOf(request)
   const { tools, choice, isForced } = geminiTools(request, target, note)
   const conversation = createConversation(note)
@@ -34,8 +34,8 @@ export const geminiClient: ClientFormat = (request, context) => {
     hints,
     tools,
     choice,
-    // Google caches by itself what comes again, and an agent with tools comes again. Our choice.
-    isCached: tools.wire.length > 0 && isAnthropics(target),
+    // Google caches implicitly, and requests with tools usually come from agents that repeat their prompt. Our choice.
+    isCached: tools.definitions.length > 0 && isAnthropicApi(target),
     extras,
   })
   noteUnused(request, '', note)
@@ -67,7 +67,7 @@ const ownNames: OwnNames = {
   '*.id': '.functionCall.id',
 }
 
-/** Counts tokens for Google's clients. */
+/** Token counting for Google's clients. */
 export const geminiCounts: CountFormat = {
   read(request, context) {
     const { writer, ...read } = geminiClient(countedRequest(request), context)
@@ -76,13 +76,13 @@ export const geminiCounts: CountFormat = {
   write: inputTokens => ({ totalTokens: inputTokens }),
 }
 
-/** A request to count may hold the whole request that it is about, or its contents alone. */
+/** Returns the request to count: the nested `generateContentRequest`, or the body itself. */
 function countedRequest(request: Json): Json {
   const whole = objectField(request, 'generateContentRequest')
   return Object.keys(whole).length > 0 ? whole : request
 }
 
-/** Settings that other formats have as well, by their names there. */
+/** Names of settings in other formats, by Google's name. */
 const sharedNames = {
   seed: 'seed',
   presencePenalty: 'presence_penalty',
@@ -107,19 +107,19 @@ function configOf(request: Json): Json {
   return config
 }
 
-/** Values that ask for nothing. */
-const idle: Readonly<Record<string, readonly unknown[]>> = {
+/** Values with no effect. They are not recorded as dropped. */
+const noOpValues: Readonly<Record<string, readonly unknown[]>> = {
   'generationConfig.presencePenalty': [0],
   'generationConfig.frequencyPenalty': [0],
   'generationConfig.responseLogprobs': [false],
   'generationConfig.mediaResolution': ['MEDIA_RESOLUTION_UNSPECIFIED'],
 }
 
-/** Takes down every field that was given, asks for something and was not used. */
+/** Records each field that has an effect and was not used. */
 function noteUnused(given: Json, prefix: string, note: Note): void {
   for (const [spelling, value] of Object.entries(given)) {
     const path = `${prefix}${camelCase(spelling)}`
-    if (isAbsent(value) || used.has(path) || idle[path]?.includes(value)) continue
+    if (isAbsent(value) || used.has(path) || noOpValues[path]?.includes(value)) continue
     note(path.replaceAll(/[^\w.-]/g, '_').slice(0, 80))
   }
 }
@@ -130,7 +130,7 @@ const used: ReadonlySet<string> = new Set([
   'tools',
   'toolConfig',
   'generationConfig',
-  // The address names the model.
+  // The model is in the URL path.
   'model',
   'generationConfig.maxOutputTokens',
   'generationConfig.temperature',

@@ -16,19 +16,19 @@ interface Options {
 interface GenerationSettings {
   /** In Anthropic's format. */
   readonly settings: Json
-  /** Instructions that stand for what that format has no setting for. */
+  /** Instructions that replace settings which Anthropic's format does not have. */
   readonly hints: readonly Block[]
-  /** True when the client wants to read what the model thinks. */
+  /** True when the client requests the thinking text. */
   readonly showsThoughts: boolean
 }
 
 const at = 'generationConfig'
 
-/** The `generationConfig` of a request. */
+/** Converts the `generationConfig` of a request. */
 export function generationSettings(config: Json, { target, note, isForced }: Options): GenerationSettings {
   checkServable(config)
   const { format, hints } = formatOf(config, note)
-  const wish = thinkingWish(objectField(config, 'thinkingConfig'), { target, note })
+  const thinking = thinkingSettings(objectField(config, 'thinkingConfig'), { target, note })
   const settings = anthropicSettings(
     {
       temperature: numberIn(config, 'temperature'),
@@ -39,7 +39,7 @@ export function generationSettings(config: Json, { target, note, isForced }: Opt
       format,
       user: undefined,
       isForced,
-      ...wish,
+      ...thinking,
     },
     {
       target,
@@ -47,10 +47,10 @@ export function generationSettings(config: Json, { target, note, isForced }: Opt
       paths: { effort: `${at}.thinkingConfig`, format: `${at}.responseSchema` },
     },
   )
-  return { settings, hints, showsThoughts: wish.showsThinking }
+  return { settings, hints, showsThoughts: thinking.showsThinking }
 }
 
-/** Where the client has what the settings of all formats call otherwise. */
+/** Paths in the client's request, by common setting name. */
 const places: Readonly<Record<string, string>> = {
   temperature: `${at}.temperature`,
   top_p: `${at}.topP`,
@@ -58,14 +58,14 @@ const places: Readonly<Record<string, string>> = {
   stop: `${at}.stopSequences`,
 }
 
-/** What must not be dropped in silence, because the answer would be another one than was asked for. */
+/** Rejects settings that cannot be dropped, because the answer would not be what the client requested. */
 function checkServable(config: Json): void {
   const count = field(config, 'candidateCount')
   if (!isAbsent(count) && count !== 1)
-    throw invalid(`${at}.candidateCount must be 1: this model gives one answer a call`)
+    throw invalid(`${at}.candidateCount must be 1: this model returns one answer per call`)
   const modalities = field(config, 'responseModalities')
   const others = listOf(modalities).filter(kind => String(kind).toUpperCase() !== 'TEXT')
-  if (others.length > 0) throw invalid(`${at}.responseModalities: this model answers with text alone`)
+  if (others.length > 0) throw invalid(`${at}.responseModalities: this model returns only text`)
 }
 
 function numberIn(config: Json, name: string): unknown {
@@ -82,7 +82,7 @@ function stopsIn(config: Json): readonly string[] {
   return stops
 }
 
-/** The form of the answer as OpenAI's formats name it, or what the model is told instead. */
+/** Returns the response format in OpenAI's form, or the instruction that replaces it. */
 function formatOf(config: Json, note: Note): { readonly format?: Json; readonly hints: readonly Block[] } {
   const type = textIn(field(config, 'responseMimeType'))
   const own = field(config, 'responseSchema')
@@ -90,7 +90,7 @@ function formatOf(config: Json, note: Note): { readonly format?: Json; readonly 
   const schema = isAbsent(own) ? plain : jsonSchemaOf(own, `${at}.responseSchema`)
   if (type === undefined || type === 'text/plain') return { hints: [] }
   if (type === 'text/x.enum') return { hints: enumHint(schema, note) }
-  if (type !== 'application/json') throw invalid(`${at}.responseMimeType ${type.slice(0, 100)} cannot be served`)
+  if (type !== 'application/json') throw invalid(`${at}.responseMimeType ${type.slice(0, 100)} is not supported`)
   if (isAbsent(schema)) return { hints: textBlocks(jsonHint({ type: 'json_object' }, `${at}.responseMimeType`, note)) }
   const path = isAbsent(own) ? `${at}.responseJsonSchema` : `${at}.responseSchema`
   if (!isRecord(schema)) throw invalid(`${path} must be an object`)
@@ -104,14 +104,14 @@ function enumHint(schema: unknown, note: Note): readonly Block[] {
   return textBlocks(`Answer with exactly one of these, and nothing else: ${values.map(String).join(', ')}`)
 }
 
-interface ThinkingWish {
+interface ThinkingSettings {
   readonly effort: string | undefined
   readonly budget?: number
   readonly showsThinking: boolean
 }
 
-/** Google's newer models are told a level, its older ones a number of tokens: 0 for none, -1 for as many as it takes. */
-function thinkingWish(config: Json, { target, note }: Pick<Options, 'target' | 'note'>): ThinkingWish {
+/** Reads the thinking settings: a level for newer models, a budget for older ones (0 turns it off, -1 is unlimited). */
+function thinkingSettings(config: Json, { target, note }: Pick<Options, 'target' | 'note'>): ThinkingSettings {
   const showsThinking = field(config, 'includeThoughts') === true
   const level = levelOf(field(config, 'thinkingLevel'))
   const budget = field(config, 'thinkingBudget')
@@ -128,7 +128,7 @@ const levels: ReadonlySet<string> = new Set(['minimal', 'low', 'medium', 'high']
 
 function levelOf(level: unknown): string | undefined {
   if (isAbsent(level) || level === 'THINKING_LEVEL_UNSPECIFIED') return undefined
-  const known = String(level).toLowerCase()
-  if (!levels.has(known)) throw invalid(`${at}.thinkingConfig.thinkingLevel must be MINIMAL, LOW, MEDIUM or HIGH`)
-  return known
+  const name = String(level).toLowerCase()
+  if (!levels.has(name)) throw invalid(`${at}.thinkingConfig.thinkingLevel must be MINIMAL, LOW, MEDIUM or HIGH`)
+  return name
 }

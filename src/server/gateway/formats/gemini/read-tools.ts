@@ -2,14 +2,14 @@ import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
 import { placed } from '../../core/degradations.ts'
-import { isAnthropics, webSearchTool } from '../shared/model-traits.ts'
+import { isAnthropicApi, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import { createToolSet, objectSchema, type ToolSet, toolCallId, toolChoice, toolName } from '../shared/tools.ts'
 import { camelCase, field, jsonSchemaOf, objectField } from './fields.ts'
 
 interface GeminiTools {
   readonly tools: ToolSet
-  /** `tool_choice` in Anthropic's format, or nothing. */
+  /** Object with `tool_choice` in Anthropic's format, or an empty one. */
   readonly choice: Json
   readonly isForced: boolean
 }
@@ -19,11 +19,11 @@ interface Place {
   readonly tools: ToolSet
   readonly target: Target
   readonly note: Note
-  /** The only names that may be called; undefined for all. */
+  /** Names of the allowed functions; undefined for all. */
   readonly allowed: ReadonlySet<unknown> | undefined
 }
 
-/** The tools of a request in Google's format, and which of them may or must be called. */
+/** Converts the tools and the tool choice of a request in Google's format. */
 export function geminiTools(request: Json, target: Target, note: Note): GeminiTools {
   const config = objectField(objectField(request, 'toolConfig'), 'functionCallingConfig')
   const mode = modeOf(config['mode'], note)
@@ -38,7 +38,7 @@ export function geminiTools(request: Json, target: Target, note: Note): GeminiTo
     choice: mode,
     named: typeof only === 'string' ? toolName(only) : undefined,
     isParallel: true,
-    hasTools: tools.wire.length > 0,
+    hasTools: tools.definitions.length > 0,
   })
   const type = recordOf(choice['tool_choice'])['type']
   return { tools, choice, isForced: type === 'any' || type === 'tool' }
@@ -77,9 +77,9 @@ function addTools(tools: ToolSet, given: unknown, place: Place): void {
     if (name === 'functionDeclarations') {
       for (const [at, declaration] of listIn(value, path).entries())
         addFunction(recordOf(declaration), { ...place, path: `${path}.${at}` })
-    } else if ((name === 'googleSearch' || name === 'googleSearchRetrieval') && isAnthropics(place.target))
+    } else if ((name === 'googleSearch' || name === 'googleSearchRetrieval') && isAnthropicApi(place.target))
       tools.addHosted(placed({ ...webSearchTool }, path))
-    else throw invalid(`${path} cannot be served by this model`)
+    else throw invalid(`${path} is not supported for this model`)
   }
 }
 
@@ -101,11 +101,11 @@ interface Call {
   isAnswered: boolean
 }
 
-/** The calls of a conversation. Clients may leave out ids, so that only names and order say which result is whose. */
+/** Calls of a conversation, to match results. Clients may omit ids; then results match by name and order. */
 export interface Calls {
-  /** Takes down a call; its id, made up from its place when it has none. */
+  /** Adds a call. Returns its id, which is generated from its place if the call has none. */
   add(name: string, given: string | undefined, place: string): string
-  /** The call that a result answers; undefined when there is none. */
+  /** Returns the id of the call for a result; undefined without a call. */
   answeredBy(name: string | undefined, given: string | undefined): string | undefined
 }
 
@@ -116,7 +116,7 @@ export function createCalls(): Calls {
   return {
     add(name, given, place) {
       const wanted = toolCallId(given ?? `call_${place}`)
-      // Two calls of one id would leave one of them without its result.
+      // With a duplicate id one of the two calls would have no result.
       const id = calls.some(call => call.id === wanted) ? toolCallId(`${wanted}_${place}`) : wanted
       calls.push({ id, name, isAnswered: false })
       return id

@@ -27,10 +27,10 @@ const methods: ReadonlyMap<string, Method> = new Map([
   ['batchEmbedContents', { kind: 'gemini_embed_batch', stream: false }],
 ])
 
-/** Model calls and the list of models in Google's format. */
+/** Routes of model calls and of the model list in Google's format. */
 export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
-  // The methods stand behind ids that hold slashes and colons, which clients send plain as well as encoded. Google's
-  // older client leaves `models/` out before an id that holds a slash.
+  // Wildcards, because model ids may contain slashes and colons, plain or encoded. Google's older client omits
+  // `models/` before an id with a slash.
   for (const [route, url] of [
     [geminiRoutes.generate, '/v1beta/models/*'],
     [geminiRoutes.generate, '/v1beta/*'],
@@ -40,7 +40,7 @@ export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
     serveBytes(app, { route, url }, async (received, reply) => {
       const path = (received.request.params as { '*': string })['*']
       if (url === '/v1beta/*' && !path.includes(':')) return void reply.callNotFound()
-      const { model, method } = called(path)
+      const { model, method } = parsePath(path)
       const { alt } = received.request.query as { alt?: unknown }
       return answer(received, reply, {
         kind: method.kind,
@@ -69,21 +69,20 @@ export function serveGemini(app: FastifyInstance, { gateway }: Deps): void {
   )
 }
 
-/** The call that a path of Google's own API is; undefined for any other path. */
+/** Parses a path of Google's API; undefined for a path that is not a model call. */
 export function geminiCallOf(path: string): { readonly model: string; readonly method: Method } | undefined {
   const [, model, name = ''] = /^\/v1(?:beta)?\/(?:models\/)?(.+):(\w+)$/.exec(path) ?? []
   const method = methods.get(name)
   return model !== undefined && method ? { model, method } : undefined
 }
 
-/** The model and the method that the end of a path names: `a/b:generateContent`. */
-function called(path: string): { readonly model: string; readonly method: Method } {
+/** Parses the end of a path, `a/b:generateContent`, to model and method. */
+function parsePath(path: string): { readonly model: string; readonly method: Method } {
   const colon = path.lastIndexOf(':')
   const method = methods.get(path.slice(colon + 1))
-  if (colon < 0 || !method)
-    throw new AppError('not_found', `no such method; models have ${[...methods.keys()].join(', ')}`)
+  if (colon < 0 || !method) throw new AppError('not_found', `unknown method; use ${[...methods.keys()].join(', ')}`)
   const model = path.slice(0, colon)
-  if (model === '') throw invalid('the path must name a model')
+  if (model === '') throw invalid('path must contain a model id')
   return { model, method }
 }
 
@@ -91,15 +90,15 @@ const googleModel = ({ id, display_name, context_window: input, max_output_token
   name: `models/${id}`,
   version: '1',
   displayName: display_name,
-  description: `${display_name}, by way of the gateway`,
+  description: `${display_name} through the gateway`,
   ...(input !== undefined && { inputTokenLimit: input }),
   ...(output !== undefined && { outputTokenLimit: output }),
   supportedGenerationMethods: [...methods.keys()],
 })
 
 /**
- * A sink for a stream in Google's format that sends it on to `sink` as one JSON array, an element for each event. That is
- * what clients get who do not ask for `alt=sse`. An answer that is no stream passes as it is.
+ * Creates a sink that converts an event stream to one JSON array with an element per event, the format for clients that
+ * do not request `alt=sse`. Other answers pass unchanged.
  */
 export function createArraySink(sink: Sink): Sink {
   let frames: ReturnType<typeof sseReader> | undefined
@@ -130,7 +129,7 @@ export function createArraySink(sink: Sink): Sink {
     onDrain: resume => sink.onDrain(resume),
     end(chunk) {
       if (!frames) return sink.end(chunk)
-      // A frame that was cut off before its empty line is no element.
+      // A frame without its final empty line is truncated and is left out.
       const text = elements(chunk)
       sink.end(Buffer.from(`${text}${isEmpty ? '[' : ''}]`))
     },

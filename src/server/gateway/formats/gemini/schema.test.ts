@@ -68,7 +68,7 @@ const table = [
     },
   ],
   [
-    'oneOf with shared words',
+    'oneOf with shared keywords',
     { type: 'string', description: 'Who', oneOf: [{ enum: ['a'] }, { maxLength: 3 }] },
     {
       anyOf: [
@@ -92,7 +92,7 @@ const table = [
     },
   ],
   [
-    'a list without items',
+    'an array without items',
     { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string' } },
     {
       type: 'ARRAY',
@@ -102,7 +102,7 @@ const table = [
     },
   ],
   [
-    'names that are required and not there',
+    'required names without properties',
     { type: 'object', properties: { a: {}, b: { type: 'string' } }, required: ['b', 'c'] },
     {
       type: 'OBJECT',
@@ -130,14 +130,14 @@ const table = [
     },
     { type: 'STRING', description: 'outer' },
   ],
-  ['a reference that leads nowhere', { $ref: 'https://else.test/schema', type: 'string' }, { type: 'STRING' }],
+  ['an unresolved reference', { $ref: 'https://else.test/schema', type: 'string' }, { type: 'STRING' }],
 ] as const
 
 for (const [name, schema, expected] of table) {
-  test(`M8: Gemini gets a schema it takes for ${name}`, () => assert.deepEqual(cleanSchema(schema).schema, expected))
+  test(`M8: Gemini gets a valid schema for ${name}`, () => assert.deepEqual(cleanSchema(schema).schema, expected))
 }
 
-test('M8: properties that are named like refused words survive', () => {
+test('M8: properties with the names of rejected keywords are kept', () => {
   const names = ['$schema', 'additionalProperties', '$ref', 'const', 'default', 'anyOf', 'type', 'properties', 'allOf']
   const properties = Object.fromEntries(names.map(name => [name, { type: 'string' }]))
   const { schema, isSimplified } = cleanParameters({
@@ -155,14 +155,14 @@ test('M8: properties that are named like refused words survive', () => {
   assert.equal(isSimplified, false)
 })
 
-test('a schema that refers to itself ends after one round, and says that it was simplified', () => {
+test('a recursive schema is cut at the first repetition and marked as simplified', () => {
   const tree = { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } } } }
   const { schema, isSimplified } = cleanSchema({ $ref: '#/$defs/tree', $defs: { tree } })
   assert.deepEqual(schema, { type: 'OBJECT', properties: { children: { type: 'ARRAY', items: { type: 'OBJECT' } } } })
   assert.equal(isSimplified, true)
 })
 
-test('a schema that doubles with every reference stays small', () => {
+test('a schema that doubles with each reference stays within the node limit', () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 40 }, (_, level) => {
       const next = { $ref: `#/$defs/${level + 1}` }
@@ -174,7 +174,7 @@ test('a schema that doubles with every reference stays small', () => {
   assert.equal(isSimplified, true)
 })
 
-test('nesting without end does not break the call', () => {
+test('a schema with extreme nesting does not throw', () => {
   const deep = (word: string, wrap: (inner: unknown) => unknown) => {
     let schema: unknown = { type: 'string' }
     for (let level = 0; level < 5_000; level++) schema = { [word]: wrap(schema) }
@@ -184,7 +184,7 @@ test('nesting without end does not break the call', () => {
   assert.equal(cleanSchema(deep('items', inner => inner)).isSimplified, true)
 })
 
-test('parameters are always an object, and absent for a function without any', () => {
+test('parameters are always an object, and absent for a function without parameters', () => {
   assert.deepEqual(cleanParameters({ type: 'object', properties: {} }), { isSimplified: false })
   assert.deepEqual(cleanParameters(undefined), { isSimplified: false })
   const branch = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } }, required: [name] })
@@ -208,7 +208,7 @@ for (const [name, schema, expected] of simplified) {
   })
 }
 
-/** Every word of Gemini's Schema that we send. */
+/** Keywords of Gemini's Schema that are sent. */
 const words = new Set([
   'type',
   'description',
@@ -282,7 +282,7 @@ const { schema: anySchema } = fc.letrec(tie => ({
   ),
 }))
 
-test('M8: no refused word is left in any schema', () => {
+test('M8: cleaned schemas contain only keywords that Gemini accepts', () => {
   fc.assert(
     fc.property(anySchema, schema => {
       checkSchema(cleanSchema(schema).schema)
@@ -303,7 +303,7 @@ test('M8: every property keeps its name', () => {
   )
 })
 
-test('C4: cleaning is the same every time and leaves the original alone', () => {
+test('C4: cleaning is deterministic and does not change the input', () => {
   fc.assert(
     fc.property(anySchema, schema => {
       const before = JSON.stringify(schema)
@@ -313,7 +313,7 @@ test('C4: cleaning is the same every time and leaves the original alone', () => 
   )
 })
 
-test('equal parameters are converted once, other ones by themselves', () => {
+test('equal parameters are converted once, different ones separately', () => {
   const parameters = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } })
   assert.equal(cleanParameters(parameters('a')), cleanParameters(parameters('a')))
   assert.deepEqual(cleanParameters(parameters('b')).schema?.['properties'], { b: { type: 'STRING' } })

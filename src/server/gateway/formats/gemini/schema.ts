@@ -1,18 +1,18 @@
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
-import { boundsOf, enumOf, expanded, formatOf, hintsOf, type References, typesOf, unionOf } from './schema-words.ts'
+import { boundsOf, enumOf, expanded, formatOf, hintsOf, type References, typesOf, unionOf } from './schema-keywords.ts'
 
-/** A schema that Gemini takes. `isSimplified` when it allows more than the original did and the text does not say so. */
+/** Schema for Gemini. `isSimplified` is true if it allows more than the original, without a hint in a description. */
 export interface CleanSchema {
   readonly schema: Json
   readonly isSimplified: boolean
 }
 
-/** Beyond these a schema that refers to itself would grow without end. */
+/** Limits for schemas that refer to themselves. */
 const maxDepth = 24
 const maxNodes = 4_000
 
-/** What JSON Schema can say and neither Gemini's schema nor a hint in the description can. */
-const unsayable = [
+/** Keywords of JSON Schema that neither Gemini's schema nor a hint in the description can express. */
+const unsupportedKeywords = [
   'additionalItems',
   'contains',
   'dependencies',
@@ -29,22 +29,22 @@ const unsayable = [
   'unevaluatedProperties',
 ] as const
 
-/** A JSON schema in the subset of OpenAPI 3.0 that Gemini's `Schema` is. */
+/** Converts a JSON schema to Gemini's `Schema`, a subset of OpenAPI 3.0. */
 export function cleanSchema(input: unknown): CleanSchema {
   const cleaner = new Cleaner(input)
   return { schema: cleaner.clean(input), isSimplified: cleaner.isSimplified }
 }
 
 interface CleanParameters {
-  /** Undefined for a function without any. */
+  /** Undefined for a function without parameters. */
   readonly schema?: Json
   readonly isSimplified: boolean
 }
 
-/** About what a few hundred sets of tools take. */
+/** Enough for a few hundred sets of tools. */
 const maxCachedCharacters = 4 * 1024 * 1024
 
-/** The parameters of a function: always an object. Agents send the same tools with each request of a session. */
+/** Converts the parameters of a function to an object schema. Cached: agents send the same tools in each request. */
 export const cleanParameters = cachedByText<CleanParameters>(maxCachedCharacters, input => {
   const cleaner = new Cleaner(input)
   const schema = cleaner.cleanRoot(input)
@@ -52,17 +52,17 @@ export const cleanParameters = cachedByText<CleanParameters>(maxCachedCharacters
   return { isSimplified: cleaner.isSimplified, ...(!isEmpty && { schema }) }
 })
 
-/** Caches the results of `convert` by the JSON text of its input. Those unused for the longest time are evicted. */
+/** Caches the results of `convert` by the JSON text of its input. The least recently used are evicted. */
 function cachedByText<T>(maxCharacters: number, convert: (input: unknown) => T): (input: unknown) => T {
-  // A Map keeps the order of insertion.
+  // A Map iterates in order of insertion: the first entry is the least recently used.
   const results = new Map<string, T>()
   let characters = 0
   return input => {
     const text = jsonText(input)
-    const known = text === undefined ? undefined : results.get(text)
-    const result = known ?? convert(input)
+    const cached = text === undefined ? undefined : results.get(text)
+    const result = cached ?? convert(input)
     if (text === undefined || text.length > maxCharacters) return result
-    if (known === undefined) characters += text.length
+    if (cached === undefined) characters += text.length
     else results.delete(text)
     results.set(text, result)
     for (const oldest of results.keys()) {
@@ -74,12 +74,12 @@ function cachedByText<T>(maxCharacters: number, convert: (input: unknown) => T):
   }
 }
 
-/** Undefined for what has no JSON text, or nests too deep to be written. */
+/** Returns the JSON text; undefined for a value without one, or nested too deeply for JSON.stringify. */
 function jsonText(input: unknown): string | undefined {
   try {
     return JSON.stringify(input)
   } catch {
-    // The reader of JSON goes deeper than its writer, and a schema is cut at a depth of its own.
+    // JSON.parse accepts deeper nesting than JSON.stringify. The cleaner has its own depth limit.
     return undefined
   }
 }
@@ -103,7 +103,7 @@ class Cleaner {
     return this.#cleanOpen(open.node, open.seen, depth)
   }
 
-  /** An object, whatever the original is: of alternatives all properties are taken. */
+  /** Returns an object schema for any input. The properties of alternatives are merged. */
   cleanRoot(node: unknown): Json {
     const open = isRecord(node) ? expanded(node, [], this.#root) : undefined
     if (!open) return { type: 'OBJECT' }
@@ -157,7 +157,7 @@ class Cleaner {
   }
 
   #object(node: Json, seen: References, depth: number): Json {
-    this.#noteUnsayable(node)
+    this.#noteUnsupported(node)
     if (isRecord(node['additionalProperties'])) this.isSimplified = true
     const given = isRecord(node['properties']) ? Object.entries(node['properties']) : []
     const head = { type: 'OBJECT', ...described(node, 'object') }
@@ -169,7 +169,7 @@ class Cleaner {
   }
 
   #array(node: Json, seen: References, depth: number): Json {
-    this.#noteUnsayable(node)
+    this.#noteUnsupported(node)
     const { items, prefixItems } = node
     const tuple = Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []
     const one = isRecord(items) ? items : tuple.length > 0 ? { anyOf: tuple } : undefined
@@ -177,7 +177,7 @@ class Cleaner {
     return { ...head, items: this.clean(one, seen, depth + 1), ...boundsOf(node, 'array') }
   }
 
-  /** Beside `anyOf` Gemini takes nothing: what all branches share goes into them. */
+  /** Converts alternatives. Gemini accepts no keywords next to `anyOf`, so shared ones are copied into each branch. */
   #union(node: Json, branches: readonly unknown[], { seen, depth }: Place): Json {
     const { anyOf: _any, oneOf: _one, description, nullable, default: value, ...shared } = node
     let isNullable = nullable === true || typesOf(node).isNullable
@@ -186,24 +186,24 @@ class Cleaner {
       if (isNullSchema(branch)) isNullable = true
       else clean.push(...flat(this.clean(isRecord(branch) ? { ...shared, ...branch } : shared, seen, depth + 1)))
     }
-    // A value that must be null can only be shown as a nullable string.
+    // Gemini has no null type: a nullable string replaces it.
     const [first = { type: 'STRING' }, ...rest] = distinct(clean)
     const own = described({ description, default: value }, 'any').description
-    const told = [own, nonEmptyText(first['description'])].filter(text => text !== undefined).join('\n')
-    const all = [told === '' ? first : { ...first, description: told }, ...rest]
+    const joined = [own, nonEmptyText(first['description'])].filter(text => text !== undefined).join('\n')
+    const all = [joined === '' ? first : { ...first, description: joined }, ...rest]
     const marked = isNullable ? all.map(each => ('type' in each ? { ...each, nullable: true } : each)) : all
     return marked.length === 1 && marked[0] ? marked[0] : { anyOf: marked }
   }
 
-  /** Where a schema goes on for ever, or for too long. */
+  /** Returns an open object in place of a schema that is recursive or too large. */
   #cut(node: unknown): Json {
     this.isSimplified = true
     const description = isRecord(node) ? nonEmptyText(node['description']) : undefined
     return { type: 'OBJECT', ...(description !== undefined && { description }) }
   }
 
-  #noteUnsayable(node: Json): void {
-    if (unsayable.some(word => node[word] !== undefined)) this.isSimplified = true
+  #noteUnsupported(node: Json): void {
+    if (unsupportedKeywords.some(keyword => node[keyword] !== undefined)) this.isSimplified = true
   }
 }
 
@@ -229,7 +229,7 @@ const distinct = (schemas: readonly Json[]): readonly Json[] => [
   ...new Map(schemas.map(schema => [JSON.stringify(schema), schema])).values(),
 ]
 
-/** Any JSON value: every node must have a type. */
+/** Returns a schema of any JSON value. Every node must have a type. */
 function anything(description: string | undefined): Json {
   const first = { type: 'STRING', ...(description !== undefined && { description }) }
   const list = { type: 'ARRAY', items: { type: 'STRING' } }

@@ -3,46 +3,46 @@ import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 
-/** From least to most. */
+/** Thinking levels in ascending order. */
 export const thinkingLevels = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
 export type ThinkingLevel = (typeof thinkingLevels)[number]
 
-/** How a model lets its thinking be set; `off` is the budget nearest to none. */
+/** How thinking is configured for a model. `off` is the budget closest to 0. */
 export type ThinkingControl =
   | { readonly by: 'level'; readonly levels: readonly ThinkingLevel[] }
   | { readonly by: 'budget'; readonly min: number; readonly max: number; readonly off: number }
   | { readonly by: 'nothing' }
 
-/** What a Gemini model takes, judged by its name and by what its operator says of it. */
+/** Features of a Gemini model, from its name and the deployment's `capabilities`. */
 export interface ModelTraits {
   readonly thinking: ThinkingControl
-  /** Signatures and thoughts may be sent back. */
+  /** True if signatures and thoughts may be sent back. */
   readonly readsReasoning: boolean
-  /** Refuses the first call of a step when it has no signature. */
+  /** True if the model rejects a step whose first call has no signature. */
   readonly needsCallSignatures: boolean
-  /** Takes images and PDFs inside of a function's response. */
+  /** True if function responses may contain images and PDFs. */
   readonly takesMediaInResults: boolean
-  /** Takes native tools, or a response schema, side by side with functions. */
+  /** True if native tools or a response schema may be combined with functions. */
   readonly combinesTools: boolean
-  /** The most tokens it may be asked for; undefined where that is not known. */
+  /** Maximum of `maxOutputTokens`; undefined if unknown. */
   readonly maxOutputTokens: number | undefined
 }
 
-/** The traits of a context's model. One that is said to think and has no name of Gemini's is told a level. */
+/** Returns the traits of a context's model. A model that reasons only by its `capabilities` is configured by level. */
 export function modelTraits(context: Pick<CodecContext, 'deployment' | 'upstreamModel'>): ModelTraits {
   const named = traitsOf(baseModelOf(context))
   const { reasoning } = context.deployment.capabilities ?? {}
   if (reasoning === undefined) return named
   if (!reasoning) return { ...named, thinking: { by: 'nothing' } }
-  const isUntold = named.thinking.by === 'nothing'
+  const lacksControl = named.thinking.by === 'nothing'
   return {
     ...named,
     readsReasoning: true,
-    thinking: isUntold ? { by: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } : named.thinking,
+    thinking: lacksControl ? { by: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } : named.thinking,
   }
 }
 
-/** The traits of a model's name, with or without a path before it. Names without a number are of the newest kind. */
+/** Returns the traits for a model name, with or without a path. Names without a number count as the newest. */
 export function traitsOf(model: string): ModelTraits {
   const name = (model.split('/').at(-1) ?? '').toLowerCase()
   const generation = generationOf(name)
@@ -56,7 +56,7 @@ export function traitsOf(model: string): ModelTraits {
   }
 }
 
-/** 0 for models that are no Gemini. */
+/** Returns the generation, such as 2.5; 0 for models other than Gemini. */
 function generationOf(name: string): number {
   if (!name.startsWith('gemini-')) return 0
   if (name === 'gemini-pro' || name === 'gemini-pro-vision') return 1
@@ -70,25 +70,25 @@ function outputLimitOf(generation: number): number | undefined {
   return generation >= 2.5 ? 65_535 : 8_192
 }
 
-/** Kinds that think by their own rules, or not at all, and refuse settings for it. */
-const special = /-(image|tts|live|audio|robotics|embedding)/
+/** Model kinds that reject thinking settings. */
+const rejectsThinkingSettings = /-(image|tts|live|audio|robotics|embedding)/
 
 function thinkingOf(name: string, generation: number): ThinkingControl {
-  if (generation < 2.5 || special.test(name)) return { by: 'nothing' }
+  if (generation < 2.5 || rejectsThinkingSettings.test(name)) return { by: 'nothing' }
   if (generation >= 3) return { by: 'level', levels: levelsOf(name) }
   if (name.includes('-pro')) return { by: 'budget', min: 128, max: 32_768, off: 128 }
   return { by: 'budget', min: name.includes('-lite') ? 512 : 1, max: 24_576, off: 0 }
 }
 
-/** Unknown models get the three levels that all but the first Pro take. */
+/** Returns the levels of a model. Unknown models get the three that all but the first Pro support. */
 function levelsOf(name: string): readonly ThinkingLevel[] {
   if (/^gemini-3-pro/.test(name)) return ['LOW', 'HIGH']
   const hasMinimal = /^gemini-3(\.\d+)?-flash-lite|^gemini-3(\.[15])?-flash/.test(name)
   return hasMinimal ? thinkingLevels : ['LOW', 'MEDIUM', 'HIGH']
 }
 
-/** Collects what a request loses on its way to Gemini, in the order of its finding. */
-export class Losses {
+/** Degradations of a request to Gemini, in the order of their recording. */
+export class Degradations {
   readonly #found: Degradation[] = []
   #hasCacheControl = false
 
@@ -96,8 +96,8 @@ export class Losses {
     this.#found.push({ path, action })
   }
 
-  /** Gemini caches by itself: marks are left out everywhere and listed once. */
-  markCache(holder: Json): void {
+  /** Records a cache mark. Gemini caches implicitly, so all marks are dropped and listed once. */
+  noteCacheMark(holder: Json): void {
     if (holder['cache_control'] !== undefined && holder['cache_control'] !== null) this.#hasCacheControl = true
   }
 

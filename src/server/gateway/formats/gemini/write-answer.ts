@@ -10,10 +10,10 @@ import { geminiErrorBody } from './errors.ts'
 
 interface Options {
   readonly id: string
-  /** The name that stands for one that the upstream does not give. */
+  /** Model name used if the upstream returns none. */
   readonly model: string
   readonly stream: boolean
-  /** True when the client wants to read what the model thinks. */
+  /** True when the client requests the thinking text. */
   readonly showsThoughts: boolean
   readonly originOf: (name: string) => ToolOrigin
 }
@@ -32,7 +32,7 @@ const finishReasons: Readonly<Record<StopReason, string>> = {
   refusal: 'SAFETY',
 }
 
-/** Says an answer as Gemini does, whole or in chunks. */
+/** Creates a writer of an answer in Gemini's format, whole or in chunks. */
 export function createGeminiWriter(options: Options): AnswerWriter {
   const writer = new GeminiWriter(options)
   return { take: event => writer.take(event), whole: () => writer.whole(), problem: geminiErrorBody }
@@ -44,7 +44,7 @@ class GeminiWriter {
   readonly #parts: Json[] = []
   #model: string
   #open: Open | undefined
-  /** Thinking that the next part carries in its signature. */
+  /** Thinking blocks to put into the signature of the next part. */
   #carried: Block[] = []
   #usage = noTokens
   #reason: StopReason = 'end_turn'
@@ -60,7 +60,7 @@ class GeminiWriter {
         this.#model = event.model
         return ''
       case 'ping':
-        // Older clients of Google's cannot read the comments of event streams, so it is a chunk that says nothing.
+        // An empty chunk, because older Google clients fail on comments in event streams.
         return this.#frame(this.#chunk({ content: contentOf([{ text: '' }]) }))
       case 'block_start':
         this.#start(event.block)
@@ -114,7 +114,7 @@ class GeminiWriter {
       case undefined:
         return ''
       case 'text':
-        this.#grounding.say(text)
+        this.#grounding.addText(text)
         return this.#part(this.#signed({ text }))
       case 'thinking':
         open.text += text
@@ -125,7 +125,7 @@ class GeminiWriter {
     }
   }
 
-  /** Calls go out whole: Gemini's have no pieces. */
+  /** Ends the open block. Calls are written here, because Gemini has no deltas of calls. */
   #stop(): string {
     const open = this.#open
     this.#open = undefined
@@ -134,7 +134,7 @@ class GeminiWriter {
       this.#carried.push({ type: 'thinking', thinking: open.text, signature: open.signature })
     if (open?.type !== 'tool_use') return ''
     const args = jsonOr(open.json, undefined)
-    // Half a call, cut off by the limit of tokens, must not be run.
+    // A call truncated by the token limit must not be executed.
     if (!isRecord(args)) return ''
     const { name } = this.#options.originOf(open.name)
     return this.#part(this.#signed({ functionCall: { id: open.id, name, args } }))
@@ -152,7 +152,7 @@ class GeminiWriter {
     return this.#frame(this.#chunk({ content: contentOf([part]) }))
   }
 
-  /** The last chunk, or the whole answer. */
+  /** Returns the last chunk, or the whole answer. */
   #end(parts: readonly Json[]): Json {
     const isRefusal = this.#reason === 'refusal'
     const { metadata } = this.#grounding
@@ -178,33 +178,33 @@ class GeminiWriter {
 
 const contentOf = (parts: readonly Json[]): Json => ({ parts, role: 'model' })
 
-/** Texts that follow each other as one; a signature stays with the words it came with. */
+/** Merges consecutive texts. A text with a signature is not appended to the previous one. */
 function merged(parts: readonly Json[]): Json[] {
   const all: Json[] = []
   for (const part of parts) {
     const last = all.at(-1)
-    const goesOn =
+    const continuesLast =
       typeof part['text'] === 'string' &&
       part['thoughtSignature'] === undefined &&
       typeof last?.['text'] === 'string' &&
       last['thought'] === part['thought']
-    if (goesOn) all[all.length - 1] = { ...last, text: `${last['text']}${part['text']}` }
+    if (continuesLast) all[all.length - 1] = { ...last, text: `${last['text']}${part['text']}` }
     else all.push(part)
   }
   return all
 }
 
-/** Collects what a search of the provider's has brought. */
+/** Collects the results of the provider's web search. */
 interface Grounding {
-  /** Takes a block that goes on only as a whole; those of no search are left alone. */
+  /** Adds a `whole` block. Blocks that are not from a search are ignored. */
   take(block: Json): void
-  /** More of a text of the answer. */
-  say(text: string): void
-  /** A source of the text that is being said. */
+  /** Adds text of the answer. */
+  addText(text: string): void
+  /** Adds a source of the current text. */
   cite(citation: Citation): void
-  /** The text is complete: what was cited stands behind all of it. */
+  /** Ends the text. Its citations apply to all of it. */
   endText(): void
-  /** `groundingMetadata` as Gemini states it; undefined without a search. */
+  /** Gemini's `groundingMetadata`; undefined without a search. */
   readonly metadata: Json | undefined
 }
 
@@ -215,20 +215,20 @@ function createGrounding(): Grounding {
   let text = ''
   let startIndex = 0
   let cited: number[] = []
-  /** Where the page stands among the chunks; a search may have brought it already. */
+  /** Returns the index of the page in the chunks. A search may have added it already. */
   const chunkOf = (url: string, title: string): number => {
     const at = chunks.findIndex(({ web }) => recordOf(web)['uri'] === url)
     return at >= 0 ? at : chunks.push({ web: { uri: url, title } }) - 1
   }
   return {
-    say(more) {
+    addText(more) {
       text += more
     },
     cite({ url, title }) {
       if (url !== undefined) cited.push(chunkOf(url, title))
     },
     endText() {
-      // Google counts bytes.
+      // Google's indexes count bytes.
       const endIndex = startIndex + Buffer.byteLength(text)
       if (cited.length > 0)
         supports.push({ segment: { startIndex, endIndex, text }, groundingChunkIndices: [...new Set(cited)] })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { CodecContext } from '../../core/codec.ts'
-import { rememberCall } from './carried-state.ts'
+import { storeCallSignature } from './carried-state.ts'
 import { gemini } from './codec.ts'
 import { asClientReads, chunkOf, geminiContext, geminiEvents, vertexDeployment } from './fixtures.ts'
 
@@ -34,7 +34,7 @@ const inlinePng = { inlineData: { mimeType: 'image/png', data: 'AA==' } }
 const inlinePdf = { inlineData: { mimeType: 'application/pdf', data: 'BB==' } }
 const older = () => geminiContext({ upstreamModel: 'gemini-2.5-flash' })
 
-test('turns alternate: messages of one side are joined, empty ones leave nothing', () => {
+test('turns alternate: consecutive messages of one role are merged, empty ones removed', () => {
   const { contents } = convert([
     user(text('a')),
     user(text('b')),
@@ -50,7 +50,7 @@ test('turns alternate: messages of one side are joined, empty ones leave nothing
   ])
 })
 
-test('M6: a system message in mid-conversation keeps its place and is listed, as string and as list', () => {
+test('M6: a later system message keeps its place and is recorded, as string and as array', () => {
   const { contents, lost } = convert([
     user(text('a')),
     { role: 'system', content: 'b' },
@@ -60,7 +60,7 @@ test('M6: a system message in mid-conversation keeps its place and is listed, as
   assert.deepEqual(lost, ['messages.1=moved_to_user', 'messages.2=moved_to_user'])
 })
 
-test('M4: results come first in the user turn, in the order of the calls', () => {
+test('M4: results come first in the user turn, in the order of their calls', () => {
   const { contents } = convert(
     [
       user(text('go')),
@@ -74,7 +74,7 @@ test('M4: results come first in the user turn, in the order of the calls', () =>
   assert.deepEqual(contents[2]?.parts, [reply('a', 'one'), reply('b', 'two'), { text: 'note' }, { text: 'words' }])
 })
 
-test('M5: text of the model after a call is kept after it', () => {
+test('M5: text of the model after a call stays after it', () => {
   const { contents } = convert([user(text('go')), assistant(use('a'), text('done')), user(result('a'))], older())
   assert.deepEqual(contents[1]?.parts, [
     { functionCall: { id: 'a', name: 'read', args: { id: 'a' } } },
@@ -82,7 +82,7 @@ test('M5: text of the model after a call is kept after it', () => {
   ])
 })
 
-test('M3: a failure is the error of its response, and an empty result is not empty', () => {
+test('M3: a failure is sent as error, and an empty result gets a placeholder', () => {
   const replies = convert([
     user(text('go')),
     assistant(use('a'), use('b'), use('c')),
@@ -91,14 +91,14 @@ test('M3: a failure is the error of its response, and an empty result is not emp
   assert.deepEqual(replies, [{ error: 'no such file' }, { result: '(no content)' }, { result: '(no content)' }])
 })
 
-test('Vertex gets no ids, which it refuses', () => {
+test('Vertex gets no ids, which it rejects', () => {
   const context = geminiContext({ deployment: vertexDeployment, upstreamModel: 'gemini-2.5-pro' })
   const { contents } = convert([user(text('go')), assistant(use('a')), user(result('a'))], context)
   assert.deepEqual(contents[1]?.parts, [{ functionCall: { name: 'read', args: { id: 'a' } } }])
   assert.deepEqual(contents[2]?.parts, [{ functionResponse: { name: 'read', response: { result: 'done' } } }])
 })
 
-test('M1, M2: images and PDFs of a result stay inside of it where the model takes them', () => {
+test('M1, M2: images and PDFs in a result stay in it if the model accepts them there', () => {
   const { contents, lost } = convert([
     user(text('go')),
     assistant(use('a')),
@@ -111,7 +111,7 @@ test('M1, M2: images and PDFs of a result stay inside of it where the model take
   assert.deepEqual(lost, ['messages.1.content.0=signature_skipped'])
 })
 
-test('M1: an image of a result follows it for a model that takes none inside', () => {
+test('M1: an image in a result follows it for models that accept none inside', () => {
   const { contents, lost } = convert(
     [user(text('go')), assistant(use('a')), user(result('a', [png]), text('?'))],
     older(),
@@ -124,7 +124,7 @@ test('M1: an image of a result follows it for a model that takes none inside', (
   assert.deepEqual(lost, ['messages.2.content.0.content.0=image_moved'])
 })
 
-test('M2: documents work as data, as address and as text, and addresses say what was guessed', () => {
+test('M2: documents are sent from data, URL and text; a guessed media type is recorded', () => {
   const document = (source: object, rest: object = {}) => ({ type: 'document', source, ...rest })
   const { contents, lost } = convert([
     user(
@@ -151,7 +151,7 @@ test('M2: documents work as data, as address and as text, and addresses say what
   assert.deepEqual(lost, ['messages.0.content.4.source.url=type_guessed'])
 })
 
-test('K4: thinking of others is dropped and listed', () => {
+test('K4: thinking of other providers is dropped and recorded', () => {
   const { contents, lost } = convert([
     user(text('a')),
     assistant(
@@ -164,7 +164,7 @@ test('K4: thinking of others is dropped and listed', () => {
   assert.deepEqual(lost, ['messages.1.content.0=dropped', 'messages.1.content.1=dropped'])
 })
 
-test('K5: without a known signature the first call of each step has the sentinel, for models that need one', () => {
+test('K5: the first call of each step without a known signature gets the placeholder, if the model needs one', () => {
   const messages = [
     user(text('go')),
     assistant(use('a'), use('b')),
@@ -179,11 +179,11 @@ test('K5: without a known signature the first call of each step has the sentinel
   assert.deepEqual(signatures(geminiContext()), [sentinel, undefined, sentinel])
   assert.deepEqual(signatures(older()), [undefined, undefined, undefined])
   const context = geminiContext()
-  rememberCall(context, 'a', 'sig')
+  storeCallSignature(context, 'a', 'sig')
   assert.deepEqual(signatures(context), ['sig', undefined, sentinel])
 })
 
-/** The parts that go back to Gemini when the client replays what it got for `parts`. */
+/** Returns the parts sent to Gemini when the client replays the answer for `parts`. */
 function replayed(parts: readonly object[], context = geminiContext(), forget = false) {
   const { content } = asClientReads(geminiEvents([chunkOf(parts, {}, 'STOP')], context))
   const again = forget ? { ...geminiContext(), requestId: 'req_2' } : context
@@ -220,15 +220,15 @@ const roundTrips = [
 ] as const
 
 for (const [name, parts] of roundTrips) {
-  test(`K5: ${name} comes back as it was`, () => assert.deepEqual(replayed(parts), parts))
+  test(`K5: ${name} is sent back unchanged`, () => assert.deepEqual(replayed(parts), parts))
 }
 
-test('K5: the signature of a call after thoughts does not depend on the memory of this process', () => {
+test('K5: the signature of a call after thoughts does not depend on stored signatures', () => {
   const parts = [{ text: 'Hm', thought: true }, call({ thoughtSignature: 's' })]
   assert.deepEqual(replayed(parts, geminiContext(), true), parts)
 })
 
-test('turns always alternate and never hold nothing', () => {
+test('turns always alternate and are never empty', () => {
   const block = fc.oneof(
     fc.string({ maxLength: 2 }).map(text),
     fc.constantFrom('a', 'b').map(id => use(id)),

@@ -2,13 +2,13 @@ import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext } from '../../core/codec.ts'
 import { hasCallIds } from './carried-state.ts'
-import type { Losses, ModelTraits } from './traits.ts'
+import type { Degradations, ModelTraits } from './traits.ts'
 import { documentParts, imagePart, type Placed, searchResultText, textParts } from './write-media.ts'
 import { type ModelTurn, modelTurn } from './write-model-turn.ts'
 
 interface UserTurn {
   readonly role: 'user'
-  /** With the id of the call each answers. */
+  /** Function responses with the ids of their calls. */
   readonly responses: { readonly id: string; readonly part: Json }[]
   readonly parts: Json[]
 }
@@ -16,10 +16,10 @@ interface UserTurn {
 interface Options {
   readonly context: CodecContext
   readonly traits: ModelTraits
-  readonly losses: Losses
+  readonly degradations: Degradations
 }
 
-/** The `contents` of a request: turns of user and model that alternate, results first in the user's. */
+/** Returns the `contents` of a request: alternating turns of user and model, function responses first in a turn. */
 export function contentsOf({ messages }: CanonicalRequest, options: Options): readonly Json[] {
   const conversation = new Conversation(options)
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
@@ -27,14 +27,14 @@ export function contentsOf({ messages }: CanonicalRequest, options: Options): re
     conversation.add(message, `messages.${index}`)
   }
   const contents = conversation.contents()
-  if (contents.length === 0) throw invalid('messages has no content that this model takes')
+  if (contents.length === 0) throw invalid('messages contains no content that this model accepts')
   return contents
 }
 
 class Conversation {
   readonly #options: Options
   readonly #turns: (UserTurn | ModelTurn)[] = []
-  /** Names of the calls so far, by id. */
+  /** Function names of the calls so far, by call id. */
   readonly #names = new Map<string, string>()
 
   constructor(options: Options) {
@@ -44,9 +44,10 @@ class Conversation {
   add({ role, content }: Json, path: string): void {
     if (role === 'assistant') this.#addModel(blocksOf(content, path))
     else {
-      // Gemini has instructions at the top only.
-      if (role === 'system') this.#options.losses.note(path, 'moved_to_user')
-      for (const placed of blocksOf(content, path)) this.#addUser({ ...placed, losses: this.#options.losses })
+      // Gemini accepts system instructions only at the top level.
+      if (role === 'system') this.#options.degradations.note(path, 'moved_to_user')
+      for (const placed of blocksOf(content, path))
+        this.#addUser({ ...placed, degradations: this.#options.degradations })
     }
   }
 
@@ -58,7 +59,7 @@ class Conversation {
     })
   }
 
-  #addModel(blocks: readonly Omit<Placed, 'losses'>[]): void {
+  #addModel(blocks: readonly Omit<Placed, 'degradations'>[]): void {
     const last = this.#turns.at(-1)
     const turn = modelTurn(blocks, this.#options, last?.role === 'model' ? last : undefined)
     for (const { id, name } of turn.calls) this.#names.set(id, name)
@@ -66,31 +67,31 @@ class Conversation {
   }
 
   #addUser(placed: Placed): void {
-    const { block, path, losses } = placed
-    losses.markCache(block)
+    const { block, path, degradations } = placed
+    degradations.noteCacheMark(block)
     switch (block['type']) {
       case 'text':
-        this.#say(textParts(block['text']))
+        this.#addParts(textParts(block['text']))
         break
       case 'image':
-        this.#say([imagePart(placed)])
+        this.#addParts([imagePart(placed)])
         break
       case 'document':
-        this.#say(documentParts(placed))
+        this.#addParts(documentParts(placed))
         break
       case 'search_result':
-        losses.note(path, 'approximated')
-        this.#say(textParts(searchResultText(block)))
+        degradations.note(path, 'approximated')
+        this.#addParts(textParts(searchResultText(block)))
         break
       case 'tool_result':
-        this.#answer(placed)
+        this.#addResult(placed)
         break
       default:
-        losses.note(path, 'dropped')
+        degradations.note(path, 'dropped')
     }
   }
 
-  #answer(placed: Placed): void {
+  #addResult(placed: Placed): void {
     const id = nonEmptyText(placed.block['tool_use_id']) ?? ''
     const name = this.#names.get(id) ?? ''
     const { context, traits } = this.#options
@@ -98,10 +99,10 @@ class Conversation {
     const takesMedia = traits.takesMediaInResults
     const { response, moved } = convertToolResult({ placed, name, id: sentId, takesMedia })
     this.#userTurn().responses.push({ id, part: response })
-    this.#say(moved)
+    this.#addParts(moved)
   }
 
-  #say(parts: readonly Json[]): void {
+  #addParts(parts: readonly Json[]): void {
     if (parts.length > 0) this.#userTurn().parts.push(...parts)
   }
 
@@ -114,16 +115,16 @@ class Conversation {
   }
 }
 
-/** Responses in the order of the calls: without ids that alone says which belongs to which. */
+/** Sorts responses in the order of their calls. Without ids Gemini matches them by order. */
 function inOrderOf({ responses }: UserTurn, before: UserTurn | ModelTurn | undefined): readonly Json[] {
   const ids = before?.role === 'model' ? before.calls.map(({ id }) => id) : []
   const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length)
   return responses.toSorted((a, b) => place(a.id) - place(b.id)).map(({ part }) => part)
 }
 
-function blocksOf(content: unknown, path: string): readonly Omit<Placed, 'losses'>[] {
+function blocksOf(content: unknown, path: string): readonly Omit<Placed, 'degradations'>[] {
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: `${path}.content` }]
-  if (!Array.isArray(content)) throw invalid(`${path}.content must be a string or a list`)
+  if (!Array.isArray(content)) throw invalid(`${path}.content must be a string or an array`)
   return content.map((block, index) => {
     if (!isRecord(block)) throw invalid(`${path}.content.${index} must be an object`)
     return { block, path: `${path}.content.${index}` }
@@ -132,39 +133,39 @@ function blocksOf(content: unknown, path: string): readonly Omit<Placed, 'losses
 
 interface ResultOptions {
   readonly placed: Placed
-  /** Of the function that was called. */
+  /** Name of the called function. */
   readonly name: string
-  /** The id to send; undefined where the upstream knows no ids. */
+  /** Id to send; undefined if the upstream rejects ids. */
   readonly id: string | undefined
   readonly takesMedia: boolean
 }
 
 interface ConvertedResult {
-  /** The `functionResponse` part. */
+  /** Part with `functionResponse`. */
   readonly response: Json
-  /** What has to follow in the user's turn. */
+  /** Parts that must follow in the user's turn. */
   readonly moved: readonly Json[]
 }
 
-/** What may be inside of a function's response. Source: Google's list for multimodal function responses. */
+/** Media types allowed in a function response. Source: Google's list for multimodal function responses. */
 const nestable = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
 
 const movedNote = '(the content follows in this message)'
 const emptyNote = '(no content)'
 
-/** A tool_result as Gemini reads it. Media stay inside where the model takes them, else they follow. */
+/** Converts a tool_result. Media stay inside if the model accepts them there, else they follow it. */
 function convertToolResult({ placed, name, id, takesMedia }: ResultOptions): ConvertedResult {
   const { block } = placed
   const { texts, media } = readContent(placed)
   const nested = media.filter(({ part }) => takesMedia && isNestable(part))
   const moved = media.filter(each => !nested.includes(each))
-  for (const { path, kind } of moved) placed.losses.note(path, `${kind}_moved`)
+  for (const { path, kind } of moved) placed.degradations.note(path, `${kind}_moved`)
   const text = texts.join('\n')
-  const said = text !== '' ? text : moved.length > 0 ? movedNote : emptyNote
+  const shownText = text !== '' ? text : moved.length > 0 ? movedNote : emptyNote
   const response = {
     ...(id !== undefined && { id }),
     name,
-    response: block['is_error'] === true ? { error: said } : { result: said },
+    response: block['is_error'] === true ? { error: shownText } : { result: shownText },
     ...(nested.length > 0 && { parts: nested.map(({ part }) => part) }),
   }
   const heading = { text: `Content of the result of ${name}${id === undefined ? '' : ` (${id})`}:` }
@@ -185,21 +186,21 @@ interface Content {
   readonly media: readonly Media[]
 }
 
-function readContent({ block, path, losses }: Placed): Content {
+function readContent({ block, path, degradations }: Placed): Content {
   const { content } = block
   if (typeof content === 'string') return { texts: content === '' ? [] : [content], media: [] }
   const texts: string[] = []
   const media: Media[] = []
   for (const [index, inner] of (Array.isArray(content) ? content : []).entries()) {
     if (!isRecord(inner)) continue
-    losses.markCache(inner)
-    readInner({ block: inner, path: `${path}.content.${index}`, losses }, texts, media)
+    degradations.noteCacheMark(inner)
+    readInner({ block: inner, path: `${path}.content.${index}`, degradations }, texts, media)
   }
   return { texts, media }
 }
 
 function readInner(placed: Placed, texts: string[], media: Media[]): void {
-  const { block, path, losses } = placed
+  const { block, path, degradations } = placed
   switch (block['type']) {
     case 'text':
       texts.push(...[nonEmptyText(block['text'])].filter(text => text !== undefined))
@@ -217,7 +218,7 @@ function readInner(placed: Placed, texts: string[], media: Media[]): void {
       texts.push(searchResultText(block))
       break
     default:
-      losses.note(path, 'dropped')
+      degradations.note(path, 'dropped')
   }
 }
 

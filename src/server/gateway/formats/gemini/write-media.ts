@@ -1,12 +1,12 @@
 import { invalid } from '../../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText, recordsOf } from '../../../platform/json.ts'
-import type { Losses } from './traits.ts'
+import type { Degradations } from './traits.ts'
 
-/** A block, where it stands in the request, and the place to list what it loses. */
+/** Block with its path in the request, and the list for its degradations. */
 export interface Placed {
   readonly block: Json
   readonly path: string
-  readonly losses: Losses
+  readonly degradations: Degradations
 }
 
 const typesOfEnding: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const typesOfEnding: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 }
 
-/** The part of an image block. */
+/** Converts an image block. */
 export function imagePart(placed: Placed): Json {
   const { block, path } = placed
   const source = sourceOf(placed)
@@ -34,12 +34,12 @@ export function imagePart(placed: Placed): Json {
   }
 }
 
-/** The parts of a document block: a PDF as it is, text as text. */
+/** Converts a document block. Text documents become text parts. */
 export function documentParts(placed: Placed): readonly Json[] {
-  const { block, path, losses } = placed
+  const { block, path, degradations } = placed
   const source = sourceOf(placed)
   const { citations } = block
-  if (isRecord(citations) && citations['enabled'] === true) losses.note(`${path}.citations`, 'dropped')
+  if (isRecord(citations) && citations['enabled'] === true) degradations.note(`${path}.citations`, 'dropped')
   return [...headingOf(block), ...bodyOf(placed, source)]
 }
 
@@ -67,7 +67,7 @@ function contentParts(placed: Placed, content: unknown): readonly Json[] {
   })
 }
 
-/** A search result as text: its title, where it is from, and what it says. */
+/** Returns a search result as text: title, source and content. */
 export function searchResultText({ title, source, content }: Json): string {
   const head = [nonEmptyText(title), nonEmptyText(source)].filter(line => line !== undefined)
   const body = recordsOf(content).flatMap(block => nonEmptyText(block['text']) ?? [])
@@ -79,10 +79,10 @@ function headingOf({ title, context }: Json): readonly Json[] {
   return lines.length === 0 ? [] : [{ text: `Document: ${lines.join('\n')}` }]
 }
 
-/** A text as a part; none for an empty one, which Gemini refuses. */
+/** Returns a text part in a list; an empty list for an empty text, which Gemini rejects. */
 export function textParts(text: unknown): readonly Json[] {
-  const words = nonEmptyText(text)
-  return words === undefined ? [] : [{ text: words }]
+  const found = nonEmptyText(text)
+  return found === undefined ? [] : [{ text: found }]
 }
 
 function sourceOf({ block, path }: Placed): Json {
@@ -95,16 +95,16 @@ const inline = (mimeType: string, data: unknown): Json => ({ inlineData: { mimeT
 
 const dataUrl = /^data:([^;,]+);base64,(.*)$/s
 
-function linked({ block, path, losses }: Placed, otherwise: string): Json {
+function linked({ block, path, degradations }: Placed, fallback: string): Json {
   const url = isRecord(block['source']) ? nonEmptyText(block['source']['url']) : undefined
   if (url === undefined) throw invalid(`${path}.source.url must be a string`)
   const [, type, data] = dataUrl.exec(url) ?? []
   if (type !== undefined) return inline(type, data)
   const [, ending = ''] = /\.(\w+)(?:[?#]|$)/.exec(url) ?? []
-  const known = typesOfEnding[ending.toLowerCase()]
-  // Gemini wants to be told the type of what it fetches.
-  if (known === undefined) losses.note(`${path}.source.url`, 'type_guessed')
-  return { fileData: { mimeType: known ?? otherwise, fileUri: url } }
+  const mimeType = typesOfEnding[ending.toLowerCase()]
+  // Gemini requires the media type of files that it fetches.
+  if (mimeType === undefined) degradations.note(`${path}.source.url`, 'type_guessed')
+  return { fileData: { mimeType: mimeType ?? fallback, fileUri: url } }
 }
 
 const typeName = (block: Json, source: Json): string =>

@@ -1,10 +1,10 @@
 import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CodecContext } from '../../core/codec.ts'
-import { hasCallIds, type ReasoningState, readState, recallCall } from './carried-state.ts'
-import type { Losses, ModelTraits } from './traits.ts'
+import { callSignatureFor, hasCallIds, type ReasoningState, readState } from './carried-state.ts'
+import type { Degradations, ModelTraits } from './traits.ts'
 import type { Placed } from './write-media.ts'
 
-/** What the model said between two turns of the user. */
+/** Turn of the model between two user turns. */
 export interface ModelTurn {
   readonly role: 'model'
   readonly parts: Json[]
@@ -14,14 +14,18 @@ export interface ModelTurn {
 interface Options {
   readonly context: CodecContext
   readonly traits: ModelTraits
-  readonly losses: Losses
+  readonly degradations: Degradations
 }
 
-/** Google's documented word for a call whose signature is not known. */
-const unknownSignature = 'skip_thought_signature_validator'
+/** Google's documented placeholder for an unknown call signature. */
+const signaturePlaceholder = 'skip_thought_signature_validator'
 
-/** An assistant message as a turn, or at the end of `before`, which is then returned. */
-export function modelTurn(blocks: readonly Omit<Placed, 'losses'>[], options: Options, before?: ModelTurn): ModelTurn {
+/** Converts an assistant message to a turn, or appends it to `before` and returns that. */
+export function modelTurn(
+  blocks: readonly Omit<Placed, 'degradations'>[],
+  options: Options,
+  before?: ModelTurn,
+): ModelTurn {
   const turn: ModelTurn = before ?? { role: 'model', parts: [], calls: [] }
   const writer = new TurnWriter(turn, options)
   for (const placed of blocks) writer.add(placed)
@@ -31,7 +35,7 @@ export function modelTurn(blocks: readonly Omit<Placed, 'losses'>[], options: Op
 class TurnWriter {
   readonly #turn: ModelTurn
   readonly #options: Options
-  /** Where this message's own parts begin: a signature never goes to another message. */
+  /** Index of this message's first part. A signature must not be assigned to another message. */
   readonly #from: number
   #callSignature: string | undefined
 
@@ -41,9 +45,9 @@ class TurnWriter {
     this.#from = turn.parts.length
   }
 
-  add({ block, path }: Omit<Placed, 'losses'>): void {
-    const { losses } = this.#options
-    losses.markCache(block)
+  add({ block, path }: Omit<Placed, 'degradations'>): void {
+    const { degradations } = this.#options
+    degradations.noteCacheMark(block)
     switch (block['type']) {
       case 'text':
         if (nonEmptyText(block['text']) !== undefined) this.#turn.parts.push({ text: block['text'] })
@@ -55,18 +59,18 @@ class TurnWriter {
         this.#addCall(block, path)
         break
       default:
-        losses.note(path, 'dropped')
+        degradations.note(path, 'dropped')
     }
   }
 
   #addThinking({ signature, thinking }: Json, path: string): void {
-    const { context, traits, losses } = this.#options
-    const sealed = nonEmptyText(signature)
-    const { open, openOwn } = context.reasoning
-    const opened = sealed === undefined ? undefined : traits.readsReasoning ? open(sealed) : openOwn(sealed)
-    const state = opened === undefined ? undefined : readState(opened)
+    const { context, traits, degradations } = this.#options
+    const given = nonEmptyText(signature)
+    const { stateOf, ownStateOf } = context.reasoning
+    const stateText = given === undefined ? undefined : traits.readsReasoning ? stateOf(given) : ownStateOf(given)
+    const state = stateText === undefined ? undefined : readState(stateText)
     if (state) this.#restore(state, nonEmptyText(thinking) ?? '')
-    else losses.note(path, 'dropped')
+    else degradations.note(path, 'dropped')
   }
 
   #restore(state: ReasoningState, thought: string): void {
@@ -97,22 +101,22 @@ class TurnWriter {
   #addCall({ id, name, input }: Json, path: string): void {
     const { context } = this.#options
     const callId = nonEmptyText(id) ?? ''
-    const called = nonEmptyText(name) ?? ''
+    const functionName = nonEmptyText(name) ?? ''
     const signature = this.#signatureFor(callId, path)
     const args = isRecord(input) ? input : {}
     const sentId = hasCallIds(context) && callId !== '' ? { id: callId } : {}
-    this.#turn.parts.push(signed({ functionCall: { ...sentId, name: called, args } }, signature))
-    this.#turn.calls.push({ id: callId, name: called })
+    this.#turn.parts.push(signed({ functionCall: { ...sentId, name: functionName, args } }, signature))
+    this.#turn.calls.push({ id: callId, name: functionName })
   }
 
   #signatureFor(id: string, path: string): string | undefined {
-    const { context, traits, losses } = this.#options
+    const { context, traits, degradations } = this.#options
     const carried = this.#callSignature
     this.#callSignature = undefined
-    const own = carried ?? recallCall(context, id, traits.readsReasoning)
+    const own = carried ?? callSignatureFor(context, id, traits.readsReasoning)
     if (own !== undefined || !traits.needsCallSignatures || this.#turn.calls.length > 0) return own
-    losses.note(path, 'signature_skipped')
-    return unknownSignature
+    degradations.note(path, 'signature_skipped')
+    return signaturePlaceholder
   }
 }
 

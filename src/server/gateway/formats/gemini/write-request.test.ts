@@ -39,17 +39,17 @@ const paths = [
     '/v1/projects/my-project/locations/europe-west4/publishers/google/models/gemini-3.1-pro-preview:generateContent',
   ],
   [
-    'a base address with a version',
+    'a base URL with a version',
     { deployment: { ...vertexDeployment, apiBase: 'https://vertex.test/v1beta1/' }, stream: false },
     '/projects/my-project/locations/europe-west4/publishers/google/models/gemini-3.1-pro-preview:generateContent',
   ],
 ] as const
 
 for (const [name, overrides, path] of paths) {
-  test(`a call goes to the right path for ${name}`, () => assert.equal(convert({}, overrides).path, path))
+  test(`a call uses the correct path for ${name}`, () => assert.equal(convert({}, overrides).path, path))
 }
 
-test('M6: system texts keep their order and stay apart', () => {
+test('M6: system texts keep their order as separate parts', () => {
   const system = [
     { type: 'text', text: 'A', cache_control: { type: 'ephemeral' } },
     { type: 'text', text: 'B' },
@@ -61,7 +61,7 @@ test('M6: system texts keep their order and stay apart', () => {
   assert.equal('systemInstruction' in convert({ system: '' }).body, false)
 })
 
-test('C3: no mark for the cache reaches the upstream, wherever it stands, and one entry lists them', () => {
+test('C3: no cache mark reaches the upstream, and one degradation records all of them', () => {
   const cache_control = { type: 'ephemeral' }
   const { body, lost } = convert({
     cache_control,
@@ -72,7 +72,7 @@ test('C3: no mark for the cache reaches the upstream, wherever it stands, and on
   assert.deepEqual(lost, ['cache_control=dropped'])
 })
 
-test('M9: sampling fields are mapped, and what has no place is listed', () => {
+test('M9: sampling fields are converted; fields without an equivalent are recorded', () => {
   const { body, lost } = convert({
     max_tokens: 200_000,
     temperature: 0.5,
@@ -99,7 +99,7 @@ test('M9: sampling fields are mapped, and what has no place is listed', () => {
   ])
 })
 
-test('tools become declarations, one without parameters has none', () => {
+test('tools become declarations, without parameters if they have none', () => {
   const { body } = convert({ tools: [bash, { type: 'custom', name: 'now', input_schema: { type: 'object' } }] })
   assert.deepEqual(body['tools'], [
     {
@@ -131,24 +131,24 @@ for (const [tool_choice, functionCallingConfig] of choices) {
   })
 }
 
-test('M7: a wish for one call at a time is listed', () => {
+test('M7: disable_parallel_tool_use is recorded as dropped', () => {
   const tool_choice = { type: 'auto', disable_parallel_tool_use: true }
   assert.deepEqual(convert({ tools: [bash], tool_choice }).lost, ['tool_choice.disable_parallel_tool_use=dropped'])
 })
 
-test('M7: a forced search cannot be had and goes', () => {
+test('M7: a forced web search is dropped', () => {
   const { body, lost } = convert({ tools: [search], tool_choice: { type: 'tool', name: 'web_search' } })
   assert.equal('toolConfig' in body, false)
   assert.deepEqual(lost, ['tool_choice=dropped'])
 })
 
-test('M7: none keeps Gemini from searching too', () => {
+test('M7: the choice none also removes web search', () => {
   const { body } = convert({ tools: [bash, search], tool_choice: { type: 'none' } })
   assert.ok(!JSON.stringify(body).includes('googleSearch'))
   assert.deepEqual(body['toolConfig'], { functionCallingConfig: { mode: 'NONE' } })
 })
 
-test('M10: web search is the native one, alone and beside functions', () => {
+test('M10: web search becomes googleSearch, alone and with functions', () => {
   assert.deepEqual(convert({ tools: [{ ...search, max_uses: 5 }] }, older).body['tools'], [{ googleSearch: {} }])
   const { body } = convert({ tools: [bash, search] })
   assert.deepEqual(body['toolConfig'], {
@@ -159,7 +159,7 @@ test('M10: web search is the native one, alone and beside functions', () => {
   assert.deepEqual(onVertex.body['toolConfig'], { functionCallingConfig: { mode: 'VALIDATED' } })
 })
 
-test('M10: what a model has no tool for is a 400 that names it', () => {
+test('M10: an unsupported tool is rejected with its path', () => {
   assert.match(
     refusal({ tools: [bash, { type: 'code_execution_20250825', name: 'x' }] }) ?? '',
     /^tools\.1: .*code_exec/,
@@ -167,7 +167,7 @@ test('M10: what a model has no tool for is a 400 that names it', () => {
   assert.match(refusal({ tools: [bash, search] }, older) ?? '', /^tools\.1: /)
 })
 
-test('a schema for the answer is kept to, or refused where a model cannot', () => {
+test('an output schema is sent, or rejected for models that do not support it with tools', () => {
   const format = { type: 'json_schema', schema: { type: 'object', properties: { a: { type: 'string' } } } }
   const expected = {
     responseMimeType: 'application/json',
@@ -178,7 +178,7 @@ test('a schema for the answer is kept to, or refused where a model cannot', () =
   assert.match(refusal({ output_config: { format }, tools: [bash] }, older) ?? '', /^output_config\.format/)
 })
 
-test('C5: counting covers system and tools, in the shape of each API', () => {
+test('C5: token counting includes system and tools, in the format of each API', () => {
   const request = { system: 'S', messages: hello, tools: [bash], max_tokens: 5 }
   const here = gemini.counting?.request(request, geminiContext())
   assert.equal(here?.path, '/v1beta/models/gemini-3.1-pro-preview:countTokens')
@@ -205,12 +205,12 @@ const malformed = [
 ] as const
 
 for (const [request, message] of malformed) {
-  test(`a request that holds ${JSON.stringify(request)} is refused by the name of the field`, () => {
+  test(`a request with ${JSON.stringify(request)} is rejected with its field`, () => {
     assert.match(refusal(request) ?? '', message)
   })
 }
 
-test('C4: equal requests give equal bytes, and no request is changed', () => {
+test('C4: equal requests give equal bytes and are not modified', () => {
   const block = fc.oneof(
     fc.record({ type: fc.constant('text'), text: fc.string() }),
     fc.record({

@@ -3,11 +3,11 @@ import { isRecord, type Json, nonEmptyText } from '../../../platform/json.ts'
 import type { CanonicalRequest, CodecContext, UpstreamRequest } from '../../core/codec.ts'
 import { geminiPath, geminiResource } from '../../upstream/paths.ts'
 import { cleanParameters } from './schema.ts'
-import { Losses, type ModelTraits, modelTraits } from './traits.ts'
+import { Degradations, type ModelTraits, modelTraits } from './traits.ts'
 import { contentsOf } from './write-contents.ts'
 import { generationConfigOf } from './write-settings.ts'
 
-/** Fields that have a place of their own, or that are said by the path. */
+/** Fields that are converted, or are part of the path. */
 const handled = new Set([
   'cache_control',
   'max_tokens',
@@ -26,58 +26,58 @@ const handled = new Set([
   'top_p',
 ])
 
-/** What goes to `generateContent` or `streamGenerateContent`. */
+/** Returns the request to `generateContent` or `streamGenerateContent`. */
 export function geminiRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
-  const { body, losses } = bodyOf(request, context)
+  const { body, degradations } = bodyOf(request, context)
   const method = context.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-  return { path: geminiPath(context, method), body, degraded: losses.list }
+  return { path: geminiPath(context, method), body, degraded: degradations.list }
 }
 
-/** What goes to `countTokens`: all that the model reads. */
+/** Returns the request to `countTokens`, with all input of the model. */
 export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
-  const { body, losses } = bodyOf(request, context)
+  const { body, degradations } = bodyOf(request, context)
   const { contents, systemInstruction, tools } = body
   const read = { contents, ...(systemInstruction ? { systemInstruction } : {}), ...(tools ? { tools } : {}) }
   const whole = { generateContentRequest: { model: geminiResource(context.upstreamModel), ...read } }
   return {
     path: geminiPath(context, 'countTokens'),
     body: context.deployment.google ? read : whole,
-    degraded: losses.list,
+    degraded: degradations.list,
   }
 }
 
-function bodyOf(request: CanonicalRequest, context: CodecContext): { body: Json; losses: Losses } {
-  const losses = new Losses()
+function bodyOf(request: CanonicalRequest, context: CodecContext): { body: Json; degradations: Degradations } {
+  const degradations = new Degradations()
   const traits = modelTraits(context)
-  const options = { context, traits, losses }
-  noteOthers(request, losses)
+  const options = { context, traits, degradations }
+  noteOthers(request, degradations)
   const tools = toolsOf(request, options)
   const generationConfig = generationConfigOf(request, { ...options, hasTools: tools['tools'] !== undefined })
-  const system = systemParts(request['system'], losses)
+  const system = systemParts(request['system'], degradations)
   const body = {
     ...(system.length > 0 && { systemInstruction: { parts: system } }),
     contents: contentsOf(request, options),
     ...tools,
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   }
-  return { body, losses }
+  return { body, degradations }
 }
 
-function noteOthers(request: CanonicalRequest, losses: Losses): void {
-  losses.markCache(request)
+function noteOthers(request: CanonicalRequest, degradations: Degradations): void {
+  degradations.noteCacheMark(request)
   for (const [field, value] of Object.entries(request)) {
-    if (!handled.has(field) && value !== undefined && value !== null) losses.note(field, 'dropped')
+    if (!handled.has(field) && value !== undefined && value !== null) degradations.note(field, 'dropped')
   }
 }
 
-function systemParts(system: unknown, losses: Losses): readonly Json[] {
+function systemParts(system: unknown, degradations: Degradations): readonly Json[] {
   if (typeof system === 'string') return system === '' ? [] : [{ text: system }]
   const parts: Json[] = []
   for (const [index, block] of (Array.isArray(system) ? system : []).entries()) {
-    if (isRecord(block)) losses.markCache(block)
+    if (isRecord(block)) degradations.noteCacheMark(block)
     const text = isRecord(block) ? nonEmptyText(block['text']) : undefined
     if (text !== undefined) parts.push({ text })
-    else if (!isRecord(block) || block['type'] !== 'text') losses.note(`system.${index}`, 'dropped')
+    else if (!isRecord(block) || block['type'] !== 'text') degradations.note(`system.${index}`, 'dropped')
   }
   return parts
 }
@@ -85,7 +85,7 @@ function systemParts(system: unknown, losses: Losses): readonly Json[] {
 interface Options {
   readonly context: Pick<CodecContext, 'deployment'>
   readonly traits: ModelTraits
-  readonly losses: Losses
+  readonly degradations: Degradations
 }
 
 interface Tools {
@@ -93,17 +93,17 @@ interface Tools {
   readonly searchName: string | undefined
 }
 
-/** The `tools` and `toolConfig` of a request, each only when there is something to say. */
+/** Returns `tools` and `toolConfig`, each only if not empty. */
 function toolsOf(request: CanonicalRequest, options: Options): Json {
   const { functions, searchName: offered } = readTools(request['tools'], options)
-  const { tool_choice: wish } = request
-  // Gemini's mode for no calls is about functions: a search has to go altogether.
-  const searchName = isRecord(wish) && wish['type'] === 'none' ? undefined : offered
+  const { tool_choice: toolChoice } = request
+  // Gemini's mode NONE applies only to functions, so web search is removed.
+  const searchName = isRecord(toolChoice) && toolChoice['type'] === 'none' ? undefined : offered
   const tools = [
     ...(functions.length > 0 ? [{ functionDeclarations: functions }] : []),
     ...(searchName !== undefined ? [{ googleSearch: {} }] : []),
   ]
-  const choice = choiceOf(wish, { functions, searchName }, options)
+  const choice = choiceOf(toolChoice, { functions, searchName }, options)
   const isMixed = functions.length > 0 && searchName !== undefined
   const toolConfig = {
     ...callingConfig(choice, isMixed),
@@ -112,7 +112,7 @@ function toolsOf(request: CanonicalRequest, options: Options): Json {
   return { ...(tools.length > 0 && { tools }), ...(Object.keys(toolConfig).length > 0 && { toolConfig }) }
 }
 
-/** The mode `AUTO` is refused where native tools and functions are mixed. */
+/** Replaces the mode `AUTO`, which Gemini rejects for native tools combined with functions. */
 function callingConfig(choice: Json | undefined, isMixed: boolean): Json {
   const isAuto = choice === undefined || choice['mode'] === 'AUTO'
   if (isMixed && isAuto) return { functionCallingConfig: { mode: 'VALIDATED' } }
@@ -125,58 +125,60 @@ function readTools(tools: unknown, options: Options): Tools {
   for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
     const path = `tools.${index}`
     if (!isRecord(tool)) throw invalid(`${path} must be an object`)
-    options.losses.markCache(tool)
+    options.degradations.noteCacheMark(tool)
     const type = nonEmptyText(tool['type']) ?? 'custom'
-    if (type === 'custom') functions.push(declarationOf(tool, path, options.losses))
-    else if (type.startsWith('web_search_')) search = { name: searchNameOf(tool, path, options.losses), path }
-    else throw invalid(`${path}: tools of type ${type.slice(0, 60)} are not available for this model`)
+    if (type === 'custom') functions.push(declarationOf(tool, path, options.degradations))
+    else if (type.startsWith('web_search_')) search = { name: searchNameOf(tool, path, options.degradations), path }
+    else throw invalid(`${path}: tools of type ${type.slice(0, 60)} are not supported for this model`)
   }
   if (search && functions.length > 0 && !options.traits.combinesTools) {
-    throw invalid(`${search.path}: this model cannot search the web beside other tools`)
+    throw invalid(`${search.path}: this model cannot combine web search with other tools`)
   }
   return { functions, searchName: search?.name }
 }
 
 const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'cache_control'])
 
-function declarationOf(tool: Json, path: string, losses: Losses): Json {
+function declarationOf(tool: Json, path: string, degradations: Degradations): Json {
   const name = nonEmptyText(tool['name'])
   if (name === undefined) throw invalid(`${path}.name must be a string`)
   const { schema, isSimplified } = cleanParameters(tool['input_schema'])
-  if (isSimplified) losses.note(`${path}.input_schema`, 'simplified')
-  noteOtherFields(tool, { path, known: functionFields, losses })
+  if (isSimplified) degradations.note(`${path}.input_schema`, 'simplified')
+  noteOtherFields(tool, { path, handledFields: functionFields, degradations })
   const description = nonEmptyText(tool['description'])
   return { name, ...(description !== undefined && { description }), ...(schema && { parameters: schema }) }
 }
 
 const searchFields = new Set(['type', 'name', 'cache_control'])
 
-function searchNameOf(tool: Json, path: string, losses: Losses): string {
-  noteOtherFields(tool, { path, known: searchFields, losses })
+function searchNameOf(tool: Json, path: string, degradations: Degradations): string {
+  noteOtherFields(tool, { path, handledFields: searchFields, degradations })
   return nonEmptyText(tool['name']) ?? 'web_search'
 }
 
 interface Fields {
   readonly path: string
-  readonly known: ReadonlySet<string>
-  readonly losses: Losses
+  readonly handledFields: ReadonlySet<string>
+  readonly degradations: Degradations
 }
 
-function noteOtherFields(tool: Json, { path, known, losses }: Fields): void {
+function noteOtherFields(tool: Json, { path, handledFields, degradations }: Fields): void {
   for (const [field, value] of Object.entries(tool)) {
-    if (!known.has(field) && value !== undefined && value !== null) losses.note(`${path}.${field}`, 'dropped')
+    if (!handledFields.has(field) && value !== undefined && value !== null)
+      degradations.note(`${path}.${field}`, 'dropped')
   }
 }
 
-/** The wish for a call, where there is a function to call. */
-function choiceOf(choice: unknown, { functions, searchName }: Tools, { losses }: Options): Json | undefined {
+/** Returns the function calling config for `tool_choice`; undefined without functions. */
+function choiceOf(choice: unknown, { functions, searchName }: Tools, { degradations }: Options): Json | undefined {
   if (!isRecord(choice)) return undefined
-  if (choice['disable_parallel_tool_use'] === true) losses.note('tool_choice.disable_parallel_tool_use', 'dropped')
+  if (choice['disable_parallel_tool_use'] === true)
+    degradations.note('tool_choice.disable_parallel_tool_use', 'dropped')
   const name = nonEmptyText(choice['name'])
-  // Nobody can make Gemini search.
+  // Gemini has no setting that forces a search.
   const isForced = choice['type'] === 'any' || choice['type'] === 'tool'
   if (isForced && (functions.length === 0 || (name !== undefined && name === searchName))) {
-    losses.note('tool_choice', 'dropped')
+    degradations.note('tool_choice', 'dropped')
     return undefined
   }
   if (functions.length === 0) return undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Losses, traitsOf } from './traits.ts'
+import { Degradations, traitsOf } from './traits.ts'
 import { thinkingConfigOf } from './write-settings.ts'
 
 const adaptive = { type: 'adaptive' }
@@ -59,10 +59,10 @@ const table = [
 
 for (const [model, request, expected, lost] of table) {
   test(`K7: ${model} gets ${JSON.stringify(expected)} for ${JSON.stringify(request)}`, () => {
-    const losses = new Losses()
-    assert.deepEqual(thinkingConfigOf(request, traitsOf(model), losses), expected)
+    const degradations = new Degradations()
+    assert.deepEqual(thinkingConfigOf(request, traitsOf(model), degradations), expected)
     assert.deepEqual(
-      losses.list.map(({ path }) => path),
+      degradations.list.map(({ path }) => path),
       lost,
     )
   })

@@ -3,7 +3,7 @@ import { problemOf } from './errors.ts'
 import { answerEvents, createDecoder } from './read-answer.ts'
 import { chatRequest } from './write-request.ts'
 
-/** OpenAI's Chat Completions, which most other servers speak too. Reasoning is counted, or shown as text; never signed. */
+/** Codec of OpenAI's Chat Completions, which most other servers support too. Upstreams do not sign reasoning. */
 export const openaiChat = {
   framing: 'sse',
   request: chatRequest,

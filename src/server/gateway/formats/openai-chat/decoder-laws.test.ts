@@ -13,8 +13,8 @@ interface Call {
   readonly input: Json
 }
 
-/** What an upstream means to say. */
-interface Meaning {
+/** Content of an answer. */
+interface Answer {
   readonly thinking: string
   readonly text: string
   readonly calls: readonly Call[]
@@ -24,7 +24,7 @@ interface Meaning {
 const prose = fc.string({ unit: 'binary', maxLength: 40 })
 const name = fc.stringMatching(/^[a-z_]{1,12}$/)
 const input = fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
-const meaning: fc.Arbitrary<Meaning> = fc.record({
+const anyAnswer: fc.Arbitrary<Answer> = fc.record({
   thinking: prose,
   text: prose,
   calls: fc.uniqueArray(fc.record({ id: fc.stringMatching(/^call_[a-z0-9]{1,8}$/), name, input }), {
@@ -38,7 +38,7 @@ const meaning: fc.Arbitrary<Meaning> = fc.record({
   }),
 })
 
-/** A source of choices that shrinks: each call of `below` uses one number. */
+/** Shrinkable source of choices: each call returns a number below `below`. */
 type Dice = (below: number) => number
 const dice = fc.infiniteStream(fc.nat({ max: 1_000_000 })).map((stream): Dice => {
   return below => (stream.next().value ?? 0) % below
@@ -54,7 +54,7 @@ function cut(text: string, roll: Dice): string[] {
   return parts
 }
 
-/** The chunks of one call: id and name come somewhere, once or repeated, with arguments or without. */
+/** Returns the chunks of one call. Id and name come in any chunk, once or repeated, with or without arguments. */
 function callFrames({ id, name: called, input: given }: Call, index: number, roll: Dice): UpstreamFrame[] {
   const parts = Object.keys(given).length === 0 && roll(2) === 0 ? [] : cut(JSON.stringify(given), roll)
   const last = Math.max(parts.length - 1, 0)
@@ -71,7 +71,7 @@ function callFrames({ id, name: called, input: given }: Call, index: number, rol
   )
 }
 
-/** The rows mixed, each in its own order. */
+/** Interleaves the rows, each in its own order. */
 function mixed(rows: readonly UpstreamFrame[][], roll: Dice): UpstreamFrame[] {
   const left = rows.map(row => [...row]).filter(row => row.length > 0)
   const out: UpstreamFrame[] = []
@@ -84,22 +84,22 @@ function mixed(rows: readonly UpstreamFrame[][], roll: Dice): UpstreamFrame[] {
   return out
 }
 
-const usageFrame = ({ usage: { prompt, cached, completion } }: Meaning) =>
+const usageFrame = ({ usage: { prompt, cached, completion } }: Answer) =>
   frame({
     choices: [],
     usage: { prompt_tokens: prompt, completion_tokens: completion, prompt_tokens_details: { cached_tokens: cached } },
   })
 
-/** One of the many streams that say `said`. */
-function streamOf(said: Meaning, roll: Dice): UpstreamFrame[] {
-  const calls = said.calls.map((call, index) => callFrames(call, index, roll))
+/** Returns one of the possible streams for `answer`. */
+function streamOf(answer: Answer, roll: Dice): UpstreamFrame[] {
+  const calls = answer.calls.map((call, index) => callFrames(call, index, roll))
   return [
     chunk({ role: 'assistant', content: '' }),
-    ...cut(said.thinking, roll).map(part => chunk({ reasoning_content: part })),
-    // Text may go on while calls come.
-    ...mixed([cut(said.text, roll).map(part => chunk({ content: part })), ...calls], roll),
-    chunk({}, said.calls.length > 0 ? 'tool_calls' : 'stop'),
-    usageFrame(said),
+    ...cut(answer.thinking, roll).map(part => chunk({ reasoning_content: part })),
+    // Text may continue between parts of calls.
+    ...mixed([cut(answer.text, roll).map(part => chunk({ content: part })), ...calls], roll),
+    chunk({}, answer.calls.length > 0 ? 'tool_calls' : 'stop'),
+    usageFrame(answer),
     ...(roll(2) === 0 ? [done] : []),
   ]
 }
@@ -111,42 +111,42 @@ const callsOf = (content: readonly Json[]) =>
     .map(({ id, name: called, input: given }) => ({ id, name: called, input: given }))
 const byId = (a: { readonly id: unknown }, b: { readonly id: unknown }) => (String(a.id) < String(b.id) ? -1 : 1)
 
-function assertSays(got: ReturnType<typeof read>, said: Meaning): void {
-  readStream(got.wire)
-  assert.equal(joined(got.content, 'thinking'), said.thinking)
-  assert.equal(joined(got.content, 'text'), said.text)
+function assertSays(got: ReturnType<typeof read>, answer: Answer): void {
+  readStream(got.sse)
+  assert.equal(joined(got.content, 'thinking'), answer.thinking)
+  assert.equal(joined(got.content, 'text'), answer.text)
   assert.deepEqual(
     callsOf(got.content).sort(byId),
-    // Through JSON, as it travelled: -0 and __proto__ do not survive that.
-    (JSON.parse(JSON.stringify(said.calls)) as Call[]).sort(byId),
+    // Compared after JSON, which does not preserve -0 and __proto__.
+    (JSON.parse(JSON.stringify(answer.calls)) as Call[]).sort(byId),
   )
-  const { prompt, cached, completion } = said.usage
+  const { prompt, cached, completion } = answer.usage
   assert.equal(got.usage.input_tokens, Math.max(0, prompt - cached))
   assert.equal(got.usage.cache_read_tokens, cached)
   assert.equal(got.usage.output_tokens, completion)
-  assert.equal(got.stopReason, said.calls.length > 0 ? 'tool_use' : 'end_turn')
+  assert.equal(got.stopReason, answer.calls.length > 0 ? 'tool_use' : 'end_turn')
 }
 
-test('T2: however a stream is cut and mixed, the client gets the same text, arguments and usage in legal order', () => {
+test('T2: a stream split and interleaved in any way gives the same text, arguments and usage in legal order', () => {
   fc.assert(
-    fc.property(meaning, dice, (said, roll) => assertSays(read(decoded(streamOf(said, roll))), said)),
+    fc.property(anyAnswer, dice, (answer, roll) => assertSays(read(decoded(streamOf(answer, roll))), answer)),
     { numRuns: 400 },
   )
 })
 
-test('a whole answer says the same as its stream', () => {
+test('a whole answer equals its stream', () => {
   fc.assert(
-    fc.property(meaning, said => {
-      const { prompt, cached, completion } = said.usage
+    fc.property(anyAnswer, answer => {
+      const { prompt, cached, completion } = answer.usage
       const body = {
         id: 'chatcmpl-1',
         choices: [
           {
             finish_reason: 'stop',
             message: {
-              content: said.text === '' ? null : said.text,
-              reasoning: said.thinking,
-              tool_calls: said.calls.map(({ id, name: called, input: given }) => ({
+              content: answer.text === '' ? null : answer.text,
+              reasoning: answer.thinking,
+              tool_calls: answer.calls.map(({ id, name: called, input: given }) => ({
                 id,
                 function: { name: called, arguments: JSON.stringify(given) },
               })),
@@ -159,22 +159,22 @@ test('a whole answer says the same as its stream', () => {
           prompt_tokens_details: { cached_tokens: cached },
         },
       }
-      assertSays(read(answerEvents(body, contextOf())), said)
+      assertSays(read(answerEvents(body, contextOf())), answer)
     }),
   )
 })
 
-test('S4: a stream cut after any chunk before its finish reason never ends', () => {
+test('S4: a stream truncated before its finish reason has no end', () => {
   fc.assert(
-    fc.property(meaning, dice, fc.nat(), (said, roll, at) => {
-      const frames = streamOf(said, roll)
+    fc.property(anyAnswer, dice, fc.nat(), (answer, roll, at) => {
+      const frames = streamOf(answer, roll)
       const finish = frames.findIndex(({ data }) => /"finish_reason":"/.test(data))
       assert.equal(read(decoded(frames.slice(0, at % (finish + 1)))).hasEnded, false)
     }),
   )
 })
 
-test('F17: nothing that an upstream sends makes the decoder throw or break the grammar', () => {
+test('F17: the decoder never throws or breaks the grammar, whatever the upstream sends', () => {
   const delta = fc.record(
     {
       content: fc.oneof(fc.string(), fc.jsonValue()),

@@ -28,7 +28,7 @@ const table: readonly (readonly [string, number, unknown, string, string, string
   ],
   ['no credit', 402, { error: { message: 'Pay' } }, 'budget_exceeded', 'Pay'],
   ['an unknown model', 404, { error: { message: 'No model', code: 'model_not_found' } }, 'not_found', 'No model'],
-  ['a body that fits nothing', 422, { unknown: 1 }, 'invalid_request', 'the upstream answered with status 422'],
+  ['a body that fits nothing', 422, { unknown: 1 }, 'invalid_request', 'upstream returned status 422'],
   [
     'a rate limit',
     429,
@@ -56,10 +56,10 @@ const table: readonly (readonly [string, number, unknown, string, string, string
     '504 Gateway Timeout',
   ],
   ['words that end in a bracket', 400, 'bad value at [0]', 'invalid_request', 'bad value at [0]'],
-  ['nothing', 529, '', 'overloaded', 'the upstream answered with status 529'],
-  ['an odd status', 599, null, 'upstream_unreachable', 'the upstream answered with status 599'],
+  ['nothing', 529, '', 'overloaded', 'upstream returned status 529'],
+  ['an odd status', 599, null, 'upstream_unreachable', 'upstream returned status 599'],
   ['JSON in a message', 400, { error: { message: '{"error":{"message":"Inner"}}' } }, 'invalid_request', 'Inner'],
-  ['JSON behind words', 400, { error: { message: 'Failed: {"message":"Inner"}' } }, 'invalid_request', 'Inner'],
+  ['JSON after text', 400, { error: { message: 'Failed: {"message":"Inner"}' } }, 'invalid_request', 'Inner'],
   [
     'a router',
     502,
@@ -69,16 +69,16 @@ const table: readonly (readonly [string, number, unknown, string, string, string
   ],
   ['a router over a page', 502, { error: raw('<html></html>') }, 'upstream_unreachable', 'Provider returned error'],
   [
-    'too long a prompt, by code',
+    'a prompt too long, by code',
     400,
     { error: { message: 'Long', code: 'context_length_exceeded' } },
     'invalid_request',
     'Long',
     'context_window',
   ],
-  ['too long a prompt, by words', 400, { error: { message: tooLong } }, 'invalid_request', tooLong, 'context_window'],
+  ['a prompt too long, by message', 400, { error: { message: tooLong } }, 'invalid_request', tooLong, 'context_window'],
   [
-    'too long a prompt, at llama.cpp',
+    'a prompt too long, at llama.cpp',
     400,
     { error: { message: 'Exceeds', type: 'exceed_context_size_error' } },
     'invalid_request',
@@ -86,7 +86,7 @@ const table: readonly (readonly [string, number, unknown, string, string, string
     'context_window',
   ],
   [
-    'too long a prompt, behind a router',
+    'a prompt too long, behind a router',
     400,
     { error: raw('{"message":"x","code":"context_length_exceeded"}') },
     'invalid_request',
@@ -94,7 +94,7 @@ const table: readonly (readonly [string, number, unknown, string, string, string
     'context_window',
   ],
   [
-    'too large a limit, which is no long prompt',
+    'a limit too large, which is not a prompt too long',
     400,
     { error: { message: 'max_tokens is too large: 9' } },
     'invalid_request',
@@ -127,12 +127,12 @@ const table: readonly (readonly [string, number, unknown, string, string, string
 ]
 
 for (const [what, status, body, code, message, reason] of table) {
-  test(`E2: ${what} becomes plain words`, () => {
+  test(`E2: ${what} becomes a plain message`, () => {
     assert.deepEqual(openaiChat.problem(status, body), { code, message, ...(reason !== undefined && { reason }) })
   })
 }
 
-test('E2: no error body of any shape throws, is silent or leaves JSON in the message', () => {
+test('E2: no error body throws, gives an empty message or leaves JSON in the message', () => {
   const inner = fc.jsonValue().map(value => JSON.stringify(value))
   const words = fc.oneof(fc.string(), inner, fc.jsonValue())
   const body = fc.oneof(fc.record({ error: fc.record({ message: words, metadata: fc.record({ raw: words }) }) }), words)

@@ -4,11 +4,11 @@ import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'
 import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'
 
-/** An answer with an error status in our terms. */
+/** Reads a response with an error status. */
 export function problemOf(status: number, body: unknown): UpstreamProblem {
-  const said = readProblem(body)
-  const reason = reasonOf(status, said)
-  const message = said.message || `the upstream answered with status ${status}`
+  const read = readProblem(body)
+  const reason = reasonOf(status, read)
+  const message = read.message || `upstream returned status ${status}`
   return { code: codeOfUpstreamStatus(status), message, ...(reason !== undefined && { reason }) }
 }
 
@@ -24,18 +24,18 @@ const contextWords = [
 const policyCode = /content_?filter|content_policy|policy_violation|moderation|ResponsibleAI/i
 const policyWords = /content (management )?policy|usage polic|content[ _]filter|safety system|flagged/i
 
-/** Statuses that speak of credentials, money, routes or rates, whatever their words look like. */
-const otherMatters = new Set([401, 402, 404, 429])
+/** Statuses about credentials, credit, routes or rates. They never have a `reason`, whatever their message. */
+const statusesWithoutReason = new Set([401, 402, 404, 429])
 
 function reasonOf(status: number, { message, codes: found }: ProblemText): UpstreamProblem['reason'] {
-  if (otherMatters.has(status)) return undefined
+  if (statusesWithoutReason.has(status)) return undefined
   if (found.some(code => contextCode.test(code)) || contextWords.some(words => words.test(message))) {
     return 'context_window'
   }
   return found.some(code => policyCode.test(code)) || policyWords.test(message) ? 'policy' : undefined
 }
 
-/** True for a chunk, or a whole answer with status 200, that is an error in truth. */
+/** Returns true for a chunk, or a whole answer with status 200, that contains an error. */
 export function isProblem(body: Json): boolean {
   const { error } = body
   if (isRecord(error) || (typeof error === 'string' && error !== '')) return true
@@ -50,11 +50,11 @@ const wordsOfCodes: readonly (readonly [RegExp, ErrorCode])[] = [
   [/invalid_request|context_length|content_filter|policy/i, 'invalid_request'],
 ]
 
-/** An error that came after a good status. */
+/** Converts an error received after status 200. */
 export function problemInStream(body: unknown): UpstreamEvent {
-  const said = readProblem(body)
-  const message = said.message || 'the upstream broke the answer off with an error'
-  return { type: 'error', code: codeInStream(body, said), message }
+  const read = readProblem(body)
+  const message = read.message || 'upstream aborted the response with an error'
+  return { type: 'error', code: codeInStream(body, read), message }
 }
 
 function codeInStream(body: unknown, { codes: found }: ProblemText): ErrorCode {
@@ -67,56 +67,56 @@ function codeInStream(body: unknown, { codes: found }: ProblemText): ErrorCode {
   return named?.[1] ?? 'upstream_unreachable'
 }
 
-/** What an error body says, whatever its shape. */
+/** Text and codes of an error body. */
 interface ProblemText {
-  /** One plain sentence or a few; empty when the body has no words. */
+  /** Plain text; empty if the body contains no message. */
   readonly message: string
-  /** Its machine-readable codes and types, of every level. */
+  /** Codes and types, from all levels of the body. */
   readonly codes: readonly string[]
 }
 
-const silence: ProblemText = { message: '', codes: [] }
+const noText: ProblemText = { message: '', codes: [] }
 const maxLength = 1000
 const maxDepth = 8
 
-/** Reads an error body: OpenAI's, a text, a page, or another provider's error inside of one of these. */
+/** Reads an error body: OpenAI's format, text, an HTML page, or another provider's error nested in one of these. */
 function readProblem(body: unknown, depth = maxDepth): ProblemText {
-  if (depth === 0) return silence
+  if (depth === 0) return noText
   if (typeof body === 'string') return readText(body, depth)
   if (Array.isArray(body)) return readProblem(body[0], depth - 1)
-  return isRecord(body) ? readObject(body, depth) : silence
+  return isRecord(body) ? readObject(body, depth) : noText
 }
 
 function readObject(body: Json, depth: number): ProblemText {
   const codes = codesOf(body)
   const metadata = recordOf(body['metadata'])
   const parts = [body['error'], body['message'], body['detail'], metadata['raw'], body['errors']]
-  const said = parts.map(part => (part === body['detail'] ? readDetail(part, depth) : readProblem(part, depth - 1)))
-  const messages = said.map(({ message }) => message).filter(message => message !== '')
+  const read = parts.map(part => (part === body['detail'] ? readDetail(part, depth) : readProblem(part, depth - 1)))
+  const messages = read.map(({ message }) => message).filter(message => message !== '')
   return {
-    // A router's own sentence, and behind it that of the provider it asked.
+    // A router's own message, followed by that of the provider.
     message: [...new Set(messages)].join(': ').slice(0, maxLength),
-    codes: [...codes, ...said.flatMap(part => part.codes)],
+    codes: [...codes, ...read.flatMap(part => part.codes)],
   }
 }
 
-/** `detail` is a text, or the list of what a validator found wrong. */
+/** Reads `detail`: a text, or a list of validation errors. */
 function readDetail(detail: unknown, depth: number): ProblemText {
   if (!Array.isArray(detail)) return readProblem(detail, depth - 1)
   const found = detail.filter(isRecord).map(({ loc, msg }) => [listOf(loc).join('.'), textOf(msg)])
   const message = found.map(words => words.filter(word => word !== '').join(': ')).join('; ')
-  return { message: plain(message), codes: [] }
+  return { message: plainText(message), codes: [] }
 }
 
-/** Text that holds JSON stands for what that says. */
+/** Reads a text. JSON in it is parsed as an error body. */
 function readText(text: string, depth: number): ProblemText {
   const at = text.search(/[{[]/)
-  const inner = at < 0 ? undefined : parsed(text.slice(at))
-  // Words may well end in [0].
+  const inner = at < 0 ? undefined : parsedJson(text.slice(at))
+  // A text may contain brackets that are not JSON, such as a final [0].
   if (inner === undefined || (at > 0 && !isRecord(listOf(inner)[0] ?? inner)))
-    return { message: plain(text), codes: [] }
+    return { message: plainText(text), codes: [] }
   const { message, codes } = readProblem(inner, depth - 1)
-  return { message: message || plain(text.slice(0, at)), codes }
+  return { message: message || plainText(text.slice(0, at)), codes }
 }
 
 function codesOf(body: Json): string[] {
@@ -124,24 +124,24 @@ function codesOf(body: Json): string[] {
   return [body['code'], body['type'], inner['code'], body['error_type']].filter(code => typeof code === 'string')
 }
 
-/** Without the markup of a page, of which only the title is kept. */
-function plain(text: string): string {
+/** Returns plain text; of an HTML page only the title. */
+function plainText(text: string): string {
   const isPage = /^\s*</.test(text)
   const words = isPage ? (/<title[^>]*>([^<]*)</i.exec(text.slice(0, 10_000))?.[1] ?? '') : text
   return words.replaceAll(/\s+/g, ' ').trim().slice(0, maxLength)
 }
 
-/** The object or array that `text` is; undefined for anything else. */
-function parsed(text: string): unknown {
+/** Parses JSON; undefined for text that is not JSON. */
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Words of the upstream that only look like JSON.
+    // Text of the upstream that only resembles JSON.
     return undefined
   }
 }
 
-/** `finish_reason` of OpenAI and of those who speak its protocol with words of their own. */
+/** Stop reasons by `finish_reason`, including values of servers other than OpenAI. */
 const reasons: Readonly<Record<string, StopReason>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -154,19 +154,25 @@ const reasons: Readonly<Record<string, StopReason>> = {
   sensitive: 'refusal',
 }
 
-/** Words that say that the answer is not whole. */
-const faults = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource', 'malformed_function_call'])
+/** Values of `finish_reason` that mean the answer is incomplete because of an error. */
+const failedReasons = new Set([
+  'error',
+  'abort',
+  'network_error',
+  'insufficient_system_resource',
+  'malformed_function_call',
+])
 
 interface Facts {
   readonly hasRefused: boolean
   readonly hasCalls: boolean
 }
 
-/** Why a choice with a finish reason ended: a stop, or an error where the upstream gave up. */
+/** Converts the finish reason of a choice to a stop, or to an error if the upstream failed. */
 export function stopOf(choice: Json, { hasRefused, hasCalls }: Facts): UpstreamEvent {
   const finish = textOf(choice['finish_reason']).toLowerCase()
-  if (faults.has(finish)) {
-    const message = readProblem(choice['error']).message || `the upstream broke the answer off: ${finish}`
+  if (failedReasons.has(finish)) {
+    const message = readProblem(choice['error']).message || `upstream aborted the response: ${finish}`
     return { type: 'error', code: 'upstream_unreachable', message }
   }
   if (hasRefused) return { type: 'stop', reason: 'refusal' }
@@ -175,7 +181,7 @@ export function stopOf(choice: Json, { hasRefused, hasCalls }: Facts): UpstreamE
   return reason === 'end_turn' ? (stopSequenceOf(choice) ?? { type: 'stop', reason }) : { type: 'stop', reason }
 }
 
-/** OpenAI does not tell a stop string from any other stop; vLLM, SGLang and OpenRouter do, each in a field of its own. */
+/** Returns the stop for a matched stop string. OpenAI does not report it; other servers do, in different fields. */
 function stopSequenceOf(choice: Json): UpstreamEvent | undefined {
   const sequence = textOf(choice['stop_reason']) || textOf(choice['matched_stop'])
   if (sequence !== '') return { type: 'stop', reason: 'stop_sequence', sequence }

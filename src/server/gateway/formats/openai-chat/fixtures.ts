@@ -5,7 +5,7 @@ import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
 import { openaiChat } from './codec.ts'
 
-/** A context of a compatible server, whose seal is readable. */
+/** Returns a context of a compatible server, with readable reasoning signatures. */
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({
   deployment: deploymentOf('openai-compatible'),
   upstreamModel: 'some-model',
@@ -13,33 +13,33 @@ export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => 
   ...changes,
 })
 
-/** A deployment of `provider`. */
+/** Returns a deployment of `provider`. */
 export const deploymentOf = (provider: string): CodecContext['deployment'] => ({
   id: 'd1',
   provider,
   apiBase: 'https://upstream.test/v1',
 })
 
-/** A context of OpenAI itself. */
+/** Returns the changes for a context of OpenAI. */
 export const openAi = (upstreamModel: string): Partial<CodecContext> => ({
   upstreamModel,
   deployment: deploymentOf('openai'),
 })
 
-/** What goes upstream for `request`, as it arrives there. */
+/** Returns the upstream request for `request`. */
 export const sent = (request: CanonicalRequest, changes: Partial<CodecContext> = {}) =>
   sentUpstream(openaiChat, request, contextOf(changes))
 
-/** The upstream's messages for `messages`, and what they lost. */
+/** Returns the upstream messages for `messages`, and the degradations. */
 export function conversation(messages: readonly Json[], changes: Partial<CodecContext> = {}) {
   const { body, degraded } = sent({ messages }, changes)
   return { messages: listOf(body['messages']).map(recordOf), degraded }
 }
 
-/** A chunk as a frame. */
+/** Returns a frame with a chunk. */
 export const frame = (body: unknown): UpstreamFrame => ({ event: undefined, data: JSON.stringify(body) })
 
-/** A chunk of the first choice. */
+/** Returns a frame with a chunk of the first choice. */
 export const chunk = (delta: Json, finish: string | null = null): UpstreamFrame =>
   frame({
     id: 'chatcmpl-1',
@@ -48,7 +48,7 @@ export const chunk = (delta: Json, finish: string | null = null): UpstreamFrame 
     choices: [{ index: 0, delta, finish_reason: finish }],
   })
 
-/** A chunk with a part of a tool call. */
+/** Returns a frame with a part of a tool call. */
 export const callChunk = (
   index: number | undefined,
   { id, name, args }: { id?: string; name?: string; args?: string },
@@ -65,14 +65,14 @@ export const callChunk = (
 
 export const done: UpstreamFrame = { event: undefined, data: '[DONE]' }
 
-/** What the decoder says of a whole stream. */
+/** Returns the decoder's events for a complete stream. */
 export function decoded(frames: readonly UpstreamFrame[]): readonly UpstreamEvent[] {
   const decoder = openaiChat.decoder(contextOf())
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
-/** What a client reads of `events`. */
+/** Returns what a client reads of `events`. */
 export function read(events: readonly UpstreamEvent[]) {
   const { stream, ...answer } = encodedAnswer(events)
-  return { ...answer, wire: stream }
+  return { ...answer, sse: stream }
 }

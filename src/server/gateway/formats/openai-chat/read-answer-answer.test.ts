@@ -12,7 +12,7 @@ const whole = (message: Json, more: Json = {}) => ({
   usage: { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 4 } },
 })
 
-test('a whole answer has its reasoning, text, calls, usage and reason', () => {
+test('a whole answer has its reasoning, text, calls, usage and stop reason', () => {
   const call = (id: string, p: number) => ({ id, type: 'function', function: { name: 'ls', arguments: `{"p":${p}}` } })
   const message = { reasoning_content: 'Hm', content: 'Hi', tool_calls: [call('a', 1), call('b', 2)] }
   const { content, usage, stopReason } = read(events(whole(message, { finish_reason: 'tool_calls' })))
@@ -27,7 +27,7 @@ test('a whole answer has its reasoning, text, calls, usage and reason', () => {
   assert.deepEqual(events(whole(message))[0], { type: 'message_start', id: 'chatcmpl-1', model: 'm' })
 })
 
-test('T13: calls of a whole answer that share an id stay apart', () => {
+test('T13: calls of a whole answer with the same id stay separate', () => {
   const call = { id: 'a', function: { name: 'ls', arguments: '{}' } }
   const ids = read(events(whole({ tool_calls: [call, call] }))).content.map(block => block['id'])
   assert.equal(new Set(ids).size, 2)
@@ -51,8 +51,8 @@ for (const [what, body, reason] of reasons) {
 const faults: readonly (readonly [string, unknown, string])[] = [
   ['an error with a good status', { error: { message: 'Down', code: 503 } }, 'Down'],
   ['an error in the choice', whole({ content: '' }, { finish_reason: 'error', error: { message: 'Lost' } }), 'Lost'],
-  ['no choice', { choices: [] }, 'the upstream sent an answer without a message'],
-  ['no object', 'hi', 'the upstream sent an answer without a message'],
+  ['no choice', { choices: [] }, 'upstream response contains no message'],
+  ['no object', 'hi', 'upstream response contains no message'],
 ]
 for (const [what, body, message] of faults) {
   test(`E5: ${what} is an error, never an empty answer`, () => {

@@ -4,13 +4,13 @@ import type { Json } from '../../../platform/json.ts'
 import type { UpstreamFrame } from '../../core/codec.ts'
 import { openaiChat } from './codec.ts'
 import { callChunk, chunk, contextOf, decoded, done, frame, read } from './fixtures.ts'
-import { madeCallId } from './tool-calls.ts'
+import { generatedCallId } from './tool-calls.ts'
 
 const answer = (...frames: readonly UpstreamFrame[]) => read(decoded(frames))
 const stop = chunk({}, 'stop')
 const stopForTools = chunk({}, 'tool_calls')
 const text = (said: string) => ({ type: 'text', text: said })
-/** Signed when it came in a field that servers take back. */
+/** A thinking block, signed for a field that servers accept in requests. */
 const thinking = (said: string, field?: string) => ({
   type: 'thinking',
   thinking: said,
@@ -21,7 +21,7 @@ const call = (id: string, name: string, input: unknown) => ({ type: 'tool_use', 
 const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly Json[]])[] = [
   ['text deltas are one text block', [chunk({ content: 'He' }), chunk({ content: 'llo' }), stop], [text('Hello')]],
   [
-    'T3: text and a tool call in the same chunk: the arguments in that chunk are kept',
+    'T3: text and a tool call in one chunk: the arguments in that chunk are kept',
     [
       chunk({
         content: 'Look:',
@@ -43,22 +43,22 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [text('ab')],
   ],
   [
-    'T6: a stream that opens with a tool call has no empty text before it',
+    'T6: a stream that begins with a tool call has no empty text before it',
     [chunk({ role: 'assistant', content: '' }), callChunk(0, { id: 'call_1', name: 'ls', args: '{}' }), stopForTools],
     [call('call_1', 'ls', {})],
   ],
   [
-    'T7: reasoning_content is thinking',
+    'T7: reasoning_content becomes thinking',
     [chunk({ reasoning_content: 'Hm' }), chunk({ reasoning_content: 'm' }), chunk({ content: 'Hi' }), stop],
     [thinking('Hmm', 'reasoning_content'), text('Hi')],
   ],
   [
-    'T7: reasoning is thinking',
+    'T7: reasoning becomes thinking',
     [chunk({ reasoning: 'Hm', content: '' }), chunk({ content: 'Hi' }), stop],
     [thinking('Hm', 'reasoning'), text('Hi')],
   ],
   [
-    'T7: reasoning in several fields of one chunk is told once',
+    'T7: reasoning in several fields of one chunk is used once',
     [
       chunk({ reasoning: 'Hm', reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] }),
       chunk({
@@ -73,7 +73,7 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [thinking('HmSo', 'reasoning'), text('Hi')],
   ],
   [
-    'T7: thinking in a list of content parts is thinking',
+    'T7: thinking in a list of content parts becomes thinking',
     [
       chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }] }),
       chunk({ content: [{ type: 'text', text: 'Hi' }] }),
@@ -87,13 +87,13 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [call('c', 'now', {})],
   ],
   [
-    'T8: arguments that are null are none',
+    'T8: null arguments count as no arguments',
     [callChunk(0, { id: 'c', name: 'now', args: 'null' }), stopForTools],
     [call('c', 'now', {})],
   ],
   ['T11: an empty answer is an empty message', [chunk({ role: 'assistant', content: '' }), stop], []],
   [
-    'id and name that come late, and are repeated, belong to one call',
+    'late and repeated id and name belong to one call',
     [
       callChunk(0, { args: '{"a"' }),
       callChunk(0, { name: 'ls', args: ':' }),
@@ -104,7 +104,7 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [call('call_1', 'ls', { a: 1 })],
   ],
   [
-    'a new id with every part of a call does not split it',
+    'a new id in each part of a call does not split it',
     [
       callChunk(0, { id: 'r1', name: 'ls', args: '' }),
       callChunk(0, { id: 'r2', args: '{"a":' }),
@@ -114,7 +114,7 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [call('r1', 'ls', { a: 1 })],
   ],
   [
-    'whole calls that all have the index 0 stay apart',
+    'complete calls that all have index 0 stay separate',
     [
       callChunk(0, { id: 'a', name: 'ls', args: '{"p":1}' }),
       callChunk(0, { id: 'b', name: 'ls', args: '{"p":2}' }),
@@ -123,7 +123,7 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [call('a', 'ls', { p: 1 }), call('b', 'ls', { p: 2 })],
   ],
   [
-    'calls without an index are told apart by their ids',
+    'calls without an index are distinguished by their ids',
     [
       callChunk(undefined, { id: 'a', name: 'ls', args: '{"p":' }),
       callChunk(undefined, { args: '1}' }),
@@ -133,18 +133,18 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [call('a', 'ls', { p: 1 }), call('b', 'ls', { p: 2 })],
   ],
   [
-    'arguments that come as an object are kept',
+    'arguments sent as an object are kept',
     [chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'ls', arguments: { p: 1 } } }] }), stopForTools],
     [call('a', 'ls', { p: 1 })],
   ],
   [
-    'the older function_call is a call',
+    'the older function_call becomes a call',
     [
       chunk({ function_call: { name: 'ls' } }),
       chunk({ function_call: { arguments: '{"p":1}' } }),
       chunk({}, 'function_call'),
     ],
-    [call(madeCallId('req_1', 0), 'ls', { p: 1 })],
+    [call(generatedCallId('req_1', 0), 'ls', { p: 1 })],
   ],
   [
     'interleaved calls keep their own arguments, in the order of their starts',
@@ -158,7 +158,7 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [call('a', 'x', { p: '}"' }), call('b', 'y', { q: 2 })],
   ],
   [
-    'text between and behind calls is kept',
+    'text between and after calls is kept',
     [
       chunk({ content: 'one' }),
       callChunk(0, { id: 'a', name: 'x', args: '{}' }),
@@ -170,7 +170,7 @@ const contents: readonly (readonly [string, readonly UpstreamFrame[], readonly J
     [text('one'), call('a', 'x', {}), text('two'), call('b', 'y', {}), text('three')],
   ],
   [
-    'of several choices only the first is read',
+    'only the first of several choices is read',
     [
       frame({
         choices: [
@@ -194,7 +194,7 @@ for (const [guarantee, frames, content] of contents) {
 
 const stops: readonly (readonly [string, readonly UpstreamFrame[], string])[] = [
   [
-    'S1: a tool call gives tool_use even if the upstream reports stop',
+    'S1: an answer with a tool call stops with tool_use, even if the upstream reports stop',
     [callChunk(0, { id: 'a', name: 'x', args: '{}' }), stop],
     'tool_use',
   ],
@@ -203,7 +203,7 @@ const stops: readonly (readonly [string, readonly UpstreamFrame[], string])[] = 
   ['S2: content_filter is a refusal', [chunk({ content: 'a' }), chunk({}, 'content_filter')], 'refusal'],
   ['S2: a refusal text is a refusal', [chunk({ refusal: 'I can' }), chunk({ refusal: 'not' }), stop], 'refusal'],
   [
-    'S2: a matched stop string is a stop_sequence',
+    'S2: a matched stop string gives stop_sequence',
     [chunk({ content: 'a' }), frame({ choices: [{ delta: {}, finish_reason: 'stop', stop_reason: '###' }] })],
     'stop_sequence',
   ],
@@ -214,11 +214,11 @@ for (const [guarantee, frames, reason] of stops) {
   test(guarantee, () => assert.equal(answer(...frames, done).stopReason, reason))
 }
 
-test('a refusal text reaches the client', () => {
+test('a refusal text is sent to the client', () => {
   assert.deepEqual(answer(chunk({ refusal: 'No.' }), stop).content, [text('No.')])
 })
 
-test('S2: the matched stop string is told', () => {
+test('S2: the matched stop string is reported', () => {
   const events = decoded([frame({ choices: [{ delta: {}, finish_reason: 'stop', matched_stop: 'END' }] })])
   assert.deepEqual(events[0], { type: 'stop', reason: 'stop_sequence', sequence: 'END' })
 })
@@ -259,12 +259,12 @@ for (const [place, frames] of usagePlaces) {
   })
 }
 
-test('U4: counts are totals so far: the last ones stand', () => {
+test('U4: counts are running totals: the last ones apply', () => {
   const half = frame({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 10 } })
   assert.equal(answer(half, half, stop, frame({ choices: [], usage }), done).usage.output_tokens, 20)
 })
 
-test('the first chunk gives the id and the model; empty ones wait for the next', () => {
+test('the first chunk with an id or a model gives message_start', () => {
   const azure = frame({ id: '', model: '', choices: [], prompt_filter_results: [] })
   const [start] = decoded([azure, chunk({ content: 'a' })])
   assert.deepEqual(start, { type: 'message_start', id: 'chatcmpl-1', model: 'some-model-2026' })
@@ -287,9 +287,9 @@ const faults: readonly (readonly [string, UpstreamFrame, string, RegExp])[] = [
   ['an error as text', frame({ error: 'out of memory' }), 'upstream_unreachable', /^out of memory$/],
   ['an error of another shape', frame({ object: 'error', message: 'bad', code: 400 }), 'invalid_request', /^bad$/],
   ['an event named error', { event: 'error', data: 'it broke' }, 'upstream_unreachable', /^it broke$/],
-  ['a finish reason that says so', chunk({}, 'error'), 'upstream_unreachable', /broke the answer off/],
-  ['F17: cut JSON', { event: undefined, data: '{"choices":[{"del' }, 'upstream_unreachable', /no JSON object/],
-  ['F17: JSON that is no object', { event: undefined, data: '[1]' }, 'upstream_unreachable', /no JSON object/],
+  ['a finish reason that says so', chunk({}, 'error'), 'upstream_unreachable', /aborted the response/],
+  ['F17: truncated JSON', { event: undefined, data: '{"choices":[{"del' }, 'upstream_unreachable', /not a JSON object/],
+  ['F17: JSON that is not an object', { event: undefined, data: '[1]' }, 'upstream_unreachable', /not a JSON object/],
   [
     'a call that never gets a name',
     chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{}' } }] }, 'stop'),
@@ -298,7 +298,7 @@ const faults: readonly (readonly [string, UpstreamFrame, string, RegExp])[] = [
   ],
 ]
 for (const [what, broken, code, message] of faults) {
-  test(`E5: ${what} in mid-stream is one error, and nothing follows`, () => {
+  test(`E5: ${what} in a stream is one error and ends the stream`, () => {
     const events = decoded([chunk({ content: 'a' }), broken, chunk({ content: 'b' }), stop, done])
     const error = events.at(-1)
     assert.ok(error?.type === 'error' && error.code === code)
@@ -307,13 +307,13 @@ for (const [what, broken, code, message] of faults) {
   })
 }
 
-test('F17: chunks of no known shape are passed over', () => {
+test('F17: chunks of an unknown shape are ignored', () => {
   const odd = [{}, { choices: null }, { choices: 5 }, { choices: [null] }, { choices: [{ delta: 'x' }] }, { usage: -1 }]
   const calls = [{ choices: [{ delta: { tool_calls: [null, 5, {}], content: 7 } }] }]
   assert.deepEqual(answer(...[...odd, ...calls].map(frame), chunk({ content: 'a' }), stop).content, [text('a')])
 })
 
-test('a call that is complete ends as soon as the next one begins', () => {
+test('a complete call ends when the next one begins', () => {
   const decoder = openaiChat.decoder(contextOf())
   decoder.push(callChunk(0, { id: 'a', name: 'x', args: '{"p":1}' }))
   const events = decoder.push(callChunk(1, { id: 'b', name: 'y', args: '{' }))
@@ -323,7 +323,7 @@ test('a call that is complete ends as soon as the next one begins', () => {
   )
 })
 
-test('a call whose id never comes starts on its own, at the latest behind the first KB', () => {
+test('a call without an id starts with a generated one, at the latest after 1 KB', () => {
   const decoder = openaiChat.decoder(contextOf())
   decoder.push(callChunk(0, { name: 'write', args: `{"text":"${'x'.repeat(600)}` }))
   const events = decoder.push(callChunk(0, { args: 'x'.repeat(600) }))
@@ -343,7 +343,7 @@ test('T9: arguments of several hundred KB in thousands of deltas arrive complete
   assert.deepEqual(answer(...frames).content, [call('a', 'write', input)])
 })
 
-test('T13: ids of calls match the pattern, differ from each other and come back to the upstream as they were', () => {
+test('T13: call ids match the pattern, are unique and are sent back to the upstream unchanged', () => {
   const ids = ['call_1', 'functions.ls:0', 'functions.ls:1', '', '', 'call_1', 'x'.repeat(200), 'ä ö']
   const frames = ids.map((id, index) => callChunk(index, { id, name: 'ls', args: '{}' }))
   const got = answer(...frames, stopForTools).content.map(block => String(block['id']))

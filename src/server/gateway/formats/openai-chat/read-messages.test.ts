@@ -15,7 +15,7 @@ const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
     createdAt: 1,
   }
   const { body, degraded } = chatClient({ model: 'm', messages: [hi], ...request }, context)
-  // Without the places of its parts, which no body shows.
+  // A JSON copy has no recorded paths of parts.
   return { body: JSON.parse(JSON.stringify(body)) as typeof body, degraded: degradedHeader(degraded) }
 }
 const text = (said: string) => ({ type: 'text', text: said })
@@ -23,24 +23,24 @@ const pdf = 'JVBERi0xLjQK'
 
 const messages: readonly (readonly [string, readonly object[], object, string?])[] = [
   [
-    'M6: leading system and developer messages are the system prompt, in order',
+    'M6: leading system and developer messages become the system prompt, in order',
     [{ role: 'system', content: 'a' }, { role: 'developer', content: [text('b')] }, hi],
     { system: [text('a'), text('b')], messages: [{ role: 'user', content: [text('hi')] }] },
   ],
   [
-    'M6: a later system message is a marked part of the user’s turn',
+    'M6: a later system message becomes a tagged part of the user’s turn',
     [hi, { role: 'system', content: 'now' }],
     { messages: [{ role: 'user', content: [text('hi'), text('<system>\nnow\n</system>')] }] },
     'messages.1=moved_to_user',
   ],
   [
-    'a request of instructions alone asks them',
+    'a request with only instructions sends them as the user',
     [{ role: 'system', content: 'Say hi' }],
     { messages: [{ role: 'user', content: [text('Say hi')] }] },
     'messages=system_as_user',
   ],
   [
-    'a conversation that the assistant begins gets a user’s turn in front',
+    'a conversation that begins with the assistant gets a user turn before it',
     [{ role: 'assistant', content: 'a' }, hi],
     {
       messages: [
@@ -52,12 +52,12 @@ const messages: readonly (readonly [string, readonly object[], object, string?])
     'messages=user_turn_added',
   ],
   [
-    'turns of one role become one; texts without anything to read are left out',
+    'consecutive turns of one role are merged; blank texts are left out',
     [hi, { role: 'user', content: [text(''), text('you')] }, { role: 'assistant', content: '' }],
     { messages: [{ role: 'user', content: [text('hi'), text('you')] }] },
   ],
   [
-    'images by address and by data',
+    'images by URL and by data',
     [
       {
         role: 'user',
@@ -103,7 +103,7 @@ const messages: readonly (readonly [string, readonly object[], object, string?])
     },
   ],
   [
-    'C1: a client’s mark for caching stays',
+    'C1: a client’s cache mark is kept',
     [
       {
         role: 'user',
@@ -132,7 +132,7 @@ const result = (id: string, said: string) => ({ type: 'tool_result', tool_use_id
 const user = { role: 'user', content: [text('hi')] }
 const turns: typeof messages = [
   [
-    'M4: results come first in one user’s turn, side by side',
+    'M4: results come first and together in one user turn',
     [
       hi,
       { role: 'assistant', content: null, tool_calls: [call('c1', 'f', '{"a":1}'), call('c2', 'g', '')] },
@@ -149,7 +149,7 @@ const turns: typeof messages = [
     },
   ],
   [
-    'a result that comes late goes back to its call',
+    'a late result is moved to its call',
     [
       hi,
       { role: 'assistant', tool_calls: [call('c1', 'f', '{}')] },
@@ -167,7 +167,7 @@ const turns: typeof messages = [
     },
   ],
   [
-    'arguments that are no object are wrapped',
+    'arguments that are not an object are wrapped',
     [hi, { role: 'assistant', tool_calls: [call('c1', 'f', '[1]'), call('c2', 'f', '{"a":')] }],
     {
       messages: [
@@ -178,7 +178,7 @@ const turns: typeof messages = [
     'messages.1.tool_calls.0.function.arguments=wrapped, messages.1.tool_calls.1.function.arguments=wrapped',
   ],
   [
-    'T13: ids that Anthropic refuses are replaced, the same for call and result',
+    'T13: ids that Anthropic rejects are replaced, equally in call and result',
     [
       hi,
       { role: 'assistant', tool_calls: [call('functions.f:0', 'a.b', '{}')] },
@@ -208,7 +208,7 @@ const turns: typeof messages = [
     },
   ],
   [
-    'thinking without a signature and names are dropped and listed',
+    'thinking without a signature, and names, are dropped and recorded',
     [
       { ...hi, name: 'ann' },
       { role: 'assistant', content: 'a', refusal: 'no', reasoning_content: 'hm' },

@@ -20,14 +20,14 @@ import { thinkingBlocks } from './reasoning-details.ts'
 interface Reading {
   readonly conversation: Conversation
   readonly note: Note
-  /** True for upstreams that keep the files which the client names by their ids. */
+  /** True for upstreams that store files, which the client may reference by id. */
   readonly takesFileIds: boolean
 }
 
 /** Adds the messages of a chat request to a conversation. */
 export function addChatMessages(messages: readonly unknown[], reading: Reading): void {
   const { note } = reading
-  /** The last call of each name: results of the older form name the function, not the call. */
+  /** Id of the last call of each function. Results in the older form contain the function's name instead of an id. */
   const calls = new Map<string, string>()
   for (const [at, message] of messages.entries()) {
     const path = `messages.${at}`
@@ -75,7 +75,7 @@ function addMessage(message: Json, place: Place): void {
 }
 
 interface ResultPlace extends Place {
-  /** Of the call. */
+  /** Id of the call. */
   readonly id: unknown
   readonly idPath: string
 }
@@ -105,7 +105,7 @@ function partBlocks(part: Json, path: string, { takesFileIds: takesIds }: FileId
     case 'file':
       return [fileBlock(recordOf(part['file']), part, { path: `${path}.file`, takesIds })]
     default:
-      throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
+      throw invalid(`${path}.type ${String(part['type'])} is not supported for this model`)
   }
 }
 
@@ -114,7 +114,7 @@ function assistantBlocks(message: Json, place: Place): readonly Block[] {
   const { content, refusal, tool_calls: toolCalls, function_call: legacy, audio } = message
   if (!isAbsent(audio)) note(`${path}.audio`)
   const thoughts = thinkingBlocks(message['reasoning_details'], `${path}.reasoning_details`, note)
-  // Without the signature that went with it a model does not take its own thinking back.
+  // A model accepts its own thinking only with the signature.
   if (thoughts.length === 0)
     for (const field of ['reasoning_content', 'reasoning']) if (!isAbsent(message[field])) note(`${path}.${field}`)
   const blocks = [...thoughts, ...blocksOf(content, `${path}.content`, place), ...textBlocks(refusal)]

@@ -16,7 +16,7 @@ const convert = (request: object, upstreamModel = 'claude-sonnet-4-6') => {
     createdAt: 1,
   }
   const { body, degraded } = chatClient({ model: 'm', messages: [hi], ...request }, context)
-  // Without the places of its parts, which no body shows.
+  // A JSON copy has no recorded paths of parts.
   return { body: JSON.parse(JSON.stringify(body)) as typeof body, degraded: degradedHeader(degraded) }
 }
 
@@ -24,8 +24,8 @@ const user = { role: 'user', content: [{ type: 'text', text: 'hi' }] }
 const schema = { type: 'object', properties: { a: { type: 'string' } } }
 const f = { type: 'function', function: { name: 'f', description: 'd', parameters: schema } }
 const g = { type: 'function', function: { name: 'g', strict: true } }
-const wireF = { name: 'f', description: 'd', input_schema: schema }
-const wireG = { name: 'g', input_schema: { type: 'object', properties: {} } }
+const canonicalF = { name: 'f', description: 'd', input_schema: schema }
+const canonicalG = { name: 'g', input_schema: { type: 'object', properties: {} } }
 const format = { type: 'json_schema', json_schema: { name: 'n', strict: true, schema } }
 
 const settings: readonly (readonly [string, object, object, (string | undefined)?, string?])[] = [
@@ -33,83 +33,83 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
   ['max_completion_tokens wins over max_tokens', { max_tokens: 5, max_completion_tokens: 7 }, { max_tokens: 7 }],
   ['sampling settings stay as they are', { temperature: 1.5, top_p: 0.5 }, { temperature: 1.5, top_p: 0.5 }],
   [
-    'models that refuse sampling settings get none',
+    'models that reject sampling settings get none',
     { temperature: 0, top_p: 1 },
     {},
     'temperature=dropped, top_p=dropped',
     'claude-opus-5-5',
   ],
   [
-    'M9: stop becomes stop_sequences; blank ones would be refused',
+    'M9: stop becomes stop_sequences without blank ones',
     { stop: ['END', '\n'] },
     { stop_sequences: ['END'] },
     'stop=blank_dropped',
   ],
   ['user becomes metadata', { user: 'u1' }, { metadata: { user_id: 'u1' } }],
   [
-    'K7: effort is adaptive thinking',
+    'K7: effort becomes adaptive thinking',
     { reasoning_effort: 'xhigh' },
     { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'xhigh' } },
     undefined,
     'claude-opus-5-5',
   ],
   [
-    'K7: effort is the nearest one that the model has',
+    'K7: effort becomes the nearest one of the model',
     { reasoning_effort: 'minimal' },
     { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } },
     'reasoning_effort=low',
   ],
   [
-    'K7: older models get a budget, and no temperature with it',
+    'K7: older models get a budget without temperature',
     { reasoning_effort: 'low', temperature: 0.2, max_tokens: 8_000 },
     { max_tokens: 8_000, thinking: { type: 'enabled', budget_tokens: 2_048 } },
     'reasoning_effort=thinking_budget, temperature=dropped',
     'claude-haiku-4-5',
   ],
   [
-    'K7: a budget without room is left out',
+    'K7: a budget is left out if max_tokens is too small',
     { reasoning_effort: 'high', max_tokens: 500 },
     { max_tokens: 500 },
     'reasoning_effort=thinking_off',
     'claude-sonnet-4-20250514',
   ],
   [
-    'K7: effort none turns thinking off where it is on by itself',
+    'K7: effort none turns off thinking that is on by default',
     { reasoning_effort: 'none' },
     { thinking: { type: 'disabled' } },
     undefined,
     'claude-sonnet-5',
   ],
   [
-    'K7: a forced call cannot think',
+    'K7: a forced call turns thinking off',
     { reasoning_effort: 'low', tools: [f], tool_choice: 'required' },
-    { tools: [wireF], tool_choice: { type: 'any' } },
+    { tools: [canonicalF], tool_choice: { type: 'any' } },
     'reasoning_effort=thinking_off',
   ],
   [
-    'a JSON schema is the output format',
+    'a JSON schema becomes the output format',
     { response_format: format },
     { output_config: { format: { type: 'json_schema', schema } } },
   ],
   [
-    'tools keep names, texts and schemas',
+    'tools keep names, descriptions and schemas',
     { tools: [f, g] },
-    { tools: [wireF, wireG] },
+    { tools: [canonicalF, canonicalG] },
     'tools.1.function.strict=dropped',
   ],
   [
     'M7: a named function',
     { tools: [f], tool_choice: { type: 'function', function: { name: 'f' } } },
-    { tools: [wireF], tool_choice: { type: 'tool', name: 'f' } },
+    { tools: [canonicalF], tool_choice: { type: 'tool', name: 'f' } },
   ],
   [
-    'M7: none and one at a time',
+    'M7: none, and no parallel calls',
     { tools: [f], parallel_tool_calls: false },
-    { tools: [wireF], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    { tools: [canonicalF], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
   ],
   ['M7: a choice without tools is no choice', { tool_choice: 'auto' }, {}],
   [
-    'allowed tools are the only ones',
+    'only allowed tools are sent',
     {
       tools: [f, g],
       tool_choice: {
@@ -117,25 +117,21 @@ const settings: readonly (readonly [string, object, object, (string | undefined)
         allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'f' } }] },
       },
     },
-    { tools: [wireF], tool_choice: { type: 'any' } },
+    { tools: [canonicalF], tool_choice: { type: 'any' } },
   ],
   [
-    'the older form of tools, one call at a time',
+    'the older form of tools, without parallel calls',
     { functions: [f.function], function_call: { name: 'f' } },
-    { tools: [wireF], tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true } },
+    { tools: [canonicalF], tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true } },
   ],
+  ['prompt_cache_key enables prompt caching', { prompt_cache_key: 'k' }, { cache_control: { type: 'ephemeral' } }],
   [
-    'a name for the prompt’s cache turns caching on',
-    { prompt_cache_key: 'k' },
-    { cache_control: { type: 'ephemeral' } },
-  ],
-  [
-    'fields that ask for nothing are not listed',
+    'fields without effect are not recorded',
     { n: 1, logprobs: false, seed: null, store: false, presence_penalty: 0 },
     {},
   ],
   [
-    'M9: what has no equivalent is listed',
+    'M9: fields without an equivalent are recorded',
     { seed: 7, logit_bias: { 1: 2 }, logprobs: true, service_tier: 'flex', x: 1 },
     {},
     'seed=dropped, logit_bias=dropped, logprobs=dropped, service_tier=dropped, x=dropped',
@@ -150,7 +146,7 @@ for (const [guarantee, request, expected, listed, upstreamModel] of settings) {
   })
 }
 
-test('a JSON object as the format is told to the model', () => {
+test('the response format json_object becomes an instruction', () => {
   const { body, degraded } = convert({ response_format: { type: 'json_object' } })
   assert.match(JSON.stringify(body['system']), /one JSON object/)
   assert.equal(degraded, 'response_format=told_in_system')
@@ -174,7 +170,7 @@ const refused: readonly (readonly [object, RegExp])[] = [
     /^messages\.0\.content\.0\.file\.file_id/,
   ],
   [{ messages: [{ role: 'tool', content: 'x' }] }, /^messages\.0\.tool_call_id/],
-  [{ messages: [{ role: 'user', content: ' ' }] }, /nothing to answer/],
+  [{ messages: [{ role: 'user', content: ' ' }] }, /^request contains no messages$/],
   [{ tools: [{ type: 'function', function: {} }] }, /^tools\.0\.function\.name/],
   [{ tools: [{ type: 'x' }] }, /^tools\.0\.type x/],
   [{ stop: 5 }, /^stop must be/],
@@ -183,7 +179,7 @@ const refused: readonly (readonly [object, RegExp])[] = [
 ]
 
 for (const [request, message] of refused) {
-  test(`a request is refused by name of its field: ${message.source}`, () => {
+  test(`a request is rejected with its field: ${message.source}`, () => {
     assert.throws(
       () => convert(request),
       error => error instanceof AppError && error.code === 'invalid_request' && message.test(error.message),

@@ -11,7 +11,7 @@ import { addChatMessages } from './read-messages.ts'
 import { chatTools } from './read-tools.ts'
 import { createChatWriter } from './write-answer.ts'
 
-/** Serves clients of OpenAI's Chat Completions. */
+/** Client format of OpenAI's Chat Completions. */
 export const chatClient: ClientFormat = (request, context) => {
   const { target, stream, model, requestId, createdAt } = context
   const degraded: Degradation[] = []
@@ -33,7 +33,7 @@ export const chatClient: ClientFormat = (request, context) => {
     extras,
   })
   noteUnused(request, { used, extras }, note)
-  // The field that took the place of `user` names the caller where both are given.
+  // `safety_identifier` replaces `user` and takes precedence.
   if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
   const writer = createChatWriter({
     id: `chatcmpl-${requestId.slice(requestId.indexOf('_') + 1)}`,
@@ -74,11 +74,11 @@ const settingsOf = (request: Json, isForced: boolean): Settings => ({
   isForced,
 })
 
-/** What must not be dropped in silence, because the answer would be another one than was asked for. */
+/** Rejects settings that cannot be dropped, because the answer would not be what the client requested. */
 function checkServable({ n, modalities, audio }: Json): void {
-  if (!isAbsent(n) && n !== 1) throw invalid('n must be 1: this model gives one answer a call')
+  if (!isAbsent(n) && n !== 1) throw invalid('n must be 1: this model returns one answer per call')
   if (!isAbsent(audio) || (Array.isArray(modalities) && modalities.includes('audio')))
-    throw invalid('modalities: this model does not speak')
+    throw invalid('modalities: audio output is not supported for this model')
 }
 
 function stopsOf(stop: unknown): readonly string[] {
@@ -90,7 +90,7 @@ function stopsOf(stop: unknown): readonly string[] {
   })
 }
 
-const limitOf = ({ max_completion_tokens: most, max_tokens: older }: Json): number => Number(most ?? older ?? 0)
+const limitOf = ({ max_completion_tokens: current, max_tokens: older }: Json): number => Number(current ?? older ?? 0)
 
 const used: ReadonlySet<string> = new Set([
   'model',

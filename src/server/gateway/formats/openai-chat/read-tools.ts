@@ -16,14 +16,14 @@ import {
 
 interface ChatTools {
   readonly tools: ToolSet
-  /** `tool_choice` in Anthropic's format, or nothing. */
+  /** Object with `tool_choice` in Anthropic's format, or an empty one. */
   readonly choice: Json
   readonly isForced: boolean
-  /** True for the older form with `functions`, whose answers say `function_call`. */
+  /** True for the older form with `functions`, whose answers contain `function_call`. */
   readonly isLegacy: boolean
 }
 
-/** The tools of a chat request, in either form. */
+/** Converts the tools of a chat request, in the current or the older form. */
 export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>, note: Note): ChatTools {
   const takesStrict = isOpenAiFormat(protocol)
   const isLegacy = isAbsent(request['tools']) && !isAbsent(request['functions'])
@@ -39,7 +39,7 @@ export function chatTools(request: Json, { protocol }: Pick<Target, 'protocol'>,
     choice: allowed?.mode ?? given,
     named,
     isParallel: !isLegacy && request['parallel_tool_calls'] !== false,
-    hasTools: tools.wire.length > 0,
+    hasTools: tools.definitions.length > 0,
   })
   const type = recordOf(choice['tool_choice'])['type']
   return { tools, choice, isForced: type === 'any' || type === 'tool', isLegacy }
@@ -55,9 +55,9 @@ function listOf(request: Json, field: string): readonly unknown[] {
 interface Place {
   readonly path: string
   readonly note: Note
-  /** True where the upstream's format has the setting as well. */
+  /** True if the upstream's format has `strict` too. */
   readonly takesStrict: boolean
-  /** The only names that may be called; undefined for all. */
+  /** Names of the allowed tools; undefined for all. */
   readonly allowed?: ReadonlySet<string> | undefined
 }
 
@@ -70,11 +70,11 @@ function addTool(tools: ToolSet, tool: unknown, place: Place): void {
     if (typeof name !== 'string') throw invalid(`${path}.custom.name must be a string`)
     if (allowed && !allowed.has(name)) return
     const grammar = recordOf(recordOf(format)['grammar'])
-    const told = customDescription(description, grammar)
-    tools.add({ kind: 'custom', name }, { description: told, schema: textSchema, mark, path })
+    const fullDescription = customDescription(description, grammar)
+    tools.add({ kind: 'custom', name }, { description: fullDescription, schema: textSchema, mark, path })
     return
   }
-  if (type !== 'function') throw invalid(`${path}.type ${String(type)} cannot be served by this model`)
+  if (type !== 'function') throw invalid(`${path}.type ${String(type)} is not supported for this model`)
   addFunction(tools, { ...mark, ...recordOf(called) }, { ...place, path: `${path}.function` })
 }
 
@@ -95,7 +95,7 @@ function addFunction(tools: ToolSet, called: unknown, { path, note, takesStrict,
   )
 }
 
-/** The name that the model knows of the tool that a choice names. */
+/** Returns the name sent to the model for the tool in a choice. */
 function nameIn(choice: unknown): string | undefined {
   if (!isRecord(choice)) return undefined
   const name = recordOf(choice['function'])['name'] ?? recordOf(choice['custom'])['name'] ?? choice['name']

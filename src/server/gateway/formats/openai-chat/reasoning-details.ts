@@ -4,8 +4,8 @@ import type { Block } from '../shared/content-parts.ts'
 import type { Note } from '../shared/settings.ts'
 
 /**
- * Chat Completions has no field for thinking that its model signed. OpenRouter's `reasoning_details` carries it, and
- * clients that know the field send it back. Source: OpenRouter, Reasoning Tokens.
+ * Format of details with signed thinking. Chat Completions has no field for it. OpenRouter's `reasoning_details` does,
+ * and clients that support the field send it back. Source: OpenRouter, Reasoning Tokens.
  */
 const format = 'anthropic-claude-v1'
 
@@ -15,7 +15,7 @@ interface Signed {
   readonly index: number
 }
 
-/** Thinking with the signature that its model wants back. */
+/** Returns the detail for thinking with its signature. */
 export const signedDetail = ({ text, signature, index }: Signed): Json => ({
   type: 'reasoning.text',
   text,
@@ -24,7 +24,7 @@ export const signedDetail = ({ text, signature, index }: Signed): Json => ({
   index,
 })
 
-/** Thinking that only its model reads. */
+/** Returns the detail for redacted thinking. */
 export const encryptedDetail = (data: unknown, index: number): Json => ({
   type: 'reasoning.encrypted',
   data,
@@ -32,7 +32,7 @@ export const encryptedDetail = (data: unknown, index: number): Json => ({
   index,
 })
 
-/** The thinking blocks that the details of an assistant's message at `path` hold; notes each detail that is none. */
+/** Converts the details at `path` to thinking blocks. Other details are recorded as dropped. */
 export function thinkingBlocks(details: unknown, path: string, note: Note): readonly Block[] {
   if (isAbsent(details)) return []
   const list: readonly unknown[] = Array.isArray(details) ? details : [details]
@@ -44,7 +44,7 @@ export function thinkingBlocks(details: unknown, path: string, note: Note): read
 }
 
 function thinkingBlock(detail: Json): Block | undefined {
-  // What another provider made means nothing to Claude, nor to the models whose thoughts this gateway sealed.
+  // Details in other providers' formats are not accepted by Claude, and contain no signatures of this gateway.
   if (!isAbsent(detail['format']) && detail['format'] !== format) return undefined
   const [signature, data] = [textIn(detail['signature']), textIn(detail['data'])]
   if (detail['type'] === 'reasoning.text' && signature)

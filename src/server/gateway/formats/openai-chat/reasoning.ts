@@ -3,20 +3,20 @@ import { baseModelOf } from '../../core/call.ts'
 import type { CodecContext } from '../../core/codec.ts'
 import type { Conversion } from './write-content.ts'
 
-/** What an upstream's model makes of `reasoning_effort` and of the settings that reasoning forbids. */
+/** Reasoning features of an upstream's model. */
 export interface ReasoningModel {
-  /** The efforts that it takes, least first; none for a model that takes no such field. */
+  /** Supported efforts in ascending order; empty for a model without `reasoning_effort`. */
   readonly efforts: readonly string[]
-  /** OpenAI's own: no temperature, top_p or stop while it reasons. */
+  /** True for OpenAI's models: they reject temperature, top_p and stop while reasoning. */
   readonly hasFixedSampling: boolean
-  /** OpenAI's o-series takes no `parallel_tool_calls`. */
+  /** False for OpenAI's o-series, which rejects `parallel_tool_calls`. */
   readonly takesParallelSetting: boolean
-  /** At OpenAI the newer models take function tools over Chat only while they do not reason. */
+  /** False for newer models at OpenAI, which reject function tools with reasoning in Chat Completions. */
   readonly reasonsWithTools: boolean
 }
 
-const everyEffort = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
-/** Every model that takes an effort takes these. */
+const allEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+/** Efforts that all models with `reasoning_effort` support. */
 const usualEfforts = ['low', 'medium', 'high']
 const plain: ReasoningModel = {
   efforts: [],
@@ -25,7 +25,7 @@ const plain: ReasoningModel = {
   reasonsWithTools: true,
 }
 
-/** What its operator says of a model, else what its name and provider tell. */
+/** Returns the reasoning features, from the deployment's `capabilities`, else from the model name and the provider. */
 export function reasoningModelOf(context: CodecContext): ReasoningModel {
   const { reasoning } = context.deployment.capabilities ?? {}
   if (reasoning === false) return plain
@@ -33,7 +33,7 @@ export function reasoningModelOf(context: CodecContext): ReasoningModel {
   return reasoning && named.efforts.length === 0 ? { ...named, efforts: usualEfforts } : named
 }
 
-/** A vendor in front of the name does not count. */
+/** Returns the features by model name. A vendor prefix is ignored. */
 function namedModelOf(context: CodecContext): ReasoningModel {
   const { deployment } = context
   const model = baseModelOf(context)
@@ -42,13 +42,13 @@ function namedModelOf(context: CodecContext): ReasoningModel {
   if (/^o\d/.test(name)) return openAi(usualEfforts, { takesParallelSetting: false })
   if (name.startsWith('gpt-oss')) return { ...plain, efforts: usualEfforts }
   const version = versionOf(name)
-  if (version < 500) return { ...plain, efforts: isRouter ? everyEffort : [] }
+  if (version < 500) return { ...plain, efforts: isRouter ? allEfforts : [] }
   if (version === 500) return openAi(['minimal', 'low', 'medium', 'high'])
   if (version < 502) return openAi(['none', 'low', 'medium', 'high'])
   return openAi(['none', 'low', 'medium', 'high', 'xhigh'], { reasonsWithTools: !isOpenAi(deployment) })
 }
 
-/** True where the newest form of OpenAI's Chat is served: by OpenAI, and by Azure for it. */
+/** Returns true for OpenAI and Azure, which support the newest fields of Chat Completions. */
 export const isOpenAi = ({ provider }: CodecContext['deployment']): boolean =>
   provider === 'openai' || provider === 'azure'
 
@@ -59,50 +59,50 @@ const openAi = (efforts: readonly string[], changes: Partial<ReasoningModel> = {
   ...changes,
 })
 
-/** 502 for `gpt-5.2-mini`; 0 for any model that is none of OpenAI's line of reasoning ones. */
+/** Returns the version, such as 502 for `gpt-5.2-mini`; 0 for models other than OpenAI's GPT reasoning models. */
 function versionOf(name: string): number {
   const found = /^gpt-(\d)(?:\.(\d+))?(?![\d.a-z])/.exec(name)
   return found && !name.includes('-chat') ? Number(found[1]) * 100 + Number(found[2] ?? 0) : 0
 }
 
-interface Wish {
+interface EffortRequest {
   readonly effort: string
-  /** The field that asked for it. */
+  /** Path of the field that requests it. */
   readonly path: string
-  /** It asked by a number of tokens. */
+  /** True if the effort is derived from a number of tokens. */
   readonly isBudget?: boolean
 }
 
-interface Options extends Pick<Conversion, 'lose'> {
+interface Options extends Pick<Conversion, 'note'> {
   readonly hasTools: boolean
 }
 
-/** The `reasoning_effort` that comes nearest to what a request asks for; undefined leaves it to the model. */
-export function effortOf(request: Json, model: ReasoningModel, { lose, hasTools }: Options): string | undefined {
-  const wish = wishOf(request, lose)
+/** Returns the `reasoning_effort` nearest to that of a request; undefined for the model's default. */
+export function effortOf(request: Json, model: ReasoningModel, { note, hasTools }: Options): string | undefined {
+  const requested = effortRequestOf(request, note)
   if (hasTools && !model.reasonsWithTools) {
-    if (wish && wish.effort !== 'none') lose(wish.path, 'dropped')
+    if (requested && requested.effort !== 'none') note(requested.path, 'dropped')
     return 'none'
   }
-  if (!wish) return undefined
-  if (model.efforts.length > 0) return fitted(wish, model.efforts, lose)
-  if (wish.effort !== 'none') lose(wish.path, 'dropped')
+  if (!requested) return undefined
+  if (model.efforts.length > 0) return nearestEffort(requested, model.efforts, note)
+  if (requested.effort !== 'none') note(requested.path, 'dropped')
   return undefined
 }
 
-/** Above these numbers of thinking tokens, the effort; the word is our choice. */
+/** Efforts by thinking budget: each applies above its number of tokens. Our choice. */
 const budgets = [
   [16_384, 'high'],
   [4_096, 'medium'],
   [0, 'low'],
 ] as const
 
-function wishOf(request: Json, lose: Conversion['lose']): Wish | undefined {
+function effortRequestOf(request: Json, note: Conversion['note']): EffortRequest | undefined {
   const thinking = recordOf(request['thinking'])
   const effort = textOf(recordOf(request['output_config'])['effort'])
   const isOff = thinking['type'] === 'disabled'
   if (effort !== '') {
-    if (isOff) lose('output_config.effort', 'dropped')
+    if (isOff) note('output_config.effort', 'dropped')
     else return { effort, path: 'output_config.effort' }
   }
   if (isOff) return { effort: 'none', path: 'thinking' }
@@ -112,23 +112,23 @@ function wishOf(request: Json, lose: Conversion['lose']): Wish | undefined {
   return { effort: found?.[1] ?? 'medium', path: 'thinking', isBudget: found !== undefined }
 }
 
-/** The effort itself where the model takes it; else the nearest end of those it takes. */
-function fitted(
-  { effort, path, isBudget }: Wish,
+/** Returns the effort if the model supports it; else its lowest or highest one. */
+function nearestEffort(
+  { effort, path, isBudget }: EffortRequest,
   efforts: readonly string[],
-  lose: Conversion['lose'],
+  note: Conversion['note'],
 ): string | undefined {
-  if (!everyEffort.includes(effort)) {
-    lose(path, 'dropped')
+  if (!allEfforts.includes(effort)) {
+    note(path, 'dropped')
     return undefined
   }
-  if (isBudget) lose('thinking.budget_tokens', 'approximated')
+  if (isBudget) note('thinking.budget_tokens', 'approximated')
   if (efforts.includes(effort)) return effort
-  lose(path, 'approximated')
-  return everyEffort.indexOf(effort) <= everyEffort.indexOf('minimal') ? efforts[0] : efforts.at(-1)
+  note(path, 'approximated')
+  return allEfforts.indexOf(effort) <= allEfforts.indexOf('minimal') ? efforts[0] : efforts.at(-1)
 }
 
-/** The reasoning in a delta or message, in whichever of its fields it came; the fields repeat each other. */
+/** Returns the reasoning text in a delta or message. Servers use different fields; several in one are duplicates. */
 export function reasoningTextOf(delta: Json): string {
   const content = delta['reasoning_content']
   if (typeof content === 'string' && content !== '') return content
@@ -138,24 +138,24 @@ export function reasoningTextOf(delta: Json): string {
   return Array.isArray(details) ? details.map(detailText).join('') : ''
 }
 
-/** The fields in which servers also take reasoning back. */
+/** Fields in which servers also accept reasoning in requests. */
 type ReasoningField = 'reasoning_content' | 'reasoning'
 
-/** Where a delta or message has its reasoning; undefined for kinds that cannot be said again. */
+/** Returns the field of the reasoning in a delta or message; undefined for fields that requests do not have. */
 export function reasoningFieldOf(delta: Json): ReasoningField | undefined {
   const fields = ['reasoning_content', 'reasoning'] as const
   return fields.find(field => typeof delta[field] === 'string' && delta[field] !== '')
 }
 
-/** The field that a sealed state names. */
+/** Returns the field stored in a signature's state. */
 export const reasoningFieldIn = (state: string | undefined): ReasoningField | undefined =>
   state === 'reasoning_content' || state === 'reasoning' ? state : undefined
 
-/** OpenRouter's kinds with text; the encrypted kind has none. */
+/** Returns the text of one of OpenRouter's details; an empty string for an encrypted one. */
 const detailText = (detail: unknown): string =>
   isRecord(detail) ? textOf(detail['text']) || textOf(detail['summary']) : ''
 
-/** The text of one part of a content list: Mistral sends lists, with its reasoning among them. */
+/** Reads one part of a content list. Mistral sends lists that also contain reasoning. */
 export function contentPart(part: unknown): { readonly kind: 'text' | 'thinking'; readonly text: string } {
   if (!isRecord(part)) return { kind: 'text', text: textOf(part) }
   if (part['type'] !== 'thinking') return { kind: 'text', text: textOf(part['text']) }

@@ -7,13 +7,13 @@ interface ToolCall {
   readonly number: number
   id: string
   name: string
-  /** Arguments that came before the call could start. */
-  held: string
+  /** Arguments received before block_start. */
+  buffered: string
   readonly depth: JsonDepth
-  state: 'held' | 'open' | 'closed'
+  state: 'pending' | 'open' | 'closed'
 }
 
-/** What one entry of `tool_calls` says. */
+/** Fields of one entry of `tool_calls`. */
 interface Part {
   readonly index: number | undefined
   readonly id: string
@@ -21,19 +21,19 @@ interface Part {
   readonly arguments: string
 }
 
-/** A call whose id has not come with so many characters of its arguments gets one of ours. */
-const maxHeldLength = 1024
+/** A call gets a generated id if its own has not arrived within so many characters of its arguments. */
+const maxBufferedLength = 1024
 
 /**
- * The tool calls of one answer. Id and name may come late, once or with every part; parts of several calls may be mixed.
- * A call ends as soon as its JSON is complete and something else goes on, so that the next one need not wait.
+ * Tool calls of one streamed answer. Id and name may come late, once or in every part; parts of calls may be
+ * interleaved. A call ends when its JSON is complete and another block continues, so that the next call is not delayed.
  */
 export class ToolCalls {
   readonly #requestId: string
   readonly #calls: ToolCall[] = []
   readonly #byIndex = new Map<number, ToolCall>()
   readonly #givenIds = new Set<string>()
-  #running = 0
+  #openCount = 0
 
   constructor(requestId: string) {
     this.#requestId = requestId
@@ -44,24 +44,24 @@ export class ToolCalls {
     return this.#givenIds.size > 0
   }
 
-  /** True when the arguments of a call have come, but never its name: nobody can run it. */
+  /** True if a call has arguments but no name. It cannot be executed. */
   get lacksName(): boolean {
-    return this.#calls.some(({ name, held }) => name === '' && held.trim() !== '')
+    return this.#calls.some(({ name, buffered }) => name === '' && buffered.trim() !== '')
   }
 
   read(entries: readonly unknown[], events: UpstreamEvent[]): void {
     for (const entry of entries) if (isRecord(entry)) this.#readPart(partOf(entry), events)
   }
 
-  /** Something other than a call goes on: what is complete ends. */
-  settle(events: UpstreamEvent[]): void {
-    if (this.#running === 0) return
+  /** Ends the open calls whose JSON is complete. */
+  endComplete(events: UpstreamEvent[]): void {
+    if (this.#openCount === 0) return
     for (const call of this.#calls) if (call.state === 'open' && call.depth.isComplete) this.#close(call, events)
   }
 
-  /** Nothing more comes: calls that still wait for an id start without. */
+  /** Ends the input. Calls that still have no id start with a generated one. */
   finish(events: UpstreamEvent[]): void {
-    for (const call of this.#calls) if (call.state === 'held' && call.name !== '') this.#start(call, events)
+    for (const call of this.#calls) if (call.state === 'pending' && call.name !== '') this.#start(call, events)
   }
 
   #readPart(part: Part, events: UpstreamEvent[]): void {
@@ -69,17 +69,17 @@ export class ToolCalls {
     if (call.id === '') call.id = part.id
     if (call.name === '') call.name = part.name
     if (part.arguments !== '') this.#addArguments(call, part.arguments, events)
-    if (call.state === 'held' && canStart(call)) this.#start(call, events)
-    if (this.#running > 1) this.settle(events)
+    if (call.state === 'pending' && canStart(call)) this.#start(call, events)
+    if (this.#openCount > 1) this.endComplete(events)
   }
 
-  /** Some upstreams give every call the index 0, or none at all; others repeat id and name with each part. */
+  /** Returns the call of a part. Some upstreams use index 0 for all calls, or no index; others repeat id and name. */
   #callOf(part: Part): ToolCall | undefined {
-    const call = this.#namedBy(part)
+    const call = this.#findCall(part)
     return call && isAnother(call, part) ? undefined : call
   }
 
-  #namedBy({ index, id }: Part): ToolCall | undefined {
+  #findCall({ index, id }: Part): ToolCall | undefined {
     if (index !== undefined) return this.#byIndex.get(index)
     return id === '' ? this.#calls.at(-1) : this.#calls.find(call => call.id === id)
   }
@@ -91,9 +91,9 @@ export class ToolCalls {
       number,
       id: '',
       name: '',
-      held: '',
+      buffered: '',
       depth: new JsonDepth(),
-      state: 'held',
+      state: 'pending',
     }
     this.#calls.push(call)
     if (index !== undefined) this.#byIndex.set(index, call)
@@ -106,40 +106,40 @@ export class ToolCalls {
       if (text.trim() !== '') events.push({ type: 'degraded', path, action: 'text_after_arguments_dropped' })
       return
     }
-    // How some say that there are none.
+    // Some upstreams send null instead of no arguments.
     if (!call.depth.hasBegun && text.trim() === 'null') return
     call.depth.push(text)
     if (call.state === 'open') events.push({ type: 'block_delta', key: call.key, text })
-    else call.held += text
+    else call.buffered += text
   }
 
   #start(call: ToolCall, events: UpstreamEvent[]): void {
-    const { key, name, held } = call
+    const { key, name, buffered } = call
     call.state = 'open'
-    this.#running++
+    this.#openCount++
     events.push({ type: 'block_start', key, block: { type: 'tool_use', id: this.#newId(call), name } })
-    if (held !== '') events.push({ type: 'block_delta', key, text: held })
-    call.held = ''
+    if (buffered !== '') events.push({ type: 'block_delta', key, text: buffered })
+    call.buffered = ''
   }
 
   #newId({ id, number }: ToolCall): string {
     const own = id === '' ? '' : clientCallId(id)
-    const given = own === '' || this.#givenIds.has(own) ? madeCallId(this.#requestId, number) : own
+    const given = own === '' || this.#givenIds.has(own) ? generatedCallId(this.#requestId, number) : own
     this.#givenIds.add(given)
     return given
   }
 
   #close(call: ToolCall, events: UpstreamEvent[]): void {
     call.state = 'closed'
-    this.#running--
+    this.#openCount--
     events.push({ type: 'block_stop', key: call.key })
   }
 }
 
-const canStart = ({ name, id, held, depth }: ToolCall): boolean =>
-  name !== '' && (id !== '' || depth.isComplete || held.length > maxHeldLength)
+const canStart = ({ name, id, buffered, depth }: ToolCall): boolean =>
+  name !== '' && (id !== '' || depth.isComplete || buffered.length > maxBufferedLength)
 
-/** True when `part` opens another call than the one that its index or place points to. */
+/** Returns true if `part` begins a new call, although its index or position is that of `call`. */
 function isAnother(call: ToolCall, { id, name, arguments: text }: Part): boolean {
   if (name === '' || call.name === '' || (id !== '' && id === call.id)) return false
   const isComplete = call.depth.isComplete
@@ -147,44 +147,44 @@ function isAnother(call: ToolCall, { id, name, arguments: text }: Part): boolean
 }
 
 function partOf(entry: Json): Part {
-  const said = recordOf(entry['function'])
+  const called = recordOf(entry['function'])
   const index = entry['index']
   return {
     index: typeof index === 'number' ? index : undefined,
     id: textOf(entry['id']),
-    name: textOf(said['name']),
-    arguments: argumentsOf(said['arguments']),
+    name: textOf(called['name']),
+    arguments: argumentsOf(called['arguments']),
   }
 }
 
-/** Arguments are JSON as text; some upstreams send the object itself. */
+/** Returns the arguments as JSON text. Some upstreams send an object. */
 const argumentsOf = (value: unknown): string => (isRecord(value) ? JSON.stringify(value) : textOf(value))
 
-/** What Anthropic's clients accept as the id of a tool call. */
+/** Ids of tool calls that Anthropic's clients accept. */
 const plainId = /^[a-zA-Z0-9_-]{1,64}$/
-/** Marks ids that hold another one, which has characters that Anthropic's clients do not accept. */
-const wrapMark = 'callb64_'
-/** OpenAI refuses longer ids of calls. */
+/** Prefix of ids that contain an encoded id with characters that Anthropic's clients reject. */
+const encodedPrefix = 'callb64_'
+/** Maximum length of call ids at OpenAI. */
 const maxUpstreamLength = 40
-/** Longer ids may well hide a provider's state, which does not belong into an id. */
-const maxWrappedLength = 64
+/** Maximum length of an encoded id. Longer ids usually contain a provider's state, and are hashed. */
+const maxEncodedLength = 64
 
-/** The id of a tool call as the client gets it: the upstream's own where it can be, else one made of it. */
+/** Returns the client's id for an upstream's id: the same one if clients accept it, else an encoded or hashed one. */
 function clientCallId(id: string): string {
-  if (plainId.test(id) && !id.startsWith(wrapMark)) return id
-  return id.length > maxWrappedLength ? shortened(id) : `${wrapMark}${Buffer.from(id).toString('base64url')}`
+  if (plainId.test(id) && !id.startsWith(encodedPrefix)) return id
+  return id.length > maxEncodedLength ? hashedId(id) : `${encodedPrefix}${Buffer.from(id).toString('base64url')}`
 }
 
-/** The id of a tool call as the upstream gets it back. Equal ids stay equal, so that results find their calls. */
+/** Returns the upstream's id for a client's id. Equal ids give equal results, so that results match their calls. */
 export function upstreamCallId(id: string): string {
-  const own = id.startsWith(wrapMark) ? Buffer.from(id.slice(wrapMark.length), 'base64url').toString() : id
-  return own.length > maxUpstreamLength ? shortened(own) : own
+  const own = id.startsWith(encodedPrefix) ? Buffer.from(id.slice(encodedPrefix.length), 'base64url').toString() : id
+  return own.length > maxUpstreamLength ? hashedId(own) : own
 }
 
-/** An id for a call that came without one, or with one that another call of the answer has. */
-export const madeCallId = (requestId: string, number: number): string => shortened(`${requestId}:${number}`)
+/** Generates an id for a call without one, or with a duplicate one. */
+export const generatedCallId = (requestId: string, number: number): string => hashedId(`${requestId}:${number}`)
 
-const shortened = (text: string): string => `call_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
+const hashedId = (text: string): string => `call_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
 
 const quote = 0x22
 const backslash = 0x5c
@@ -193,7 +193,7 @@ const closingBracket = 0x5d
 const openingBrace = 0x7b
 const closingBrace = 0x7d
 
-/** Follows the JSON text of an object or array as it comes, only to know when its last bracket has closed. */
+/** Detects the end of a streamed JSON object or array by counting brackets. */
 class JsonDepth {
   #depth = 0
   #hasBegun = false
@@ -208,12 +208,12 @@ class JsonDepth {
     }
   }
 
-  /** True from the first bracket on. */
+  /** True after the first bracket. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
 
-  /** Stays false for what is no object or array. */
+  /** True after the last bracket. Always false for values other than objects and arrays. */
   get isComplete(): boolean {
     return this.#hasBegun && this.#depth === 0
   }

@@ -10,12 +10,12 @@ import { encryptedDetail, signedDetail } from './reasoning-details.ts'
 interface Options {
   readonly id: string
   readonly createdAt: number
-  /** The name that stands for one that the upstream does not give. */
+  /** Model name used if the upstream returns none. */
   readonly model: string
   readonly stream: boolean
-  /** True when the stream ends with a chunk that states the usage. */
+  /** True if the stream ends with a chunk with usage. */
   readonly includesUsage: boolean
-  /** True for clients that know one `function_call` and no `tool_calls`. */
+  /** True for clients of the older form, with one `function_call` instead of `tool_calls`. */
   readonly isLegacy: boolean
   readonly originOf: (name: string) => ToolOrigin
 }
@@ -24,7 +24,7 @@ interface Call {
   readonly index: number
   readonly id: string
   readonly origin: ToolOrigin
-  /** Absent for calls whose arguments are JSON. */
+  /** Reader of the text input; undefined for calls with JSON arguments. */
   readonly input: CustomInput | undefined
   json: string
 }
@@ -38,7 +38,7 @@ const finishReasons: Readonly<Record<StopReason, string>> = {
   refusal: 'content_filter',
 }
 
-/** Says an answer as a chat completion, or as its chunks. */
+/** Creates a writer of an answer as a chat completion, whole or in chunks. */
 export function createChatWriter(options: Options): AnswerWriter {
   const writer = new ChatWriter(options)
   return { take: event => writer.take(event), whole: () => writer.whole(), problem: openAiProblem }
@@ -52,20 +52,20 @@ class ChatWriter {
   readonly #calls: Call[] = []
   readonly #annotations: Json[] = []
   readonly #logprobs: Json[] = []
-  /** What the client has to send back for the model to go on from its thoughts. */
+  /** Signed and redacted thinking, which the client must send back. */
   readonly #details: Json[] = []
-  /** Of the thinking block that is being said: where it begins, and its signature. */
+  /** Start index and signature of the open thinking block. */
   #thoughtStart = 0
   #signature = ''
-  /** Of the text block that is being said: where it begins, and the pages behind it. */
+  /** Start index and cited pages of the open text block. */
   #textStart = 0
   #cited: UrlCitation[] = []
-  /** What the open block is; undefined between blocks and for blocks that chats do not have. */
+  /** The open block; undefined between blocks, and for blocks without an equivalent in Chat Completions. */
   #open: 'text' | 'thinking' | Call | undefined
   #usage = noTokens
   #finish = 'stop'
   #hasRole = false
-  /** A chunk without its delta. */
+  /** JSON before and after the delta of a chunk. */
   #aroundDelta: readonly string[] | undefined
 
   constructor(options: Options) {
@@ -159,31 +159,31 @@ class ChatWriter {
     if (open === undefined) return ''
     if (open === 'text') {
       this.#text += text
-      return logprobs ? this.#likely(text, logprobs) : this.#prose('content', text)
+      return logprobs ? this.#textWithLogprobs(text, logprobs) : this.#textDelta('content', text)
     }
     if (open === 'thinking') {
       this.#thinking += text
-      return this.#prose('reasoning_content', text)
+      return this.#textDelta('reasoning_content', text)
     }
     open.json += text
     return this.#callMore(open, open.input ? open.input.push(text) : text)
   }
 
-  /** Text with the chances of its tokens. */
-  #likely(content: string, given: Logprobs): string {
+  /** Writes text with its logprobs. */
+  #textWithLogprobs(content: string, given: Logprobs): string {
     const logprobs = given.map(chatLogprob)
     this.#logprobs.push(...logprobs)
     const { stream, includesUsage } = this.#options
     if (!stream) return ''
-    const said = { ...choice({ content }, null), logprobs: { content: logprobs, refusal: null } }
-    return this.#role() + this.#chunk({ choices: [said], ...(includesUsage && { usage: null }) })
+    const choiceWithLogprobs = { ...choice({ content }, null), logprobs: { content: logprobs, refusal: null } }
+    return this.#role() + this.#chunk({ choices: [choiceWithLogprobs], ...(includesUsage && { usage: null }) })
   }
 
-  /** Nearly all chunks bring text: they are put together without an object to walk. */
-  #prose(field: 'content' | 'reasoning_content', text: string): string {
+  /** Concatenates strings instead of serialising an object, because nearly all chunks contain text. */
+  #textDelta(field: 'content' | 'reasoning_content', text: string): string {
     if (!this.#options.stream) return ''
     const role = this.#role()
-    // No quote within a string is bare, so this stands in one place only.
+    // Occurs only once: quotes inside of JSON strings are escaped.
     this.#aroundDelta ??= this.#delta({}).split('"delta":{}')
     const [head, tail] = this.#aroundDelta
     return `${role}${head}"delta":{"${field}":${JSON.stringify(text)}}${tail}`
@@ -205,7 +205,7 @@ class ChatWriter {
     return typeof open === 'object' && open.input ? this.#callMore(open, open.input.end()) : ''
   }
 
-  /** A citation stands for all of its block's text, so its place is known at the end alone. */
+  /** Writes the citations of a block at its end, because each applies to all text of the block. */
   #annotate(): string {
     if (this.#cited.length === 0) return ''
     const place = { start_index: this.#textStart, end_index: this.#text.length }
@@ -215,7 +215,7 @@ class ChatWriter {
     return this.#delta({ annotations })
   }
 
-  /** A signature is of use with the whole text that it signs, so both go out together. */
+  /** Writes a signature together with the thinking text. The client needs both. */
   #sign(): string {
     if (this.#signature === '') return ''
     const text = this.#thinking.slice(this.#thoughtStart)
@@ -239,7 +239,7 @@ class ChatWriter {
     return `${this.#role()}${last}${usage}data: [DONE]\n\n`
   }
 
-  /** The first chunk says who speaks. */
+  /** Returns the first chunk, which contains the role; an empty string after it. */
   #role(): string {
     if (this.#hasRole) return ''
     this.#hasRole = true
@@ -261,7 +261,7 @@ class ChatWriter {
 
 const choice = (delta: Json, finish: string | null) => ({ index: 0, delta, logprobs: null, finish_reason: finish })
 
-/** Responses leave out the bytes of a token in their streams, and clients of Chat expect the field. */
+/** Adds `bytes`, which streams of Responses omit and Chat Completions clients expect. */
 const chatLogprob = (entry: Json): Json => ({
   ...entry,
   bytes: entry['bytes'] ?? null,

@@ -3,10 +3,10 @@ import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform
 import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 
-/** A message of a Chat request. */
+/** Message of a chat request. */
 export type ChatMessage = Json & { readonly role: 'system' | 'user' | 'assistant' | 'tool' }
 
-/** A part of a Chat message's content. */
+/** Content part of a chat message. */
 export type Part =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
@@ -14,25 +14,26 @@ export type Part =
 
 type FileOfPart = { readonly filename: string; readonly file_data: string } | { readonly file_id: string }
 
-/** What a conversion may know, and where it tells what it could not carry over. */
+/** Context of a conversion. */
 export interface Conversion {
-  readonly lose: (path: string, action: string) => void
-  /** The state in a signature of ours for this provider. */
+  /** Records a degradation. */
+  readonly note: (path: string, action: string) => void
+  /** Returns the state in a signature made here for this provider; undefined for any other. */
   readonly openReasoning: (signature: string) => string | undefined
-  /** True for upstreams that fetch a file by its address; OpenAI's Chat does not. */
+  /** True for upstreams that fetch files by URL. OpenAI's Chat Completions does not. */
   readonly takesFileUrls: boolean
 }
 
-/** A block with the place where it stands, such as `messages.3.content.1`. */
+/** Block with its path, such as `messages.3.content.1`. */
 export interface Placed {
   readonly block: Json
   readonly path: string
 }
 
-/** Where one text ends and the next begins, once they share a string. */
-const between = '\n\n'
+/** Separator of joined texts. */
+const separator = '\n\n'
 
-/** The blocks of a message or a result; text by itself is one block. */
+/** Returns the blocks of a message or a result. A string is one block. */
 export function blocksOf(content: unknown, path: string): readonly Placed[] {
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }]
   if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array of blocks`)
@@ -42,18 +43,18 @@ export function blocksOf(content: unknown, path: string): readonly Placed[] {
   })
 }
 
-/** Tells of a cache mark, which Chat has no field for. */
-export function loseCacheControl({ block, path }: Placed, { lose }: Conversion): void {
-  if (isRecord(block['cache_control'])) lose(`${path}.cache_control`, 'dropped')
+/** Records a dropped `cache_control`, for which Chat Completions has no field. */
+export function noteCacheControl({ block, path }: Placed, { note }: Conversion): void {
+  if (isRecord(block['cache_control'])) note(`${path}.cache_control`, 'dropped')
 }
 
-/** The parts that say what a block of a user, or of a tool's result, says; none for a block that had to be dropped. */
+/** Converts a block of a user message or a tool result. A block without an equivalent is dropped and recorded. */
 export function partsOf(placed: Placed, conversion: Conversion): readonly Part[] {
-  loseCacheControl(placed, conversion)
-  return withBreakpointOf(placed.block, unmarkedParts(placed, conversion))
+  noteCacheControl(placed, conversion)
+  return withBreakpointOf(placed.block, plainParts(placed, conversion))
 }
 
-function unmarkedParts(placed: Placed, conversion: Conversion): readonly Part[] {
+function plainParts(placed: Placed, conversion: Conversion): readonly Part[] {
   const { block, path } = placed
   switch (block['type']) {
     case 'text':
@@ -67,15 +68,15 @@ function unmarkedParts(placed: Placed, conversion: Conversion): readonly Part[] 
     case 'tool_reference':
       return textParts(`Tool: ${textOf(block['tool_name'])}`)
     default:
-      conversion.lose(path, 'dropped')
+      conversion.note(path, 'dropped')
       return []
   }
 }
 
-/** Texts in one, without the empty ones. */
-export const joinedText = (texts: readonly string[]): string => texts.filter(text => text !== '').join(between)
+/** Joins the texts that are not empty. */
+export const joinedText = (texts: readonly string[]): string => texts.filter(text => text !== '').join(separator)
 
-/** One string where all parts are text and none ends a prefix, which every server understands; else the parts. */
+/** Returns one string, which all servers accept, if all parts are text without a cache breakpoint; else the parts. */
 export function contentOf(parts: readonly Part[]): string | readonly Part[] {
   const texts = parts.map(part => (part.type === 'text' ? part.text : undefined))
   return texts.every(text => text !== undefined) && !parts.some(endsPrefix) ? joinedText(texts) : parts
@@ -103,14 +104,14 @@ function documentParts({ block, path }: Placed, conversion: Conversion): readonl
   const source = recordOf(block['source'])
   const title = textOf(block['title'])
   const about = textParts(joinedText([title, textOf(block['context'])]))
-  if (recordOf(block['citations'])['enabled'] === true) conversion.lose(`${path}.citations`, 'dropped')
+  if (recordOf(block['citations'])['enabled'] === true) conversion.note(`${path}.citations`, 'dropped')
   switch (source['type']) {
     case 'base64':
       return [...about, file(title, dataUrl(source))]
     case storedFile:
       return [...textParts(textOf(block['context'])), { type: 'file', file: { file_id: textOf(source['file_id']) } }]
     case 'url':
-      return [...about, addressedFile({ title, url: textOf(source['url']), path }, conversion)]
+      return [...about, fileByUrl({ title, url: textOf(source['url']), path }, conversion)]
     case 'text':
       return [...about, ...textParts(textOf(source['data']))]
     case 'content':
@@ -123,15 +124,15 @@ function documentParts({ block, path }: Placed, conversion: Conversion): readonl
   }
 }
 
-interface Addressed {
+interface FileUrl {
   readonly title: string
   readonly url: string
   readonly path: string
 }
 
-function addressedFile({ title, url, path }: Addressed, { lose, takesFileUrls }: Conversion): Part {
+function fileByUrl({ title, url, path }: FileUrl, { note, takesFileUrls }: Conversion): Part {
   if (takesFileUrls) return file(title, url)
-  lose(path, 'url_sent_as_text')
+  note(path, 'url_sent_as_text')
   return { type: 'text', text: `Document: ${url}` }
 }
 
@@ -141,4 +142,4 @@ const file = (title: string, data: string): Part => ({
 })
 
 const unknownSource = (source: Json, path: string) =>
-  invalid(`${path}.source.type: ${textOf(source['type']).slice(0, 50)} is not available at this model's provider`)
+  invalid(`${path}.source.type: ${textOf(source['type']).slice(0, 50)} is not supported by the provider of this model`)

@@ -26,7 +26,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
   ['text is text', [{ role: 'user', content: 'hi' }], [{ role: 'user', content: 'hi' }], []],
   ['several texts of a turn are one string', [user(text('a'), text('b'))], [{ role: 'user', content: 'a\n\nb' }], []],
   [
-    'images keep their place among the texts',
+    'images keep their place between texts',
     [user(text('a'), png, { type: 'image', source: { type: 'url', url: 'https://x.test/i.png' } })],
     [
       {
@@ -37,7 +37,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     [],
   ],
   [
-    'M1: an image in a tool result reaches the model in a user message behind all tool messages',
+    'M1: an image in a tool result is sent in a user message after all tool messages',
     [
       assistant(toolUse('a'), toolUse('b')),
       user(result('a', [text('seen'), png]), result('b', 'two'), text('and now?')),
@@ -51,7 +51,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     ['messages.1.content.0=image_moved'],
   ],
   [
-    'M2: a PDF is a file, with its title and context',
+    'M2: a PDF becomes a file, with title and context',
     [
       user({
         type: 'document',
@@ -72,7 +72,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     [],
   ],
   [
-    'M2: a PDF in a tool result moves behind it',
+    'M2: a PDF in a tool result is moved after it',
     [
       assistant(toolUse('a')),
       user(
@@ -93,7 +93,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     ['messages.1.content.0=document_moved'],
   ],
   [
-    'M2: text documents are text, at top level and in a tool result',
+    'M2: text documents become text, at top level and in a tool result',
     [
       user({ type: 'document', title: 'T', source: { type: 'text', media_type: 'text/plain', data: 'body' } }),
       assistant(toolUse('a')),
@@ -103,19 +103,19 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     [],
   ],
   [
-    'M2: a PDF by address is named, where files cannot be fetched',
+    'M2: a PDF by URL is sent as its URL if the upstream fetches no files',
     [user({ type: 'document', source: { type: 'url', url: 'https://x.test/a.pdf' } })],
     [{ role: 'user', content: 'Document: https://x.test/a.pdf' }],
     ['messages.0.content.0=url_sent_as_text'],
   ],
   [
-    'search results are text',
+    'search results become text',
     [user({ type: 'search_result', title: 'T', source: 'https://x.test', content: [text('found')] })],
     [{ role: 'user', content: 'T\n\nhttps://x.test\n\nfound' }],
     [],
   ],
   [
-    'M3: is_error is said in text, and an empty result is not empty',
+    'M3: is_error is stated in text, and an empty result gets a placeholder',
     [
       assistant(toolUse('a'), toolUse('b'), toolUse('c'), toolUse('d')),
       user(
@@ -135,13 +135,13 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     [],
   ],
   [
-    'M4: tool results come first and side by side, text follows',
+    'M4: tool results come first and together; text follows',
     [assistant(toolUse('a'), toolUse('b')), user(text('first'), result('a', '1'), text('second'), result('b', '2'))],
     [calls('a', 'b'), tool('a', '1'), tool('b', '2'), { role: 'user', content: 'first\n\nsecond' }],
     [],
   ],
   [
-    'M4: tool results stand behind their calls, whatever came between',
+    'M4: tool results are moved to directly after their calls',
     [
       assistant(toolUse('a'), toolUse('b')),
       { role: 'system', content: 'note' },
@@ -158,7 +158,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     [],
   ],
   [
-    'M5: assistant text after a tool_use is kept in front of the calls',
+    'M5: assistant text after a tool_use is moved before the calls',
     [assistant(text('a'), toolUse('x', { p: 'ä' }), text('b')), user(result('x', '1'))],
     [
       {
@@ -171,13 +171,13 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     ['messages.0.content.2=moved_before_tool_calls'],
   ],
   [
-    'two assistant turns in a row are one, so that results follow their calls',
+    'consecutive assistant turns are merged, so that results follow their calls',
     [assistant(toolUse('a')), assistant(text('and'), toolUse('b')), user(result('a', '1'), result('b', '2'))],
     [{ ...calls('a', 'b'), content: 'and' }, tool('a', '1'), tool('b', '2')],
     [],
   ],
   [
-    'M6: a system role in mid-conversation works, as string or array',
+    'M6: a later system message is sent, as string or array',
     [
       { role: 'user', content: 'a' },
       { role: 'system', content: 'one' },
@@ -191,7 +191,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     [],
   ],
   [
-    'K4: thinking of whatever signature stays away, and no turn is left empty',
+    'K4: thinking without calls is dropped, and no turn is left empty',
     [
       { role: 'user', content: 'a' },
       assistant({ type: 'thinking', thinking: 'hm', signature: 'sealed:x' }, { type: 'redacted_thinking', data: 'x' }),
@@ -206,7 +206,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     ['messages.1.content.0=dropped', 'messages.1.content.1=dropped', 'messages.3.content.0=dropped'],
   ],
   [
-    'K2: reasoning of this provider goes back beside its calls, in the field that it came in, and nowhere else',
+    'K2: reasoning of this provider is sent back with its calls, only in its original field',
     [
       { role: 'user', content: 'a' },
       assistant(
@@ -231,7 +231,7 @@ const table: readonly (readonly [string, readonly Json[], readonly Json[], reado
     ['messages.1.content.1=dropped', 'messages.3.content.0=dropped'],
   ],
   [
-    'blocks that nobody else knows are dropped and listed',
+    'blocks without an equivalent are dropped and recorded',
     [
       user(text('a'), { type: 'container_upload', file_id: 'f' }),
       assistant({ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, text('b')),
@@ -248,14 +248,14 @@ for (const [guarantee, messages, expected, degraded] of table) {
   test(guarantee, () => assert.deepEqual(conversation(messages), { messages: expected, degraded }))
 }
 
-test('M2: OpenRouter fetches a PDF by its address', () => {
+test('M2: a PDF by URL is sent as a file to OpenRouter', () => {
   const document = { type: 'document', title: 'a.PDF', source: { type: 'url', url: 'https://x.test/a.pdf' } }
   const got = conversation([user(document)], { deployment: deploymentOf('openrouter') })
   const file = { type: 'file', file: { filename: 'a.PDF', file_data: 'https://x.test/a.pdf' } }
   assert.deepEqual(got, { messages: [{ role: 'user', content: [text('a.PDF'), file] }], degraded: [] })
 })
 
-test('M6: several system entries are joined in order, none lost', () => {
+test('M6: several system entries are joined in order', () => {
   const system = [text('one'), { ...text('two'), cache_control: { type: 'ephemeral' } }, text('three')]
   const { body, degraded } = sent({ system })
   assert.deepEqual((body['messages'] as Json[])[0], { role: 'system', content: 'one\n\ntwo\n\nthree' })
@@ -263,7 +263,7 @@ test('M6: several system entries are joined in order, none lost', () => {
   assert.deepEqual((sent({ system: 'one' }).body['messages'] as Json[])[0], { role: 'system', content: 'one' })
 })
 
-test('T13: an id of another provider fits and stays equal in call and result', () => {
+test('T13: a long id of another provider is shortened, equally in call and result', () => {
   const long = `toolu_${'x'.repeat(60)}`
   const { messages } = conversation([assistant(toolUse(long), toolUse('toolu_1')), user(result(long, '1'))])
   const ids = listOf(messages[0]?.['tool_calls']).map(given => String(recordOf(given)['id']))
@@ -280,15 +280,15 @@ const refusals: readonly (readonly [unknown, string])[] = [
   [user(text('a'), 'b' as unknown as Json), 'messages.0.content.1 must be an object'],
   [
     user({ type: 'image', source: { type: 'file', file_id: 'f' } }),
-    "messages.0.content.0.source.type: file is not available at this model's provider",
+    'messages.0.content.0.source.type: file is not supported by the provider of this model',
   ],
   [
     user(result('a', [{ type: 'document', source: { type: 'file', file_id: 'f' } }])),
-    "messages.0.content.0.content.0.source.type: file is not available at this model's provider",
+    'messages.0.content.0.content.0.source.type: file is not supported by the provider of this model',
   ],
 ]
 for (const [message, expected] of refusals) {
-  test(`a refusal names its field: ${expected}`, () => {
+  test(`an invalid message is rejected with its field: ${expected}`, () => {
     assert.throws(() => sent({ messages: [message] }), { code: 'invalid_request', message: expected })
   })
 }

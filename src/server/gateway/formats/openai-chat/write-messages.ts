@@ -9,15 +9,15 @@ import {
   type Conversion,
   contentOf,
   joinedText,
-  loseCacheControl,
+  noteCacheControl,
   type Part,
   type Placed,
   partsOf,
 } from './write-content.ts'
 
 /**
- * The conversation in Chat's form. Tool messages stand right behind the calls that they answer, whatever came between;
- * what they cannot hold follows in a user message.
+ * Converts the conversation. Tool messages are moved to directly after their calls; media, which they cannot contain,
+ * follow in a user message.
  */
 export function chatMessages(request: Json, conversion: Conversion): readonly ChatMessage[] {
   const messages: ChatMessage[] = systemMessages(request['system'], 'system', conversion)
@@ -48,20 +48,20 @@ export function chatMessages(request: Json, conversion: Conversion): readonly Ch
   return messages
 }
 
-/** One message of all the texts, in order; none without text. */
+/** Returns one system message with all texts, in a list; an empty list without text. */
 function systemMessages(content: unknown, path: string, conversion: Conversion): ChatMessage[] {
   if (content == null) return []
   const parts = blocksOf(content, path).flatMap(placed => {
-    loseCacheControl(placed, conversion)
+    noteCacheControl(placed, conversion)
     const { block } = placed
-    if (block['type'] !== 'text') conversion.lose(placed.path, 'dropped')
+    if (block['type'] !== 'text') conversion.note(placed.path, 'dropped')
     const text = textOf(block['text'])
     return text === '' ? [] : withBreakpointOf(block, [{ type: 'text' as const, text }])
   })
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts) }]
 }
 
-/** Two assistant turns in a row are one: else the results of the first would not follow their calls. */
+/** Adds an assistant message. Consecutive ones are merged, so that tool messages directly follow their calls. */
 function addAssistant(messages: ChatMessage[], message: ChatMessage | undefined): void {
   if (!message) return
   const last = messages.at(-1)
@@ -78,8 +78,8 @@ function userTurn(content: unknown, path: string, conversion: Conversion): UserT
   if (typeof content === 'string') return { results: [], rest: [{ role: 'user', content }] }
   const blocks = blocksOf(content, path)
   const results = blocks.filter(isResult).map(placed => toolResult(placed, conversion))
-  const said = blocks.filter(placed => !isResult(placed)).flatMap(placed => partsOf(placed, conversion))
-  const parts = [...results.flatMap(({ moved }) => moved), ...said]
+  const shown = blocks.filter(placed => !isResult(placed)).flatMap(placed => partsOf(placed, conversion))
+  const parts = [...results.flatMap(({ moved }) => moved), ...shown]
   return {
     results: results.map(({ message }) => message),
     rest: parts.length === 0 ? [] : [{ role: 'user', content: contentOf(parts) }],
@@ -88,35 +88,35 @@ function userTurn(content: unknown, path: string, conversion: Conversion): UserT
 
 const isResult = ({ block }: { readonly block: Json }): boolean => block['type'] === 'tool_result'
 
-/** An assistant's turn; undefined when nothing of it can be said again. Chat has one text and behind it all calls. */
+/** Converts an assistant turn to one text followed by all calls; undefined if it has no equivalent content. */
 function assistantMessage(blocks: readonly Placed[], conversion: Conversion): ChatMessage | undefined {
   const texts: string[] = []
   const calls: Json[] = []
   const thoughts = thoughtsOf(blocks, conversion)
   for (const placed of blocks) {
     const { block, path } = placed
-    loseCacheControl(placed, conversion)
+    noteCacheControl(placed, conversion)
     if (block['type'] === 'text') {
       const text = textOf(block['text'])
-      if (calls.length > 0 && text !== '') conversion.lose(path, 'moved_before_tool_calls')
+      if (calls.length > 0 && text !== '') conversion.note(path, 'moved_before_tool_calls')
       texts.push(text)
     } else if (block['type'] === 'tool_use') calls.push(toolCall(block))
-    else if (!thoughts.paths.has(path)) conversion.lose(path, 'dropped')
+    else if (!thoughts.paths.has(path)) conversion.note(path, 'dropped')
   }
   const message = messageOf(joinedText(texts), calls)
   return message && { ...message, ...thoughts.fields }
 }
 
 interface Thoughts {
-  /** What goes into the message. */
+  /** Fields to add to the message. */
   readonly fields: Json
-  /** Of the blocks that are in it. */
+  /** Paths of the blocks in `fields`. */
   readonly paths: ReadonlySet<string>
 }
 
 /**
- * The reasoning that this provider said before its calls: while a tool is at work, some servers refuse to go on without
- * it. In any other turn they want none.
+ * Returns this provider's reasoning in a turn with tool calls. Some servers reject a tool result without the reasoning
+ * before its call. Other turns must not contain reasoning.
  */
 function thoughtsOf(blocks: readonly Placed[], { openReasoning }: Conversion): Thoughts {
   const paths = new Set<string>()
@@ -132,7 +132,7 @@ function thoughtsOf(blocks: readonly Placed[], { openReasoning }: Conversion): T
   return { fields, paths }
 }
 
-/** Two turns in a row as one. */
+/** Merges two consecutive assistant turns. */
 function joinedAssistant(first: ChatMessage, second: ChatMessage): ChatMessage {
   const text = joinedText([textOf(first['content']), textOf(second['content'])])
   const calls = [...listOf(first['tool_calls']), ...listOf(second['tool_calls'])]
@@ -150,7 +150,7 @@ const toolCall = (block: Json): Json => ({
   function: { name: textOf(block['name']), arguments: JSON.stringify(block['input'] ?? {}) },
 })
 
-/** The answer to a call, and what a tool message cannot hold: that belongs into a user message behind it. */
+/** Tool message for a call, and the parts that it cannot contain, which follow in a user message. */
 interface ToolResult {
   readonly message: ChatMessage
   readonly moved: readonly Part[]
@@ -161,30 +161,30 @@ const kinds = {
   file: { action: 'document_moved', placeholder: '[A document: it is in the next user message]' },
 } as const
 
-/** Turns a `tool_result` block into a tool message, which holds nothing but text. */
+/** Converts a `tool_result` block to a tool message, which contains only text. */
 function toolResult(placed: Placed, conversion: Conversion): ToolResult {
   const { block, path } = placed
-  loseCacheControl(placed, conversion)
+  noteCacheControl(placed, conversion)
   const callId = textOf(block['tool_use_id'])
   const inner = block['content'] == null ? [] : blocksOf(block['content'], `${path}.content`)
   const parts = inner.flatMap(part => partsOf(part, conversion))
   const moved = parts.filter(part => part.type !== 'text')
-  for (const type of new Set(moved.map(part => part.type))) conversion.lose(path, kinds[type].action)
+  for (const type of new Set(moved.map(part => part.type))) conversion.note(path, kinds[type].action)
   const text = joinedText(parts.map(part => (part.type === 'text' ? part.text : kinds[part.type].placeholder)))
-  const said = block['is_error'] === true ? failed(text) : text || '(no output)'
+  const shown = block['is_error'] === true ? failed(text) : text || '(no output)'
   const isMarked = hasBreakpoint(block) || parts.some(part => part.type === 'text' && endsPrefix(part))
   const label: Part = { type: 'text', text: `From the result of tool call ${upstreamCallId(callId)}:` }
   return {
     message: {
       role: 'tool',
       tool_call_id: upstreamCallId(callId),
-      // A mark inside stands for all of it: what is joined has one end.
-      content: isMarked ? withBreakpointOf(withBreakpoint({}), [{ type: 'text', text: said }]) : said,
+      // The texts are joined, so a breakpoint inside moves to the end.
+      content: isMarked ? withBreakpointOf(withBreakpoint({}), [{ type: 'text', text: shown }]) : shown,
     },
     moved: moved.length === 0 ? [] : [label, ...moved],
   }
 }
 
-/** Tool messages have no field for it. */
+/** Returns the text of a failed tool. Tool messages have no field for errors. */
 const failed = (text: string): string =>
   text === '' ? 'The tool returned an error.' : `The tool returned an error:\n${text}`

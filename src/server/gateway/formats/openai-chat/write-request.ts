@@ -9,7 +9,7 @@ import type { Conversion } from './write-content.ts'
 import { chatMessages } from './write-messages.ts'
 import { toolSettings } from './write-tools.ts'
 
-/** Fields that the parts of the conversion look after. What is none of them is dropped and listed. */
+/** Fields that are converted. Others are dropped and recorded. */
 const knownFields = new Set([
   'model',
   'messages',
@@ -28,35 +28,35 @@ const knownFields = new Set([
   'metadata',
 ])
 
-/** A request in Anthropic's format as one for `/chat/completions`. */
+/** Converts a canonical request to one for `/chat/completions`. */
 export function chatRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
-  const lose = (path: string, action: string): void => {
+  const note = (path: string, action: string): void => {
     degraded.push({ path, action })
   }
-  // The tools behind these run at Anthropic: without them the model would be another one.
+  // Anthropic runs these tools. They cannot be dropped, because the model would answer differently without them.
   if (listOf(request['mcp_servers']).length > 0) {
-    throw invalid("mcp_servers: Anthropic's connector is not available at this model's provider")
+    throw invalid("mcp_servers: Anthropic's MCP connector is not supported by the provider of this model")
   }
   for (const [field, value] of Object.entries(request)) {
-    if (!knownFields.has(field) && value !== null) lose(field, 'dropped')
+    if (!knownFields.has(field) && value !== null) note(field, 'dropped')
   }
   const model = reasoningModelOf(context)
   const takesFileUrls = context.deployment.provider === 'openrouter'
-  const messages = chatMessages(request, { lose, takesFileUrls, openReasoning: context.reasoning.open })
-  const tools = toolSettings(request, { lose, takesParallelSetting: model.takesParallelSetting })
-  const effort = effortOf(request, model, { lose, hasTools: tools.tools !== undefined })
+  const messages = chatMessages(request, { note, takesFileUrls, openReasoning: context.reasoning.stateOf })
+  const tools = toolSettings(request, { note, takesParallelSetting: model.takesParallelSetting })
+  const effort = effortOf(request, model, { note, hasTools: tools.tools !== undefined })
   return {
     path: '/chat/completions',
     body: {
       model: context.upstreamModel,
       messages,
       ...limitSettings(request, context),
-      ...samplingSettings(request, { model, effort, lose }),
+      ...samplingSettings(request, { model, effort, note }),
       ...tools,
-      ...formatSettings(request, lose),
+      ...formatSettings(request, note),
       ...(effort !== undefined && { reasoning_effort: effort }),
-      ...userSettings(request, context, lose),
+      ...userSettings(request, context, note),
       ...extrasOf(request),
       ...(context.stream && { stream: true, stream_options: { include_usage: true } }),
     },
@@ -64,48 +64,48 @@ export function chatRequest(request: CanonicalRequest, context: CodecContext): U
   }
 }
 
-type Lose = Conversion['lose']
+type Note = Conversion['note']
 
 interface Sampling {
   readonly model: ReasoningModel
   readonly effort: string | undefined
-  readonly lose: Lose
+  readonly note: Note
 }
 
-/** OpenAI takes no more. */
+/** OpenAI's limit. */
 const maxStopSequences = 4
 
-/** Temperature, top_p and stop, as far as the model takes them. */
-function samplingSettings(request: Json, { model, effort, lose }: Sampling): Json {
+/** Returns temperature, top_p and stop, if the model accepts them. */
+function samplingSettings(request: Json, { model, effort, note }: Sampling): Json {
   const isFixed = model.hasFixedSampling && effort !== 'none'
   const numbers = ['temperature', 'top_p'].flatMap(field => {
     const value = request[field]
     if (typeof value !== 'number') return []
     if (!isFixed) return [[field, value]]
-    // 1 is what such a model uses anyway.
-    if (value !== 1) lose(field, 'dropped')
+    // 1 is the fixed value of such a model.
+    if (value !== 1) note(field, 'dropped')
     return []
   })
-  if (request['top_k'] != null) lose('top_k', 'dropped')
-  return { ...Object.fromEntries(numbers), ...stopSettings(request, model, lose) }
+  if (request['top_k'] != null) note('top_k', 'dropped')
+  return { ...Object.fromEntries(numbers), ...stopSettings(request, model, note) }
 }
 
-function stopSettings(request: Json, { hasFixedSampling }: ReasoningModel, lose: Lose): Json {
+function stopSettings(request: Json, { hasFixedSampling }: ReasoningModel, note: Note): Json {
   const sequences = listOf(request['stop_sequences']).filter(sequence => typeof sequence === 'string')
   if (sequences.length === 0) return {}
   if (hasFixedSampling) {
-    lose('stop_sequences', 'dropped')
+    note('stop_sequences', 'dropped')
     return {}
   }
-  for (let index = maxStopSequences; index < sequences.length; index++) lose(`stop_sequences.${index}`, 'dropped')
+  for (let index = maxStopSequences; index < sequences.length; index++) note(`stop_sequences.${index}`, 'dropped')
   return { stop: sequences.slice(0, maxStopSequences) }
 }
 
-/** `response_format` for a request that asks for JSON of a schema. */
-function formatSettings(request: Json, lose: Lose): Json {
+/** Returns `response_format` for a request with an output format. */
+function formatSettings(request: Json, note: Note): Json {
   const config = recordOf(request['output_config'])
   for (const field of Object.keys(config)) {
-    if (field !== 'format' && field !== 'effort' && config[field] !== null) lose(`output_config.${field}`, 'dropped')
+    if (field !== 'format' && field !== 'effort' && config[field] !== null) note(`output_config.${field}`, 'dropped')
   }
   const isNew = isRecord(config['format'])
   const format = recordOf(isNew ? config['format'] : request['output_format'])
@@ -114,13 +114,13 @@ function formatSettings(request: Json, lose: Lose): Json {
   if (type === 'json_object') return { response_format: { type } }
   const path = isNew ? 'output_config.format' : 'output_format'
   if (type !== 'json_schema' || !isRecord(schema)) {
-    lose(path, 'dropped')
+    note(path, 'dropped')
     return {}
   }
-  return { response_format: { type, json_schema: schemaFormat(format, schema, () => lose(path, 'not_strict')) } }
+  return { response_format: { type, json_schema: schemaFormat(format, schema, () => note(path, 'not_strict')) } }
 }
 
-/** Strict as the client wants it, and where it says nothing, wherever the schema allows it. */
+/** Returns the schema format. Strict, unless the client sets `strict: false` or the schema does not fit strict mode. */
 function schemaFormat({ name, description, strict }: Json, schema: Json, onOpen: () => void): Json {
   const isStrict = strict !== false && fitsStrictMode(schema)
   if (!isStrict && strict !== false) onOpen()
@@ -132,7 +132,7 @@ function schemaFormat({ name, description, strict }: Json, schema: Json, onOpen:
   })
 }
 
-/** OpenAI's strict mode wants objects closed, with all their properties required; else it refuses the request. */
+/** Returns true if OpenAI's strict mode accepts the schema: all objects closed, all properties required. */
 function fitsStrictMode(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(fitsStrictMode)
   if (!isRecord(schema)) return true
@@ -146,25 +146,25 @@ function fitsStrictMode(schema: unknown): boolean {
   return Object.entries(schema).every(([name, value]) => name === 'enum' || name === 'const' || fitsStrictMode(value))
 }
 
-/** OpenAI refuses longer names of users. */
+/** Maximum length of `user` at OpenAI. */
 const maxUserLength = 64
 const takesUser = new Set(['openai', 'azure', 'openrouter'])
 
-/** `user`, where it is known; some compatible servers refuse fields that they do not know. */
-function userSettings(request: Json, { deployment }: CodecContext, lose: Lose): Json {
+/** Returns `user` for providers that support it. Some compatible servers reject unknown fields. */
+function userSettings(request: Json, { deployment }: CodecContext, note: Note): Json {
   const metadata = recordOf(request['metadata'])
-  for (const field of Object.keys(metadata)) if (field !== 'user_id') lose(`metadata.${field}`, 'dropped')
+  for (const field of Object.keys(metadata)) if (field !== 'user_id') note(`metadata.${field}`, 'dropped')
   const user = textOf(metadata['user_id'])
   if (user === '') return {}
   if (!takesUser.has(deployment.provider)) {
-    lose('metadata.user_id', 'dropped')
+    note('metadata.user_id', 'dropped')
     return {}
   }
   if (user.length <= maxUserLength) return { user }
-  lose('metadata.user_id', 'hashed')
+  note('metadata.user_id', 'hashed')
   return { user: createHash('sha256').update(user).digest('hex') }
 }
 
-/** The limit of the answer, in the field that the upstream reads it from. */
+/** Returns the output limit in the field that the upstream supports. */
 const limitSettings = ({ max_tokens: limit }: Json, { deployment }: CodecContext): Json =>
   isOpenAi(deployment) ? { max_completion_tokens: limit } : { max_tokens: limit }

@@ -24,12 +24,12 @@ const choices: readonly (readonly [string, Json, Json])[] = [
   ['M7: any is required', { type: 'any' }, { tool_choice: 'required' }],
   ['M7: none is none', { type: 'none' }, { tool_choice: 'none' }],
   [
-    'M7: tool is the named function',
+    'M7: the choice tool becomes the named function',
     { type: 'tool', name: 'ls' },
     { tool_choice: { type: 'function', function: { name: 'ls' } } },
   ],
   [
-    'M7: disable_parallel_tool_use is parallel_tool_calls false',
+    'M7: disable_parallel_tool_use becomes parallel_tool_calls false',
     { type: 'auto', disable_parallel_tool_use: true },
     { tool_choice: 'auto', parallel_tool_calls: false },
   ],
@@ -40,7 +40,7 @@ for (const [guarantee, choice, expected] of choices) {
   })
 }
 
-test('M7: models that refuse parallel_tool_calls do not get it', () => {
+test('M7: models that reject parallel_tool_calls do not get it', () => {
   const got = toolsOf({ tools: [ls], tool_choice: { type: 'any', disable_parallel_tool_use: true } }, openAi('o3'))
   assert.deepEqual(got, {
     tools: [lsFunction],
@@ -55,7 +55,7 @@ test('a choice without tools is not sent', () => {
   })
 })
 
-test('strict is passed on; fields without meaning elsewhere are listed', () => {
+test('strict is sent; fields without an equivalent are recorded', () => {
   const tool = {
     ...ls,
     type: 'custom',
@@ -70,7 +70,7 @@ test('strict is passed on; fields without meaning elsewhere are listed', () => {
   })
 })
 
-test('a schema without properties gets an empty list of them', () => {
+test('a schema without properties gets an empty object of properties', () => {
   const { tools } = sent({ tools: [{ name: 'now', input_schema: { type: 'object' } }] }).body
   assert.deepEqual(tools, [
     { type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } },
@@ -85,15 +85,15 @@ for (const type of [
   'mcp_toolset',
   'computer_toolset_20260801',
 ]) {
-  test(`M10: ${type} is refused by its place`, () => {
+  test(`M10: ${type} is rejected with its path`, () => {
     assert.throws(() => sent({ tools: [ls, { type, name: 'x' }] }), {
       code: 'invalid_request',
-      message: `tools.1: a tool of type ${type} runs at Anthropic and is not available at this model's provider`,
+      message: `tools.1: a tool of type ${type} runs at Anthropic and is not supported by the provider of this model`,
     })
   })
 }
 
-test('a refusal names its field', () => {
+test('an invalid tool is rejected with its field', () => {
   for (const [request, message] of [
     [{ tools: [5] }, 'tools.0 must be an object'],
     [{ tools: [{ input_schema: {} }] }, 'tools.0.name must be a string'],

@@ -8,39 +8,39 @@ interface ToolSettings {
   readonly parallel_tool_calls?: false
 }
 
-interface Options extends Pick<Conversion, 'lose'> {
-  /** False for models that refuse the setting. */
+interface Options extends Pick<Conversion, 'note'> {
+  /** False for models that reject `parallel_tool_calls`. */
   readonly takesParallelSetting: boolean
 }
 
-/** The tools of a request and how they may be chosen. Throws AppError for a tool that runs at Anthropic. */
+/** Converts the tools and the tool choice. Throws `invalid_request` for a tool that Anthropic runs. */
 export function toolSettings(request: Json, options: Options): ToolSettings {
   const tools = listOf(request['tools']).map((tool, index) => toolOf(tool, `tools.${index}`, options))
   const choice = recordOf(request['tool_choice'])
   if (tools.length === 0) {
-    if (isForced(choice)) options.lose('tool_choice', 'dropped')
+    if (isForced(choice)) options.note('tool_choice', 'dropped')
     return {}
   }
   return { tools, ...choiceOf(choice, tools, options), ...parallelOf(choice, options) }
 }
 
-/** Fields that are carried over, or that change nothing for whoever gets the whole request at once. */
+/** Fields that are converted, or only affect Anthropic's streaming. */
 const knownFields = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'eager_input_streaming'])
 
-function toolOf(tool: unknown, path: string, { lose }: Options): Json {
+function toolOf(tool: unknown, path: string, { note }: Options): Json {
   if (!isRecord(tool)) throw invalid(`${path} must be an object`)
   const type = textOf(tool['type'])
   const name = textOf(tool['name'])
   if (name === '') throw invalid(`${path}.name must be a string`)
   if (type !== '' && type !== 'custom') throw invalid(serverTool(path, type))
   for (const [field, value] of Object.entries(tool)) {
-    if (!knownFields.has(field) && value !== null && value !== false) lose(`${path}.${field}`, 'dropped')
+    if (!knownFields.has(field) && value !== null && value !== false) note(`${path}.${field}`, 'dropped')
   }
   return { type: 'function', function: functionOf(tool, name) }
 }
 
 const serverTool = (path: string, type: string): string =>
-  `${path}: a tool of type ${type.slice(0, 100)} runs at Anthropic and is not available at this model's provider`
+  `${path}: a tool of type ${type.slice(0, 100)} runs at Anthropic and is not supported by the provider of this model`
 
 function functionOf(tool: Json, name: string): Json {
   const { description, input_schema: schema, strict } = tool
@@ -52,13 +52,13 @@ function functionOf(tool: Json, name: string): Json {
   }
 }
 
-/** OpenAI refuses an object without its list of properties. */
+/** Adds `properties` to an object schema. OpenAI rejects one without it. */
 const withProperties = (schema: Json): Json =>
   schema['type'] === 'object' && schema['properties'] == null ? { ...schema, properties: {} } : schema
 
 const isForced = (choice: Json): boolean => choice['type'] === 'any' || choice['type'] === 'tool'
 
-function choiceOf(choice: Json, tools: readonly Json[], { lose }: Options): Pick<ToolSettings, 'tool_choice'> {
+function choiceOf(choice: Json, tools: readonly Json[], { note }: Options): Pick<ToolSettings, 'tool_choice'> {
   switch (choice['type']) {
     case 'auto':
     case 'none':
@@ -70,7 +70,7 @@ function choiceOf(choice: Json, tools: readonly Json[], { lose }: Options): Pick
       if (tools.some(tool => recordOf(tool['function'])['name'] === name)) {
         return { tool_choice: { type: 'function', function: { name } } }
       }
-      lose('tool_choice', 'dropped')
+      note('tool_choice', 'dropped')
       return {}
     }
     case undefined:
@@ -83,6 +83,6 @@ function choiceOf(choice: Json, tools: readonly Json[], { lose }: Options): Pick
 function parallelOf(choice: Json, options: Options): Pick<ToolSettings, 'parallel_tool_calls'> {
   if (choice['disable_parallel_tool_use'] !== true) return {}
   if (options.takesParallelSetting) return { parallel_tool_calls: false }
-  options.lose('tool_choice.disable_parallel_tool_use', 'dropped')
+  options.note('tool_choice.disable_parallel_tool_use', 'dropped')
   return {}
 }

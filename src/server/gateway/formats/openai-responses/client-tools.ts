@@ -1,23 +1,23 @@
 import { type Json, recordOf } from '../../../platform/json.ts'
 
-/** A tool that the client runs itself and that has calls of a form of its own. */
+/** Tool that the client runs and that has its own type of call item. */
 export interface ClientTool {
   readonly description: string
   readonly schema: Json
-  /** The type of the item that calls it; its result's type has `_output` behind. */
+  /** Type of the call item. The type of the result item is this with `_output`. */
   readonly callType: string
-  /** What the item has besides its ids and status. */
+  /** Returns the fields of the call item, without ids and status. */
   callFields(input: Json): Json
-  /** The model's input that an item of the past came from. */
+  /** Returns the model's input for an earlier call item. */
   inputOf(item: Json): Json
-  /** What the result's item says. */
+  /** Returns the output in a result item. */
   outputOf(item: Json): unknown
 }
 
 const texts = { type: 'array', items: { type: 'string' } }
 const number = { type: 'integer' }
 
-/** By the type under which a request offers them. */
+/** Client tools by their type in a request. */
 export const clientTools: ReadonlyMap<string, ClientTool> = new Map([
   [
     'local_shell',
@@ -91,7 +91,7 @@ export const clientTools: ReadonlyMap<string, ClientTool> = new Map([
 
 const byCall = new Map([...clientTools].map(([type, tool]) => [tool.callType, { type, tool }]))
 
-/** The tool that an item calls, or whose result it is; undefined for any other item. */
+/** Returns the tool of a call item or result item; undefined for other items. */
 export const clientToolOf = (itemType: string) => byCall.get(itemType.replace(/_output$/, ''))
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [String(value)])

@@ -5,7 +5,7 @@ import { problemOf } from './errors.ts'
 import { answerEvents, createResponsesDecoder } from './read-answer.ts'
 import { countRequest, responsesRequest } from './write-request.ts'
 
-/** OpenAI's Responses API: `POST /responses`. */
+/** Codec of OpenAI's Responses API: `POST /responses`. */
 export const openaiResponses = {
   framing: 'sse',
   request: responsesRequest,

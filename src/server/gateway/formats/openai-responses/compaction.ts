@@ -5,44 +5,44 @@ import { noTokens, type TokenCounts } from '../../tokens/token-counts.ts'
 import { responseUsage } from '../shared/openai-answer.ts'
 
 /**
- * Compaction of a conversation on models of other formats: the model itself writes a summary, which the client keeps as the
- * opaque content of a `compaction` item and sends back in place of what it stands for.
+ * Compaction for models of other formats: the model writes a summary. The client stores it as the opaque content of a
+ * `compaction` item and sends it instead of the summarised conversation.
  */
 
 const trigger = 'compaction_trigger'
-/** An item that stands for the conversation before it, by all names that clients know. */
+/** Types of items that replace the conversation before them. Clients use several names. */
 const compactionTypes = new Set(['compaction', 'compaction_summary', 'context_compaction'])
 
 export const isTrigger = (item: unknown): boolean => recordOf(item)['type'] === trigger
 
 export const isCompaction = (item: unknown): boolean => compactionTypes.has(String(recordOf(item)['type']))
 
-/** True for a request that wants its conversation compacted instead of continued. */
-export const asksForCompaction = ({ input }: Json): boolean => isTrigger(listOf(input).at(-1))
+/** Returns true for a request to compact the conversation instead of continuing it. */
+export const requestsCompaction = ({ input }: Json): boolean => isTrigger(listOf(input).at(-1))
 
-const order = `Summarize the conversation so far, for a model that continues the work. The summary takes the place of all of it: of \
+const summaryPrompt = `Summarize the conversation so far, for a model that continues the work. The summary takes the place of all of it: of \
 what was said and done, that model sees nothing else but messages of the user. State what the user wants, in the user's words \
 where they matter; what was done and what was found, with exact names, paths, commands, figures and errors; decisions and their \
 reasons; what is left to do, and what comes next. Answer with the summary alone, and call no tools.`
 
 const message = (text: string): Json => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] })
 
-/** The items of an input; a text is one message. */
+/** Returns the items of an input. A string is one message. */
 const itemsOf = (input: unknown): readonly unknown[] =>
   Array.isArray(input) ? input : typeof input === 'string' ? [message(input)] : []
 
-/** The request that has the model write the summary. A format that the client wants of answers is none of the summary's. */
+/** Returns the request for the summary. The client's response format does not apply to it and is removed. */
 export function summaryRequest({ text: _, ...request }: Json): Json {
   const items = itemsOf(request['input']).filter(item => !isTrigger(item))
-  return { ...request, input: [...items, message(order)], tool_choice: 'none' }
+  return { ...request, input: [...items, message(summaryPrompt)], tool_choice: 'none' }
 }
 
-/** How the content of every compaction item of ours begins. No provider's own one does. */
+/** Prefix of the content of compaction items created here. Content of providers does not begin with it. */
 export const summaryPrefix = 'sys1.'
 
-const sealed = (summary: string): string => summaryPrefix + Buffer.from(summary).toString('base64url')
+const encodedSummary = (summary: string): string => summaryPrefix + Buffer.from(summary).toString('base64url')
 
-/** What a compaction item says to the model; undefined for an item of another provider, which nobody else can read. */
+/** Returns the text of a compaction item for the model; undefined for a provider's item, which only it can read. */
 export function summaryIn(item: Json): string | undefined {
   const content = textIn(item['encrypted_content'])
   if (content === undefined || !content.startsWith(summaryPrefix)) return undefined
@@ -50,13 +50,13 @@ export function summaryIn(item: Json): string | undefined {
   return `What happened in this conversation before, which is not shown any more:\n\n${summary}`
 }
 
-/** The same item for models behind OpenAI's own API, which cannot read ours. */
+/** Converts a compaction item created here to a message, for OpenAI's own API. Undefined for other items. */
 export const summaryMessage = (item: Json): Json | undefined => {
   const text = summaryIn(item)
   return text === undefined ? undefined : message(text)
 }
 
-/** The items of a stored conversation that still matter: what a compaction stands for is left out, but for the user's messages. */
+/** Returns the items from the last compaction on, and all earlier messages of the user. */
 export function sinceCompaction(items: readonly Json[]): readonly Json[] {
   const at = items.findLastIndex(isCompaction)
   return items.filter((item, place) => !isTrigger(item) && (place >= at || isOfUser(item)))
@@ -64,7 +64,7 @@ export function sinceCompaction(items: readonly Json[]): readonly Json[] {
 
 const isOfUser = ({ type = 'message', role }: Json): boolean => type === 'message' && role === 'user'
 
-/** Writes a summary as a response whose output is a compaction item; thoughts are left out. */
+/** Creates a writer that writes the summary as a compaction item. Thinking is left out. */
 export function createCompactionWriter(writer: AnswerWriter): AnswerWriter {
   let summary = ''
   let isText = false
@@ -84,7 +84,7 @@ export function createCompactionWriter(writer: AnswerWriter): AnswerWriter {
         case 'message_stop': {
           if (event.reason === 'refusal') return writer.take(event)
           if (summary.trim() === '') return writer.take({ type: 'error', ...noSummary })
-          const block = { type: 'compaction', encrypted_content: sealed(summary) }
+          const block = { type: 'compaction', encrypted_content: encodedSummary(summary) }
           return writer.take({ type: 'block_start', block: { type: 'whole', block } }) + writer.take(event)
         }
         default:
@@ -96,16 +96,19 @@ export function createCompactionWriter(writer: AnswerWriter): AnswerWriter {
   }
 }
 
-const noSummary = { code: 'upstream_unreachable', message: 'the model wrote no summary; try again' } as const
+const noSummary = {
+  code: 'upstream_unreachable',
+  message: 'model returned an empty summary; retry the request',
+} as const
 
 interface CompactedOptions {
-  /** The part of our ids that is the same in all of an answer. */
+  /** Common part of all ids in an answer. */
   readonly key: string
   readonly createdAt: number
   readonly input: unknown
 }
 
-/** Writes a summary as the answer of `/v1/responses/compact`: the user's messages and, behind them, the compaction item. */
+/** Creates a writer for `/v1/responses/compact`. Its output is the user's messages, then the compaction item. */
 export function createCompactedWriter(writer: AnswerWriter, { key, createdAt, input }: CompactedOptions): AnswerWriter {
   const inner = createCompactionWriter(writer)
   let usage: TokenCounts = noTokens
@@ -120,7 +123,7 @@ export function createCompactedWriter(writer: AnswerWriter, { key, createdAt, in
       const response = isWhole ? recordOf(inner.whole()) : {}
       const compaction = listOf(response['output']).at(-1)
       if (!isRecord(compaction)) return undefined
-      const kept = itemsOf(input)
+      const userMessages = itemsOf(input)
         .filter(isRecord)
         .filter(isOfUser)
         .map((item, at) => ({ id: `msg_${key}_${at}`, ...messageOf(item) }))
@@ -128,7 +131,7 @@ export function createCompactedWriter(writer: AnswerWriter, { key, createdAt, in
         id: response['id'],
         object: 'response.compaction',
         created_at: createdAt,
-        output: [...kept, compaction],
+        output: [...userMessages, compaction],
         usage: responseUsage(usage),
       }
     },
@@ -136,7 +139,7 @@ export function createCompactedWriter(writer: AnswerWriter, { key, createdAt, in
   }
 }
 
-/** A message with all that its short forms leave out. */
+/** Returns a message in its full form. */
 const messageOf = ({ content, ...item }: Json): Json => ({
   ...item,
   type: 'message',

@@ -1,56 +1,53 @@
 import { createHash } from 'node:crypto'
 import { isRecord, type Json, recordsOf } from '../../../platform/json.ts'
 import { baseModelOf } from '../../core/call.ts'
-import type { CodecContext, ReasoningSeal } from '../../core/codec.ts'
+import type { CodecContext, ReasoningSigner } from '../../core/codec.ts'
 import type { Degradation } from '../../core/degradations.ts'
 
-/** Lists one thing of a request that could not go out as it was. */
+/** Records a degradation of the request. */
 export type Note = (path: Degradation['path'], action: Degradation['action']) => void
 
-/** What the conversion of a conversation needs besides its messages. */
+/** Context of the conversion of a conversation. */
 export interface InputContext {
   readonly note: Note
-  /** Returns the reasoning item in a signature; undefined for one that the model does not take. */
-  readonly openReasoning: ReasoningSeal['open']
+  /** Returns the state in a signature; undefined for a signature that the model does not accept. */
+  readonly openReasoning: ReasoningSigner['stateOf']
 }
 
-/** An item of the upstream's input and the place in the request that it comes from. */
+/** Input item with the path in the request that it comes from. */
 export interface PlacedItem {
   readonly path: string
   readonly item: Json & { readonly type: string }
 }
 
-/** What both sides accept: Anthropic's alphabet, and the length that the Responses API takes back. */
-const legal = /^[a-zA-Z0-9_-]{1,64}$/
+/** Ids that both sides accept: Anthropic's alphabet and the length limit of the Responses API. */
+const validId = /^[a-zA-Z0-9_-]{1,64}$/
 
-/**
- * The id of a tool call as both sides take it. Equal ids stay equal in every turn and on every replica: one that does
- * not fit becomes its digest.
- */
+/** Returns an id of a tool call that both sides accept. Invalid ids are hashed: equal ids give equal results. */
 export const callIdOf = (id: string): string =>
-  legal.test(id) ? id : `call_${createHash('sha256').update(id).digest('base64url')}`
+  validId.test(id) ? id : `call_${createHash('sha256').update(id).digest('base64url')}`
 
-/** How much a model thinks, from least to most, in the words of the Responses API. */
+/** Efforts of the Responses API in ascending order. */
 export const efforts = ['none', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** One of `efforts`. */
 export type Effort = (typeof efforts)[number]
 
-/** What the model's name tells about what it takes. */
+/** Features of a model. */
 export interface ModelTraits {
-  /** True for models that think: they refuse sampling settings and give reasoning items. */
+  /** True for models that reason. They reject sampling settings and return reasoning items. */
   readonly reasons: boolean
-  /** Empty for models that do not reason. */
+  /** Supported efforts; empty for models that do not reason. */
   readonly efforts: readonly Effort[]
 }
 
-const upTo = (least: Effort, most: Effort): readonly Effort[] =>
-  efforts.slice(efforts.indexOf(least), efforts.indexOf(most) + 1)
+const upTo = (min: Effort, max: Effort): readonly Effort[] =>
+  efforts.slice(efforts.indexOf(min), efforts.indexOf(max) + 1)
 
 const plain: ModelTraits = { reasons: false, efforts: [] }
-const reasoning = (least: Effort, most: Effort): ModelTraits => ({ reasons: true, efforts: upTo(least, most) })
+const reasoning = (min: Effort, max: Effort): ModelTraits => ({ reasons: true, efforts: upTo(min, max) })
 
-/** The first row that matches counts. `minimal` is left out: it excludes web search and parallel calls. */
+/** Traits by model name; the first match applies. Without `minimal`, which excludes web search and parallel calls. */
 const table: readonly (readonly [RegExp, ModelTraits])[] = [
   [/^gpt-5-chat/, plain],
   [/^gpt-\d+\.\d+-chat/, reasoning('medium', 'medium')],
@@ -69,7 +66,7 @@ const table: readonly (readonly [RegExp, ModelTraits])[] = [
   [/^(o\d|codex|gpt-oss)/, reasoning('low', 'high')],
 ]
 
-/** What its operator says of a model, else what its name tells; a prefix such as `openai/` does not matter. */
+/** Returns the traits from the deployment's `capabilities`, else from the model name. A vendor prefix is ignored. */
 export function traitsOf(context: CodecContext): ModelTraits {
   const { reasoning: reasons } = context.deployment.capabilities ?? {}
   if (reasons === false) return plain
@@ -79,23 +76,31 @@ export function traitsOf(context: CodecContext): ModelTraits {
   return reasons && !named.reasons ? reasoning('low', 'high') : named
 }
 
-/** The most of what the model takes that is not above `wanted`, else its least. */
-export function nearestEffort({ efforts: taken }: ModelTraits, wanted: Effort): Effort {
+/** Returns the model's highest effort that is not above `wanted`, else its lowest. */
+export function nearestEffort({ efforts: supported }: ModelTraits, wanted: Effort): Effort {
   const limit = efforts.indexOf(wanted)
-  return taken.findLast(effort => efforts.indexOf(effort) <= limit) ?? taken[0] ?? wanted
+  return supported.findLast(effort => efforts.indexOf(effort) <= limit) ?? supported[0] ?? wanted
 }
 
-/** Words that strict mode does not know. */
-const foreign = ['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'dependentRequired', 'dependentSchemas']
+/** Keywords that strict mode rejects. */
+const unsupportedKeywords = [
+  'oneOf',
+  'allOf',
+  'not',
+  'if',
+  'patternProperties',
+  'dependentRequired',
+  'dependentSchemas',
+]
 
 /**
- * True for a schema that the upstream takes as `strict`: every object in it is closed and requires all of its
- * properties. Anthropic's strict mode asks for less, so not every schema of a client fits.
+ * Returns true for a schema that the upstream accepts as `strict`: all objects are closed and require all of their
+ * properties. Anthropic's strict mode requires less, so that not all schemas of clients fit.
  */
 export function fitsStrict(schema: unknown): boolean {
   if (!isRecord(schema)) return false
   const { properties, items, anyOf, $defs, definitions } = schema
-  if (foreign.some(word => word in schema)) return false
+  if (unsupportedKeywords.some(keyword => keyword in schema)) return false
   const isObject = schema['type'] === 'object' || properties !== undefined
   if (isObject && !isClosed(schema)) return false
   const inner = [properties, $defs, definitions].flatMap(map => (isRecord(map) ? Object.values(map) : []))

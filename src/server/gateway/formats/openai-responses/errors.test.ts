@@ -40,15 +40,15 @@ const bodies = [
     { error: { message: 'Provider returned error', metadata: { raw: '{"error":{"message":"why"}}' } } },
     'why',
   ],
-  ['what only looks like JSON', { error: { message: '[400] why' } }, '[400] why'],
-  ['a page', '<html><body>nginx</body></html>', 'the upstream answered with status 400'],
-  ['nothing', '', 'the upstream answered with status 400'],
-  ['null', null, 'the upstream answered with status 400'],
-  ['an empty object', {}, 'the upstream answered with status 400'],
+  ['text that only resembles JSON', { error: { message: '[400] why' } }, '[400] why'],
+  ['a page', '<html><body>nginx</body></html>', 'upstream returned status 400'],
+  ['nothing', '', 'upstream returned status 400'],
+  ['null', null, 'upstream returned status 400'],
+  ['an empty object', {}, 'upstream returned status 400'],
 ] as const
 
 for (const [name, body, message] of bodies) {
-  test(`E2: the error of ${name} is told in plain words`, () => {
+  test(`E2: the error of ${name} becomes a plain message`, () => {
     assert.equal(problem(400, body).message, message)
   })
 }
@@ -70,11 +70,11 @@ const reasons = [
 ] as const
 
 for (const [reason, error] of reasons) {
-  test(`a refusal with ${JSON.stringify(error)} is one of ${reason ?? 'no special reason'}`, () => {
+  test(`an upstream error ${JSON.stringify(error)} has the reason ${reason ?? 'undefined'}`, () => {
     assert.equal(problem(400, { error }).reason, reason)
   })
 }
 
-test('a rate limit on tokens is not taken for a prompt that is too long', () => {
+test('a rate limit on tokens does not count as a prompt too long', () => {
   assert.equal(problem(429, { error: { message: 'too many tokens per minute' } }).reason, undefined)
 })

@@ -3,18 +3,18 @@ import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'
 import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'
 
-/** An upstream's refusal in our terms: the code follows the status, the message is the upstream's own. */
+/** Reads an upstream error. The code depends on the status; the message is the upstream's. */
 export function problemOf(status: number, body: unknown): UpstreamProblem {
   const error = errorOf(body)
-  const message = messageOf(error) || `the upstream answered with status ${status}`
+  const message = messageOf(error) || `upstream returned status ${status}`
   const reason = status < 429 ? reasonOf(error, message) : undefined
   return { code: codeOfUpstreamStatus(status), message, ...(reason && { reason }) }
 }
 
-/** A failure told inside a stream or inside a whole answer; `body` is the event or the response. */
+/** Converts an error in a stream or in a whole answer. `body` is the event or the response. */
 export function failureOf(body: unknown): { readonly code: ErrorCode; readonly message: string } {
   const error = errorOf(body)
-  return { code: codeOfError(error), message: messageOf(error) || 'the upstream failed without saying why' }
+  return { code: codeOfError(error), message: messageOf(error) || 'upstream reported an error without a message' }
 }
 
 const errorCodes: readonly (readonly [RegExp, ErrorCode])[] = [
@@ -25,7 +25,7 @@ const errorCodes: readonly (readonly [RegExp, ErrorCode])[] = [
   [/^invalid_|context_length|policy|content_filter|image|string_above|_residency_/, 'invalid_request'],
 ]
 
-/** The error's code says more than its type, so it counts first. */
+/** Returns the code of an error. Its `code` is more specific than its `type`, so it takes precedence. */
 function codeOfError({ code, type }: Json): ErrorCode {
   for (const word of [textOf(code), textOf(type)]) {
     const row = errorCodes.find(([pattern]) => pattern.test(word))
@@ -34,7 +34,7 @@ function codeOfError({ code, type }: Json): ErrorCode {
   return 'upstream_unreachable'
 }
 
-/** The object that describes the error, wherever the body holds it; text becomes its message. */
+/** Returns the error object in a body. A text becomes its message. */
 function errorOf(body: unknown): Json {
   if (!isRecord(body)) return { message: textOf(body) }
   const { error, response, detail } = body
@@ -46,7 +46,7 @@ function errorOf(body: unknown): Json {
 
 const maxMessageLength = 2_000
 
-/** Plain words: an error that came as JSON inside of a string is opened, a page of HTML is none. */
+/** Returns the message as plain text. JSON in it is parsed; an HTML page gives an empty string. */
 function messageOf(error: Json): string {
   const metadata = isRecord(error['metadata']) ? error['metadata'] : {}
   const text = (textOf(metadata['raw']) || textOf(error['message'])).trim()

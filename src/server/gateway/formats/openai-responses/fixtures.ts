@@ -5,7 +5,7 @@ import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'
 import { openaiResponses } from './codec.ts'
 
-/** A context whose seal is readable: `sealed:` and the state. */
+/** Returns a context with readable reasoning signatures: `sealed:` and the state. */
 export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => ({
   deployment: { id: 'd1', provider: 'openai', apiBase: 'https://upstream.test/v1' },
   upstreamModel: 'gpt-5.5',
@@ -13,31 +13,31 @@ export const contextOf = (changes: Partial<CodecContext> = {}): CodecContext => 
   ...changes,
 })
 
-/** What goes upstream for `request`, as it arrives there. */
+/** Returns the upstream request for `request`. */
 export const sent = (request: CanonicalRequest, changes: Partial<CodecContext> = {}) =>
   sentUpstream(openaiResponses, request, contextOf(changes))
 
-/** The items of input for `messages`. */
+/** Returns the input items for `messages`. */
 export const inputOf = (messages: readonly Json[], changes: Partial<CodecContext> = {}): readonly Json[] =>
   sent({ messages }, changes).body['input'] as readonly Json[]
 
-/** An event of the upstream as a frame. */
+/** Returns a frame with an event of the upstream. */
 export const frame = (body: Json): UpstreamFrame => ({ event: String(body['type']), data: JSON.stringify(body) })
 
-/** What the decoder says of a whole stream. */
+/** Returns the decoder's events for a complete stream. */
 export function decoded(frames: readonly UpstreamFrame[]): readonly UpstreamEvent[] {
   const decoder = openaiResponses.decoder(contextOf())
   return [...frames.flatMap(one => [...decoder.push(one)]), ...decoder.end()]
 }
 
-/** What a client reads of `events`; the stream only with its end. */
+/** Returns what a client reads of `events`. `sse` is undefined for a stream without an end. */
 export function read(events: readonly UpstreamEvent[]) {
   const { stream, hasEnded, ...answer } = encodedAnswer(events)
-  return { ...answer, wire: hasEnded ? stream : undefined }
+  return { ...answer, sse: hasEnded ? stream : undefined }
 }
 
-/** One item of an answer, with its text in the pieces in which the upstream sends it. */
-export type Spoken =
+/** Output item of an answer, with its text in the pieces that the upstream sends. */
+export type ScriptedItem =
   | { readonly kind: 'text'; readonly pieces: readonly string[]; readonly annotations?: readonly Json[] }
   | { readonly kind: 'refusal'; readonly pieces: readonly string[] }
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly pieces: readonly string[] }
@@ -51,8 +51,8 @@ const usage = {
   total_tokens: 130,
 }
 
-/** A response that has the items as its output. */
-export const responseOf = (items: readonly Spoken[], changes: Json = {}): Json => ({
+/** Returns a response with the items as its output. */
+export const responseOf = (items: readonly ScriptedItem[], changes: Json = {}): Json => ({
   id: 'resp_1',
   object: 'response',
   status: 'completed',
@@ -64,33 +64,39 @@ export const responseOf = (items: readonly Spoken[], changes: Json = {}): Json =
   ...changes,
 })
 
-/** The whole item, as in `output_item.done` and in the response. */
-export function itemOf(spoken: Spoken, index: number): Json {
-  switch (spoken.kind) {
+/** Returns the complete item, as in `output_item.done` and in the response. */
+export function itemOf(scripted: ScriptedItem, index: number): Json {
+  switch (scripted.kind) {
     case 'text':
     case 'refusal':
-      return { id: `msg_${index}`, type: 'message', role: 'assistant', status: 'completed', content: [partOf(spoken)] }
+      return {
+        id: `msg_${index}`,
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [partOf(scripted)],
+      }
     case 'call': {
-      const { id, name, pieces } = spoken
+      const { id, name, pieces } = scripted
       return { id: `fc_${index}`, type: 'function_call', call_id: id, name, arguments: pieces.join('') }
     }
     case 'reasoning': {
-      const summary = spoken.summaries.map(pieces => ({ type: 'summary_text', text: pieces.join('') }))
-      return { id: `rs_${index}`, type: 'reasoning', summary, encrypted_content: spoken.encrypted ?? null }
+      const summary = scripted.summaries.map(pieces => ({ type: 'summary_text', text: pieces.join('') }))
+      return { id: `rs_${index}`, type: 'reasoning', summary, encrypted_content: scripted.encrypted ?? null }
     }
   }
 }
 
-type Worded = Extract<Spoken, { readonly kind: 'text' | 'refusal' }>
+type ScriptedText = Extract<ScriptedItem, { readonly kind: 'text' | 'refusal' }>
 
-function partOf(spoken: Worded): Json {
-  const text = spoken.pieces.join('')
-  if (spoken.kind === 'refusal') return { type: 'refusal', refusal: text }
-  return { type: 'output_text', text, annotations: spoken.annotations ?? [] }
+function partOf(scripted: ScriptedText): Json {
+  const text = scripted.pieces.join('')
+  if (scripted.kind === 'refusal') return { type: 'refusal', refusal: text }
+  return { type: 'output_text', text, annotations: scripted.annotations ?? [] }
 }
 
-/** The stream of a response, as the upstream sends it: every event, in its order. */
-export function streamOf(items: readonly Spoken[], changes: Json = {}): readonly UpstreamFrame[] {
+/** Returns the complete stream of a response, in the upstream's order. */
+export function streamOf(items: readonly ScriptedItem[], changes: Json = {}): readonly UpstreamFrame[] {
   const response = responseOf(items, changes)
   const head = { ...response, status: 'in_progress', output: [], usage: null }
   return [
@@ -101,45 +107,45 @@ export function streamOf(items: readonly Spoken[], changes: Json = {}): readonly
   ]
 }
 
-/** The events of one item. */
-export function framesOf(spoken: Spoken, index: number): readonly UpstreamFrame[] {
-  const item = itemOf(spoken, index)
+/** Returns the frames of one item. */
+export function framesOf(scripted: ScriptedItem, index: number): readonly UpstreamFrame[] {
+  const item = itemOf(scripted, index)
   const place = { item_id: item['id'], output_index: index }
-  const empty = { ...item, ...emptied(spoken) }
+  const empty = { ...item, ...emptied(scripted) }
   return [
     frame({ type: 'response.output_item.added', output_index: index, item: empty }),
-    ...pieceFrames(spoken, place),
+    ...pieceFrames(scripted, place),
     frame({ type: 'response.output_item.done', output_index: index, item }),
   ]
 }
 
-function emptied(spoken: Spoken): Json {
-  if (spoken.kind === 'call') return { arguments: '' }
-  return spoken.kind === 'reasoning' ? { summary: [], encrypted_content: 'partial' } : { content: [] }
+function emptied(scripted: ScriptedItem): Json {
+  if (scripted.kind === 'call') return { arguments: '' }
+  return scripted.kind === 'reasoning' ? { summary: [], encrypted_content: 'partial' } : { content: [] }
 }
 
-function pieceFrames(spoken: Spoken, place: Json): readonly UpstreamFrame[] {
-  switch (spoken.kind) {
+function pieceFrames(scripted: ScriptedItem, place: Json): readonly UpstreamFrame[] {
+  switch (scripted.kind) {
     case 'text':
     case 'refusal': {
       const at = { ...place, content_index: 0 }
-      const part = partOf(spoken)
-      const kind = spoken.kind === 'text' ? 'output_text' : 'refusal'
+      const part = partOf(scripted)
+      const kind = scripted.kind === 'text' ? 'output_text' : 'refusal'
       const text = part['text'] ?? part['refusal']
       return [
         frame({ type: 'response.content_part.added', ...at, part: { ...part, text: '', refusal: '' } }),
-        ...spoken.pieces.map(delta => frame({ type: `response.${kind}.delta`, ...at, delta })),
+        ...scripted.pieces.map(delta => frame({ type: `response.${kind}.delta`, ...at, delta })),
         frame({ type: `response.${kind}.done`, ...at, text, refusal: text }),
         frame({ type: 'response.content_part.done', ...at, part }),
       ]
     }
     case 'call': {
       const type = 'response.function_call_arguments'
-      const deltas = spoken.pieces.map(delta => frame({ type: `${type}.delta`, ...place, delta }))
-      return [...deltas, frame({ type: `${type}.done`, ...place, arguments: spoken.pieces.join('') })]
+      const deltas = scripted.pieces.map(delta => frame({ type: `${type}.delta`, ...place, delta }))
+      return [...deltas, frame({ type: `${type}.done`, ...place, arguments: scripted.pieces.join('') })]
     }
     case 'reasoning':
-      return spoken.summaries.flatMap((pieces, summary_index) => {
+      return scripted.summaries.flatMap((pieces, summary_index) => {
         const type = 'response.reasoning_summary_text'
         const deltas = pieces.map(delta => frame({ type: `${type}.delta`, ...place, summary_index, delta }))
         return [

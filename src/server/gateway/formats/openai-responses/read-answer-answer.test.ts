@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { responsesUsageOf } from '../../tokens/stated-usage.ts'
 import { openaiResponses } from './codec.ts'
-import { contextOf, read, responseOf, type Spoken } from './fixtures.ts'
+import { contextOf, read, responseOf, type ScriptedItem } from './fixtures.ts'
 
 const answer = (body: unknown) => read(openaiResponses.answer(body, contextOf()))
 
-test('a whole answer gives the same as its stream would', () => {
-  const items: readonly Spoken[] = [
+test('a whole answer equals its stream', () => {
+  const items: readonly ScriptedItem[] = [
     { kind: 'reasoning', summaries: [['a'], ['b']], encrypted: 'gAAA' },
     { kind: 'text', pieces: ['Hello'] },
     { kind: 'call', id: 'call_1', name: 'read', pieces: ['{"a":1}'] },
@@ -20,7 +20,7 @@ test('a whole answer gives the same as its stream would', () => {
   assert.deepEqual([stopReason, error], ['tool_use', undefined])
 })
 
-test('S2: an incomplete answer says why it is', () => {
+test('S2: an incomplete answer has the stop reason', () => {
   const changes = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
   assert.equal(answer(responseOf([{ kind: 'text', pieces: ['a'] }], changes)).stopReason, 'max_tokens')
 })
@@ -80,7 +80,7 @@ const usages = [
 ] as const
 
 for (const [name, usage, expected] of usages) {
-  test(`${name} are split so that no token counts twice`, () => {
+  test(`${name} are split so that no token is counted twice`, () => {
     const { input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens } =
       responsesUsageOf(usage, undefined)
     assert.deepEqual(

@@ -13,28 +13,28 @@ import {
   itemOf,
   read as readEvents,
   responseOf,
-  type Spoken,
+  type ScriptedItem,
   streamOf,
 } from './fixtures.ts'
 
-/** What a client reads; a stream that breaks the grammar fails the test. */
+/** Returns what a client reads. A stream that violates the grammar fails the test. */
 function read(events: readonly UpstreamEvent[]) {
   const reading = readEvents(events)
-  if (reading.wire !== undefined) readStream(reading.wire)
+  if (reading.sse !== undefined) readStream(reading.sse)
   return reading
 }
 
-const text = (...pieces: readonly string[]): Spoken => ({ kind: 'text', pieces })
-const call = (id: string, ...pieces: readonly string[]): Spoken => ({ kind: 'call', id, name: 'read', pieces })
+const text = (...pieces: readonly string[]): ScriptedItem => ({ kind: 'text', pieces })
+const call = (id: string, ...pieces: readonly string[]): ScriptedItem => ({ kind: 'call', id, name: 'read', pieces })
 const toolBlock = (id: string, input: unknown) => ({ type: 'tool_use', id, name: 'read', input })
-const contentOf = (items: readonly Spoken[]): readonly Json[] => read(decoded(streamOf(items))).content
+const contentOf = (items: readonly ScriptedItem[]): readonly Json[] => read(decoded(streamOf(items))).content
 
-/** A stream without the events whose type matches. */
-const without = (items: readonly Spoken[], pattern: RegExp, changes: Json = {}) =>
+/** Returns a stream without the events whose type matches. */
+const without = (items: readonly ScriptedItem[], pattern: RegExp, changes: Json = {}) =>
   streamOf(items, changes).filter(({ event }) => !pattern.test(event ?? ''))
 
-test('a whole stream gives its id, model, thinking, text and call in order', () => {
-  const items: readonly Spoken[] = [
+test('a complete stream gives id, model, thinking, text and call in order', () => {
+  const items: readonly ScriptedItem[] = [
     { kind: 'reasoning', summaries: [['I ', 'think']], encrypted: 'gAAA' },
     text('Hel', 'lo'),
     call('call_1', '{"pa', 'th":"a"}'),
@@ -55,32 +55,32 @@ test('a whole stream gives its id, model, thinking, text and call in order', () 
   ])
 })
 
-test('K1: a reasoning item comes back upstream as it was', () => {
-  const spoken: Spoken = { kind: 'reasoning', summaries: [['one'], ['two']], encrypted: 'gAAA' }
-  const content = contentOf([spoken, text('a')])
+test('K1: a reasoning item is sent back unchanged', () => {
+  const scripted: ScriptedItem = { kind: 'reasoning', summaries: [['one'], ['two']], encrypted: 'gAAA' }
+  const content = contentOf([scripted, text('a')])
   const messages = [
     { role: 'assistant', content },
     { role: 'user', content: 'b' },
   ]
   const { body } = openaiResponses.request({ max_tokens: 99, messages }, contextOf())
-  assert.deepEqual((body['input'] as Json[])[0], itemOf(spoken, 0))
+  assert.deepEqual((body['input'] as Json[])[0], itemOf(scripted, 0))
 })
 
-test('K3: reasoning without any summary is an empty thinking block with its signature', () => {
+test('K3: reasoning without a summary becomes an empty thinking block with signature', () => {
   const [block] = contentOf([{ kind: 'reasoning', summaries: [], encrypted: 'gAAA' }, text('a')])
   assert.equal(block?.['thinking'], '')
   assert.match(String(block?.['signature']), /^sealed:.*gAAA/)
 })
 
 test('K2: several summaries are joined by an empty line, streamed or not', () => {
-  const items: readonly Spoken[] = [{ kind: 'reasoning', summaries: [['a', 'b'], [], ['c']], encrypted: 'x' }]
+  const items: readonly ScriptedItem[] = [{ kind: 'reasoning', summaries: [['a', 'b'], [], ['c']], encrypted: 'x' }]
   for (const frames of [streamOf(items), without(items, /delta$/)]) {
     const [block] = read(decoded(frames)).content
     assert.equal(block?.['thinking'], 'ab\n\nc')
   }
 })
 
-test('K8: the thinking of a stream that breaks off has no signature', () => {
+test('K8: thinking of a truncated stream has no signature', () => {
   const frames = framesOf({ kind: 'reasoning', summaries: [['a']], encrypted: 'x' }, 0).slice(0, -1)
   assert.equal(
     decoded(frames).some(({ type }) => type === 'block_signature'),
@@ -88,11 +88,11 @@ test('K8: the thinking of a stream that breaks off has no signature', () => {
   )
 })
 
-test('K3: reasoning with neither text nor state leaves nothing behind', () => {
+test('K3: reasoning with neither text nor state adds no block', () => {
   assert.deepEqual(contentOf([{ kind: 'reasoning', summaries: [] }, text('a')]), [{ type: 'text', text: 'a' }])
 })
 
-test('raw reasoning text is thinking, and is carried for servers that encrypt nothing', () => {
+test('raw reasoning text becomes thinking, and is carried for servers without encryption', () => {
   const place = { output_index: 0, content_index: 0 }
   const item = { id: 'rs_0', type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'hmm' }] }
   const events = decoded([
@@ -125,7 +125,7 @@ const silent = [
 ] as const
 
 for (const [place, pattern] of silent) {
-  test(`T4: arguments that come only in ${place} are not lost`, () => {
+  test(`T4: arguments that come only in ${place} are kept`, () => {
     const frames = without([call('call_1', '{"path":"a"}'), call('call_2', '{}')], pattern)
     const { content, stopReason } = read(decoded(frames))
     assert.deepEqual(content, [toolBlock('call_1', { path: 'a' }), toolBlock('call_2', {})])
@@ -133,7 +133,7 @@ for (const [place, pattern] of silent) {
   })
 }
 
-test('T2: a call that is told again by a server that counts wrongly is sent once', () => {
+test('T2: a call repeated under another index is sent once', () => {
   const same = (frames: ReturnType<typeof streamOf>) =>
     frames.map(({ event, data }) => ({ event, data: data.replace(/"output_index":\d+/, '"output_index":0') }))
   assert.deepEqual(read(decoded(same(streamOf([call('call_1', '{}'), call('call_2', '{"a":1}')])))).content, [
@@ -142,7 +142,7 @@ test('T2: a call that is told again by a server that counts wrongly is sent once
   ])
 })
 
-test('T2: item ids that change from event to event make no second block', () => {
+test('T2: item ids that change between events add no second block', () => {
   let count = 0
   const frames = streamOf([text('a', 'b'), call('call_1', '{"a"', ':1}')]).map(({ event, data }) => ({
     event,
@@ -151,7 +151,7 @@ test('T2: item ids that change from event to event make no second block', () => 
   assert.deepEqual(read(decoded(frames)).content, [{ type: 'text', text: 'ab' }, toolBlock('call_1', { a: 1 })])
 })
 
-test('whole arguments that differ from those sent do not spoil them', () => {
+test('final arguments that differ from those sent are ignored', () => {
   const frames = streamOf([call('call_1', '{"a":1}')]).map(({ event, data }) => ({
     event,
     data: event?.endsWith('.done') ? data.replace('{\\"a\\":1}', '{ \\"a\\": 1 }') : data,
@@ -159,7 +159,7 @@ test('whole arguments that differ from those sent do not spoil them', () => {
   assert.deepEqual(read(decoded(frames)).content, [toolBlock('call_1', { a: 1 })])
 })
 
-test('calls whose arguments come side by side are kept apart', () => {
+test('calls with interleaved arguments stay separate', () => {
   const first = framesOf(call('call_1', '{"a":', '1}'), 0)
   const second = framesOf(call('call_2', '{"b":', '2}'), 1)
   const mixed = first.flatMap((one, index) => [one, ...second.slice(index, index + 1)])
@@ -168,7 +168,7 @@ test('calls whose arguments come side by side are kept apart', () => {
   assert.deepEqual(content, [toolBlock('call_1', { a: 1 }), toolBlock('call_2', { b: 2 })])
 })
 
-test('text and thinking that come side by side lose nothing', () => {
+test('interleaved text and thinking are complete', () => {
   const first = framesOf(text('a', 'b'), 0)
   const second = framesOf({ kind: 'reasoning', summaries: [['c', 'd', 'e']], encrypted: 'x' }, 1)
   const mixed = first.flatMap((one, index) => [one, ...second.slice(index, index + 1)])
@@ -178,12 +178,12 @@ test('text and thinking that come side by side lose nothing', () => {
   assert.match(joined('signature'), /^sealed:/)
 })
 
-test('T6, T11: an empty text leaves no block, and an empty answer is an answer', () => {
+test('T6, T11: an empty text adds no block, and an empty answer is valid', () => {
   assert.deepEqual(contentOf([text(), call('call_1', '{}')]), [toolBlock('call_1', {})])
   assert.equal(read(decoded(streamOf([]))).stopReason, 'end_turn')
 })
 
-test('T13: an id that a client cannot take is replaced, the same in every answer', () => {
+test('T13: an id that clients reject is replaced, deterministically', () => {
   const [first, second] = [0, 1].map(() => contentOf([call('call.1:sig', '{}')])[0]?.['id'])
   assert.match(String(first), /^[a-zA-Z0-9_-]+$/)
   assert.equal(first, second)
@@ -202,12 +202,12 @@ for (const [status, changes, reason] of stops) {
   })
 }
 
-test('S2: a call that was cut short does not count as a stop for a tool', () => {
+test('S2: a truncated call does not stop with tool_use', () => {
   const changes = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
   assert.equal(read(decoded(streamOf([call('call_1', '{}')], changes))).stopReason, 'max_tokens')
 })
 
-test('S2: a refusal is shown as text and is the reason to stop', () => {
+test('S2: a refusal is returned as text and as the stop reason', () => {
   for (const pattern of [/never/, /refusal/, /delta|content_part/]) {
     const { content, stopReason } = read(decoded(without([{ kind: 'refusal', pieces: ['No', '.'] }], pattern)))
     assert.deepEqual(content, [{ type: 'text', text: 'No.' }])
@@ -215,7 +215,7 @@ test('S2: a refusal is shown as text and is the reason to stop', () => {
   }
 })
 
-test('U3, U7: cached prompt tokens are subtracted, and reasoning counts once', () => {
+test('U3, U7: cached prompt tokens are subtracted, and reasoning is counted once', () => {
   const { usage: counts } = read(decoded(streamOf([text('a')])))
   const { input_tokens, cache_read_tokens, output_tokens, estimated } = counts
   assert.deepEqual([input_tokens, cache_read_tokens, output_tokens, estimated], [40, 60, 30, false])
@@ -242,7 +242,7 @@ const failures = [
     'long',
   ],
   ['error', { error: { code: 'server_is_overloaded', message: 'busy' } }, 'overloaded', 'busy'],
-  ['error', { code: null, message: '' }, 'upstream_unreachable', 'the upstream failed without saying why'],
+  ['error', { code: null, message: '' }, 'upstream_unreachable', 'upstream reported an error without a message'],
 ] as const
 
 for (const [type, body, code, message] of failures) {
@@ -256,7 +256,7 @@ for (const [type, body, code, message] of failures) {
   })
 }
 
-test('U8: what a failed response has used is told before its error', () => {
+test('U8: usage of a failed response is reported before its error', () => {
   const response = responseOf([], { status: 'failed', error: { code: 'server_error', message: 'x' } })
   const types = decoded([frame({ type: 'response.failed', response })]).map(({ type }) => type)
   assert.deepEqual(types, ['usage', 'error'])
@@ -265,7 +265,7 @@ test('U8: what a failed response has used is told before its error', () => {
 const broken = ['{"type":"response.output_text.del', '[1]', 'null', '7', 'nonsense']
 
 for (const data of broken) {
-  test(`S4: the frame ${data} ends the stream with an error, not with an end`, () => {
+  test(`S4: the frame ${data} ends the stream with an error, not with message_stop`, () => {
     const events = decoded([...framesOf(text('a'), 0), { event: undefined, data }, ...streamOf([]).slice(-1)])
     assert.equal(events.at(-1)?.type, 'error')
   })
@@ -278,7 +278,7 @@ test('S4: a stream without its last event has no end', () => {
   )
 })
 
-test('T12: unknown events, keep-alives and what follows the end are passed over', () => {
+test('T12: unknown events, keep-alives and events after the end are ignored', () => {
   const noise = [
     frame({ type: 'keepalive', sequence_number: 3 }),
     frame({ type: 'response.novel.delta', output_index: 0, delta: 'x' }),
@@ -292,19 +292,19 @@ test('T12: unknown events, keep-alives and what follows the end are passed over'
   assert.deepEqual(content, [{ type: 'text', text: 'a' }])
 })
 
-test('M10: a native web search is listed, and sources that the text does not name follow it', () => {
+test('M10: a native web search is recorded, and sources missing in the text follow it', () => {
   const annotations = [
     { type: 'url_citation', url: 'https://a.test', title: 'A', start_index: 0, end_index: 1 },
     { type: 'url_citation', url: 'https://b.test', title: 'B', start_index: 0, end_index: 1 },
     { type: 'url_citation', url: 'https://b.test', title: 'B', start_index: 2, end_index: 3 },
   ]
   const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } }
-  const spoken: Spoken = { kind: 'text', pieces: ['See https://a.test.'], annotations }
+  const scripted: ScriptedItem = { kind: 'text', pieces: ['See https://a.test.'], annotations }
   const { content, degraded } = read(
     decoded([
       frame({ type: 'response.web_search_call.searching', output_index: 0, item_id: 'ws_1' }),
       frame({ type: 'response.output_item.done', output_index: 0, item: search }),
-      ...framesOf(spoken, 1),
+      ...framesOf(scripted, 1),
       ...streamOf([]).slice(-1),
     ]),
   )
@@ -312,7 +312,7 @@ test('M10: a native web search is listed, and sources that the text does not nam
   assert.deepEqual(degraded, ['output.0=shown_as_text'])
 })
 
-test('sources are not put behind JSON, but listed as lost', () => {
+test('sources are not appended to JSON, but recorded as dropped', () => {
   const annotations = [{ type: 'url_citation', url: 'https://a.test', title: 'A' }]
   const { content, degraded } = read(decoded(streamOf([{ kind: 'text', pieces: ['{"a":1}'], annotations }])))
   assert.deepEqual(content, [{ type: 'text', text: '{"a":1}' }])
@@ -320,19 +320,23 @@ test('sources are not put behind JSON, but listed as lost', () => {
 })
 
 const pieces = fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 6 })
-const spokenItem: fc.Arbitrary<Spoken> = fc.oneof(
-  pieces.map((words): Spoken => ({ kind: 'text', pieces: words })),
-  fc.tuple(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer({ min: 1, max: 9 })).map(([input, size]): Spoken => {
-    const json = JSON.stringify(input)
-    const cut = Array.from({ length: Math.ceil(json.length / size) }, (_, at) => json.slice(at * size, (at + 1) * size))
-    return { kind: 'call', id: 'call_1', name: 'read', pieces: cut }
-  }),
+const anyItem: fc.Arbitrary<ScriptedItem> = fc.oneof(
+  pieces.map((words): ScriptedItem => ({ kind: 'text', pieces: words })),
+  fc
+    .tuple(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer({ min: 1, max: 9 }))
+    .map(([input, size]): ScriptedItem => {
+      const json = JSON.stringify(input)
+      const cut = Array.from({ length: Math.ceil(json.length / size) }, (_, at) =>
+        json.slice(at * size, (at + 1) * size),
+      )
+      return { kind: 'call', id: 'call_1', name: 'read', pieces: cut }
+    }),
   fc
     .tuple(fc.array(pieces, { maxLength: 3 }), fc.string({ minLength: 1 }))
-    .map(([summaries, encrypted]): Spoken => ({ kind: 'reasoning', summaries, encrypted })),
+    .map(([summaries, encrypted]): ScriptedItem => ({ kind: 'reasoning', summaries, encrypted })),
 )
 
-test('however text, arguments and summaries are cut, and whichever events are left out, the message is that of the whole answer', () => {
+test('a stream split in any way and without redundant events gives the message of the whole answer', () => {
   const omissions = fc.constantFrom(
     /never/,
     /arguments\.done|text\.done|part/,
@@ -341,17 +345,17 @@ test('however text, arguments and summaries are cut, and whichever events are le
     /item|delta|part|text|arguments/,
   )
   fc.assert(
-    fc.property(fc.array(spokenItem, { maxLength: 5 }), omissions, (items, pattern) => {
-      const { wire: _whole, ...whole } = read(openaiResponses.answer(responseOf(items), contextOf()))
-      const { wire: _streamed, ...streamed } = read(decoded(without(items, pattern)))
+    fc.property(fc.array(anyItem, { maxLength: 5 }), omissions, (items, pattern) => {
+      const { sse: _whole, ...whole } = read(openaiResponses.answer(responseOf(items), contextOf()))
+      const { sse: _streamed, ...streamed } = read(decoded(without(items, pattern)))
       assert.deepEqual(streamed, whole)
     }),
   )
 })
 
-test('any cut of a stream gives a legal beginning and no end', () => {
+test('a stream truncated at any place has a legal beginning and no end', () => {
   fc.assert(
-    fc.property(fc.array(spokenItem, { maxLength: 4 }), fc.nat(), (items, at) => {
+    fc.property(fc.array(anyItem, { maxLength: 4 }), fc.nat(), (items, at) => {
       const frames = streamOf(items)
       const events = decoded(frames.slice(0, at % frames.length))
       read(events)
@@ -363,17 +367,17 @@ test('any cut of a stream gives a legal beginning and no end', () => {
   )
 })
 
-test('any order and choice of events is read without a throw or an illegal step', () => {
+test('any order and subset of events is read without a throw or an illegal event', () => {
   fc.assert(
-    fc.property(fc.array(spokenItem, { maxLength: 3 }), fc.array(fc.nat(), { maxLength: 12 }), (items, picks) => {
-      // Pieces of JSON that come twice give no JSON, which is the upstream's fault and not a step of ours.
+    fc.property(fc.array(anyItem, { maxLength: 3 }), fc.array(fc.nat(), { maxLength: 12 }), (items, picks) => {
+      // Repeated pieces of JSON are invalid JSON, which is an upstream error and not an illegal event.
       const frames = without(items, /arguments/)
       read(decoded(picks.flatMap(pick => frames.slice(pick % frames.length, (pick % frames.length) + 1))))
     }),
   )
 })
 
-test('usage is told once, from the last event', () => {
+test('usage is reported once, from the last event', () => {
   const events = decoded(streamOf([text('a')]))
   assert.equal(events.filter(({ type }) => type === 'usage').length, 1)
 })

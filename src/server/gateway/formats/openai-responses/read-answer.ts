@@ -3,49 +3,49 @@ import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext, StreamDecoder, UpstreamFrame } from '../../core/codec.ts'
 import { AnswerReader } from './read-items.ts'
 
-/** The events of a response that came whole. */
+/** Returns the events of a whole response. */
 export function answerEvents(body: unknown, context: CodecContext): readonly UpstreamEvent[] {
   const reader = new AnswerReader(context)
-  if (!isRecord(body)) reader.fail({ message: 'the upstream sent an answer that cannot be read' })
+  if (!isRecord(body)) reader.fail({ message: 'upstream response is not a JSON object' })
   else if (isRecord(body['error']) || body['status'] === 'failed') reader.fail(body)
-  else if (!Array.isArray(body['output'])) reader.fail({ message: 'the upstream sent an answer without output' })
+  else if (!Array.isArray(body['output'])) reader.fail({ message: 'upstream response contains no output' })
   else if (isEnded(body['status'])) reader.finish(body)
-  else reader.fail({ message: 'the upstream sent an answer that is not complete', usage: body['usage'] })
+  else reader.fail({ message: 'upstream response is incomplete', usage: body['usage'] })
   return reader.take()
 }
 
 const isEnded = (status: unknown): boolean =>
   status === undefined || status === null || status === 'completed' || status === 'incomplete'
 
-/** Reads the event stream of one response. Events that say nothing new, and unknown ones, are passed over. */
+/** Creates a decoder of one streamed response. Redundant and unknown events are ignored. */
 export function createResponsesDecoder(context: CodecContext): StreamDecoder {
   const reader = new AnswerReader(context)
   return {
     push(frame) {
-      if (reader.isOver || frame.data === '' || frame.data === '[DONE]') return nothing
+      if (reader.isOver || frame.data === '' || frame.data === '[DONE]') return noEvents
       const body = parse(frame)
       if (!body) {
-        reader.fail({ message: 'the upstream sent an event that cannot be read' })
+        reader.fail({ message: 'upstream sent an event that is not a JSON object' })
         return reader.take()
       }
       const read = readers.get(typeOf(body, frame))
-      if (!read) return nothing
+      if (!read) return noEvents
       read(reader, body)
       return reader.take()
     },
-    // The end is told by an event of the protocol, which was handled when it came.
-    end: () => nothing,
+    // A protocol event marks the end, so the end of the connection adds no events.
+    end: () => noEvents,
   }
 }
 
-const nothing: readonly UpstreamEvent[] = []
+const noEvents: readonly UpstreamEvent[] = []
 
 function parse({ data }: UpstreamFrame): Json | undefined {
   try {
     const body: unknown = JSON.parse(data)
     return isRecord(body) ? body : undefined
   } catch {
-    // A cut or broken event: told to the client as a failure of the upstream.
+    // A truncated or invalid event becomes an upstream error.
     return undefined
   }
 }
@@ -64,23 +64,26 @@ const recordOf = (value: unknown): Json => (isRecord(value) ? value : {})
 
 const onHead: Read = (reader, body) => reader.start(recordOf(body['response']))
 const onText: Read = (reader, body) =>
-  reader.text(indexOf(body), contentIndexOf(body), textOf(body['delta']), recordsOf(body['logprobs']))
+  reader.appendText(indexOf(body), contentIndexOf(body), textOf(body['delta']), recordsOf(body['logprobs']))
 
 const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['response.output_text.delta', onText],
-  ['response.function_call_arguments.delta', (reader, body) => reader.argue(indexOf(body), textOf(body['delta']))],
+  [
+    'response.function_call_arguments.delta',
+    (reader, body) => reader.appendArguments(indexOf(body), textOf(body['delta'])),
+  ],
   [
     'response.reasoning_summary_text.delta',
-    (reader, body) => reader.think(indexOf(body), `summary ${body['summary_index']}`, textOf(body['delta'])),
+    (reader, body) => reader.appendThinking(indexOf(body), `summary ${body['summary_index']}`, textOf(body['delta'])),
   ],
   [
     'response.reasoning_text.delta',
-    (reader, body) => reader.think(indexOf(body), `text ${body['content_index']}`, textOf(body['delta'])),
+    (reader, body) => reader.appendThinking(indexOf(body), `text ${body['content_index']}`, textOf(body['delta'])),
   ],
   [
     'response.refusal.delta',
     (reader, body) => {
-      reader.refuse()
+      reader.decline()
       onText(reader, body)
     },
   ],
@@ -90,11 +93,11 @@ const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['response.output_item.added', (reader, body) => reader.add(indexOf(body), recordOf(body['item']))],
   [
     'response.output_text.done',
-    (reader, body) => reader.wholeText(indexOf(body), contentIndexOf(body), textOf(body['text'])),
+    (reader, body) => reader.completeText(indexOf(body), contentIndexOf(body), textOf(body['text'])),
   ],
   [
     'response.function_call_arguments.done',
-    (reader, body) => reader.wholeArguments(indexOf(body), textOf(body['arguments'])),
+    (reader, body) => reader.completeArguments(indexOf(body), textOf(body['arguments'])),
   ],
   [
     'response.content_part.done',

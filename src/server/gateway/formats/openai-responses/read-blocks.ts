@@ -1,42 +1,42 @@
 import type { BlockStart, Logprobs, UpstreamEvent } from '../../core/answer-event.ts'
 
-/** One block of the answer as far as it was sent. */
+/** Block of the answer, and what was sent of it. */
 export interface Part {
   readonly start: BlockStart
-  /** Name of the block that is open for it. */
+  /** Key of its open block; undefined while none is open. */
   key: string | undefined
-  /** All of its text that went out. */
+  /** Text sent so far. */
   sent: string
   isDone: boolean
 }
 
-/** A part of which nothing went out yet. */
+/** Returns a part that was not sent yet. */
 export const newPart = (start: BlockStart): Part => ({ start, key: undefined, sent: '', isDone: false })
 
 /**
- * Turns what is known of the parts into events that are legal in any order of the upstream's: text and thinking never
- * overlap with another start, and a part that was interrupted goes on in a new block.
+ * Writes parts as events in a legal order, whatever the upstream's order: another start ends open text or thinking, and
+ * an interrupted part continues in a new block.
  */
 export class Blocks {
   #events: UpstreamEvent[] = []
   #hasStarted = false
   #count = 0
-  /** The open text or thinking. Calls may stay open beside others. */
+  /** The open text or thinking. Calls may stay open next to other blocks. */
   #open: Part | undefined
 
-  /** Adds an event that belongs to no block. */
-  say(event: UpstreamEvent): void {
+  /** Adds an event outside of blocks. */
+  add(event: UpstreamEvent): void {
     this.#events.push(event)
   }
 
-  /** Begins the message, once. */
+  /** Starts the message, unless it has started. */
   start(facts: { readonly id?: string; readonly model?: string } = {}): void {
     if (this.#hasStarted) return
     this.#hasStarted = true
     this.#events.push({ type: 'message_start', ...facts })
   }
 
-  /** Opens the part's block unless it is open. */
+  /** Opens a block for the part, unless one is open. Returns its key. */
   open(part: Part): string {
     if (part.key !== undefined) return part.key
     this.start()
@@ -48,7 +48,7 @@ export class Blocks {
     return key
   }
 
-  /** Sends more of a part. */
+  /** Writes more text of a part. */
   write(part: Part, text: string, logprobs: Logprobs = []): void {
     if (text === '' || part.isDone) return
     const key = part.key ?? this.open(part)
@@ -56,10 +56,10 @@ export class Blocks {
     this.#events.push({ type: 'block_delta', key, text, ...(logprobs.length > 0 && { logprobs }) })
   }
 
-  /** Sends what of the whole text is still missing; what contradicts the text already sent is of no use. */
+  /** Writes the missing rest of the whole text. A whole text that contradicts the sent text is ignored. */
   fill(part: Part, whole: string, logprobs?: Logprobs): void {
     if (whole.length <= part.sent.length || !whole.startsWith(part.sent)) return
-    // Those of what was sent went out with it.
+    // Logprobs of text that was sent before were sent with it.
     this.write(part, whole.slice(part.sent.length), part.sent === '' ? logprobs : [])
   }
 
@@ -68,14 +68,14 @@ export class Blocks {
     if (!part.isDone) this.#events.push({ type: 'block_signature', key: this.open(part), signature })
   }
 
-  /** Ends a part for good and lets go of its text. */
+  /** Ends a part finally and releases its text. */
   close(part: Part): void {
     if (part.key !== undefined) this.#stop(part)
     part.isDone = true
     part.sent = ''
   }
 
-  /** The events since the last time. */
+  /** Returns the events since the last call. */
   take(): readonly UpstreamEvent[] {
     const events = this.#events
     this.#events = []

@@ -15,12 +15,12 @@ import type { Note } from '../shared/settings.ts'
 import { toolCallId, toolName } from '../shared/tools.ts'
 import { clientToolOf } from './client-tools.ts'
 import { isCompaction, isTrigger, summaryIn } from './compaction.ts'
-import { openedThinking } from './reasoning.ts'
+import { decodedThinking } from './reasoning.ts'
 
 interface Reading {
   readonly conversation: Conversation
   readonly note: Note
-  /** True for upstreams that keep the files which the client names by their ids. */
+  /** True for upstreams that store files, which the client may reference by id. */
   readonly takesFileIds: boolean
 }
 
@@ -41,7 +41,7 @@ export function addInput(input: unknown, reading: Reading): void {
 
 interface Place extends Reading {
   readonly path: string
-  /** Ids of calls by those of their items: one kind of result names the item. */
+  /** Call ids by item ids. One kind of result references the item instead of the call. */
   readonly callIds: Map<unknown, string>
 }
 
@@ -53,7 +53,7 @@ function addItem(item: Json, place: Place): void {
       addMessage(item, place)
       break
     case 'reasoning': {
-      const thinking = openedThinking(item['encrypted_content'])
+      const thinking = decodedThinking(item['encrypted_content'])
       if (thinking) conversation.add('assistant', [thinking], path)
       else note(path)
       break
@@ -73,7 +73,7 @@ function addItem(item: Json, place: Place): void {
       conversation.add('user', [outputBlock(item['call_id'], item['output'], place)], path)
       break
     case 'item_reference':
-      throw invalid(`${path}: nothing is stored here, so items cannot be referred to; send the item itself`)
+      throw invalid(`${path}: item references are not supported; send the item itself`)
     case undefined:
       throw invalid(`${path}.type is required`)
     default:
@@ -81,10 +81,10 @@ function addItem(item: Json, place: Place): void {
   }
 }
 
-/** Calls of tools with items of their own; what remains are traces of tools that ran at OpenAI, and settings. */
+/** Adds compaction items, and calls and results of client tools. Items of tools that ran at OpenAI are dropped. */
 function addOther(type: string, item: Json, place: Place): void {
   const { path, conversation, note, callIds } = place
-  if (isTrigger(item)) throw invalid(`${path}: ${type} must be the last item`)
+  if (isTrigger(item)) throw invalid(`${path}: ${type} must be the last item of input`)
   if (isCompaction(item)) {
     const summary = summaryIn(item)
     if (summary === undefined) note(path)
@@ -137,11 +137,11 @@ function partBlocks(part: Json, path: string, { takesFileIds: takesIds }: FileId
       return textBlocks(part['refusal'])
     case 'input_image':
       if (isAbsent(part['image_url']) && !isAbsent(part['file_id']))
-        throw invalid(`${path}.file_id: stored files cannot be read here; send the data`)
+        throw invalid(`${path}.file_id: stored files are not supported for this model; send the file data`)
       return [withDetail(imageBlock(part['image_url'], part, `${path}.image_url`), part['detail'])]
     case 'input_file':
       return [fileBlock(part, part, { path, takesIds })]
     default:
-      throw invalid(`${path}.type ${String(part['type'])} cannot be read by this model`)
+      throw invalid(`${path}.type ${String(part['type'])} is not supported for this model`)
   }
 }

@@ -8,19 +8,19 @@ import { failureOf } from './errors.ts'
 import { Blocks, newPart, type Part } from './read-blocks.ts'
 import { signatureOf, textsOf } from './reasoning.ts'
 
-/** One item of the answer's output. */
+/** Output item of the answer. */
 interface Item {
   readonly id: string
-  /** Texts of a message, by their index in its content. */
+  /** Texts of a message by content index. */
   readonly texts: Map<number, Part>
   readonly thinking: Part
-  /** The summary or text that the last thinking came from. */
+  /** Summary or text that the last thinking belongs to. */
   section: string
   call: Part | undefined
   isDone: boolean
 }
 
-/** Puts an answer together, whether it comes in events or whole. An item counts once, however often it is told. */
+/** Converts an answer, from stream events or a whole response. Repeated data of an item is used once. */
 export class AnswerReader {
   readonly #context: Pick<CodecContext, 'reasoning' | 'requestId'>
   readonly #blocks = new Blocks()
@@ -33,26 +33,26 @@ export class AnswerReader {
     this.#context = context
   }
 
-  /** True after the end or an error: nothing more is said. */
+  /** True after the end or an error. No events follow. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** The events since the last time. */
+  /** Returns the events since the last call. */
   take(): readonly UpstreamEvent[] {
     return this.#blocks.take()
   }
 
-  /** The head of the answer is known. */
+  /** Starts the message. */
   start({ id, model }: Json): void {
     this.#blocks.start({ ...(typeof id === 'string' && { id }), ...(typeof model === 'string' && { model }) })
   }
 
-  /** An item begins; a call's block opens, as its name is known. */
+  /** Begins an item. Opens the block of a call, whose name is known. */
   add(index: number, item: Json): void {
     const id = textOf(item['id'])
     const before = this.#items.get(index)
-    // A server that counts wrongly may use a place twice.
+    // Some servers use an index twice.
     if (before && (before.isDone || isOther(before.id, id))) {
       this.#close(before)
       this.#items.delete(index)
@@ -61,21 +61,21 @@ export class AnswerReader {
     if (item['type'] === 'function_call') this.#openCall(state, index, item)
   }
 
-  /** More text of a message. */
-  text(index: number, contentIndex: number, delta: string, logprobs?: Logprobs): void {
+  /** Adds text of a message. */
+  appendText(index: number, contentIndex: number, delta: string, logprobs?: Logprobs): void {
     this.#blocks.write(this.#textAt(index, contentIndex), delta, logprobs)
   }
 
-  /** The whole text of a message's part, all or some of which may have been sent. */
-  wholeText(index: number, contentIndex: number, whole: string): void {
+  /** Completes the text of a message part. Some or all of it may have been sent. */
+  completeText(index: number, contentIndex: number, whole: string): void {
     this.#blocks.fill(this.#textAt(index, contentIndex), whole)
   }
 
-  /** A part of a message is complete. */
+  /** Ends a part of a message. */
   finishPart(index: number, contentIndex: number, part: Json): void {
     const isRefusal = part['type'] === 'refusal'
     if (!isRefusal && part['type'] !== 'output_text') return
-    if (isRefusal) this.refuse()
+    if (isRefusal) this.decline()
     const state = this.#textAt(index, contentIndex)
     if (state.isDone) return
     this.#blocks.fill(state, textOf(isRefusal ? part['refusal'] : part['text']), recordsOf(part['logprobs']))
@@ -85,14 +85,14 @@ export class AnswerReader {
     this.#blocks.close(state)
   }
 
-  /** The model declines to answer. */
-  refuse(): void {
-    if (!this.#hasRefused) this.#blocks.say({ type: 'declined' })
+  /** Records that the model declined to answer. */
+  decline(): void {
+    if (!this.#hasRefused) this.#blocks.add({ type: 'declined' })
     this.#hasRefused = true
   }
 
-  /** More of a reasoning item; texts of different sections are set apart by an empty line. */
-  think(index: number, section: string, delta: string): void {
+  /** Adds text of a reasoning item. Sections are separated by an empty line. */
+  appendThinking(index: number, section: string, delta: string): void {
     const item = this.#itemAt(index)
     if (delta === '') return
     const isNext = item.thinking.sent !== '' && section !== item.section
@@ -100,19 +100,19 @@ export class AnswerReader {
     this.#blocks.write(item.thinking, isNext ? `\n\n${delta}` : delta)
   }
 
-  /** More of a call's arguments. Without a name yet nothing can be sent: the complete item brings them all. */
-  argue(index: number, delta: string): void {
+  /** Adds arguments of a call. Before its name is known they are ignored: the complete item contains all of them. */
+  appendArguments(index: number, delta: string): void {
     const { call } = this.#itemAt(index)
     if (call) this.#blocks.write(call, delta)
   }
 
-  /** All of a call's arguments. */
-  wholeArguments(index: number, whole: string): void {
+  /** Completes the arguments of a call. */
+  completeArguments(index: number, whole: string): void {
     const { call } = this.#itemAt(index)
     if (call) this.#blocks.fill(call, whole)
   }
 
-  /** An item is complete. */
+  /** Ends an item. */
   finishItem(index: number, item: Json): void {
     const state = this.#itemAt(index, textOf(item['id']))
     if (state.isDone) return
@@ -136,7 +136,7 @@ export class AnswerReader {
     }
   }
 
-  /** The upstream says that the answer is complete, or as complete as it gets. */
+  /** Ends the answer, complete or truncated. */
   finish(response: Json): void {
     if (response['status'] === 'failed') {
       this.fail(response)
@@ -147,15 +147,15 @@ export class AnswerReader {
       if (this.#items.has(index) || !this.#finishedIds.has(textOf(item['id']))) this.finishItem(index, item)
     }
     this.#usage(response)
-    this.#blocks.say({ type: 'stop', reason: this.#stopReason(response) })
-    this.#blocks.say({ type: 'message_stop' })
+    this.#blocks.add({ type: 'stop', reason: this.#stopReason(response) })
+    this.#blocks.add({ type: 'message_stop' })
     this.#isOver = true
   }
 
-  /** The upstream says that it failed; `body` is the event, or a response whose usage still counts. */
+  /** Ends the answer with an error. `body` is the event or the response, whose usage is counted. */
   fail(body: Json): void {
     this.#usage(isRecord(body['response']) ? body['response'] : body)
-    this.#blocks.say({ type: 'error', ...failureOf(body) })
+    this.#blocks.add({ type: 'error', ...failureOf(body) })
     this.#isOver = true
   }
 
@@ -198,8 +198,8 @@ export class AnswerReader {
   }
 
   #itemAt(index: number, id = ''): Item {
-    const known = this.#items.get(index)
-    if (known) return known
+    const existing = this.#items.get(index)
+    if (existing) return existing
     const thinking = newPart({ type: 'thinking' })
     const item: Item = { id, texts: new Map(), thinking, section: '', call: undefined, isDone: false }
     this.#items.set(index, item)
@@ -208,8 +208,8 @@ export class AnswerReader {
 
   #textAt(index: number, contentIndex: number): Part {
     const { texts } = this.#itemAt(index)
-    const known = texts.get(contentIndex)
-    if (known) return known
+    const existing = texts.get(contentIndex)
+    if (existing) return existing
     const part = newPart({ type: 'text' })
     texts.set(contentIndex, part)
     return part
@@ -217,7 +217,7 @@ export class AnswerReader {
 
   #usage(response: Json): void {
     const usage = responsesUsageOf(response['usage'], response['output'])
-    if (Object.keys(usage).length > 0) this.#blocks.say({ type: 'usage', usage })
+    if (Object.keys(usage).length > 0) this.#blocks.add({ type: 'usage', usage })
   }
 
   #stopReason(response: Json): StopReason {
@@ -228,7 +228,7 @@ export class AnswerReader {
   }
 
   #degraded(path: string, action: string): void {
-    this.#blocks.say({ type: 'degraded', path, action })
+    this.#blocks.add({ type: 'degraded', path, action })
   }
 }
 

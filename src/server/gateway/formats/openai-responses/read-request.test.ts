@@ -5,13 +5,13 @@ import type { Deployment } from '../../../config/config.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { degradedHeader } from '../../core/degradations.ts'
 import { responsesClient } from './read-request.ts'
-import { sealedThinking } from './reasoning.ts'
+import { encodedThinking } from './reasoning.ts'
 
 const convert = (request: object, changes: Partial<Deployment> = {}) => {
   const target = targetAt(deploymentAt('http://127.0.0.1:1', changes), 'claude-opus-5-5')
   const context = { target, stream: true, model: 'm', requestId: 'req_1', createdAt: 1 }
   const { body, degraded } = responsesClient({ model: 'm', input: 'hi', ...request }, context)
-  // Without the places of its parts, which no body shows.
+  // A JSON copy has no recorded paths of parts.
   return { body: JSON.parse(JSON.stringify(body)) as typeof body, degraded: degradedHeader(degraded) }
 }
 const text = (said: string) => ({ type: 'text', text: said })
@@ -35,7 +35,7 @@ const image = { type: 'image', source: { type: 'base64', media_type: 'image/png'
 const inputs: readonly (readonly [string, unknown, readonly object[], string?])[] = [
   ['a string is the user’s', 'hi', [user]],
   [
-    'items without a type are messages, with content of any kind',
+    'items without a type become messages, with content of all kinds',
     [
       {
         role: 'user',
@@ -55,24 +55,24 @@ const inputs: readonly (readonly [string, unknown, readonly object[], string?])[
     [results(text('hi'), image), assistant(text('a'), text('no'))],
   ],
   [
-    'K1: thinking of ours is back byte for byte, in its place',
+    'K1: encoded thinking is restored unchanged, in its place',
     [
       hi,
-      reasoning(sealedThinking(thinking)),
-      reasoning(sealedThinking(redacted)),
+      reasoning(encodedThinking(thinking)),
+      reasoning(encodedThinking(redacted)),
       { type: 'message', role: 'assistant', content: 'a' },
     ],
     [user, assistant(thinking, redacted, text('a'))],
   ],
   [
-    'K4: reasoning of others is dropped and listed',
+    'K4: reasoning of other providers is dropped and recorded',
     [hi, reasoning('gAAAA'), reasoning(null), { type: 'message', role: 'assistant', content: 'a' }],
     [user, assistant(text('a'))],
     'input.1=dropped, input.2=dropped',
   ],
   [
-    'K8: thinking that nothing followed is not replayed',
-    [hi, reasoning(sealedThinking(thinking)), hi],
+    'K8: thinking without content after it is not replayed',
+    [hi, reasoning(encodedThinking(thinking)), hi],
     [results(text('hi'), text('hi'))],
     'reasoning=loose_dropped',
   ],
@@ -108,7 +108,7 @@ const inputs: readonly (readonly [string, unknown, readonly object[], string?])[
     [user, assistant(use('a', 'f', {})), results(result('a', text('see'), image))],
   ],
   [
-    'calls of tools that take text',
+    'calls of custom tools',
     [
       hi,
       { type: 'custom_tool_call', call_id: 'a', name: 'apply_patch', input: '*** Begin' },
@@ -117,7 +117,7 @@ const inputs: readonly (readonly [string, unknown, readonly object[], string?])[
     [user, assistant(use('a', 'apply_patch', { input: '*** Begin' })), results(result('a', text('ok')))],
   ],
   [
-    'several results of one call are one, wherever they stand',
+    'several results of one call are merged, at any place',
     [
       hi,
       { type: 'custom_tool_call', call_id: 'a', name: 'exec', input: 'notify(1)' },
@@ -135,7 +135,7 @@ const inputs: readonly (readonly [string, unknown, readonly object[], string?])[
     ],
   ],
   [
-    'calls of the local shell, whose result names the item',
+    'calls of the local shell, whose result references the item',
     [
       hi,
       {
@@ -164,7 +164,7 @@ const inputs: readonly (readonly [string, unknown, readonly object[], string?])[
     ],
   ],
   [
-    'later instructions are marked, traces of other tools dropped',
+    'later instructions are tagged, and items of other tools dropped',
     [hi, { type: 'message', role: 'developer', content: 'now' }, { type: 'web_search_call', id: 'ws_1' }],
     [results(text('hi'), text('<system>\nnow\n</system>'))],
     'input.1=moved_to_user, input.2=dropped',
@@ -181,8 +181,8 @@ for (const [guarantee, input, messages, listed] of inputs) {
 
 const schema = { type: 'object', properties: { a: {} } }
 const f = { type: 'function', name: 'f', description: 'd', parameters: schema, strict: false }
-const wireF = { name: 'f', description: 'd', input_schema: schema }
-const wireText = {
+const canonicalF = { name: 'f', description: 'd', input_schema: schema }
+const canonicalText = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The raw text that the tool takes.' } },
   required: ['input'],
@@ -193,28 +193,28 @@ const settings: readonly (readonly [string, object, object, string?])[] = [
   ['instructions are the system prompt', { instructions: 'Be brief.' }, { system: [text('Be brief.')] }],
   ['max_output_tokens is the limit', { max_output_tokens: 9 }, { max_tokens: 9 }],
   [
-    'effort and summary are adaptive thinking that is shown',
+    'effort and summary become adaptive thinking with its text',
     { reasoning: { effort: 'high', summary: 'auto' } },
     { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
   ],
   [
-    'effort alone leaves open what is shown',
+    'effort alone does not set the display of thinking',
     { reasoning: { effort: 'low' } },
     { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
   ],
   [
-    'a summary alone leaves the effort to the model',
+    'a summary alone does not set the effort',
     { reasoning: { summary: 'auto' } },
     { thinking: { type: 'adaptive', display: 'summarized' } },
   ],
   [
-    'text.format is the output format',
+    'text.format becomes the output format',
     { text: { format: { type: 'json_schema', name: 'n', schema }, verbosity: 'low' } },
     { output_config: { format: { type: 'json_schema', schema } } },
     'text.verbosity=dropped',
   ],
   [
-    'tools: functions, text tools with a grammar, namespaces',
+    'functions, custom tools with a grammar and namespaces become tools',
     {
       tools: [
         f,
@@ -224,54 +224,54 @@ const settings: readonly (readonly [string, object, object, string?])[] = [
     },
     {
       tools: [
-        wireF,
+        canonicalF,
         {
           name: 'p',
           description: 'Patches\n\nIts input must follow this lark grammar:\nstart: "x"',
-          input_schema: wireText,
+          input_schema: canonicalText,
         },
         { name: 'agents__spawn', input_schema: { type: 'object', properties: {} } },
       ],
     },
   ],
   [
-    'tools that items of the input bring along',
+    'tools in input items become tools',
     { input: [hi, { type: 'additional_tools', role: 'developer', tools: [f] }] },
-    { tools: [wireF] },
+    { tools: [canonicalF] },
   ],
   [
-    'a choice of a tool inside a namespace',
+    'a choice of a tool in a namespace becomes its name',
     {
       tools: [{ type: 'namespace', name: 'n', tools: [f] }],
       tool_choice: { type: 'function', namespace: 'n', name: 'f' },
       parallel_tool_calls: false,
     },
     {
-      tools: [{ ...wireF, name: 'n__f' }],
+      tools: [{ ...canonicalF, name: 'n__f' }],
       tool_choice: { type: 'tool', name: 'n__f', disable_parallel_tool_use: true },
     },
   ],
   [
-    'allowed tools are the only ones',
+    'only allowed tools are sent',
     {
       tools: [f, { ...f, name: 'g' }],
       tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
     },
-    { tools: [wireF], tool_choice: { type: 'auto' } },
+    { tools: [canonicalF], tool_choice: { type: 'auto' } },
   ],
   [
-    'M10: a web search is Anthropic’s own',
+    'M10: a web search becomes Anthropic’s own',
     { tools: [{ type: 'web_search', filters: { allowed_domains: ['a.example'] } }] },
     { tools: [{ type: 'web_search_20250305', name: 'web_search', allowed_domains: ['a.example'] }] },
   ],
   [
-    'tools that coding agents always offer are left out and listed',
+    'tools that coding agents always send are dropped and recorded',
     { tools: [{ type: 'image_generation' }, { type: 'web_search', external_web_access: false }] },
     {},
     'tools.0=dropped, tools.1=dropped',
   ],
   [
-    'what is not kept is listed',
+    'fields without an equivalent are recorded',
     {
       store: true,
       include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
@@ -291,16 +291,16 @@ for (const [guarantee, request, expected, listed] of settings) {
   })
 }
 
-test('M10: a web search is left out and listed where the upstream has none', () => {
+test('M10: a web search is dropped and recorded if the upstream has none', () => {
   const { body, degraded } = convert({ tools: [{ type: 'web_search' }] }, { provider: 'openrouter' })
   assert.deepEqual([body['tools'], degraded], [undefined, 'tools.0=dropped'])
 })
 
 const refused: readonly (readonly [object, RegExp])[] = [
-  [{ previous_response_id: 'resp_1' }, /^previous_response_id: nothing is stored/],
-  [{ conversation: 'conv_1' }, /^conversation:/],
-  [{ background: true }, /^background:/],
-  [{ input: [{ type: 'item_reference', id: 'x' }] }, /^input\.0: nothing is stored/],
+  [{ previous_response_id: 'resp_1' }, /^previous_response_id is not supported/],
+  [{ conversation: 'conv_1' }, /^conversation is not supported/],
+  [{ background: true }, /^background must be false/],
+  [{ input: [{ type: 'item_reference', id: 'x' }] }, /^input\.0: item references are not supported/],
   [{ input: ['hi'] }, /^input\.0 must be an object/],
   [{ input: [{ id: 'x' }] }, /^input\.0\.type is required/],
   [{ input: [{ role: 'robot', content: 'x' }] }, /^input\.0\.role/],
@@ -315,7 +315,7 @@ const refused: readonly (readonly [object, RegExp])[] = [
 ]
 
 for (const [request, message] of refused) {
-  test(`a request is refused by name of its field: ${message.source}`, () => {
+  test(`a request is rejected with its field: ${message.source}`, () => {
     assert.throws(
       () => convert(request),
       error => error instanceof AppError && error.code === 'invalid_request' && message.test(error.message),

@@ -7,19 +7,19 @@ import { canonicalRequest, createConversation } from '../shared/conversation.ts'
 import { extrasFor } from '../shared/extras.ts'
 import { isOpenAiFormat, takesFileIds } from '../shared/model-traits.ts'
 import { anthropicSettings, jsonHint, type Note, noteUnused, type Settings } from '../shared/settings.ts'
-import { asksForCompaction, createCompactedWriter, createCompactionWriter, summaryRequest } from './compaction.ts'
+import { createCompactedWriter, createCompactionWriter, requestsCompaction, summaryRequest } from './compaction.ts'
 import { addInput } from './read-input.ts'
 import { responseTools } from './read-tools.ts'
 import { createResponseWriter } from './write-answer.ts'
 
-/** Serves clients of OpenAI's Responses. Every request brings its whole input: what it goes on from is loaded before. */
+/** Client format of OpenAI's Responses. Requests contain their whole input: stored responses are loaded before. */
 export const responsesClient: ClientFormat = (request, context) => {
-  if (!asksForCompaction(request)) return readResponse(request, context)
+  if (!requestsCompaction(request)) return readResponse(request, context)
   const read = readResponse(summaryRequest(request), context, request)
   return { ...read, writer: createCompactionWriter(read.writer) }
 }
 
-/** Compacts a conversation for clients of OpenAI's Responses. */
+/** Compaction for clients of OpenAI's Responses. */
 export const compactionClient: ClientFormat = (request, context) => {
   if (isAbsent(request['input'])) throw invalid('input is required')
   const read = readResponse(summaryRequest(request), context)
@@ -28,7 +28,7 @@ export const compactionClient: ClientFormat = (request, context) => {
   return { ...read, writer: createCompactedWriter(read.writer, { key: keyOf(requestId), createdAt, input }) }
 }
 
-/** `shown` is the request that the response repeats. */
+/** Reads a request. `shown` is the request that the response repeats. */
 function readResponse(request: Json, context: ClientContext, shown = request): ReturnType<ClientFormat> {
   const { target, stream, model, requestId, createdAt } = context
   const degraded: Degradation[] = []
@@ -75,7 +75,7 @@ const ownNames: OwnNames = {
   '*.id': '.call_id',
 }
 
-/** Counts tokens for clients of OpenAI's Responses. */
+/** Token counting for clients of OpenAI's Responses. */
 export const responsesCounts: CountFormat = {
   read(request, context) {
     const { writer, ...read } = responsesClient(request, context)
@@ -100,18 +100,18 @@ function settingsOf(request: Json, isForced: boolean): Settings {
   }
 }
 
-/** What needs an earlier answer, or one that goes on by itself: nothing of that is kept. */
+/** Rejects references to stored data, and background responses. */
 function checkServable(request: Json): void {
   for (const field of ['previous_response_id', 'conversation', 'prompt']) {
-    if (!isAbsent(request[field])) throw invalid(`${field}: nothing is stored here; send the whole input instead`)
+    if (!isAbsent(request[field])) throw invalid(`${field} is not supported; send the whole input instead`)
   }
-  if (request['background'] === true) throw invalid('background: a response is made while its caller waits')
+  if (request['background'] === true) throw invalid('background must be false: background responses are not supported')
 }
 
-/** In Responses a client asks for the chances of tokens among what else an answer is to include. */
+/** Value of `include` that requests logprobs. */
 const logprobs = 'message.output_text.logprobs'
 
-/** Settings that other formats have as well, by the names of Chat Completions. */
+/** Returns settings shared with other formats, by their names in Chat Completions. */
 function sharedSettings(request: Json): Json {
   const wantsLogprobs = listOf(request['include']).includes(logprobs)
   const { top_logprobs: topLogprobs, ...others } = request
@@ -133,11 +133,11 @@ function noteDropped(request: Json, { extras, chain }: Carried, note: Note): voi
   for (const [at, part] of listOf(request['include']).entries()) if (!carried.has(part)) note(`include.${at}`)
   if (request['store'] === true && !chain?.isKept) note('store', 'not_kept')
   noteUnused(request, { used, extras }, note)
-  // The field that took the place of `user` names the caller where both are given.
+  // `safety_identifier` replaces `user` and takes precedence.
   if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
 }
 
-/** The response's own fields that repeat the request, as OpenAI's do. */
+/** Returns the response fields that repeat the request, as OpenAI's do. */
 function echoOf(request: Json, { chain }: ClientContext): Json {
   const { effort = null, summary = null } = recordOf(request['reasoning'])
   return {
@@ -182,6 +182,6 @@ const used: ReadonlySet<string> = new Set([
   'store',
   'metadata',
   'prompt_cache_key',
-  // Names of the coding agent's own session and turn, of use to nobody else.
+  // Session and turn ids of Codex. Other upstreams do not use them.
   'client_metadata',
 ])

@@ -2,7 +2,7 @@ import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
 import { placed } from '../../core/degradations.ts'
-import { isAnthropics, isOpenAiFormat, webSearchTool } from '../shared/model-traits.ts'
+import { isAnthropicApi, isOpenAiFormat, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,
@@ -17,12 +17,12 @@ import { clientTools } from './client-tools.ts'
 
 interface ResponseTools {
   readonly tools: ToolSet
-  /** `tool_choice` in Anthropic's format, or nothing. */
+  /** Object with `tool_choice` in Anthropic's format, or an empty one. */
   readonly choice: Json
   readonly isForced: boolean
 }
 
-/** The tools of a Responses request: those it names, and those that items of its input brought along. */
+/** Converts the tools of a Responses request: those in `tools`, and those in input items. */
 export function responseTools(request: Json, target: Target, note: Note): ResponseTools {
   const { tools: given, tool_choice: chosen, input, parallel_tool_calls: isParallel } = request
   const tools = createToolSet()
@@ -39,7 +39,7 @@ export function responseTools(request: Json, target: Target, note: Note): Respon
     choice: allowed ? recordOf(chosen)['mode'] : chosen,
     named: allowed ? undefined : nameIn(chosen),
     isParallel: isParallel !== false,
-    hasTools: tools.wire.length > 0,
+    hasTools: tools.definitions.length > 0,
   })
   const type = recordOf(choice['tool_choice'])['type']
   return { tools, choice, isForced: type === 'any' || type === 'tool' }
@@ -49,7 +49,7 @@ interface Place {
   readonly path: string
   readonly target: Target
   readonly note: Note
-  /** The only names that may be called; undefined for all. */
+  /** Names of the allowed tools; undefined for all. */
   readonly allowed: ReadonlySet<string> | undefined
   readonly namespace?: string
 }
@@ -76,8 +76,9 @@ function addTool(tools: ToolSet, tool: Json, place: Place): void {
   const { description, parameters, format, strict } = tool
   const isCarried = type === 'function' && isOpenAiFormat(target.protocol)
   if (strict === true && !isCarried) note(`${path}.strict`)
-  const held = isCarried && strict === true ? true : undefined
-  if (type === 'function') tools.add(origin, { description, schema: objectSchema(parameters), strict: held, path })
+  const strictFlag = isCarried && strict === true ? true : undefined
+  if (type === 'function')
+    tools.add(origin, { description, schema: objectSchema(parameters), strict: strictFlag, path })
   else tools.add(origin, { description: customDescription(description, recordOf(format)), schema: textSchema, path })
 }
 
@@ -87,7 +88,7 @@ function nameOf(tool: Json, path: string): string {
   return name
 }
 
-/** Tools without a name of the client's: some it runs itself, others would run at OpenAI. */
+/** Adds a built-in tool. The client runs some of them; OpenAI would run the others. */
 function addBuiltIn(tools: ToolSet, tool: Json, { path, note, allowed, target }: Place): void {
   const type = String(tool['type'])
   const own = clientTools.get(type)
@@ -98,13 +99,13 @@ function addBuiltIn(tools: ToolSet, tool: Json, { path, note, allowed, target }:
   } else if (type.startsWith('web_search') && canSearch(tool, target)) {
     tools.addHosted(placed(webSearch(tool), path))
   } else if (type.startsWith('web_search') || type === 'image_generation' || type === 'tool_search') {
-    // Coding agents offer these with every request, needed or not.
+    // Not rejected, because coding agents send these with every request.
     note(path)
-  } else throw invalid(`${path}.type ${type} cannot be served by this model`)
+  } else throw invalid(`${path}.type ${type} is not supported for this model`)
 }
 
 const canSearch = ({ external_web_access: isLive }: Json, target: Target): boolean =>
-  isLive !== false && isAnthropics(target)
+  isLive !== false && isAnthropicApi(target)
 
 function webSearch({ filters, user_location: place }: Json) {
   const { allowed_domains: domains } = recordOf(filters)
@@ -115,14 +116,14 @@ function webSearch({ filters, user_location: place }: Json) {
   }
 }
 
-/** The name that the model knows of the tool that a choice names. */
+/** Returns the name sent to the model for the tool in a choice. */
 function nameIn(choice: unknown): string | undefined {
   if (!isRecord(choice)) return undefined
   const { type, name, namespace } = choice
   if (typeof name === 'string') return toolName(name, typeof namespace === 'string' ? namespace : undefined)
   const builtIn = String(type).startsWith('web_search') ? 'web_search' : String(type)
   if (builtIn === 'web_search' || clientTools.has(builtIn)) return builtIn
-  throw invalid(`tool_choice.type ${String(type)} cannot be served by this model`)
+  throw invalid(`tool_choice.type ${String(type)} is not supported for this model`)
 }
 
 function allowedNames(choice: unknown): ReadonlySet<string> | undefined {

@@ -1,11 +1,11 @@
 import { isRecord, type Json, jsonOr, recordOf, recordsOf, textOf } from '../../../platform/json.ts'
-import type { ReasoningSeal } from '../../core/codec.ts'
+import type { ReasoningSigner } from '../../core/codec.ts'
 import type { Block } from '../shared/content-parts.ts'
 import { type Effort, efforts, type ModelTraits, type Note, nearestEffort } from './conversion.ts'
 
 /**
- * The upstream's `reasoning`, from `thinking` and `output_config.effort`; undefined when the client asks for neither, or
- * the model does not reason. A summary is asked for unless the client wants none shown.
+ * Converts `thinking` and `output_config.effort` to the upstream's `reasoning`. Undefined if the request has neither,
+ * or the model does not reason. A summary is requested unless the client sets `display: 'omitted'`.
  */
 export function reasoningField(request: Json, traits: ModelTraits, note: Note): Json | undefined {
   const thinking = isRecord(request['thinking']) ? request['thinking'] : undefined
@@ -17,65 +17,65 @@ export function reasoningField(request: Json, traits: ModelTraits, note: Note): 
     if (effort !== undefined) note('output_config.effort', 'dropped')
     return undefined
   }
-  if (isOff) return { effort: settled({ wanted: 'none', path: 'thinking', isExact: true }, traits, note) }
-  const wish = wishOf(thinking, effort, note)
+  if (isOff) return { effort: effortFor({ wanted: 'none', path: 'thinking', isExact: true }, traits, note) }
+  const requested = effortRequestOf(thinking, effort, note)
   return {
-    effort: settled(wish, traits, note),
+    effort: effortFor(requested, traits, note),
     ...(thinking?.['display'] !== 'omitted' && { summary: 'auto' }),
   }
 }
 
-interface Wish {
+interface EffortRequest {
   readonly wanted: Effort
-  /** What is listed when the model takes another effort, or when the wish itself is a guess. */
+  /** Path of the degradation if the effort is changed or approximated. */
   readonly path: string
   readonly isExact: boolean
 }
 
-/** A named effort wins over a budget; adaptive thinking without one is our choice. */
-function wishOf(thinking: Json | undefined, effort: unknown, note: Note): Wish {
+/** Returns the requested effort. A named effort takes precedence over a budget. The default is `medium`, our choice. */
+function effortRequestOf(thinking: Json | undefined, effort: unknown, note: Note): EffortRequest {
   const budget = thinking?.['budget_tokens']
-  const named = efforts.find(known => known === effort)
+  const named = efforts.find(each => each === effort)
   if (named) {
     if (budget !== undefined) note('thinking.budget_tokens', `effort_${named}`)
     return { wanted: named, path: 'output_config.effort', isExact: true }
   }
   if (effort !== undefined) note('output_config.effort', 'dropped')
   if (typeof budget !== 'number') return { wanted: 'medium', path: 'thinking', isExact: true }
-  return { wanted: effortOf(budget), path: 'thinking.budget_tokens', isExact: false }
+  return { wanted: effortOfBudget(budget), path: 'thinking.budget_tokens', isExact: false }
 }
 
-function effortOf(budgetTokens: number): Effort {
+function effortOfBudget(budgetTokens: number): Effort {
   if (budgetTokens < 8_000) return 'low'
   return budgetTokens < 24_000 ? 'medium' : 'high'
 }
 
-function settled({ wanted, path, isExact }: Wish, traits: ModelTraits, note: Note): Effort {
+function effortFor({ wanted, path, isExact }: EffortRequest, traits: ModelTraits, note: Note): Effort {
   const effort = nearestEffort(traits, wanted)
   if (!isExact || effort !== wanted) note(path, `effort_${effort}`)
   return effort
 }
 
-/** The non-empty texts of a reasoning item's `summary` or `content`. */
+/** Returns the non-empty texts of a reasoning item's `summary` or `content`. */
 export const textsOf = (parts: unknown): readonly string[] =>
   recordsOf(parts)
     .map(part => textOf(part['text']))
     .filter(text => text !== '')
 
 /**
- * The signature that carries a reasoning item to the client and back. Undefined for an item that could not be replayed:
- * nothing is stored upstream, so an id alone is of no use there.
+ * Returns a signature that contains a reasoning item, for the client to send back. Undefined for an item with only an
+ * id, which cannot be replayed: responses are not stored upstream.
  */
-export function signatureOf(item: Json, seal: ReasoningSeal): string | undefined {
+export function signatureOf(item: Json, signer: ReasoningSigner): string | undefined {
   const { id, encrypted_content: encrypted } = item
   const summary = textsOf(item['summary'])
-  if (typeof encrypted === 'string' && encrypted !== '') return seal.seal(JSON.stringify({ id, summary, encrypted }))
+  if (typeof encrypted === 'string' && encrypted !== '') return signer.sign(JSON.stringify({ id, summary, encrypted }))
   const content = textsOf(item['content'])
-  return content.length === 0 ? undefined : seal.seal(JSON.stringify({ id, summary, content }))
+  return content.length === 0 ? undefined : signer.sign(JSON.stringify({ id, summary, content }))
 }
 
-/** The reasoning item inside a signature that `open` reads; undefined for any other. */
-export function reasoningItemOf(signature: unknown, open: ReasoningSeal['open']): Json | undefined {
+/** Returns the reasoning item in a signature that `open` accepts; undefined for any other. */
+export function reasoningItemOf(signature: unknown, open: ReasoningSigner['stateOf']): Json | undefined {
   const state = typeof signature === 'string' && signature !== '' ? open(signature) : undefined
   const parsed = state === undefined ? undefined : parse(state)
   if (!parsed) return undefined
@@ -98,26 +98,26 @@ function parse(state: string): Json | undefined {
     const parsed: unknown = JSON.parse(state)
     return isRecord(parsed) ? parsed : undefined
   } catch {
-    // A state of another kind, such as one that an earlier version wrote: it is dropped like a foreign one.
+    // A state in another format, such as that of an earlier version, is dropped like a foreign one.
     return undefined
   }
 }
 
-/** How every state of ours begins. No provider's own one does. */
+/** Prefix of encoded thinking. Content of providers does not begin with it. */
 export const thinkingPrefix = 'syr1.'
 
 /**
- * A thinking block as the opaque text that Responses clients send back: nothing is stored here, and the model wants its
- * own words and their signature byte for byte.
+ * Encodes a thinking block as opaque text, which Responses clients send back. Nothing is stored here, and the model
+ * needs its thinking and signature unchanged.
  */
-export const sealedThinking = (block: Block): string =>
+export const encodedThinking = (block: Block): string =>
   thinkingPrefix + Buffer.from(JSON.stringify(block)).toString('base64url')
 
-/** The thinking block inside a text of ours; undefined for any other provider's. The signature is checked upstream. */
-export function openedThinking(sealed: unknown): Block | undefined {
-  if (typeof sealed !== 'string' || !sealed.startsWith(thinkingPrefix)) return undefined
+/** Decodes a thinking block; undefined for content of providers. The upstream verifies the signature. */
+export function decodedThinking(encoded: unknown): Block | undefined {
+  if (typeof encoded !== 'string' || !encoded.startsWith(thinkingPrefix)) return undefined
   const { type, thinking, signature, data } = recordOf(
-    jsonOr(Buffer.from(sealed.slice(thinkingPrefix.length), 'base64url').toString(), undefined),
+    jsonOr(Buffer.from(encoded.slice(thinkingPrefix.length), 'base64url').toString(), undefined),
   )
   if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string')
     return { type, thinking, signature }

@@ -11,22 +11,22 @@ import {
   type OutputItem,
   type ResponseEvent,
   reasoningItem,
-  sealedReasoning,
+  redactedReasoningItem,
 } from './write-items.ts'
 
 interface Options {
-  /** The part of our ids that is the same in all of an answer. */
+  /** Common part of all ids in an answer. */
   readonly key: string
   readonly createdAt: number
-  /** The name that stands for one that the upstream does not give. */
+  /** Model name used if the upstream returns none. */
   readonly model: string
   readonly stream: boolean
-  /** The fields of the response that repeat the request. */
+  /** Response fields that repeat the request. */
   readonly echo: Json
   readonly originOf: (name: string) => ToolOrigin
 }
 
-/** Says an answer as a response, or as its events. Every event has its number, and the last one the whole response. */
+/** Creates a writer of an answer as a response or as its events. The last event contains the whole response. */
 export function createResponseWriter(options: Options): AnswerWriter {
   const writer = new ResponseWriter(options)
   return { take: event => writer.take(event), whole: () => writer.whole(), problem: openAiProblem }
@@ -69,7 +69,7 @@ class ResponseWriter {
         for (const page of urlCitations(event.citation)) this.#open?.cite?.(page)
         return ''
       case 'block_stop':
-        // The item stays open: only what comes next tells whether the limit of tokens has cut it off.
+        // The item stays open: only the next event shows whether the token limit truncated it.
         return ''
       case 'message_stop':
         this.#stopReason = event.reason
@@ -129,7 +129,7 @@ class ResponseWriter {
         : block.type === 'thinking'
           ? reasoningItem(place)
           : callItem(place, block.id, this.#options.originOf(block.name))
-    return this.#open.isShown === 'at_once' ? this.#show() : ''
+    return this.#open.shownWhen === 'at_once' ? this.#show() : ''
   }
 
   #itemId(type: string): string {
@@ -139,7 +139,10 @@ class ResponseWriter {
   #show(): string {
     if (this.#isShown || !this.#open) return ''
     this.#isShown = true
-    return this.#itemEvent('added', this.#open.item(this.#open.isShown === 'when_whole' ? 'completed' : 'in_progress'))
+    return this.#itemEvent(
+      'added',
+      this.#open.item(this.#open.shownWhen === 'when_whole' ? 'completed' : 'in_progress'),
+    )
   }
 
   #itemEvent(event: 'added' | 'done', item: Json): string {
@@ -149,20 +152,20 @@ class ResponseWriter {
 
   #more(text: string, logprobs?: Logprobs): string {
     if (!this.#open) return ''
-    const shown = this.#open.isShown === 'with_text' ? this.#show() : ''
+    const shown = this.#open.shownWhen === 'with_text' ? this.#show() : ''
     return shown + this.#frames(this.#open.more(text, logprobs))
   }
 
   #close(status: ItemStatus): string {
     const open = this.#open
     if (!open) return ''
-    const isDropped = open.isShown === 'with_text' && !this.#isShown
+    const isDropped = open.shownWhen === 'with_text' && !this.#isShown
     const before = isDropped ? '' : this.#show() + this.#frames(open.close())
     this.#open = undefined
     return isDropped ? '' : before + this.#add(open.item(status))
   }
 
-  /** Completes an item: it has its place in the output now. */
+  /** Completes an item and adds it to the output. */
   #add(item: Json): string {
     const done = this.#itemEvent('done', item)
     this.#output.push(item)
@@ -214,10 +217,10 @@ const incomplete: Partial<Record<StopReason, string>> = {
   refusal: 'content_filter',
 }
 
-/** What Responses have for a block that comes in a piece; undefined for blocks that they do not have. */
+/** Converts a `whole` block to an item; undefined for blocks without an equivalent in Responses. */
 function wholeItem(block: Json & { readonly type: string }, idOf: (type: string) => string): Json | undefined {
   const { type, name, input } = block
-  if (type === 'redacted_thinking') return sealedReasoning(idOf(type), block)
+  if (type === 'redacted_thinking') return redactedReasoningItem(idOf(type), block)
   if (type === 'compaction') return { id: idOf(type), ...block }
   if (type !== 'server_tool_use' || name !== 'web_search') return undefined
   const { query } = recordOf(input)

@@ -4,7 +4,7 @@ import { storedFile } from '../shared/content-parts.ts'
 import { detailOf, endsPrefix, withBreakpointOf } from '../shared/extras.ts'
 import type { Note } from './conversion.ts'
 
-/** A part of a user message or of a tool's output. */
+/** Part of a user message or a tool output. */
 export type InputPart =
   | { readonly type: 'input_text'; readonly text: string }
   | { readonly type: 'input_image'; readonly image_url: string; readonly detail: string }
@@ -12,7 +12,7 @@ export type InputPart =
   | { readonly type: 'input_file'; readonly file_url: string }
   | { readonly type: 'input_file'; readonly file_id: string }
 
-/** The blocks of a `content`: a string is one text block. Throws for any other value; `path` says whose content. */
+/** Returns the blocks of a content, a string or an array. Throws `invalid_request` with `path` for other values. */
 export function blocksOf(content: unknown, path: string): readonly Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (!Array.isArray(content)) throw invalid(`${path} must be a string or an array`)
@@ -22,11 +22,11 @@ export function blocksOf(content: unknown, path: string): readonly Json[] {
   })
 }
 
-/** A block as parts of input; `path` is the block's. Throws for a block that has no equivalent. */
+/** Converts a block to input parts; `path` is the block's. Throws `invalid_request` for one without an equivalent. */
 export const inputParts = (block: Json, path: string, note: Note): readonly InputPart[] =>
-  withBreakpointOf(block, unmarkedParts(block, path, note))
+  withBreakpointOf(block, plainParts(block, path, note))
 
-function unmarkedParts(block: Json, path: string, note: Note): readonly InputPart[] {
+function plainParts(block: Json, path: string, note: Note): readonly InputPart[] {
   switch (block['type']) {
     case 'text':
       return textParts(textOf(block['text']))
@@ -43,10 +43,10 @@ function unmarkedParts(block: Json, path: string, note: Note): readonly InputPar
   }
 }
 
-/** No part for no text: the upstream refuses empty ones in places. */
+/** Returns a text part in a list; an empty list for an empty text, which the upstream may reject. */
 export const textParts = (text: string): readonly InputPart[] => (text === '' ? [] : [{ type: 'input_text', text }])
 
-/** The refusal of something that must not be dropped. */
+/** Returns the error for content that has no equivalent and must not be dropped. */
 export const noEquivalent = (path: string, what: string) =>
   invalid(`${path}: ${what} has no equivalent at the provider of this model`)
 
@@ -63,7 +63,7 @@ function noSource(source: unknown, path: string) {
   const type = isRecord(source) ? textOf(source['type']).slice(0, 100) : ''
   return type === 'file'
     ? noEquivalent(`${path}.source`, 'a file of the Anthropic Files API')
-    : invalid(`${path}.source of type ${type || 'none'} cannot be read`)
+    : invalid(`${path}.source of type ${type || 'none'} is not supported`)
 }
 
 function documentParts(block: Json, path: string, note: Note): readonly InputPart[] {
@@ -95,14 +95,14 @@ function searchResultText(block: Json): string {
 
 const failed = 'The tool call failed:'
 
-/** The output of a tool call: a string where there is only text without marks, never an empty one. `path` is the result's block. */
+/** Converts a tool result; `path` is the block's. Returns a string if all parts are text without breakpoints. */
 export function toolOutput(result: Json, path: string, note: Note): string | readonly InputPart[] {
   const { content, is_error: isError } = result
   const blocks = content === undefined || content === null ? [] : blocksOf(content, `${path}.content`)
-  const said = blocks.flatMap((block, index) => inputParts(block, `${path}.content.${index}`, note))
+  const contentParts = blocks.flatMap((block, index) => inputParts(block, `${path}.content.${index}`, note))
   const parts = withBreakpointOf(result, [
     ...(isError === true ? textParts(failed) : []),
-    ...(said.length === 0 ? textParts('(no output)') : said),
+    ...(contentParts.length === 0 ? textParts('(no output)') : contentParts),
   ])
   const texts = parts.flatMap(part => (part.type === 'input_text' && !endsPrefix(part) ? [part.text] : []))
   return texts.length === parts.length ? texts.join('\n') : parts

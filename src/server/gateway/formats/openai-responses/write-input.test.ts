@@ -30,7 +30,7 @@ const pdf = {
 const imagePart = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' }
 const filePart = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBBB' }
 
-test('M4: results come first in the turn, side by side, and what the user says follows', () => {
+test('M4: results come first and together in the turn; other content follows', () => {
   const input = inputOf([
     user(text('go')),
     assistant(call('c1'), call('c2')),
@@ -46,7 +46,7 @@ test('M5: assistant text before, between and after tool calls keeps its place', 
   assert.deepEqual(input, [both, called('c1'), said('c'), output('c1', 'r')])
 })
 
-test('M1: images and PDFs stay inside the output of their tool', () => {
+test('M1: images and PDFs stay in the output of their tool', () => {
   const input = inputOf([user(result('c1', [text('see'), png, pdf]))])
   assert.deepEqual(input, [output('c1', [{ type: 'input_text', text: 'see' }, imagePart, filePart])])
 })
@@ -72,7 +72,7 @@ const documents = [
 ] as const
 
 for (const [name, block, parts] of documents) {
-  test(`M2: a document by ${name} works at top level and in a tool's result`, () => {
+  test(`M2: a document by ${name} is sent at top level and in a tool result`, () => {
     const places = inputOf([user(block), user(result('c1', [block]))])
     assert.deepEqual(places[0]?.['content'], parts)
     const isText = parts.every(part => part.type === 'input_text')
@@ -80,7 +80,7 @@ for (const [name, block, parts] of documents) {
   })
 }
 
-test('images by URL and search results are carried', () => {
+test('images by URL and search results are sent', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://a.test/i.png' } }
   const search = { type: 'search_result', title: 'T', source: 'https://a.test', content: [text('found')] }
   assert.deepEqual(inputOf([user(image, search)])[0]?.['content'], [
@@ -98,12 +98,12 @@ const results = [
 ] as const
 
 for (const [name, block, expected] of results) {
-  test(`M3: a result that is ${name} says so in text`, () => {
+  test(`M3: a result that is ${name} is marked in text`, () => {
     assert.deepEqual(inputOf([user(block)]), [output('c1', expected)])
   })
 }
 
-test('M6: a system role in mid-conversation works, as string or array', () => {
+test('M6: a later system message is sent, as string or array', () => {
   const input = inputOf([
     { role: 'user', content: 'a' },
     { role: 'system', content: 'b' },
@@ -119,7 +119,7 @@ test('M6: a system role in mid-conversation works, as string or array', () => {
   )
 })
 
-test('T13: ids that the upstream refuses are the same on both halves and in every turn', () => {
+test('T13: ids that the upstream rejects are replaced, equally in call, result and all turns', () => {
   const odd = `toolu.${'x'.repeat(80)}`
   const [first, second] = inputOf([assistant(call(odd)), user(result(odd, 'r'))])
   assert.match(String(first?.['call_id']), /^[a-zA-Z0-9_-]{1,64}$/)
@@ -135,7 +135,7 @@ const reasoning = {
   encrypted_content: 'gAAA',
 }
 
-test('K1: our reasoning is back in its place, with its summary and state unchanged', () => {
+test('K1: reasoning is restored in its place, with summary and state unchanged', () => {
   assert.deepEqual(inputOf([assistant(ours, text('a'), ours, call('c1'))]), [
     reasoning,
     said('a'),
@@ -144,7 +144,7 @@ test('K1: our reasoning is back in its place, with its summary and state unchang
   ])
 })
 
-test('K4: foreign, unsigned, redacted and unreadable thinking is dropped and listed', () => {
+test('K4: foreign, unsigned, redacted and unreadable thinking is dropped and recorded', () => {
   const thinking = (signature?: string) => ({ type: 'thinking', thinking: 'x', signature })
   const redacted = { type: 'redacted_thinking', data: 'zz' }
   const messages = [
@@ -166,7 +166,7 @@ test('K4: foreign, unsigned, redacted and unreadable thinking is dropped and lis
   )
 })
 
-test('K4: reasoning is dropped for a model that takes none', () => {
+test('K4: reasoning is dropped for a model that accepts none', () => {
   const { body, degraded } = sent(
     { messages: [assistant(ours, text('a')), user(text('b'))] },
     { upstreamModel: 'gpt-4.1' },
@@ -175,13 +175,13 @@ test('K4: reasoning is dropped for a model that takes none', () => {
   assert.deepEqual(degraded, ['messages.0.content.0=dropped'])
 })
 
-test('K8: reasoning that nothing follows, as of an aborted answer, is not replayed', () => {
+test('K8: reasoning without content after it, as in an aborted answer, is not replayed', () => {
   const { body, degraded } = sent({ messages: [assistant(ours), user(text('b'))] })
   assert.deepEqual(body['input'], [asked('b')])
   assert.deepEqual(degraded, ['messages.0.content.0=dropped'])
 })
 
-test("another provider's web search is told as a call and its result, without what only its maker reads", () => {
+test("another provider's web search becomes a call and its result, without encrypted fields", () => {
   const input = inputOf([
     assistant(
       { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'q' } },
@@ -200,14 +200,14 @@ test("another provider's web search is told as a call and its result, without wh
   ])
 })
 
-test('what a model said that has no equivalent is dropped and listed', () => {
+test('assistant content without an equivalent is dropped and recorded', () => {
   const paused = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
   const { body, degraded } = sent({ messages: [assistant(text('a'), paused, { type: 'novel' }), user(text('b'))] })
   assert.deepEqual(body['input'], [said('a'), asked('b')])
   assert.deepEqual(degraded, ['messages.0.content.1=dropped', 'messages.0.content.2=dropped'])
 })
 
-test('a last word put into the mouth of the model is listed: the upstream does not continue it', () => {
+test('a final assistant message is recorded, because the upstream does not continue it', () => {
   const { degraded } = sent({ messages: [user(text('a')), assistant(text('{'))] })
   assert.deepEqual(degraded, ['messages.1=not_continued'])
 })
@@ -223,7 +223,7 @@ const refused = [
 ] as const
 
 for (const [messages, message] of refused) {
-  test(`a message that cannot be carried is refused with its place: ${message.source}`, () => {
+  test(`an unsupported message is rejected with its path: ${message.source}`, () => {
     assert.throws(() => sent({ messages }), { code: 'invalid_request', message })
   })
 }

@@ -4,7 +4,7 @@ import { callIdOf, type InputContext, type Note, type PlacedItem } from './conve
 import { reasoningItemOf } from './reasoning.ts'
 import { blocksOf, inputParts, toolOutput } from './write-content.ts'
 
-/** The conversation as items of input, in order. */
+/** Converts the conversation to input items. */
 export function inputItems(messages: unknown, context: InputContext): readonly Json[] {
   const list = Array.isArray(messages) ? messages : []
   const placed = list.flatMap((message: unknown, index) => messageItems(message, `messages.${index}`, context))
@@ -12,7 +12,7 @@ export function inputItems(messages: unknown, context: InputContext): readonly J
   if (isRecord(last) && last['role'] === 'assistant') {
     context.note(`messages.${list.length - 1}`, 'not_continued')
   }
-  return withoutStranded(placed, context.note).map(({ item }) => item)
+  return withoutDanglingReasoning(placed, context.note).map(({ item }) => item)
 }
 
 function messageItems(message: unknown, path: string, context: InputContext): readonly PlacedItem[] {
@@ -31,7 +31,7 @@ function messageItems(message: unknown, path: string, context: InputContext): re
   }
 }
 
-/** Results of tools come first, side by side, as the upstream wants them; what else the user says follows. */
+/** Converts a user turn. Tool results come first and together, as the upstream requires; other content follows. */
 function userItems(blocks: readonly Json[], path: string, note: Note): readonly PlacedItem[] {
   const results = blocks.flatMap((block, index) =>
     block['type'] === 'tool_result' ? [resultItem(block, `${path}.content.${index}`, note)] : [],
@@ -58,25 +58,25 @@ function resultItem(block: Json, path: string, note: Note): PlacedItem {
   return { path, item: { type: 'function_call_output', call_id: callIdOf(id), output } }
 }
 
-/** The upstream refuses reasoning that nothing of the model's follows, as after an answer that broke off. */
-function withoutStranded(placed: readonly PlacedItem[], note: Note): readonly PlacedItem[] {
-  const kept: PlacedItem[] = []
+/** Removes reasoning without output of the model after it, as in interrupted answers. The upstream rejects it. */
+function withoutDanglingReasoning(placed: readonly PlacedItem[], note: Note): readonly PlacedItem[] {
+  const remaining: PlacedItem[] = []
   let isFollowed = false
   for (const entry of placed.toReversed()) {
     const { type, role } = entry.item
     if (type !== 'reasoning') isFollowed = type === 'function_call' || role === 'assistant'
-    if (type !== 'reasoning' || isFollowed) kept.push(entry)
+    if (type !== 'reasoning' || isFollowed) remaining.push(entry)
     else note(entry.path, 'dropped')
   }
-  return kept.reverse()
+  return remaining.reverse()
 }
 
 /**
- * What the model said in one turn, in its order. Calls of another provider's server tools become ordinary calls with
- * their results; what has no equivalent is dropped and listed.
+ * Converts an assistant turn. Calls of another provider's server tools become ordinary calls with their results. Blocks
+ * without an equivalent are dropped and recorded.
  */
 function assistantItems(blocks: readonly Json[], path: string, context: InputContext): readonly PlacedItem[] {
-  const served = servedCalls(blocks)
+  const completed = completedCalls(blocks)
   const items: PlacedItem[] = []
   let texts: { type: 'output_text'; text: string }[] = []
   const endText = (): void => {
@@ -84,13 +84,13 @@ function assistantItems(blocks: readonly Json[], path: string, context: InputCon
     texts = []
   }
   for (const [index, block] of blocks.entries()) {
-    const text = spokenText(block)
+    const text = plainTextOf(block)
     if (text !== undefined) {
       if (text !== '') texts.push({ type: 'output_text', text })
       continue
     }
     const place = `${path}.content.${index}`
-    const item = itemOf(block, { ...context, served })
+    const item = itemOf(block, { ...context, completed })
     if (item) {
       endText()
       items.push({ path: place, item })
@@ -100,8 +100,8 @@ function assistantItems(blocks: readonly Json[], path: string, context: InputCon
   return items
 }
 
-/** The text of a block that is said as text; undefined for others. */
-function spokenText(block: Json): string | undefined {
+/** Returns the text of a block that is converted to text; undefined for others. */
+function plainTextOf(block: Json): string | undefined {
   switch (block['type']) {
     case 'text':
       return textOf(block['text'])
@@ -113,21 +113,21 @@ function spokenText(block: Json): string | undefined {
 }
 
 interface ItemContext extends Pick<InputContext, 'openReasoning'> {
-  /** Ids of server tool calls that have both halves in this turn. */
-  readonly served: ReadonlySet<string>
+  /** Ids of server tool calls with both call and result in this turn. */
+  readonly completed: ReadonlySet<string>
 }
 
-function itemOf(block: Json, { openReasoning, served }: ItemContext): PlacedItem['item'] | undefined {
+function itemOf(block: Json, { openReasoning, completed }: ItemContext): PlacedItem['item'] | undefined {
   const type = textOf(block['type'])
   if (type === 'thinking') {
     const item = reasoningItemOf(block['signature'], openReasoning)
     return item && { ...item, type: 'reasoning' }
   }
   if (type === 'tool_use') return callItem(block)
-  if (served.has(textOf(block['id'])) && isServerCall(block)) return callItem(block)
+  if (completed.has(textOf(block['id'])) && isServerCall(block)) return callItem(block)
   const id = textOf(block['tool_use_id'])
-  if (!served.has(id)) return undefined
-  return { type: 'function_call_output', call_id: callIdOf(id), output: servedText(block['content']) }
+  if (!completed.has(id)) return undefined
+  return { type: 'function_call_output', call_id: callIdOf(id), output: serverResultText(block['content']) }
 }
 
 function callItem({ id, name, input }: Json): PlacedItem['item'] {
@@ -141,15 +141,15 @@ function callItem({ id, name, input }: Json): PlacedItem['item'] {
 
 const isServerCall = ({ type }: Json): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
 
-/** A call without its result, or the reverse, is refused upstream. */
-function servedCalls(blocks: readonly Json[]): ReadonlySet<string> {
+/** Returns the ids of server tool calls with a result. The upstream rejects calls and results without each other. */
+function completedCalls(blocks: readonly Json[]): ReadonlySet<string> {
   const results = new Set(blocks.map(block => textOf(block['tool_use_id'])))
   const calls = blocks.filter(isServerCall).map(block => textOf(block['id']))
   return new Set(calls.filter(id => id !== '' && results.has(id)))
 }
 
-/** What a server tool found, as text: pages by title and address, all else as JSON without what only its maker reads. */
-function servedText(content: unknown): string {
+/** Returns the result of a server tool as text: web pages as title and URL, others as JSON without encrypted fields. */
+function serverResultText(content: unknown): string {
   const entries = recordsOf(content)
   const lines = entries.map(entry =>
     entry['type'] === 'web_search_result'

@@ -5,28 +5,28 @@ import type { UrlCitation } from '../shared/openai-answer.ts'
 import type { ToolOrigin } from '../shared/tools.ts'
 import { createCustomInput } from '../shared/tools.ts'
 import { clientTools } from './client-tools.ts'
-import { sealedThinking } from './reasoning.ts'
+import { encodedThinking } from './reasoning.ts'
 
-/** An event of a Responses stream, still without its number. */
+/** Event of a Responses stream, without `sequence_number`. */
 export type ResponseEvent = Json & { readonly type: string }
 
 export type ItemStatus = 'completed' | 'incomplete'
 
-/** An item of the output while it is being said. */
+/** Output item while it is written. */
 export interface OutputItem {
-  /** When it is first shown. One that waits for text and gets none has no place in the output. */
-  readonly isShown: 'at_once' | 'with_text' | 'when_whole'
+  /** When `output_item.added` is written. A `with_text` item without text is left out of the output. */
+  readonly shownWhen: 'at_once' | 'with_text' | 'when_whole'
   more(text: string, logprobs?: Logprobs): readonly ResponseEvent[]
   sign(signature: string): void
-  /** Names a page behind a text; absent for items that have none. */
+  /** Adds a cited page; absent for items without citations. */
   cite?(page: UrlCitation): void
-  /** The events that complete it, but for the last, which holds the item. */
+  /** Returns the events that complete the item, except `output_item.done`. */
   close(): readonly ResponseEvent[]
-  /** The item as it is now. */
+  /** Returns the item in its current state. */
   item(status: ItemStatus | 'in_progress'): Json
 }
 
-/** Where an item stands. */
+/** Id and output index of an item. */
 export interface ItemPlace {
   readonly id: string
   readonly index: number
@@ -34,31 +34,31 @@ export interface ItemPlace {
 
 const at = ({ id, index }: ItemPlace) => ({ item_id: id, output_index: index })
 
-/** A text of the answer. It begins with its first character: an empty one is not shown. */
+/** Creates a message item. It is shown with its first character; an empty one is left out. */
 export function messageItem(place: ItemPlace): OutputItem {
   let text = ''
   const pages: UrlCitation[] = []
   const annotations = () =>
     pages.map(page => ({ type: 'url_citation', ...page, start_index: 0, end_index: text.length }))
-  const likely: Json[] = []
+  const allLogprobs: Json[] = []
   const part = (noted: readonly Json[] = []) => ({
     type: 'output_text',
     text,
     annotations: noted,
-    logprobs: [...likely],
+    logprobs: [...allLogprobs],
   })
   const where = { ...at(place), content_index: 0 }
   return {
-    isShown: 'with_text',
+    shownWhen: 'with_text',
     more(more, logprobs = []) {
       const added = text === '' ? [{ type: 'response.content_part.added', ...where, part: part() }] : []
       text += more
-      likely.push(...logprobs)
+      allLogprobs.push(...logprobs)
       return [...added, { type: 'response.output_text.delta', ...where, delta: more, logprobs }]
     },
     sign: () => undefined,
     cite: page => void pages.push(page),
-    // A citation stands for all of the text, so its place is known at the end alone.
+    // Citations apply to all of the text, so their range is known only at the end.
     close: () => [
       ...annotations().map((annotation, annotation_index) => ({
         type: 'response.output_text.annotation.added',
@@ -66,7 +66,7 @@ export function messageItem(place: ItemPlace): OutputItem {
         annotation_index,
         annotation,
       })),
-      { type: 'response.output_text.done', ...where, text, logprobs: [...likely] },
+      { type: 'response.output_text.done', ...where, text, logprobs: [...allLogprobs] },
       { type: 'response.content_part.done', ...where, part: part(annotations()) },
     ],
     item: status => ({
@@ -79,23 +79,23 @@ export function messageItem(place: ItemPlace): OutputItem {
   }
 }
 
-/** Thinking that the provider keeps to itself. */
-export const sealedReasoning = (id: string, block: Block): Json => ({
+/** Returns the reasoning item of a redacted thinking block. */
+export const redactedReasoningItem = (id: string, block: Block): Json => ({
   type: 'reasoning',
   id,
   summary: [],
-  encrypted_content: sealedThinking(block),
+  encrypted_content: encodedThinking(block),
   status: 'completed',
 })
 
-/** What the model thinks: its text as a summary, and all that the model wants back as an opaque state. */
+/** Creates a reasoning item: the thinking as its summary, and thinking with signature as its encrypted content. */
 export function reasoningItem(place: ItemPlace): OutputItem {
   let thinking = ''
   let signature = ''
   const part = () => ({ type: 'summary_text', text: thinking })
   const where = { ...at(place), summary_index: 0 }
   return {
-    isShown: 'at_once',
+    shownWhen: 'at_once',
     more(text) {
       const added = thinking === '' ? [{ type: 'response.reasoning_summary_part.added', ...where, part: part() }] : []
       thinking += text
@@ -115,13 +115,13 @@ export function reasoningItem(place: ItemPlace): OutputItem {
       type: 'reasoning',
       id: place.id,
       summary: thinking === '' || status === 'in_progress' ? [] : [part()],
-      encrypted_content: signature === '' ? null : sealedThinking({ type: 'thinking', thinking, signature }),
+      encrypted_content: signature === '' ? null : encodedThinking({ type: 'thinking', thinking, signature }),
       status,
     }),
   }
 }
 
-/** A call in the form that goes with its tool. */
+/** Creates a call item of the type that belongs to the tool. */
 export function callItem(place: ItemPlace, callId: string, origin: ToolOrigin): OutputItem {
   if (origin.kind === 'custom') return customCallItem(place, callId, origin)
   return origin.kind === 'function' ? functionCallItem(place, callId, origin) : clientCallItem(place, callId, origin)
@@ -132,7 +132,7 @@ const named = ({ name, namespace }: ToolOrigin) => ({ name, ...(namespace !== un
 function functionCallItem(place: ItemPlace, callId: string, origin: ToolOrigin): OutputItem {
   let json = ''
   return {
-    isShown: 'at_once',
+    shownWhen: 'at_once',
     more(text) {
       json += text
       return [{ type: 'response.function_call_arguments.delta', ...at(place), delta: text }]
@@ -155,7 +155,7 @@ function customCallItem(place: ItemPlace, callId: string, origin: ToolOrigin): O
   const delta = (text: string) =>
     text === '' ? [] : [{ type: 'response.custom_tool_call_input.delta', ...at(place), delta: text }]
   return {
-    isShown: 'at_once',
+    shownWhen: 'at_once',
     more: json => delta(input.push(json)),
     sign: () => undefined,
     close() {
@@ -173,12 +173,12 @@ function customCallItem(place: ItemPlace, callId: string, origin: ToolOrigin): O
   }
 }
 
-/** Calls of these tools have no deltas: they are shown when they are whole. */
+/** Creates a call item of a client tool. These calls have no deltas and are shown when complete. */
 function clientCallItem({ id }: ItemPlace, callId: string, { kind }: ToolOrigin): OutputItem {
   const tool = clientTools.get(kind)
   let json = ''
   return {
-    isShown: 'when_whole',
+    shownWhen: 'when_whole',
     more(text) {
       json += text
       return []

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openaiResponses } from './codec.ts'
 import { contextOf, sent } from './fixtures.ts'
 
-test('a plain request goes out with nothing stored and nothing lost', () => {
+test('a plain request is sent with store false and without degradations', () => {
   assert.deepEqual(sent({ system: 'Be terse.' }), {
     path: '/responses',
     text: JSON.stringify({
@@ -21,12 +21,12 @@ test('a plain request goes out with nothing stored and nothing lost', () => {
   })
 })
 
-test('a call without streaming does not ask for a stream', () => {
+test('a call without streaming does not request a stream', () => {
   const { body } = sent({}, { stream: false })
   assert.equal('stream' in body || 'stream_options' in body, false)
 })
 
-test('M6: several system entries are joined in order, none lost', () => {
+test('M6: several system entries are joined in order', () => {
   const system = ['one', 'two', 'three'].map(text => ({ type: 'text', text, cache_control: { type: 'ephemeral' } }))
   assert.equal(sent({ system }).body['instructions'], 'one\n\ntwo\n\nthree')
 })
@@ -54,20 +54,20 @@ const thinkings = [
 ] as const
 
 for (const [upstreamModel, request, effort, listed] of thinkings) {
-  test(`K7: ${upstreamModel} is asked for effort ${effort} by ${JSON.stringify(request)}`, () => {
+  test(`K7: ${upstreamModel} gets effort ${effort} for ${JSON.stringify(request)}`, () => {
     const { body, degraded } = sent(request, { upstreamModel })
     assert.deepEqual((body['reasoning'] as { effort: string }).effort, effort)
     assert.deepEqual(degraded, listed === undefined ? [] : [listed])
   })
 }
 
-test('K6: thinking asks for a summary, unless the client wants none shown', () => {
+test('K6: thinking requests a summary, unless the client omits it', () => {
   const summaryFor = (thinking: object) => (sent({ thinking }).body['reasoning'] as { summary?: string }).summary
   assert.equal(summaryFor({ type: 'adaptive' }), 'auto')
   assert.equal(summaryFor({ type: 'adaptive', display: 'omitted' }), undefined)
 })
 
-test('K7: thinking for a model without it is dropped and listed, and sampling stays', () => {
+test('K7: thinking is dropped and recorded for a model without it, and sampling settings are kept', () => {
   for (const upstreamModel of ['gpt-4.1', 'gpt-5-chat-latest']) {
     const request = { thinking: { type: 'adaptive' }, output_config: { effort: 'low' }, temperature: 0.5, top_p: 0.9 }
     const { body, degraded } = sent(request, { upstreamModel })
@@ -79,7 +79,7 @@ test('K7: thinking for a model without it is dropped and listed, and sampling st
   }
 })
 
-test('K7: temperature and top_p are dropped and listed for models that reason', () => {
+test('K7: temperature and top_p are dropped and recorded for models that reason', () => {
   for (const upstreamModel of ['o3', 'gpt-5-mini', 'gpt-5.3-codex', 'gpt-6-astra']) {
     const { body, degraded } = sent({ temperature: 1, top_p: 0.5 }, { upstreamModel })
     assert.equal('temperature' in body || 'top_p' in body, false)
@@ -87,7 +87,7 @@ test('K7: temperature and top_p are dropped and listed for models that reason', 
   }
 })
 
-test('M9: what the API does not have is listed, also fields that nobody knows', () => {
+test('M9: unsupported and unknown fields are recorded', () => {
   const request = { stop_sequences: ['END'], top_k: 5, context_management: { edits: [] }, speed: 'fast', novel: 1 }
   assert.deepEqual(sent(request).degraded, [
     'stop_sequences=dropped',
@@ -99,13 +99,13 @@ test('M9: what the API does not have is listed, also fields that nobody knows', 
   assert.deepEqual(sent({ stop_sequences: [], top_k: null }).degraded, [])
 })
 
-test('M9: a limit below the least of the API is raised and listed', () => {
+test('M9: a limit below the minimum of the API is raised and recorded', () => {
   const { body, degraded } = sent({ max_tokens: 1 })
   assert.equal(body['max_output_tokens'], 16)
   assert.deepEqual(degraded, ['max_tokens=raised'])
 })
 
-test('M9: the user id is carried, a long one as its digest', () => {
+test('M9: the user id is sent, a long one hashed', () => {
   const short = sent({ metadata: { user_id: 'user-1' } })
   assert.deepEqual([short.body['safety_identifier'], short.body['prompt_cache_key']], ['user-1', 'user-1'])
   assert.deepEqual(short.degraded, [])
@@ -114,7 +114,7 @@ test('M9: the user id is carried, a long one as its digest', () => {
   assert.deepEqual(long.degraded, ['metadata.team=dropped'])
 })
 
-test('a service tier is mapped or listed', () => {
+test('a service tier is converted or recorded', () => {
   assert.equal(sent({ service_tier: 'standard_only' }).body['service_tier'], 'default')
   assert.deepEqual(sent({ service_tier: 'gold' }).degraded, ['service_tier=dropped'])
   assert.deepEqual(sent({ service_tier: 'auto' }).degraded, [])
@@ -143,7 +143,7 @@ test('C3: no cache_control, thinking or context_management reaches the upstream'
   assert.doesNotMatch(text, /cache_control|thinking|context_management|foreign/)
 })
 
-test('C3: a property of a tool that happens to be called cache_control stays', () => {
+test('C3: a tool property named cache_control is kept', () => {
   const properties = { cache_control: { type: 'string' }, thinking: { type: 'string' } }
   const { body } = sent({ tools: [{ name: 't', input_schema: { type: 'object', properties } }] })
   assert.deepEqual((body['tools'] as { parameters: object }[])[0]?.parameters, { type: 'object', properties })
@@ -177,16 +177,16 @@ test('structured output becomes text.format, strict where the schema allows it',
 const refused = [
   ['an unknown format', { output_config: { format: { type: 'regex' } } }, /^output_config\.format must be/],
   ['a remote MCP server', { mcp_servers: [{ name: 'a', url: 'https://a.test' }] }, /^mcp_servers: /],
-  ['a system block that is no text', { system: [{ type: 'image' }] }, /^system\.0: /],
+  ['a system block that is not text', { system: [{ type: 'image' }] }, /^system\.0: /],
 ] as const
 
 for (const [name, request, message] of refused) {
-  test(`M10: ${name} is refused with its field`, () => {
+  test(`M10: ${name} is rejected with its field`, () => {
     assert.throws(() => sent(request), { code: 'invalid_request', message })
   })
 }
 
-test('C5: the provider counts exactly what would go out', () => {
+test('C5: the token counter gets the same input as the call', () => {
   const request = {
     system: 's',
     max_tokens: 5,

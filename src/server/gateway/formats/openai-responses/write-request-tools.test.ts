@@ -4,21 +4,21 @@ import { sent } from './fixtures.ts'
 
 const weather = { name: 'weather', description: 'd', input_schema: { type: 'object', properties: { a: {} } } }
 
-test('a tool becomes a function that is not strict unless asked', () => {
+test('a tool becomes a function that is strict only on request', () => {
   const { input_schema: parameters, ...named } = weather
   assert.deepEqual(sent({ tools: [weather] }).body['tools'], [
     { type: 'function', ...named, parameters, strict: false },
   ])
 })
 
-test('a tool without properties gets an empty list of them', () => {
+test('a tool without properties gets an empty object of properties', () => {
   const { body } = sent({ tools: [{ type: 'custom', name: 'now', input_schema: { type: 'object' } }] })
   assert.deepEqual(body['tools'], [
     { type: 'function', name: 'now', parameters: { type: 'object', properties: {} }, strict: false },
   ])
 })
 
-test('strict stays where the upstream can take it and is listed where it cannot', () => {
+test('strict is kept if the upstream supports the schema, else dropped and recorded', () => {
   const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
   const optional = { ...closed, required: [] }
   const { body, degraded } = sent({
@@ -59,7 +59,7 @@ test('M7: disable_parallel_tool_use becomes parallel_tool_calls false', () => {
   assert.equal(body['parallel_tool_calls'], false)
 })
 
-test('M7: a forced choice without any tool goes, and is listed', () => {
+test('M7: a forced choice without tools is dropped and recorded', () => {
   const { body, degraded } = sent({ tools: [], tool_choice: { type: 'any' } })
   assert.equal('tool_choice' in body, false)
   assert.deepEqual(degraded, ['tool_choice=dropped'])
@@ -99,7 +99,7 @@ const refused = [
 ] as const
 
 for (const [tool, message] of refused) {
-  test(`M10: ${JSON.stringify(tool)} is refused with its place`, () => {
+  test(`M10: ${JSON.stringify(tool)} is rejected with its path`, () => {
     assert.throws(() => sent({ tools: [weather, tool] }), { code: 'invalid_request', message })
   })
 }

@@ -9,7 +9,7 @@ import { reasoningField } from './reasoning.ts'
 import { blocksOf, noEquivalent, textParts } from './write-content.ts'
 import { inputItems } from './write-input.ts'
 
-/** The call of `POST /responses` for a request in Anthropic's format. Nothing is stored upstream. */
+/** Converts a canonical request to `POST /responses`, with `store: false`. */
 export function responsesRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
   const note: Note = (path, action) => void degraded.push({ path, action })
@@ -29,7 +29,7 @@ export function responsesRequest(request: CanonicalRequest, context: CodecContex
     store: false,
     include: include.length > 0 ? include : undefined,
     stream: context.stream || undefined,
-    // Saves the padding that OpenAI adds to every delta; others may not know the option.
+    // Turns off the padding that OpenAI adds to each delta. Other providers may reject the option.
     stream_options:
       context.stream && context.deployment.provider === 'openai' ? { include_obfuscation: false } : undefined,
   })
@@ -37,7 +37,7 @@ export function responsesRequest(request: CanonicalRequest, context: CodecContex
   return { path: '/responses', body, degraded }
 }
 
-/** The call of `POST /responses/input_tokens`, the provider's own count of what the request would send. */
+/** Converts a canonical request to `POST /responses/input_tokens`, the provider's token counter. */
 export function countRequest(request: CanonicalRequest, context: CodecContext): UpstreamRequest {
   const degraded: Degradation[] = []
   const { max_tool_calls: _, ...body } = promptFields(request, context, (path, action) => {
@@ -46,12 +46,12 @@ export function countRequest(request: CanonicalRequest, context: CodecContext): 
   return { path: '/responses/input_tokens', body, degraded }
 }
 
-/** All that becomes input tokens. */
+/** Returns the fields that count as input tokens. */
 function promptFields(request: Json, context: CodecContext, note: Note): Record<string, unknown> {
   const { reasoning } = context
   const traits = traitsOf(context)
   const marked = markedInstructions(request['system'])
-  const openReasoning = traits.reasons ? reasoning.open : reasoning.openOwn
+  const openReasoning = traits.reasons ? reasoning.stateOf : reasoning.ownStateOf
   const input = inputItems(request['messages'], { note, openReasoning })
   return compact({
     model: context.upstreamModel,
@@ -63,7 +63,7 @@ function promptFields(request: Json, context: CodecContext, note: Note): Record<
   })
 }
 
-/** All system texts in order; the blocks of a list are set apart by an empty line. */
+/** Joins the system texts, separated by an empty line. */
 function instructionsOf(system: unknown): string | undefined {
   if (system === undefined || system === null) return undefined
   const texts = blocksOf(system, 'system').map((block, index) => {
@@ -74,8 +74,8 @@ function instructionsOf(system: unknown): string | undefined {
 }
 
 /**
- * Instructions with marks of the cache as an item of the input, since the field for them takes none; undefined without marks.
- * Joined, the parts are the text that the field would have.
+ * Returns the instructions as an input item if they have cache breakpoints, which the field `instructions` does not
+ * support; else undefined. The joined parts equal the text of that field.
  */
 function markedInstructions(system: unknown): Json | undefined {
   if (!recordsOf(system).some(hasBreakpoint)) return undefined
@@ -87,7 +87,7 @@ function markedInstructions(system: unknown): Json | undefined {
   return { type: 'message', role: 'system', content }
 }
 
-/** The least that the API takes. */
+/** Minimum of `max_output_tokens` in the API. */
 const minOutputTokens = 16
 
 function outputLimit(maxTokens: unknown, note: Note): unknown {
@@ -97,9 +97,9 @@ function outputLimit(maxTokens: unknown, note: Note): unknown {
 }
 
 function samplingFields(request: Json, traits: ModelTraits, note: Note): Json {
-  const taken = { temperature: request['temperature'] ?? undefined, top_p: request['top_p'] ?? undefined }
-  if (!traits.reasons) return taken
-  for (const [name, value] of Object.entries(taken)) if (value !== undefined) note(name, 'dropped')
+  const settings = { temperature: request['temperature'] ?? undefined, top_p: request['top_p'] ?? undefined }
+  if (!traits.reasons) return settings
+  for (const [name, value] of Object.entries(settings)) if (value !== undefined) note(name, 'dropped')
   return {}
 }
 
@@ -110,7 +110,7 @@ function serviceTier(tier: unknown, note: Note): string | undefined {
   return undefined
 }
 
-/** The two fields that took the place of the API's `user`. Longer ids than they take go as digests. */
+/** Returns the two fields that replaced the API's `user`. Ids longer than 64 characters are hashed. */
 function userFields(metadata: unknown, note: Note): Json {
   if (!isRecord(metadata)) return {}
   const { user_id: userId, ...rest } = metadata
@@ -130,18 +130,18 @@ function textField(request: Json, note: Note): Json | undefined {
   if (format === undefined || format === null) return undefined
   if (recordOf(format)['type'] === 'json_object') return { format: { type: 'json_object' } }
   if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema'])) {
-    throw invalid(`${path} must be {type: "json_schema", schema}`)
+    throw invalid(`${path} must have type json_schema and a schema`)
   }
   const { schema } = format
-  const isWanted = format['strict'] !== false
-  const strict = isWanted && fitsStrict(schema)
-  if (isWanted && !strict) note(path, 'not_strict')
+  const wantsStrict = format['strict'] !== false
+  const strict = wantsStrict && fitsStrict(schema)
+  if (wantsStrict && !strict) note(path, 'not_strict')
   const name = textOf(format['name']) || 'answer'
   return { format: compact({ type: 'json_schema', name, description: textIn(format['description']), schema, strict }) }
 }
 
-/** Carried or listed above. `cache_control` is neither: the provider caches prompts on its own. */
-const known = new Set([
+/** Fields that are converted or recorded above, and `cache_control`: the provider caches implicitly. */
+const knownFields = new Set([
   ...['model', 'messages', 'max_tokens', 'stream', 'system', 'tools', 'tool_choice', 'temperature', 'top_p'],
   ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control'],
 ])
@@ -151,13 +151,14 @@ function noteUnknown(request: Json, note: Note): void {
   if (Array.isArray(servers) && servers.length > 0) throw noEquivalent('mcp_servers', 'a remote MCP server')
   const isEmpty = (value: unknown): boolean =>
     value === undefined || value === null || (Array.isArray(value) && value.length === 0)
-  for (const [name, value] of Object.entries(request)) if (!known.has(name) && !isEmpty(value)) note(name, 'dropped')
+  for (const [name, value] of Object.entries(request))
+    if (!knownFields.has(name) && !isEmpty(value)) note(name, 'dropped')
   for (const name of Object.keys(isRecord(config) ? config : {})) {
     if (name !== 'effort' && name !== 'format') note(`output_config.${name}`, 'dropped')
   }
 }
 
-/** The fields of the upstream's body that are about tools. Throws for a server tool that the provider does not have. */
+/** Converts the tool fields. Throws `invalid_request` for a server tool that the provider does not have. */
 function toolFields({ tools, tool_choice: choice }: Json, note: Note): Json {
   const list = Array.isArray(tools) ? tools : []
   const converted = list.map((tool: unknown, index) => toolOf(tool, `tools.${index}`, note))
@@ -170,7 +171,7 @@ function toolFields({ tools, tool_choice: choice }: Json, note: Note): Json {
     tools: converted,
     tool_choice: toolChoice(choice, list),
     parallel_tool_calls: isSerial ? false : undefined,
-    // Only built-in tools are counted upstream, and web search is the only one that goes there.
+    // The upstream counts only built-in tools, and web search is the only one that is sent.
     max_tool_calls: list.filter(isWebSearch).find(tool => typeof tool['max_uses'] === 'number')?.['max_uses'],
   })
 }
@@ -197,7 +198,7 @@ function functionTool(tool: Json, path: string, note: Note): Json {
     type: 'function',
     name: tool['name'],
     description: typeof tool['description'] === 'string' ? tool['description'] : undefined,
-    // The upstream refuses an object schema that lists no properties at all.
+    // The upstream rejects an object schema without `properties`.
     parameters: isRecord(schema['properties']) ? schema : { ...schema, properties: {} },
     strict: isStrict,
   })

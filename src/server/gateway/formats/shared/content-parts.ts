@@ -7,14 +7,14 @@ import { toolCallId } from './tools.ts'
 /** A content block in Anthropic's format. */
 export type Block = Json & { readonly type: string }
 
-/** A text block, or none for a text that Anthropic's format refuses: one without anything to read. */
+/** Returns a text block in a list; an empty list for a blank text, which Anthropic's format rejects. */
 export const textBlocks = (text: unknown, part: Json = {}): readonly Block[] =>
   typeof text === 'string' && text.trim() !== '' ? [{ type: 'text', text, ...cacheMark(part) }] : []
 
-/** Media type and parameters, which must end in `;base64`. */
+/** Matches the media type and the parameters, which must end with `;base64`. */
 const dataUrl = /^data:([^;,]+)(?:;[^;,]*)*;base64,/
 
-/** An image at a web address or in a data URL. */
+/** Returns an image block for a web address or a data URL. */
 export function imageBlock(url: unknown, part: Json, path: string): Block {
   if (typeof url !== 'string') throw invalid(`${path} must be a URL`)
   return { type: 'image', source: urlSource(url, path), ...cacheMark(part) }
@@ -23,35 +23,35 @@ export function imageBlock(url: unknown, part: Json, path: string): Block {
 function urlSource(url: string, path: string): Json {
   if (/^https?:\/\//i.test(url)) return { type: 'url', url }
   const found = dataUrl.exec(url)
-  if (!found) throw invalid(`${path} must be an http(s) address or a base64 data URL`)
+  if (!found) throw invalid(`${path} must be an http(s) URL or a base64 data URL`)
   return { type: 'base64', media_type: found[1], data: url.slice(found[0].length) }
 }
 
 interface FilePlace {
   readonly path: string
-  /** True for upstreams that keep the files which the client names by their ids. */
+  /** True for upstreams that store files, which the client may reference by id. */
   readonly takesIds: boolean
 }
 
-/** A file with its data or address: PDF and text can be read. Files by id are stored elsewhere, or at the upstream. */
+/** Returns the block of a file with data or URL (image, PDF or text), or with an id if the upstream stores files. */
 export function fileBlock(file: Json, part: Json, { path, takesIds }: FilePlace): Block {
   const { file_data: data, file_url: url, file_id: id, filename } = file
   const title = textIn(filename)
-  const isStored = takesIds && isAbsent(data) && isAbsent(url) && typeof id === 'string'
-  const source = isStored
+  const isStoredFile = takesIds && isAbsent(data) && isAbsent(url) && typeof id === 'string'
+  const source = isStoredFile
     ? { type: storedFile, file_id: id }
     : fileSource({ data: textIn(data), url: textIn(url), title }, path)
   if (!source)
     throw invalid(
       id === undefined
-        ? `${path} has no file_data`
-        : `${path}.file_id: stored files cannot be read here; send the data`,
+        ? `${path}.file_data is required`
+        : `${path}.file_id: stored files are not supported for this model; send the file data`,
     )
   if (source['type'] === 'image') return { type: 'image', source: source['source'], ...cacheMark(part) }
   return { type: 'document', source, ...(title !== undefined && { title }), ...cacheMark(part) }
 }
 
-/** The type of a source that is a file at OpenAI: Anthropic's files have ids of their own. */
+/** Source type of a file stored at OpenAI. Not Anthropic's `file`, whose ids belong to Anthropic. */
 export const storedFile = 'openai_file'
 
 interface FileParts {
@@ -71,10 +71,10 @@ function fileSource({ data, url, title }: FileParts, path: string): Json | undef
     return { type: 'image', source: { type: 'base64', media_type: mediaType, data: payload } }
   if (mediaType.startsWith('text/') || mediaType === 'application/json')
     return { type: 'text', media_type: 'text/plain', data: Buffer.from(payload, 'base64').toString() }
-  throw invalid(`${path}.file_data: files of type ${mediaType} cannot be read here`)
+  throw invalid(`${path}.file_data: files of type ${mediaType} are not supported`)
 }
 
-/** Blocks of which the last has the mark that `holder`, a message or a call's result, carries for all of them. */
+/** Returns the blocks with the cache mark of `holder`, a message or a tool result, on the last one. */
 export function markedAtEnd(blocks: readonly Block[], holder: Json): readonly Block[] {
   const mark = cacheMark(holder)
   return mark === unmarked
@@ -84,13 +84,13 @@ export function markedAtEnd(blocks: readonly Block[], holder: Json): readonly Bl
 
 const unmarked: Json = {}
 
-/** A mark of the client's where its prompt may be cached. */
+/** Returns the client's cache mark of a part as `cache_control`; an empty object without a mark. */
 export function cacheMark({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Json): Json {
   if (isRecord(own)) return { cache_control: own }
   return isRecord(breakpoint) ? { cache_control: { type: 'ephemeral' } } : unmarked
 }
 
-/** An object as the text of a tool call's arguments holds it; anything else is wrapped and taken down. */
+/** Parses the arguments of a tool call. Text that is not a JSON object is wrapped, and recorded as a degradation. */
 export function inputOf(text: unknown, path: string, note: Note): Json {
   const raw = textIn(text) ?? ''
   if (raw.trim() === '') return {}
@@ -98,13 +98,13 @@ export function inputOf(text: unknown, path: string, note: Note): Json {
     const value: unknown = JSON.parse(raw)
     if (isRecord(value)) return value
   } catch {
-    // The model wrote it, so there is nobody to refuse it to: it must come back as it was said.
+    // The model wrote this text, not the client: rejecting the request would block the conversation.
   }
   note(path, 'wrapped')
   return { arguments: raw }
 }
 
-/** The blocks of a content that is a text or a list of parts; none when it is absent. */
+/** Converts a content, a string or a list of parts, to blocks. Returns an empty list for an absent content. */
 export function contentBlocks(
   content: unknown,
   path: string,
@@ -119,9 +119,9 @@ export function contentBlocks(
   })
 }
 
-/** What a tool gave for the call `id`; `idPath` is where that stands. A result must hold something. */
+/** Returns the result block of the tool call `id`; `idPath` is the path of the id. Empty results get a placeholder. */
 export function resultBlock(id: unknown, content: readonly Block[], idPath: string): Block {
-  if (typeof id !== 'string') throw invalid(`${idPath} must name a call`)
+  if (typeof id !== 'string') throw invalid(`${idPath} must refer to a tool call`)
   const shown = content.length > 0 ? content : [{ type: 'text', text: '(no output)' }]
   return { type: 'tool_result', tool_use_id: toolCallId(id), content: shown }
 }

@@ -19,16 +19,16 @@ interface Message {
   readonly content: readonly Block[]
 }
 
-/** Puts a conversation together as Anthropic's format wants it. */
+/** Builds a conversation that follows the rules of Anthropic's format. */
 export interface Conversation {
-  /** Turns of one role that follow each other become one. `path` is where the client has the blocks. */
+  /** Adds blocks. Consecutive turns of one role are merged. `path` is that of the blocks in the client's request. */
   add(role: Role, blocks: readonly Block[], path: string): void
-  /** Instructions: at the start they are the system prompt, later on a turn of their own or a part of the user's. */
+  /** Adds instructions: to the system prompt before the first turn, later as a system turn or in the user's turn. */
   addSystem(blocks: readonly Block[], path: string): void
   finish(): { readonly system: readonly Block[]; readonly messages: readonly Message[] }
 }
 
-/** Starts an empty conversation. `takesSystemTurns` is true for formats with instructions in the middle of a conversation. */
+/** Creates an empty conversation. `takesSystemTurns` is true for upstreams that accept system turns anywhere. */
 export function createConversation(note: Note, takesSystemTurns = false): Conversation {
   const system: Block[] = []
   const turns: Turn[] = []
@@ -46,15 +46,15 @@ export function createConversation(note: Note, takesSystemTurns = false): Conver
         append(turns, 'system', blocks)
         return
       }
-      // Only some models take a system turn in mid-conversation; the mark keeps it apart from what the user says.
+      // Only some models accept a system turn within a conversation; the tag separates it from the user's text.
       note(path, 'moved_to_user')
       const marked = blocks.map(block => ({ ...block, text: `<system>\n${String(block['text'])}\n</system>` }))
       append(turns, 'user', marked)
     },
     finish() {
-      const messages = withoutLooseThinking(resultsAfterCalls(turns), note)
+      const messages = withoutTrailingThinking(resultsAfterCalls(turns), note)
       if (messages.length === 0) {
-        if (system.length === 0) throw invalid('the conversation holds nothing to answer')
+        if (system.length === 0) throw invalid('request contains no messages')
         note('messages', 'system_as_user')
         return { system: [], messages: [{ role: 'user', content: system }] }
       }
@@ -77,8 +77,8 @@ function append(turns: Turn[], role: Role, blocks: readonly Block[]): void {
 }
 
 /**
- * The turns with each tool result at the head of the user's turn right behind its call. Clients put other messages in
- * between, and Anthropic's format refuses that.
+ * Moves each tool result to the start of the user turn that follows its call. Clients may send other messages in
+ * between, which Anthropic's format rejects.
  */
 function resultsAfterCalls(turns: Turn[]): Turn[] {
   if (turns.every(areResultsInPlace)) return turns
@@ -89,20 +89,20 @@ function resultsAfterCalls(turns: Turn[]): Turn[] {
   for (const turn of turns) {
     const rest = turn.blocks.filter(block => !placed.has(block))
     append(arranged, turn.role, rest)
-    append(arranged, 'user', oneForEachCall(results.get(turn) ?? []))
+    append(arranged, 'user', oneResultPerCall(results.get(turn) ?? []))
   }
   return arranged
 }
 
-/** With more results in a turn, a look at each pair would take longer than arranging them. */
-const fewResults = 16
+/** Above this number of results in a turn, comparing all pairs is slower than rearranging. */
+const maxPairwiseResults = 16
 
-/** True for a turn whose few results stand at its head, one for each of some calls in the turn before. */
+/** Returns true if the results of a turn are at its start, each for a different call of the previous turn. */
 function areResultsInPlace({ blocks }: Turn, at: number, turns: readonly Turn[]): boolean {
   const results = blocks.filter(isResult)
   if (results.length === 0) return true
   const calls = turns[at - 1]?.blocks.filter(({ type }) => type === 'tool_use') ?? []
-  if (Math.max(results.length, calls.length) > fewResults) return false
+  if (Math.max(results.length, calls.length) > maxPairwiseResults) return false
   return results.every(
     (result, index) =>
       result === blocks[index] &&
@@ -113,7 +113,7 @@ function areResultsInPlace({ blocks }: Turn, at: number, turns: readonly Turn[])
 
 const isResult = ({ type }: Block): boolean => type === 'tool_result'
 
-/** The results of the calls in each turn. One without a call before it belongs to none. */
+/** Returns the results of the calls in each turn. A result without an earlier call is left out. */
 function resultsByCaller(turns: readonly Turn[]): ReadonlyMap<Turn, readonly Block[]> {
   const callers = new Map<unknown, Turn>()
   const results = new Map<Turn, Block[]>()
@@ -128,10 +128,10 @@ function resultsByCaller(turns: readonly Turn[]): ReadonlyMap<Turn, readonly Blo
 }
 
 /**
- * A call has one result, or providers refuse the request. Codex gives more than one when a program of the model reports
- * before its end: they are parts of the first.
+ * Merges several results of one call: providers reject a request with more than one. Codex sends more than one when a
+ * program reports intermediate output.
  */
-function oneForEachCall(results: readonly Block[]): readonly Block[] {
+function oneResultPerCall(results: readonly Block[]): readonly Block[] {
   const byCall = new Map<unknown, Block>()
   for (const result of results) {
     const id = result['tool_use_id']
@@ -141,33 +141,33 @@ function oneForEachCall(results: readonly Block[]): readonly Block[] {
   return [...byCall.values()]
 }
 
-/** An assistant's turn must not end with thinking: one that was broken off there is of no use to the model. */
-function withoutLooseThinking(turns: readonly Turn[], note: Note): Turn[] {
-  const kept: Turn[] = []
+/** Removes thinking at the end of assistant turns, which must not end with it. It comes from interrupted answers. */
+function withoutTrailingThinking(turns: readonly Turn[], note: Note): Turn[] {
+  const trimmed: Turn[] = []
   for (const { role, blocks } of turns) {
     const last = blocks.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
-    const isLoose = role === 'assistant' && last < blocks.length - 1
-    if (isLoose) note('reasoning', 'loose_dropped')
-    const rest = isLoose ? blocks.slice(0, last + 1) : blocks
-    append(kept, role, rest)
+    const hasTrailingThinking = role === 'assistant' && last < blocks.length - 1
+    if (hasTrailingThinking) note('reasoning', 'loose_dropped')
+    const rest = hasTrailingThinking ? blocks.slice(0, last + 1) : blocks
+    append(trimmed, role, rest)
   }
-  return kept
+  return trimmed
 }
 
 interface Parts {
   readonly settings: Json
   readonly conversation: ReturnType<Conversation['finish']>
-  /** Instructions behind those of the conversation. */
+  /** Instructions added after those of the conversation. */
   readonly hints: readonly Block[]
   readonly tools: ToolSet
   readonly choice: Json
-  /** True when the client names a cache for its prompt: Anthropic's format caches only what is marked. */
+  /** True when the client requests prompt caching. Anthropic's format caches only marked prompts. */
   readonly isCached: boolean
-  /** Settings that Anthropic's vocabulary lacks, and the upstream's format has. */
+  /** Settings that the canonical request does not have but the upstream's format supports. */
   readonly extras: Json
 }
 
-/** A request in Anthropic's format. Its keys always come in the same order, so that equal requests give equal bytes. */
+/** Returns a canonical request. Keys have a fixed order: equal requests must give equal bytes, for prompt caches. */
 export function canonicalRequest({ model, stream }: Pick<ClientContext, 'model' | 'stream'>, parts: Parts): Json {
   const { settings, conversation, hints, tools, choice, isCached, extras } = parts
   const system = [...conversation.system, ...hints]
@@ -177,7 +177,7 @@ export function canonicalRequest({ model, stream }: Pick<ClientContext, 'model' 
     stream,
     ...(system.length > 0 && { system }),
     messages: conversation.messages,
-    ...(tools.wire.length > 0 && { tools: tools.wire }),
+    ...(tools.definitions.length > 0 && { tools: tools.definitions }),
     ...choice,
     ...(isCached && { cache_control: { type: 'ephemeral' } }),
     ...withExtras(extras),

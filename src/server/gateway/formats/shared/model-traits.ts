@@ -1,22 +1,22 @@
 import { baseModelOf, type Target } from '../../core/call.ts'
 
-/** What a model takes of the settings that OpenAI's clients send. */
+/** Settings that a model accepts. */
 export interface ModelTraits {
-  /** False where temperature, top_p and top_k are refused, whatever their value. */
+  /** False if the model rejects temperature, top_p and top_k. */
   readonly takesSampling: boolean
-  /** False where a request may state one of the two, and both are refused. */
+  /** False if the model rejects temperature together with top_p. */
   readonly takesTemperatureWithTopP: boolean
-  /** `adaptive` models choose how much they think; others need a number of tokens. */
+  /** `adaptive` models choose their thinking budget; `budget` models need a number of tokens. */
   readonly thinking: 'adaptive' | 'budget'
-  /** How "no reasoning" is said: some models think unless told not to, others refuse to be told. */
+  /** How thinking is turned off: some models need `disabled`, others reject it and need the field left out. */
   readonly noThinking: 'disabled' | 'omitted'
   readonly efforts: readonly string[]
 }
 
 const allEfforts = ['low', 'medium', 'high', 'xhigh', 'max']
 
-/** Of a model that is no Claude: the codec of its protocol knows the rest. */
-const others: ModelTraits = {
+/** Traits of models other than Claude. The codec of their protocol applies their restrictions. */
+const otherModels: ModelTraits = {
   takesSampling: true,
   takesTemperatureWithTopP: true,
   thinking: 'adaptive',
@@ -25,12 +25,12 @@ const others: ModelTraits = {
 }
 
 /**
- * The traits of a model by its name. Claude from 4.1 on refuses temperature beside top_p; before 4.6 it needs a thinking budget;
- * from 4.7 on sampling settings are refused; from 5 on thinking is on unless it is disabled. Source: Anthropic's migration guides.
+ * Returns the traits of a model by its name. Claude rejects temperature with top_p from 4.1, needs a thinking budget
+ * before 4.6, rejects sampling settings from 4.7, and thinks by default from 5. Source: Anthropic's migration guides.
  */
 export function traitsOf(model: string): ModelTraits {
   const version = claudeVersion(model)
-  if (version === undefined) return others
+  if (version === undefined) return otherModels
   const takesTemperatureWithTopP = version < 4.1
   if (version < 4.6)
     return { takesSampling: true, takesTemperatureWithTopP, thinking: 'budget', noThinking: 'omitted', efforts: [] }
@@ -52,44 +52,47 @@ export function traitsOf(model: string): ModelTraits {
   }
 }
 
-/** 4.6 of `claude-opus-4-6`, `us.anthropic.claude-opus-4-6-v1:0` and `anthropic/claude-4.6-opus`; 4 of a bare 4 with a date. */
+/**
+ * Returns 4.6 for `claude-opus-4-6`, `us.anthropic.claude-opus-4-6-v1:0` and `anthropic/claude-4.6-opus`, 4 for a 4
+ * that a date follows.
+ */
 function claudeVersion(model: string): number | undefined {
   const found = /claude\D*?[-.](\d)(?:[-.](\d)(?!\d))?(?!\d)/.exec(model)
   return found ? Number(`${found[1]}.${found[2] ?? 0}`) : undefined
 }
 
-/** True for OpenAI's two formats: what one has of tools, schemas and turns, the other has as well. */
+/** Returns true for OpenAI's two formats, which have the same features of tools, schemas and turns. */
 export const isOpenAiFormat = (protocol: Target['protocol']): boolean =>
   protocol === 'openai-chat' || protocol === 'openai-responses'
 
-/** Those at which OpenAI's models know what is OpenAI's own; compatible servers may refuse it. */
-const sellers: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
+/** Providers of OpenAI's models. Compatible servers may reject features specific to OpenAI. */
+const openAiProviders: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
 
-/** True for GPT-5.6 and later, which cache up to the breakpoints of a prompt. Source: OpenAI, Prompt caching. */
+/** Returns true for GPT-5.6 and later, which support cache breakpoints. Source: OpenAI, Prompt caching. */
 export function takesCacheBreakpoints(target: Target): boolean {
   const [, major, minor = '0'] = /^(?:openai\/)?gpt-(\d+)(?:\.(\d+))?/.exec(baseModelOf(target).toLowerCase()) ?? []
   const isNew = major !== undefined && Number(major) * 100 + Number(minor) >= 506
-  return isNew && isOpenAiFormat(target.protocol) && sellers.has(target.deployment.provider)
+  return isNew && isOpenAiFormat(target.protocol) && openAiProviders.has(target.deployment.provider)
 }
 
-/** True where files that OpenAI keeps can be named by their ids, in both of its formats. */
+/** Returns true for upstreams that accept ids of files stored at OpenAI. */
 export const takesFileIds = ({ protocol, deployment: { provider } }: Target): boolean =>
   isOpenAiFormat(protocol) && (provider === 'openai' || provider === 'azure')
 
-/** True for protocols whose requests are the canonical request itself. */
+/** Returns true for protocols whose requests have the canonical format. */
 export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
   protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
 
 /**
- * True for Claude behind any address: it checks the signatures of thinking, which compatible servers of other models
- * neither make nor check. The two protocols of Claude at Google and Amazon may name it by an ARN.
+ * Returns true for Claude at any provider. Claude verifies signatures of thinking; servers of other models neither
+ * create nor verify them. Two protocols serve only Claude, whose model name may be an ARN there.
  */
 export const isClaude = (target: Pick<Target, 'protocol'> & Parameters<typeof baseModelOf>[0]): boolean =>
   target.protocol === 'vertex-anthropic' || target.protocol === 'bedrock-invoke' || /claude/i.test(baseModelOf(target))
 
-/** The search that Anthropic runs itself, in its format. */
+/** Anthropic's web search tool, which Anthropic runs. */
 export const webSearchTool = { type: 'web_search_20250305', name: 'web_search' } as const
 
-/** True for Anthropic's own API: other upstreams of its format do not run searches, nor cache what is not marked. */
-export const isAnthropics = ({ deployment, protocol }: Target): boolean =>
+/** Returns true for Anthropic's own API. Other upstreams of its format neither run searches nor cache without marks. */
+export const isAnthropicApi = ({ deployment, protocol }: Target): boolean =>
   protocol === 'anthropic-messages' && deployment.provider === 'anthropic'

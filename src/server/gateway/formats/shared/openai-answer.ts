@@ -2,26 +2,26 @@ import type { ErrorCode } from '../../../../contract/errors.ts'
 import { openAiError } from '../../../../contract/openai.ts'
 import { isRecord, recordsOf, textOf } from '../../../platform/json.ts'
 import type { Citation } from '../../core/answer-event.ts'
-import type { Refusal } from '../../core/call.ts'
+import type { UpstreamError } from '../../core/call.ts'
 import type { TokenCounts } from '../../tokens/token-counts.ts'
 
-/** A page behind a text, as both of OpenAI's formats name it. */
+/** Citation of a web page in OpenAI's formats. */
 export interface UrlCitation {
   readonly url: string
   readonly title: string
 }
 
-/** The page of a citation; none for other sources, which OpenAI's formats cannot name. */
+/** Returns the page of a citation; an empty list for other sources, which OpenAI's formats cannot represent. */
 export const urlCitations = ({ url, title }: Citation): readonly UrlCitation[] =>
   url === undefined ? [] : [{ url, title: title || url }]
 
-/** The input tokens of other formats contain those that were read from the cache or written to it. */
+/** Returns input tokens including cache reads and writes, as other formats count them. */
 function inputTokens(usage: TokenCounts) {
   const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   return { written, all: usage.input_tokens + usage.cache_read_tokens + written }
 }
 
-/** Usage as Chat Completions states it. */
+/** Returns usage in the format of Chat Completions. */
 export function chatUsage(usage: TokenCounts) {
   const { written, all } = inputTokens(usage)
   return {
@@ -33,7 +33,7 @@ export function chatUsage(usage: TokenCounts) {
   }
 }
 
-/** Usage as Responses states it. */
+/** Returns usage in the format of Responses. */
 export function responseUsage(usage: TokenCounts) {
   const { written, all } = inputTokens(usage)
   return {
@@ -45,7 +45,7 @@ export function responseUsage(usage: TokenCounts) {
   }
 }
 
-/** Usage as Gemini states it: thoughts are no part of the answer's tokens. */
+/** Returns usage in Gemini's format, which counts thoughts separately from the answer. */
 export function geminiUsage(usage: TokenCounts) {
   const { all } = inputTokens(usage)
   const thoughts = Math.min(usage.reasoning_tokens, usage.output_tokens)
@@ -60,29 +60,29 @@ export function geminiUsage(usage: TokenCounts) {
 
 const tooLong = /prompt is too long|context (window|length)|maximum context/i
 
-/** A failure of a model call as OpenAI's clients read it. Some of them look for the code of a prompt too long. */
-export function openAiProblem(code: ErrorCode, message: string, reason?: Refusal['reason']) {
+/** Returns the error body for OpenAI's clients. Some clients check for the code `context_length_exceeded`. */
+export function openAiProblem(code: ErrorCode, message: string, reason?: UpstreamError['reason']) {
   const isRequest = code === 'invalid_request' || code === 'payload_too_large'
   if (reason === 'context_window' || (isRequest && tooLong.test(message)))
     return openAiError('invalid_request', message, 'context_length_exceeded')
   return reason === 'policy' ? openAiError('invalid_request', message, 'content_filter') : openAiError(code, message)
 }
 
-/** What the annotations of a text say that the text itself does not. */
+/** Cited sources that are missing in a text. */
 interface CitedSources {
-  /** To be put behind the text; empty when the text names all of its sources. */
+  /** Text to append; empty when the text contains all of its sources. */
   readonly list: string
-  /** True when something was left out. */
+  /** True when some sources were left out. */
   readonly hasMore: boolean
 }
 
-/** The cited pages whose address is not in `text`. Behind JSON nothing can be put: it would no longer be JSON. */
+/** Returns the cited pages whose URL is not in `text`. JSON gets no list: appended text would make it invalid. */
 export function citedSources(annotations: unknown, text: string): CitedSources {
   const cited = recordsOf(annotations)
   if (cited.length === 0) return { list: '', hasMore: false }
   const pages = new Map<string, string>()
   for (const citation of cited) {
-    // Chat has the page in an object of its own.
+    // Chat Completions nests the page in `url_citation`.
     const { url, title } = isRecord(citation['url_citation']) ? citation['url_citation'] : citation
     const address = textOf(url)
     if (citation['type'] === 'url_citation' && address !== '' && !text.includes(address))

@@ -4,19 +4,19 @@ import { baseModelOf, type Target } from '../../core/call.ts'
 import { modelLimits } from '../../pricing/price-book.ts'
 import { isOpenAiFormat, type ModelTraits, traitsOf } from './model-traits.ts'
 
-/** Takes down what became of something that could not be carried over. `dropped` unless an action is given. */
+/** Records a degradation of the request. The default action is `dropped`. */
 export type Note = (path: string, action?: string) => void
 
-/** Settings of a request that both of OpenAI's formats have; those that are absent may be null. */
-export interface Settings extends ReasoningWish {
+/** Settings common to the client formats. Absent ones may be null. */
+export interface Settings extends ReasoningSettings {
   readonly temperature: unknown
   readonly top_p: unknown
   readonly top_k: unknown
-  /** The texts that stop the answer. */
+  /** Stop sequences. */
   readonly stop: readonly string[]
-  /** 0 for none. */
+  /** 0 for no limit. */
   readonly maxTokens: number
-  /** `{type: 'json_schema', ...}` and its like. */
+  /** OpenAI's response format, such as `{type: 'json_schema', ...}`. */
   readonly format: unknown
   readonly user: unknown
 }
@@ -24,17 +24,17 @@ export interface Settings extends ReasoningWish {
 interface Options {
   readonly target: Pick<Target, 'protocol' | 'upstreamModel' | 'deployment'>
   readonly note: Note
-  /** Where the client's format has these. */
+  /** Paths in the client's format. */
   readonly paths: { readonly effort: string; readonly format: string }
 }
 
-/** The settings in Anthropic's format. Keys always come in the same order. */
+/** Returns the settings in Anthropic's format. Keys have a fixed order. */
 export function anthropicSettings(settings: Settings, { target, note, paths }: Options): Json {
   const traits = traitsOf(baseModelOf(target))
   const maxTokens = settings.maxTokens || undefined
   const { thinking, effort } = reasoningFor(settings, {
     traits,
-    room: maxTokens ?? modelLimits(target).maxOutput,
+    maxTotalTokens: maxTokens ?? modelLimits(target).maxOutput,
     note: action => note(paths.effort, action),
   })
   const format = outputFormat(settings.format, paths.format, target)
@@ -59,15 +59,15 @@ interface SamplingRules {
 }
 
 function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules): Json {
-  const kept: Record<string, number> = {}
+  const accepted: Record<string, number> = {}
   for (const name of ['temperature', 'top_p', 'top_k'] as const) {
     const value = settings[name]
     if (isAbsent(value)) continue
     if (typeof value !== 'number') throw invalid(`${name} must be a number`)
     if (isRefused || thinks) note(name)
-    else kept[name] = value
+    else accepted[name] = value
   }
-  return kept
+  return accepted
 }
 
 function outputFormat(format: unknown, path: string, { protocol }: Pick<Target, 'protocol'>): Json | undefined {
@@ -82,30 +82,30 @@ function outputFormat(format: unknown, path: string, { protocol }: Pick<Target, 
   return compact({ type, schema, name: textIn(name), description: textIn(description), strict: strict ?? undefined })
 }
 
-/** What a model is told when any JSON object will do: Anthropic's format has no such setting. */
+/** Returns the instruction that replaces the response format `json_object`, which Anthropic's format does not have. */
 export function jsonHint(format: unknown, path: string, note: Note): string | undefined {
   if (recordOf(format)['type'] !== 'json_object') return undefined
   note(path, 'told_in_system')
   return 'Answer with one JSON object and nothing else: no prose around it and no code fence.'
 }
 
-/** What a request wants of the model's thinking. */
-interface ReasoningWish {
-  /** One of OpenAI's words; null and undefined leave it to the model. */
+/** Reasoning settings of a request. */
+interface ReasoningSettings {
+  /** One of OpenAI's efforts; null and undefined select the model's default. */
   readonly effort: unknown
-  /** The number of tokens that the client itself gave, for models that want one. */
+  /** Thinking budget given by the client, in tokens. */
   readonly budget?: number
-  /** True when the client wants to read what the model thinks. */
+  /** True when the client requests the thinking text. */
   readonly showsThinking: boolean
-  /** True when the model must call a tool: it cannot think then. */
+  /** True when the model must call a tool. It cannot think then. */
   readonly isForced: boolean
 }
 
 interface Rules {
   readonly traits: ModelTraits
-  /** What the answer and the thinking before it may have together; undefined: nobody knows. */
-  readonly room: number | undefined
-  /** Takes down what became of the effort. */
+  /** Maximum tokens of answer and thinking together; undefined if unknown. */
+  readonly maxTotalTokens: number | undefined
+  /** Records a degradation of the effort. */
   readonly note: (action: string) => void
 }
 
@@ -114,12 +114,12 @@ interface Reasoning {
   readonly effort?: string
 }
 
-/** `thinking` and `output_config.effort` in Anthropic's format, where the model takes them. */
-function reasoningFor({ effort, budget, showsThinking, isForced }: ReasoningWish, rules: Rules): Reasoning {
+/** Returns `thinking` and `output_config.effort` in Anthropic's format, if the model accepts them. */
+function reasoningFor({ effort, budget, showsThinking, isForced }: ReasoningSettings, rules: Rules): Reasoning {
   const { traits, note } = rules
   if (effort === 'none') return traits.noThinking === 'disabled' ? { thinking: { type: 'disabled' } } : {}
   if (isAbsent(effort) && !showsThinking) return {}
-  const level = isAbsent(effort) ? undefined : knownEffort(effort, traits, note)
+  const level = isAbsent(effort) ? undefined : nearestEffort(effort, traits, note)
   if (isForced) {
     if (level !== undefined) note('thinking_off')
     return {}
@@ -137,32 +137,36 @@ const budgets: Readonly<Record<string, number>> = {
   max: 32_768,
 }
 
-/** The model's nearest effort. */
-function knownEffort(effort: unknown, { efforts }: ModelTraits, note: Rules['note']): string {
-  const asked = effort === 'minimal' ? 'low' : effort
-  if (typeof asked !== 'string' || !Object.hasOwn(budgets, asked))
-    throw invalid(`reasoning effort ${String(effort)} is not known`)
-  const nearest = efforts.length === 0 || efforts.includes(asked) ? asked : 'high'
+/** Returns the nearest effort that the model supports. */
+function nearestEffort(effort: unknown, { efforts }: ModelTraits, note: Rules['note']): string {
+  const requested = effort === 'minimal' ? 'low' : effort
+  if (typeof requested !== 'string' || !Object.hasOwn(budgets, requested))
+    throw invalid(`reasoning effort ${String(effort)} is unknown; use none, minimal, low, medium, high, xhigh or max`)
+  const nearest = efforts.length === 0 || efforts.includes(requested) ? requested : 'high'
   if (nearest !== effort) note(nearest)
   return nearest
 }
 
-const leastBudget = 1_024
+const minBudget = 1_024
 
-/** The budget is a part of the tokens of the answer, and half of them must remain for what is said. */
-function budgetFor(level: string, { room = Number.POSITIVE_INFINITY, note }: Rules, asked?: number): Reasoning {
-  const wanted = Math.max(leastBudget, asked ?? budgets[level] ?? 0)
-  const budget = Math.min(wanted, Math.floor(room / 2))
-  if (budget < leastBudget) {
+/** Returns a thinking budget. It counts towards the token limit, of which half is reserved for the answer. */
+function budgetFor(
+  level: string,
+  { maxTotalTokens = Number.POSITIVE_INFINITY, note }: Rules,
+  requested?: number,
+): Reasoning {
+  const wanted = Math.max(minBudget, requested ?? budgets[level] ?? 0)
+  const budget = Math.min(wanted, Math.floor(maxTotalTokens / 2))
+  if (budget < minBudget) {
     note('thinking_off')
     return {}
   }
-  if (budget !== asked) note('thinking_budget')
+  if (budget !== requested) note('thinking_budget')
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
 
-/** Values that ask for nothing. */
-const idle: Readonly<Record<string, readonly unknown[]>> = {
+/** Values with no effect. They are not recorded as dropped. */
+const noOpValues: Readonly<Record<string, readonly unknown[]>> = {
   n: [1],
   logprobs: [false],
   presence_penalty: [0],
@@ -177,15 +181,15 @@ const idle: Readonly<Record<string, readonly unknown[]>> = {
 
 interface Used {
   readonly used: ReadonlySet<string>
-  /** Its fields went into the request as they are. */
+  /** Settings passed to the upstream unchanged. */
   readonly extras: Json
 }
 
-/** Takes down every field of `request` that was given, asks for something and was not used. */
+/** Records each field of `request` that has an effect and was not used. */
 export function noteUnused(request: Json, { used, extras }: Used, note: Note): void {
   for (const name in request) {
     const value = request[name]
-    if (isAbsent(value) || used.has(name) || Object.hasOwn(extras, name) || idle[name]?.includes(value)) continue
+    if (isAbsent(value) || used.has(name) || Object.hasOwn(extras, name) || noOpValues[name]?.includes(value)) continue
     note(name.replaceAll(/[^\w.-]/g, '_').slice(0, 60))
   }
 }

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createCustomInput } from './tools.ts'
 
-test('the text of a tool comes out of its JSON as it streams, however that is cut', () => {
+test('the text of a custom tool is read from its JSON while it streams, split at any place', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.boolean(), fc.array(fc.nat(200)), (text, isAscii, cuts) => {
       const plain = JSON.stringify({ input: text })
-      // Every character may be written as an escape.
+      // Each character may be escaped.
       const json = isAscii
         ? plain.replaceAll(/[^ -~]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
         : plain
@@ -23,17 +23,17 @@ test('the text of a tool comes out of its JSON as it streams, however that is cu
 const others: readonly (readonly [string, string, string])[] = [
   ['spaces around the parts', ' { "input" : "a" } ', 'a'],
   ['another field first', '{"x":1,"input":"a"}', 'a'],
-  ['no such field: the JSON itself', '{"patch":"a"}', '{"patch":"a"}'],
-  ['cut off in the text: as far as it came', '{"input":"ab\\u00', 'ab'],
+  ['without the field: the JSON itself', '{"patch":"a"}', '{"patch":"a"}'],
+  ['truncated in the text: the received part', '{"input":"ab\\u00', 'ab'],
 ]
 for (const [guarantee, json, text] of others) {
-  test(`the text of a tool: ${guarantee}`, () => {
+  test(`the text of a custom tool: ${guarantee}`, () => {
     const input = createCustomInput()
     assert.equal(input.push(json) + input.end(), text)
   })
 }
 
-test('H5: a text of a tool that begins behind blanks without end is read once, at the end', () => {
+test('H5: a text of a custom tool after very long whitespace is read once, at the end', () => {
   const input = createCustomInput()
   const started = process.cpuUsage()
   for (let count = 0; count < 20_000; count++) input.push('          ')

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { isRecord, type Json, jsonOr, recordOf, textIn } from '../../../platform/json.ts'
 import { placed } from '../../core/degradations.ts'
 
-/** Where a tool comes from, so that its calls go back in the same form. */
+/** The client's tool behind a canonical tool. Its calls are written in the form of this tool. */
 export interface ToolOrigin {
-  /** `function` has arguments as JSON, `custom` one text; any other is a kind of tool with calls of its own form. */
+  /** `function` takes JSON arguments, `custom` takes one text; other kinds have their own call items. */
   readonly kind: string
   readonly name: string
   readonly namespace?: string
@@ -13,27 +13,27 @@ export interface ToolOrigin {
 interface Definition {
   readonly description?: unknown
   readonly schema: Json
-  /** The client's mark that its prompt may be cached up to here; empty or absent for none. */
+  /** The client's cache mark; empty or absent without a mark. */
   readonly mark?: Json
-  /** Where the client has the tool. */
+  /** Path of the tool in the client's request. */
   readonly path: string
-  /** Given where the upstream's format can hold the model to the schema. */
+  /** Set only if the upstream's format can enforce the schema. */
   readonly strict?: boolean | undefined
 }
 
-/** The tools of a request under the names that the model gets. */
+/** Tools of a request, with the names sent to the model. */
 export interface ToolSet {
-  /** Adds a tool; one that is there already stays as it is. */
+  /** Adds a tool. A tool whose name exists already is ignored. */
   add(origin: ToolOrigin, definition: Definition): void
-  /** Adds a tool that the provider runs itself, already in Anthropic's format. */
+  /** Adds a tool that the provider runs, in Anthropic's format. */
   addHosted(tool: Json & { readonly name: string }): void
-  /** In Anthropic's format, in the order in which they were added. */
-  readonly wire: readonly Json[]
-  /** Whose call a call of that name is. A name that nobody offered is taken for a function's. */
+  /** Tool definitions in Anthropic's format, in the order of their addition. */
+  readonly definitions: readonly Json[]
+  /** Returns the client's tool for the name of a call. Unknown names are treated as functions. */
   originOf(name: string): ToolOrigin
 }
 
-/** The schema of a tool whose input is one text. */
+/** Schema of a tool whose input is one text. */
 export const textSchema: Json = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The raw text that the tool takes.' } },
@@ -42,9 +42,9 @@ export const textSchema: Json = {
 
 export function createToolSet(): ToolSet {
   const origins = new Map<string, ToolOrigin>()
-  const wire: Json[] = []
+  const definitions: Json[] = []
   return {
-    wire,
+    definitions,
     add(origin, { description, schema, mark, strict, path }) {
       const name = toolName(origin.name, origin.namespace)
       if (origins.has(name)) return
@@ -56,22 +56,22 @@ export function createToolSet(): ToolSet {
         ...(strict !== undefined && { strict }),
         ...mark,
       }
-      wire.push(placed(tool, path))
+      definitions.push(placed(tool, path))
     },
     addHosted(tool) {
       if (origins.has(tool.name)) return
       origins.set(tool.name, { kind: 'hosted', name: tool.name })
-      wire.push(tool)
+      definitions.push(tool)
     },
     originOf: name => origins.get(name) ?? { kind: 'function', name },
   }
 }
 
-/** A schema of parameters as Anthropic's format wants it: always of an object. */
+/** Returns a schema of parameters with type object, which Anthropic's format requires. */
 export const objectSchema = (parameters: unknown): Json =>
   isRecord(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} }
 
-/** What a model is told of a tool that takes text of a certain grammar. */
+/** Returns the description of a custom tool, including the grammar of its input. */
 export function customDescription(description: unknown, grammar: Json): string {
   const { syntax, definition } = grammar
   const text = typeof description === 'string' ? description : ''
@@ -83,13 +83,13 @@ export function customDescription(description: unknown, grammar: Json): string {
 interface Choice {
   /** `auto`, `none`, `required` or an object; undefined when the request does not choose. */
   readonly choice: unknown
-  /** The name that the model knows, when the choice names a tool. */
+  /** Name sent to the model, when the choice selects a tool. */
   readonly named: string | undefined
   readonly isParallel: boolean
   readonly hasTools: boolean
 }
 
-/** `tool_choice` in Anthropic's format; nothing without tools, where it would be refused. */
+/** Returns `tool_choice` in Anthropic's format; an empty object without tools, because upstreams would reject it. */
 export function toolChoice({ choice, named, isParallel, hasTools }: Choice): Json {
   if (!hasTools) return {}
   const serial = isParallel ? {} : { disable_parallel_tool_use: true }
@@ -101,32 +101,32 @@ export function toolChoice({ choice, named, isParallel, hasTools }: Choice): Jso
 
 const fingerprint = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8)
 
-/** `id` as Anthropic's format allows ids of calls. The same for equal ids, so that call and result still meet. */
+/** Returns the id with only the characters that Anthropic's format allows. Equal ids give equal results. */
 export const toolCallId = (id: string): string =>
   /^[a-zA-Z0-9_-]+$/.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${fingerprint(id)}`
 
-/** The name of a tool as the model knows it: one inside a namespace carries that in front. */
+/** Returns the name sent to the model: `namespace__name` for a tool in a namespace. */
 export const toolName = (name: string, namespace?: string): string =>
   namespace === undefined ? name : `${namespace}__${name}`
 
-/** Reads the text out of the JSON `{"input": "..."}` while it is still coming. */
+/** Incremental reader of the text in the JSON `{"input": "..."}`. */
 export interface CustomInput {
-  /** Takes more of the JSON; returns what it adds to the text. */
+  /** Adds a chunk of the JSON. Returns the text in it. */
   push(json: string): string
-  /** The JSON is complete: the rest of the text. */
+  /** Ends the JSON. Returns the rest of the text. */
   end(): string
   /** The text so far. */
   readonly text: string
 }
 
-/** A wrapping that begins later than this is read at the end: each piece would be searched from the start again. */
+/** Characters searched for the opening, since each chunk repeats the search. A later one is read at the end. */
 const maxOpeningLength = 1_000
 const opening = /^\s*\{\s*"input"\s*:\s*"/
 
-/** A model that wraps its text otherwise is read at the end; what it wrote is the text then. */
+/** Creates a reader. If the model wraps its text differently, the whole JSON is returned as the text at the end. */
 export function createCustomInput(): CustomInput {
   let json = ''
-  /** The place behind what was decoded; undefined before the text has begun. */
+  /** Index after the decoded text; undefined before the text begins. */
   let at: number | undefined
   let isClosed = false
   let text = ''
@@ -160,7 +160,7 @@ export function createCustomInput(): CustomInput {
   }
 }
 
-/** How far the string at `from` can be decoded: never into half an escape, nor half a pair of surrogates. */
+/** Returns the end of the decodable text at `from`. It never splits an escape or a surrogate pair. */
 function safeEnd(json: string, from: number): { readonly end: number; readonly closed: boolean } {
   let at = from
   while (at < json.length) {
@@ -173,7 +173,7 @@ function safeEnd(json: string, from: number): { readonly end: number; readonly c
   return { end: at, closed: false }
 }
 
-/** Characters of the escape at `at`; a pair of surrogates counts as one escape. */
+/** Returns the length of the escape at `at` in characters. A surrogate pair counts as one escape. */
 function escapeLength(json: string, at: number): number {
   if (at + 1 < json.length && json[at + 1] !== 'u') return 2
   const isHigh = /^\\u[dD][89abAB]/.test(json.slice(at, at + 4))

@@ -1,7 +1,7 @@
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { isRecord, listOf, textIn } from '../../../platform/json.ts'
 
-/** A content block as the Messages API takes it. */
+/** A content block of the Messages API. */
 export type Block = Readonly<Record<string, unknown>>
 
 export interface Message {
@@ -9,20 +9,20 @@ export interface Message {
   readonly content: Block[]
 }
 
-/** A block of the conversation, and where it stands in the log. */
+/** A block of the conversation with its place in the log. */
 export interface Entry {
   readonly role: Message['role']
   readonly block: Block
-  /** Number of the event that brought it into the conversation; infinite for one whose number is not known here. */
+  /** Sequence number of the event that added it to the conversation; infinite when it is unknown. */
   readonly seq: number
-  /** An estimate. */
+  /** Estimated. */
   readonly tokens: number
 }
 
-/** An estimate of the tokens of one block. */
+/** Estimates the tokens of one block. */
 export const tokensOfBlock = (block: Block): number => estimateInputTokens({ system: [block] })
 
-/** Blocks of one side in a row are one message: the API wants the roles to alternate. */
+/** Joins consecutive blocks of one role to one message: the API requires alternating roles. */
 export function messagesOf(blocks: readonly Pick<Entry, 'role' | 'block'>[]): Message[] {
   const messages: Message[] = []
   for (const { role, block } of blocks) {
@@ -33,13 +33,13 @@ export function messagesOf(blocks: readonly Pick<Entry, 'role' | 'block'>[]): Me
   return messages
 }
 
-/** A tool result without its content: it says that it was trimmed, and how long it was. */
+/** Replaces the content of a tool result with a note that it was trimmed, and how long it was. */
 export function trimmed(result: Block): Block {
   const text = `[trimmed to save room: this result had ${lengthOf(result['content'])} characters]`
   return { ...result, content: [{ type: 'text', text }] }
 }
 
-/** Characters of the content of a result. */
+/** Returns the number of characters in the content of a result. */
 function lengthOf(content: unknown): number {
   const lengths = listOf(content).map(
     part => (textIn(isRecord(part) ? part['text'] : part) ?? JSON.stringify(part)).length,
@@ -47,7 +47,7 @@ function lengthOf(content: unknown): number {
   return typeof content === 'string' ? content.length : lengths.reduce((sum, length) => sum + length, 0)
 }
 
-/** What the model reads in place of the beginning of its conversation. */
+/** Returns the block that replaces the start of the conversation. */
 export const summaryOf = (summary: string): Block => ({
   type: 'text',
   text: `The conversation before this point was replaced by a summary, to save room:\n\n<summary>\n${summary}\n</summary>\n\nContinue from there.`,

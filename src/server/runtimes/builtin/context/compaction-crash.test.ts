@@ -15,7 +15,7 @@ const filler = 'There is more to say about this than fits into one line, and so 
 const contextWindow = 4_000
 const asked = { caller: masterCaller, idempotency: undefined }
 
-/** A statement that makes something durable. */
+/** A statement that writes. */
 const isWrite = (text: string): boolean =>
   /^(commit|insert|update|delete)\b/i.test(text) ||
   /^select \* from (append_events|begin_run|end_run)\(|^with\b.*\b(insert into|update|delete from) /is.test(text)
@@ -24,7 +24,7 @@ type Ask = (...args: unknown[]) => Promise<unknown>
 
 const textOf = (first: unknown): string => (typeof first === 'string' ? first : (first as { text: string }).text).trim()
 
-/** The pool of a process that dies before or after its write of that number: nothing that it asks for is done from then on. */
+/** Pool of a process that dies before or after write number `n`: all later statements are dropped. */
 function mortalPool(death: { readonly write: number; readonly moment: 'before' | 'after' } | undefined) {
   let writes = 0
   let isDead = false
@@ -57,7 +57,7 @@ function mortalPool(death: { readonly write: number; readonly moment: 'before' |
 
 const bound = (of: object, value: unknown): unknown => (typeof value === 'function' ? value.bind(of) : value)
 
-/** A process over the model, with the runtime that is the service's own. */
+/** A process with the model and the service's own runtime. */
 function processOf(t: TestContext, model: ReturnType<typeof smallWindow>, over: Pool) {
   const runtime = builtinRuntime({ ...rigOver([]), gateway: model, modelLimits: () => ({ contextWindow }) })
   return createEngine(t, { pool: over, over: runtime })
@@ -84,7 +84,7 @@ async function fullSession(t: TestContext, model: ReturnType<typeof smallWindow>
   return id
 }
 
-/** The last prompt of a session in a process that dies, and then in one that does not. */
+/** Runs the last prompt of a session in a process that dies, then in one that does not. */
 async function lastPrompt(
   t: TestContext,
   id: string,
@@ -100,7 +100,7 @@ async function lastPrompt(
   await first.runner.drain(0)
   const paidBefore = model.requests.slice(model0).filter(({ isSummary }) => isSummary).length
   const wasLogged = compactionsIn(await logOf(id)).length > 0
-  // As when its lease has expired.
+  // Simulates an expired lease.
   await pool.query('update sessions set lease_until = clock_timestamp() where id = $1 and lease_owner is not null', [
     id,
   ])
@@ -111,7 +111,7 @@ async function lastPrompt(
 
 const answerIn = (log: readonly SessionEvent[]) => JSON.stringify(log.findLast(({ type }) => type === 'agent.message'))
 
-test('a process that dies at any write of a run that compacts leaves nothing that is paid for twice once it is logged', async t => {
+test('a process that dies at any write of a compacting run does not repeat a model request that is in the log', async t => {
   const model = createModel()
   const whole = mortalPool(undefined)
   const expected = await lastPrompt(t, await fullSession(t, model), model, whole)
@@ -137,7 +137,7 @@ test('a process that dies at any write of a run that compacts leaves nothing tha
   assert.equal(died, 2 * whole.writes())
 })
 
-test('a request to compact waits in line as a prompt does, and what comes behind it sees the summary', async t => {
+test('a compaction request is queued like a prompt, and later prompts see the summary', async t => {
   const model = createModel()
   const engine = processOf(t, model, pool)
   const id = await engine.create()
@@ -164,7 +164,7 @@ test('a request to compact waits in line as a prompt does, and what comes behind
   assert.match(answerIn(log), /FACT-1/)
   const running = log.filter(({ type, prompt_id }) => type === 'session.status_running' && prompt_id === promptId)
   assert.equal(running.length, 1)
-  // A cold process reads what the compaction has kept, and says the same.
+  // A new process reads the log from the compaction on, and gets the same conversation.
   const cold = processOf(t, model, pool)
   await cold.prompt(id, 'And now?')
   await cold.settle()
@@ -172,7 +172,7 @@ test('a request to compact waits in line as a prompt does, and what comes behind
   assert.ok(wordsOf(model.requests.at(-1) ?? assert.fail()).includes('What do you know?'))
 })
 
-test('a prompt that steers while a compaction runs is answered behind it', async t => {
+test('a prompt that steers during a compaction is answered after it', async t => {
   let steer = async (): Promise<unknown> => undefined
   const model = createModel(async ({ isSummary }) => {
     if (isSummary) await steer()

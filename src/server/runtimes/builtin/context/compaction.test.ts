@@ -17,7 +17,7 @@ import type { ModelLimits } from './limits.ts'
 const filler = 'There is more to say about this than fits into one line, and so it goes on for a while. '.repeat(3)
 const window = 4_000
 
-/** Knows of facts what its request says; a summary repeats them. */
+/** A model that knows the facts in its request; its summary repeats them. */
 const knows = (request: WindowRequest): Said => ({
   text: `${factsIn(wordsOf(request)).join(' ')}. ${request.isSummary ? '' : filler}`,
 })
@@ -57,7 +57,7 @@ function createRig({
 
 const spansOf = (log: readonly SessionEvent[]) => log.filter(({ type }) => type.startsWith('span.'))
 
-test('a session over a small window goes on for 60 turns, never exceeds it, and still knows what was said first', async () => {
+test('a session with a small context window runs 60 turns, never exceeds it, and keeps facts from the first turn', async () => {
   const rig = createRig()
   for (let turn = 1; turn <= 60; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
   await rig.say('What do you know?')
@@ -72,7 +72,7 @@ test('a session over a small window goes on for 60 turns, never exceeds it, and 
   assert.deepEqual(rig.errors(), [])
 })
 
-test('a summary is a model request of the session: it has its span, and its tokens are in the totals', async () => {
+test('a summary is a model request of the session, with a span and tokens in the totals', async () => {
   const rig = createRig()
   for (let turn = 1; rig.compactions().length === 0; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
   const starts = rig.log.filter(({ type }) => type === 'span.model_request_start')
@@ -86,14 +86,14 @@ test('a summary is a model request of the session: it has its span, and its toke
   assert.equal(usage.input_tokens, sum)
 })
 
-/** Calls a tool so many times, each with a long result, and then says what it knows. */
+/** A model that calls a tool `n` times, each with a long result, and then answers with what it knows. */
 const reads = (times: number) => (request: WindowRequest) => {
   const results = request.messages.flatMap(({ content }) => content).filter(({ type }) => type === 'tool_result')
   if (request.isSummary || results.length >= times) return knows(request)
   return { text: 'I read.', tools: [{ name: 'read', input: { file_path: 'a.txt' } }] }
 }
 
-test('old results of tools are trimmed before anything is summarized, and the newest stays whole', async () => {
+test('old tool results are trimmed before a summary is made, and the newest stays whole', async () => {
   const long = `FACT-1 ${'x'.repeat(3_000)}`
   const model = smallWindow({ window: 16_000, says: reads(20) })
   const rig = runRig()
@@ -121,7 +121,7 @@ test('old results of tools are trimmed before anything is summarized, and the ne
   )
 })
 
-test('a compaction is never paid for twice once it is in the log, wherever the run is cut off', async () => {
+test('a compaction in the log is not requested again, wherever the run is interrupted', async () => {
   for (let cut = 0; cut < 6; cut++) {
     const rig = createRig()
     for (let turn = 1; turn <= 5; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
@@ -141,8 +141,8 @@ test('a compaction is never paid for twice once it is in the log, wherever the r
   }
 })
 
-test('a request that the model refuses as too long is made once more, after the conversation was compacted', async () => {
-  // Nobody has stated the window: it is smaller than what is assumed.
+test('a request that the model rejects as too long is repeated once after a compaction', async () => {
+  // The context window is unknown, and smaller than the assumed one.
   const rig = createRig({ limits: {}, config: { max_tokens: 500 } })
   for (let turn = 1; turn <= 40; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
   assert.ok(rig.model.refused.some(({ isSummary }) => !isSummary))
@@ -151,40 +151,40 @@ test('a request that the model refuses as too long is made once more, after the 
   assert.deepEqual(rig.errors(), [])
 })
 
-test('what does not fit even then ends with a clear error, and the next prompt runs', async () => {
+test('a request that is still too long fails the run with a clear error, and the next prompt runs', async () => {
   const rig = createRig({ limits: {}, config: { max_tokens: 500 } })
   const system = 'This system prompt is long. '.repeat(800)
   await rig.run(rig.runtime, promptOf('Hello', { system }))
   assert.equal(rig.errors().at(-1)?.type, 'compaction_limit_reached_error')
   assert.match(
     rig.errors().at(-1)?.message ?? '',
-    /prompt is too long: \d+ tokens > 4000 maximum; the conversation was compacted already/,
+    /prompt is too long: \d+ tokens > 4000 maximum; the conversation is already compacted/,
   )
   await rig.say('FACT-1')
   assert.match(rig.answer(), /FACT-1/)
 })
 
-test('a prompt that no compaction makes room for is refused by name before it costs anything', async () => {
+test('a prompt that exceeds the context window even after a compaction fails before any model request', async () => {
   const rig = createRig()
   await rig.say(`Read this. ${filler.repeat(70)}`)
   assert.deepEqual([rig.model.requests, rig.compactions()], [[], []])
   assert.equal(rig.errors().at(-1)?.type, 'compaction_limit_reached_error')
   assert.match(
     rig.errors().at(-1)?.message ?? '',
-    /the prompt has about \d+ tokens, .* the window of model demo has 4000/,
+    /prompt \(about \d+ tokens\) and .* exceed the context window of model demo \(4000\)/,
   )
   await rig.say('FACT-1')
   assert.match(rig.answer(), /FACT-1/)
 })
 
-test('a model that gives no summary does not stop the session: what was said stands for it, shortened', async () => {
+test('a model that returns no summary does not stop the session: a shortened transcript replaces it', async () => {
   const rig = createRig({ says: request => (request.isSummary ? { text: '' } : knows(request)) })
   for (let turn = 1; turn <= 30; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
   assert.ok(rig.compactions().length > 0)
   assert.deepEqual(rig.errors(), [])
 })
 
-test('somebody can ask for a compaction: all is summarized, in one batch with the end of its run', async () => {
+test('a compaction request summarizes everything, in one batch with the end of its run', async () => {
   const rig = createRig()
   await rig.say('Remember FACT-1.')
   await rig.say('Remember FACT-2.')
@@ -198,7 +198,7 @@ test('somebody can ask for a compaction: all is summarized, in one batch with th
   assert.equal(rig.model.requests.at(-1)?.messages.length, 1, 'a summary, and the prompt behind it')
 })
 
-test('there is nothing to compact in a new session', async () => {
+test('a compaction request in a new session does nothing', async () => {
   const rig = createRig()
   await rig.run(rig.runtime, promptOf('', { kind: 'compact', parts: [] }))
   assert.deepEqual(rig.model.requests, [])
@@ -210,7 +210,7 @@ async function fill(rig: ReturnType<typeof createRig>, until: () => boolean): Pr
   for (let turn = 1; !until(); turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
 }
 
-test('the request for a summary begins as the request before it did, marked for the prompt cache of the provider', async () => {
+test('the request for a summary starts like the previous request and is marked for the prompt cache', async () => {
   const rig = createRig()
   await fill(rig, () => rig.compactions().length > 0)
   const at = rig.model.requests.findIndex(({ isSummary }) => isSummary)
@@ -234,7 +234,7 @@ const usedUp: BudgetReached = {
   resets_at: null,
 }
 
-test('a summary for which its budget has no room pauses the run, and is made once there is some', async () => {
+test('a summary that exceeds the budget pauses the run, and is made once the budget has room', async () => {
   let hasRoom = false
   const before = ({ isSummary }: WindowRequest) => {
     if (isSummary && !hasRoom) throw new AppError('budget_exceeded', 'used up', { cause: usedUp })
@@ -251,7 +251,7 @@ test('a summary for which its budget has no room pauses the run, and is made onc
   assert.ok(factsIn(rig.answer()).length > 3)
 })
 
-test('a run that is stopped while its summary is written says what that has cost, and shows no text of it', async () => {
+test('a run that is stopped during a summary records its usage and shows no text of it', async () => {
   const stop = new AbortController()
   const rig = createRig({ before: ({ isSummary }) => (isSummary ? stop.abort() : undefined) })
   for (let turn = 1; !stop.signal.aborted; turn++) {

@@ -1,10 +1,10 @@
 import type { ContextCompacted, NewEvent } from '../../../../contract/events.ts'
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
-import { idle, type Reading, type RunContext, type RunPrompt } from '../../runtime.ts'
+import { idle, type LogReducer, type RunContext, type RunPrompt } from '../../runtime.ts'
 import type { Answer } from '../answer.ts'
 import { modelUsage } from '../answer-events.ts'
 import { Conversation } from '../conversation.ts'
-import { paidCall, requestEnd, untilAnswered, usageEvent } from '../model-tries.ts'
+import { paidCall, requestEnd, requestWithRetries, usageEvent } from '../model-tries.ts'
 import { bodyOf, withCacheMark } from '../request.ts'
 import type { Events, Run } from '../run.ts'
 import { summaryOf, tokensOfBlock } from './blocks.ts'
@@ -12,80 +12,86 @@ import { type Cut, cutOf } from './cut.ts'
 import { limitsOf } from './limits.ts'
 import { summaryRequest, transcriptOf, withoutMiddle } from './summary-request.ts'
 
-/** How a conversation is compacted. */
-interface Wish {
+/** Parameters of a compaction. */
+interface CompactionPlan {
   readonly prompt: RunPrompt
-  /** Tokens of the system prompt and the tools, by estimate. */
+  /** Estimated tokens of the system prompt and the tools. */
   readonly fixed: number
-  /** Tokens that the next request adds. */
+  /** Tokens of the prompts that the next request adds. */
   readonly pending: number
-  /** Tokens that a request may have. */
+  /** Maximum tokens of a request. */
   readonly input: number
-  /** Tokens that stay at the end of the conversation. */
+  /** Maximum tokens at the end of the conversation that stay unchanged. */
   readonly kept: number
   readonly reason: ContextCompacted['reason']
-  /** Stored with the compaction. */
+  /** Events that are stored with the compaction. */
   readonly end?: Events
 }
 
-/** The longest summary, as a part of the limit of a request. */
+/** Maximum size of the summary, as a share of `input`. */
 const summaryShare = 0.25
 const maxWords = 1_500
 
 /**
- * Has the model summarize the older part of the conversation, and goes on with the summary in its place. What the log holds
- * afterwards is all that counts: the conversation is read from it again. False when the run has ended.
+ * Replaces the older part of the conversation with a summary by the model, and rebuilds the conversation from the log.
+ * Returns false when the run has ended.
  */
-export async function* compact(run: Run, wish: Wish): AsyncGenerator<Events, boolean> {
+export async function* compact(run: Run, plan: CompactionPlan): AsyncGenerator<Events, boolean> {
   const { context } = run
-  const { fixed, pending, input, kept, reason } = wish
+  const { fixed, pending, input, kept, reason } = plan
   const { conversation, last } = await conversationOf(context)
   const left = Math.max(0, Math.floor(input * (1 - summaryShare)) - fixed - pending)
-  // A prompt that has no answer yet stays as it is where that leaves room for the summary.
+  // A prompt without an answer stays unchanged if that leaves room for the summary.
   const newest = reason === 'request' ? 0 : left
-  const cut = cutOf(conversation.said, { kept: Math.min(kept, left), newest })
+  const cut = cutOf(conversation.transcript, { kept: Math.min(kept, left), newest })
   if (!cut) return true
-  const said = yield* summarize(run, { wish, conversation, cut })
-  if (!said) return false
+  const summarized = yield* summarize(run, { plan, conversation, cut })
+  if (!summarized) return false
 
-  const summary = withoutMiddle(said.summary, Math.floor(input * summaryShare) * 3)
+  const summary = withoutMiddle(summarized.summary, Math.floor(input * summaryShare) * 3)
   const compaction: ContextCompacted = {
     summary,
     kept_from_seq: cut.from ?? last + 1,
     waiting_seqs: conversation.waitingAt(cut.from ?? last + 1),
-    prompt_ids: await promptsIn(run, wish, conversation),
-    tokens_before: conversation.said.tokens(fixed),
-    tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.said.tokensFrom(cut.at),
+    prompt_ids: await promptsIn(run, plan, conversation),
+    tokens_before: conversation.transcript.tokens(fixed),
+    tokens_after: fixed + tokensOfBlock(summaryOf(summary)) + conversation.transcript.tokensFrom(cut.at),
     reason,
   }
-  yield [...said.events, { type: 'agent.thread_context_compacted', ...compaction }, ...(wish.end ?? [])]
+  yield [...summarized.events, { type: 'agent.thread_context_compacted', ...compaction }, ...(plan.end ?? [])]
   run.conversation = (await conversationOf(context)).conversation
   return true
 }
 
-/** Prompts of the run that are in the conversation. The run of a request has none, and none may join it. */
-async function promptsIn({ context }: Run, { reason }: Wish, conversation: Conversation): Promise<string[]> {
+/** Returns the prompts of the run that are in the conversation. The run of a compaction request has none. */
+async function promptsIn({ context }: Run, { reason }: CompactionPlan, conversation: Conversation): Promise<string[]> {
   if (reason === 'request') return []
   return (await context.prompts()).map(({ id }) => id).filter(id => conversation.includes(id))
 }
 
-/** Compacts after the model has refused a request as too long, whatever the estimate was. False when the run has ended. */
-export async function* compactAfterRefusal(run: Run, prompt: RunPrompt): AsyncGenerator<Events, boolean> {
+/**
+ * Compacts after the model rejected a request as too long, whatever the estimate was. Returns false when the run has
+ * ended.
+ */
+export async function* compactAfterRejection(run: Run, prompt: RunPrompt): AsyncGenerator<Events, boolean> {
   const fixed = fixedOf(run, prompt)
   const limits = limitsOf(run, prompt)
-  // Three quarters of what was too much: the window may be smaller than anybody has stated.
-  const input = Math.min(limits.input, Math.floor(run.conversation.said.tokens(fixed) * 0.75))
+  // Three quarters of the rejected size: the context window may be smaller than configured.
+  const input = Math.min(limits.input, Math.floor(run.conversation.transcript.tokens(fixed) * 0.75))
   const kept = Math.min(limits.kept, Math.floor(input / 4))
   return yield* compact(run, { prompt, fixed, pending: 0, input, kept, reason: 'auto' })
 }
 
-/** The run of somebody's request to compact. */
+/** Runs a user's request to compact the conversation. */
 export async function* compactOnRequest(run: Run): AsyncGenerator<Events> {
   const { prompt, context } = run
   if (context.signal.aborted || context.isDraining()) return
-  if (run.conversation.said.size === 0) {
+  if (run.conversation.transcript.size === 0) {
     yield [
-      idle({ type: 'end_turn' }, { type: 'nothing_to_compact', message: 'nothing was said since the last compaction' }),
+      idle(
+        { type: 'end_turn' },
+        { type: 'nothing_to_compact', message: 'no message was added since the last compaction' },
+      ),
     ]
     return
   }
@@ -96,44 +102,44 @@ export async function* compactOnRequest(run: Run): AsyncGenerator<Events> {
 
 const fixedOf = (run: Run, prompt: RunPrompt): number => estimateInputTokens(bodyOf(run, prompt, []))
 
-const reading: Reading<Conversation> = {
+const reducer: LogReducer<Conversation> = {
   begin: () => new Conversation(),
   add: (conversation, event) => conversation.add(event),
   copy: conversation => conversation.copy(),
-  bytesOf: conversation => JSON.stringify(conversation.said.messages).length,
+  bytesOf: conversation => JSON.stringify(conversation.transcript.messages).length,
 }
 
-/** The conversation that the log tells, and the number of the last event that was read for it. */
+/** Rebuilds the conversation from the log; `last` is the sequence number of the last event read. */
 export async function conversationOf({ fold }: Pick<RunContext, 'fold'>) {
-  const { state: conversation, last } = await fold(reading)
+  const { state: conversation, last } = await fold(reducer)
   return { conversation, last }
 }
 
-interface Summarized {
-  readonly wish: Wish
+interface SummaryInput {
+  readonly plan: CompactionPlan
   readonly conversation: Conversation
   readonly cut: Cut
 }
 
 interface Summary {
   readonly summary: string
-  /** The end of the request that gave it, where one did. */
+  /** Events of the request that returned it; empty when the summary is a shortened transcript. */
   readonly events: readonly NewEvent[]
 }
 
-/** How often a request for a summary is made smaller before the conversation itself is cut. */
+/** Number of requests for a summary, each smaller than the one before, until a shortened transcript is used instead. */
 const maxRequests = 5
 
 /**
- * Asks for the summary of what comes before the cut. A request that is too long is made with half as much; where the model gives
- * no summary, what was said stands for it, cut to what fits. Undefined when the run has ended.
+ * Requests a summary of the conversation before the cut. A request that is too long is repeated at half the size. If
+ * the model returns no summary, a shortened transcript replaces it. Returns undefined when the run has ended.
  */
 async function* summarize(
   run: Run,
-  { wish, conversation, cut }: Summarized,
+  { plan, conversation, cut }: SummaryInput,
 ): AsyncGenerator<Events, Summary | undefined> {
-  const { prompt, input } = wish
-  const messages = conversation.said.messagesTo(cut.at)
+  const { prompt, input } = plan
+  const messages = conversation.transcript.messagesTo(cut.at)
   const words = Math.max(100, Math.min(maxWords, Math.floor(input * summaryShare * 0.6)))
   let room = input
   for (let count = 0; count < maxRequests; count++) {
@@ -144,18 +150,18 @@ async function* summarize(
       room,
       words,
     })
-    const asked = yield* untilAnswered(run, async function* (startId) {
+    const outcome = yield* requestWithRetries(run, async function* (startId) {
       yield [
         { id: startId, type: 'span.model_request_start', model: prompt.model, prompt_ids: [], purpose: 'compaction' },
       ]
       const result = await paidCall(run, { prompt, body, onText: () => undefined })
       return { result, prompt, ids: undefined, body }
     })
-    if (!asked) return undefined
-    if ('answer' in asked) {
-      const usage = modelUsage(asked.answer)
-      const events = [requestEnd(asked.startId, { model_usage: usage }), usageEvent(run, usage)]
-      const text = asked.answer.stopReason === 'refusal' ? '' : textOf(asked.answer)
+    if (!outcome) return undefined
+    if ('answer' in outcome) {
+      const usage = modelUsage(outcome.answer)
+      const events = [requestEnd(outcome.startId, { model_usage: usage }), usageEvent(run, usage)]
+      const text = outcome.answer.stopReason === 'refusal' ? '' : textOf(outcome.answer)
       return { summary: text === '' ? shortened() : text, events }
     }
     room = Math.floor(Math.min(room, estimateInputTokens(body)) / 2)

@@ -1,27 +1,27 @@
 import type { Transcript } from './transcript.ts'
 
-/** Where the part of a conversation ends that a summary takes the place of. */
+/** End of the part of a conversation that a summary replaces. */
 export interface Cut {
-  /** How many entries the summary stands for. */
+  /** Number of entries that the summary replaces. */
   readonly at: number
-  /** Number of the first event that stays; undefined: nothing does. */
+  /** Sequence number of the first event that stays; undefined when none stays. */
   readonly from: number | undefined
 }
 
 /**
- * The earliest step whose rest of the conversation has at most `kept` tokens; else the newest step, when it has at most `newest`.
- * A step begins where no tool call is open, so that a call and its result stay together. Undefined for a conversation of which
- * nothing would go.
+ * Returns the earliest step from which the conversation has at most `kept` tokens; otherwise the newest step, if it has
+ * at most `newest`. A step starts where no tool call is open, so that a call and its result stay together. Returns
+ * undefined for an empty conversation.
  */
 export function cutOf(
-  said: Pick<Transcript, 'steps' | 'size' | 'tokensFrom'>,
+  transcript: Pick<Transcript, 'steps' | 'size' | 'tokensFrom'>,
   { kept, newest }: { readonly kept: number; readonly newest: number },
 ): Cut | undefined {
-  const { steps, size } = said
+  const { steps, size } = transcript
   if (size === 0) return undefined
   const inside = steps.filter(({ at }) => at > 0 && at < size)
   const last = inside.at(-1)
-  const fitting = inside.find(({ at }) => said.tokensFrom(at) <= kept)
-  const step = fitting ?? (last && said.tokensFrom(last.at) <= newest ? last : undefined)
+  const fitting = inside.find(({ at }) => transcript.tokensFrom(at) <= kept)
+  const step = fitting ?? (last && transcript.tokensFrom(last.at) <= newest ? last : undefined)
   return step ? { at: step.at, from: step.seq } : { at: size, from: undefined }
 }

@@ -3,34 +3,34 @@ import { countOf, type Json, recordOf } from '../../../platform/json.ts'
 import type { RunPrompt } from '../../runtime.ts'
 import type { Run } from '../run.ts'
 
-/** What is known of a model's window and of its answers. */
+/** Context window and maximum output of a model. */
 export type ModelLimits = ReturnType<Gateway['limits']>
 
-/** How much of a model's window a session uses, in tokens. */
+/** Limits of a session within a model's context window, in tokens. */
 export interface ContextLimits {
-  /** The model's window; undefined: nobody has stated it. */
+  /** The model's context window; undefined when it is unknown. */
   readonly window: number | undefined
   /** `max_tokens` of a request. */
   readonly answer: number
-  /** A request that is larger is made smaller before it is sent. */
+  /** Maximum size of a request; a larger one is trimmed or compacted before it is sent. */
   readonly input: number
-  /** What stays as it is at the end of a conversation when it is made smaller. */
+  /** Part at the end of the conversation that a compaction leaves unchanged. */
   readonly kept: number
 }
 
-/** Of models that nobody has stated a window for. Our choice: most that are served today have as much. */
+/** Context window of models for which none is known. Our choice: most current models have at least this one. */
 const assumedWindow = 128_000
 const defaultAnswer = 16_000
-/** Estimates may be too low by as much, mostly for code and for texts that are not in English. */
+/** Estimates may be too low by this share, mostly for code and for languages other than English. */
 const margin = 0.05
 
-/** The limits of a run's requests to the model of a prompt. */
+/** Returns the limits of a run's requests to the model of a prompt. */
 export const limitsOf = ({ deps, session }: Pick<Run, 'deps' | 'session'>, { model }: Pick<RunPrompt, 'model'>) =>
   contextLimits(deps.modelLimits(model), session.config)
 
 /**
- * The limits of a session's requests to a model. An answer leaves at least three quarters of the window to the request, or half
- * of it where the agent names `max_tokens`. `config.context.max_input_tokens` makes requests smaller than the window needs.
+ * Returns the limits of a session's requests to a model. An answer reserves at most a quarter of the context window, or
+ * half of it if the agent sets `max_tokens`. `config.context.max_input_tokens` limits requests further.
  */
 export function contextLimits({ contextWindow, maxOutput }: ModelLimits, config: Json): ContextLimits {
   const { max_input_tokens, kept_tokens } = recordOf(config['context'])

@@ -6,46 +6,46 @@ import { compact } from './compaction.ts'
 import { limitsOf } from './limits.ts'
 import { trimOf } from './trimming.ts'
 
-/** The request that comes next. */
+/** The next request. */
 interface Next {
   readonly prompt: RunPrompt
   /** Prompts that enter the conversation with it. */
   readonly joined: readonly RunPrompt[]
 }
 
-/** What the announcement of a request says of its room. */
+/** Fields of `span.model_request_start` about trimming. */
 export interface Room {
-  /** Results up to that of this tool call are trimmed from now on. */
+  /** Tool results up to that of this call are trimmed from now on. */
   readonly trimmed_until?: string
 }
 
-/** Trimming has to leave as much of the limit free, or it would be needed again soon. */
+/** Trimming must bring the request below this share of the limit, or it would soon be needed again. */
 const roomAfterTrimming = 0.85
-/** A conversation of a smaller part of the limit is not worth a summary. */
+/** A conversation below this share of the limit is not summarized. */
 const worthSummary = 0.1
 
 /**
- * Sees that the next request fits: trims old tool results, and has the conversation compacted where that is not enough.
- * Undefined when the run has ended, or has to be handed over.
+ * Makes the next request fit into the context window: trims old tool results, and compacts the conversation if that is
+ * not enough. Returns undefined when the run has ended or must be handed over.
  */
 export async function* makeRoom(run: Run, { prompt, joined }: Next): AsyncGenerator<Events, Room | undefined> {
   const {
     context,
-    conversation: { said },
+    conversation: { transcript },
   } = run
   const limits = limitsOf(run, prompt)
   const fixed = estimateInputTokens(bodyOf(run, prompt, []))
   const pending = joined.flatMap(({ parts }) => parts).reduce((sum, { text }) => sum + estimateTextTokens(text), 0)
-  const tokens = said.tokens(fixed) + pending
+  const tokens = transcript.tokens(fixed) + pending
   if (tokens <= limits.input) return {}
 
-  const trim = trimOf(said, limits.kept)
+  const trim = trimOf(transcript, limits.kept)
   if (trim && tokens - trim.saves <= limits.input * roomAfterTrimming) return { trimmed_until: trim.until }
   if (limits.window !== undefined && fixed + pending > limits.window) {
     yield [failed('compaction_limit_reached_error', tooMuch({ prompt, fixed, pending, window: limits.window }))]
     return undefined
   }
-  if (said.tokensFrom(0) < limits.input * worthSummary) return {}
+  if (transcript.tokensFrom(0) < limits.input * worthSummary) return {}
   if (!(yield* compact(run, { prompt, fixed, pending, input: limits.input, kept: limits.kept, reason: 'auto' }))) {
     return undefined
   }
@@ -60,5 +60,5 @@ interface TooMuch {
 }
 
 const tooMuch = ({ prompt: { model }, fixed, pending, window }: TooMuch): string =>
-  `the prompt has about ${pending} tokens, and system prompt and tools about ${fixed}; the window of model ${model} has ${window}; \
-shorten them, or choose another model`
+  `prompt (about ${pending} tokens) and system prompt with tools (about ${fixed}) exceed the context window of model ${model} \
+(${window}); shorten them or use another model`

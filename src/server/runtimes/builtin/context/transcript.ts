@@ -1,40 +1,40 @@
 import type { ContextCompacted, NewEvent } from '../../../../contract/events.ts'
 import { type Block, type Entry, type Message, messagesOf, summaryOf, tokensOfBlock, trimmed } from './blocks.ts'
 
-/** Where a model request begins: no tool call is open there. */
+/** Start of a model request; no tool call is open there. */
 export interface Step {
-  /** Number of the event that begins it. */
+  /** Sequence number of the event that starts it. */
   readonly seq: number
-  /** How many entries of the conversation come before it. */
+  /** Number of conversation entries before it. */
   readonly at: number
 }
 
-/** A tool result that a model has seen, and that is whole. */
+/** A tool result that a model has seen and that is not trimmed. */
 export interface WholeResult {
-  /** Of its tool call. */
+  /** Id of its tool call. */
   readonly id: string
   readonly tokens: number
-  /** Tokens less once it is trimmed. */
+  /** Tokens saved by trimming it. */
   readonly saves: number
 }
 
-/** The number of an event; infinite for one whose number is not known here. */
+/** Returns the sequence number of an event; infinite when it is unknown. */
 export const seqOf = ({ seq }: NewEvent): number => (typeof seq === 'number' ? seq : Number.POSITIVE_INFINITY)
 
-/** What was said in a conversation, as the next model request has it, and how many tokens that is. */
+/** Content of a conversation as the next model request sends it, with its number of tokens. */
 export class Transcript {
   #summary: Entry | undefined
   #entries: Entry[] = []
   #steps: Step[] = []
-  /** Of the tool results among so many entries only placeholders are left. */
+  /** Number of entries whose tool results are replaced with placeholders. */
   #trimmedTo = 0
-  /** What the provider has counted for the last request and its answer. */
+  /** Tokens that the provider counted for the last request and its answer. */
   #counted: number | undefined
-  /** An estimate of what has come since. */
+  /** Estimated tokens added since. */
   #since = 0
   #isAsCompacted = false
 
-  /** One that changes by itself. */
+  /** Returns an independent copy. */
   copy(): Transcript {
     const copy = new Transcript()
     copy.#summary = this.#summary
@@ -47,49 +47,49 @@ export class Transcript {
     return copy
   }
 
-  /** As the next model request has it. */
+  /** Messages of the next model request. */
   get messages(): Message[] {
     return this.messagesTo(this.#entries.length)
   }
 
-  /** The summary, if there is one, and the first `count` entries. */
+  /** Returns the summary, if there is one, and the first `count` entries. */
   messagesTo(count: number): Message[] {
     const entries = this.#entries.slice(0, count).map(({ role }, at) => ({ role, block: this.#sent(at) }))
     return messagesOf(this.#summary ? [this.#summary, ...entries] : entries)
   }
 
-  /** How many blocks it has besides the summary. */
+  /** Number of blocks without the summary. */
   get size(): number {
     return this.#entries.length
   }
 
-  /** The model requests since the last compaction, and those that it kept. */
+  /** Model requests since the last compaction, and those that it kept. */
   get steps(): readonly Step[] {
     return this.#steps
   }
 
-  /** True when nothing was said since the conversation was compacted. */
+  /** True when no entry was added since the last compaction. */
   get isAsCompacted(): boolean {
     return this.#isAsCompacted
   }
 
   /**
-   * Tokens of the next request: what was counted for the last one, and an estimate of the rest. `fixed`: those of the system
-   * prompt and the tools.
+   * Returns the tokens of the next request: the count of the last one plus an estimate of the rest. `fixed` are those
+   * of the system prompt and the tools.
    */
   tokens(fixed: number): number {
     if (this.#counted !== undefined) return this.#counted + this.#since
     return fixed + (this.#summary?.tokens ?? 0) + this.tokensFrom(0)
   }
 
-  /** An estimate for the entries from a place on. */
+  /** Estimates the tokens of the entries from `place` on. */
   tokensFrom(place: number): number {
     let tokens = 0
     for (let at = place; at < this.#entries.length; at++) tokens += this.#tokensAt(at)
     return tokens
   }
 
-  /** Oldest first. */
+  /** Untrimmed tool results, oldest first. */
   get wholeResults(): readonly WholeResult[] {
     const seen = this.#entries.findLastIndex(({ role }) => role === 'assistant')
     return this.#entries.slice(this.#trimmedTo, Math.max(seen, 0)).flatMap(({ block, tokens }) => {
@@ -98,7 +98,7 @@ export class Transcript {
     })
   }
 
-  say(role: Message['role'], block: Block, event: NewEvent): void {
+  add(role: Message['role'], block: Block, event: NewEvent): void {
     const tokens = tokensOfBlock(block)
     this.#entries.push({ role, block, seq: seqOf(event), tokens })
     this.#since += tokens
@@ -109,7 +109,7 @@ export class Transcript {
     this.#steps.push({ seq: seqOf(event), at: this.#entries.length })
   }
 
-  /** Leaves placeholders of all results up to that of a tool call. */
+  /** Replaces all tool results up to that of `toolUseId` with placeholders. */
   trimUntil(toolUseId: string): void {
     const end = this.#entries.findLastIndex(({ block }) => block['tool_use_id'] === toolUseId) + 1
     const before = this.tokensFrom(0)
@@ -117,7 +117,7 @@ export class Transcript {
     this.#since -= before - this.tokensFrom(0)
   }
 
-  /** Takes over what the provider has counted for the last request and its answer. */
+  /** Sets the tokens that the provider counted for the last request and its answer. */
   count(tokens: number): void {
     this.#counted = tokens
     this.#since = 0
@@ -147,7 +147,7 @@ export class Transcript {
     return this.#isTrimmed(at) ? tokensOfBlock(trimmed(entry.block)) : entry.tokens
   }
 
-  /** A result that is shorter than its placeholder stays. */
+  /** A result that is shorter than its placeholder is not replaced. */
   #isTrimmed(at: number): boolean {
     const entry = this.#entries[at]
     if (at >= this.#trimmedTo || entry?.block['type'] !== 'tool_result') return false

@@ -1,16 +1,17 @@
 import type { Transcript } from './transcript.ts'
 
-/** Up to which tool result the older ones are trimmed. */
+/** Trims all tool results up to one. */
 export interface Trim {
   /** The id of its tool call. */
   readonly until: string
-  /** Tokens less in the next request, an estimate. */
+  /** Estimated tokens saved in the next request. */
   readonly saves: number
 }
 
 /**
- * Trims all results but the newest ones, of `kept` tokens together: seldom and many at once, since a provider's prompt cache ends
- * where a request begins to differ. Results that no model has seen yet stay. Undefined when there is nothing to trim.
+ * Selects all tool results except the newest ones with `kept` tokens in total. Trims rarely and many at once, because a
+ * provider's prompt cache ends where a request starts to differ. Results that no model has seen stay. Returns undefined
+ * when there is nothing to trim.
  */
 export function trimOf({ wholeResults }: Pick<Transcript, 'wholeResults'>, kept: number): Trim | undefined {
   let left = kept

@@ -1,0 +1,34 @@
+import type { Agent, AgentWrite } from '../../contract/agents.ts'
+import { invalid } from '../platform/errors.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { AgentFields } from './store.ts'
+
+/** Checks which tools and settings of an agent its runtime supports. Rulings: 1. */
+export type RuntimeSupport = ReturnType<typeof createRuntimeSupport>
+
+type Setup = Pick<Agent, 'tools' | 'config'>
+
+export function createRuntimeSupport({ findings }: Pick<RuntimeRegistry, 'findings'>) {
+  const findingsOf = ({ tools, config }: Setup) => findings(String(config['runtime']), { tools, config })
+
+  return {
+    /**
+     * Throws `invalid` for tools or servers in `write` that the runtime rejects. Fields outside of `write` are not
+     * checked.
+     */
+    async check(write: Pick<AgentWrite, 'tools' | 'config' | 'mcp_servers'>, after: Pick<AgentFields, keyof Setup>) {
+      if (Array.isArray(write.mcp_servers) && write.mcp_servers.length > 0) {
+        throw invalid('mcp_servers is not supported; use config.mcp_servers, for runtimes that call MCP servers')
+      }
+      const isWritten = (field: string) =>
+        field.startsWith('tools')
+          ? write.tools !== undefined
+          : !field.startsWith('config.') || write.config?.[field.slice('config.'.length)] !== undefined
+      const wrong = (await findingsOf(after)).find(({ field, problem }) => problem !== undefined && isWritten(field))
+      if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
+    },
+
+    /** Returns the fields that the runtime does not support, such as `tools[1]`. */
+    ignored: async (agent: Setup): Promise<string[]> => (await findingsOf(agent)).map(({ field }) => field),
+  }
+}

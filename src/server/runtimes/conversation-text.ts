@@ -1,0 +1,35 @@
+import type { NewEvent } from '../../contract/events.ts'
+import { recordsOf, textOf } from '../platform/json.ts'
+import { shortened } from './remote/shortened.ts'
+
+const maxEntryLength = 4_000
+const maxConversationLength = 200_000
+
+/** Renders an event for a reader who has not seen the conversation; empty for events without content. */
+export function conversationEntry(event: NewEvent): string[] {
+  const text = () =>
+    recordsOf(event['content'])
+      .map(block => textOf(block['text']))
+      .join('\n')
+  switch (event.type) {
+    case 'user.message':
+      return [`User:\n${text()}`]
+    case 'agent.message':
+      return [`Assistant:\n${text()}`]
+    case 'agent.tool_use':
+      return [shortened(`Assistant called ${textOf(event['name'])}: ${JSON.stringify(event['input'])}`, maxEntryLength)]
+    case 'agent.tool_result':
+      return [shortened(`Result:\n${text()}`, maxEntryLength)]
+    default:
+      return []
+  }
+}
+
+/** Joins entries to one text for a runtime that starts with it. Only the end is kept when the text is too long. */
+export function conversationText(entries: readonly string[]): string {
+  if (entries.length === 0) return ''
+  const all = entries.join('\n\n')
+  const kept = all.slice(-maxConversationLength).toWellFormed()
+  const cut = kept.length < all.length ? '[...]' : ''
+  return `<conversation_so_far>\n${cut}${kept}\n</conversation_so_far>`
+}

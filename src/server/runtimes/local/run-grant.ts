@@ -1,0 +1,44 @@
+import type { BudgetReached } from '../../../contract/events.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { AppError } from '../../platform/errors.ts'
+import { exceededBudget } from '../endings.ts'
+import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
+import { grantedMemories } from './memory-server.ts'
+
+/** Permission of a program to call models and use its agent's memories on behalf of a run. */
+export interface RunGrant {
+  /**
+   * Returns the caller that the program acts for; undefined when the key that queued the prompt was revoked or expired.
+   */
+  caller(): Promise<Caller | undefined>
+}
+
+interface GrantOptions {
+  readonly session: RunSession
+  readonly prompt: RunPrompt
+  readonly context: Pick<RunContext, 'runId' | 'payer'>
+  /** Called when a budget has no room for a model call of the program. */
+  readonly onBudgetReached: (reached: BudgetReached, message: string) => void
+}
+
+/** Grants the permissions of the prompt's payer. Calls are charged to the session, its agent and the run. */
+export function grantRun({ session, prompt, context, onBudgetReached }: GrantOptions): RunGrant {
+  const run = {
+    session_id: session.id,
+    agent_id: session.agent_id,
+    owner_id: session.owner_id,
+    prompt_id: prompt.id,
+    run_id: context.runId,
+  }
+  const memoryTools = Object.keys(grantedMemories(session)?.tools ?? {})
+  const refused = (error: AppError): void => {
+    const reached = exceededBudget(error)
+    if (reached) onBudgetReached(reached, error.message)
+  }
+  return {
+    async caller() {
+      const payer = await context.payer(prompt)
+      return payer && { ...payer, role: 'user', ownerScope: session.owner_id, behalf: { run, memoryTools, refused } }
+    },
+  }
+}
