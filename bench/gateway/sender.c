@@ -53,7 +53,7 @@ typedef struct {
 
 static const char *request, *expected;
 static size_t request_length, expected_length;
-static long wanted_deltas, wanted_calls, begun, ended, broken, lost, stalls, open_now, most_open, connections;
+static long wanted_deltas, wanted_calls, begun, ended, broken, lost, stalls, open_now, max_open, connections;
 static uint64_t duration_us, think_us, stall_us, patience_us, first_us;
 static Times relay, first_byte, first_content, whole;
 static char fault[EXCERPT * 2];
@@ -205,7 +205,7 @@ static void take_head(Connection *connection) {
   connection->left = connection->part == LENGTH ? strtoull(length, NULL, 10) : 0;
   connection->head_length = 0;
   connection->is_answering = true;
-  if (++open_now > most_open) most_open = open_now;
+  if (++open_now > max_open) max_open = open_now;
 }
 
 static void finish_answer(Connection *connection) {
@@ -381,8 +381,8 @@ int main(int count, char **words) {
       if (connection->fd >= 0 && ready[at].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) on_readable(connection);
     }
   }
-  printf("{\"elapsedMs\":%.3f,\"calls\":%ld,\"broken\":%ld,\"lostEvents\":%ld,\"stalls\":%ld,\"mostOpen\":%ld",
-         (now_us() - first_us) / 1000.0, begun, broken, lost, stalls, most_open);
+  printf("{\"elapsedMs\":%.3f,\"calls\":%ld,\"broken\":%ld,\"lostEvents\":%ld,\"stalls\":%ld,\"maxOpen\":%ld",
+         (now_us() - first_us) / 1000.0, begun, broken, lost, stalls, max_open);
   if (*fault) printf(",\"fault\":\"%s\"", fault);
   print_spread("relay", &relay);
   print_spread("firstByte", &first_byte);

@@ -67,7 +67,7 @@ for (const path of ['vaults', 'vaults/vlt_1/credentials', 'memory_stores', 'memo
       const body = json<{ type: string; error: { type: string; message: string }; request_id: string }>()
       assert.deepEqual([status, body.type, body.error.type], [404, 'error', 'not_found_error'])
       assert.equal(body.request_id, headers['request-id'])
-      assert.ok(body.error.message.startsWith(`no such path: /v1/${path}; `), body.error.message)
+      assert.ok(body.error.message.startsWith(`unknown path: /v1/${path}; `), body.error.message)
       assert.ok(body.error.message.includes(instead), body.error.message)
     }
     assert.equal((await send({ url: baseURL }, `GET /v1/${path}`)).status, 401)

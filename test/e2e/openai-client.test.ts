@@ -197,7 +197,7 @@ test('openai: failures are the classes of the SDK, with our text and request id'
     [() => chat('hi', { max_tokens: 0 }), /max_tokens must be 1 or more/],
     [() => chat('hi', { n: 2 }), /n must be 1/],
     [() => client.responses.create({ model, input: 'hi', conversation: 'conv_1' }), /conversation is not supported/],
-    [() => client.embeddings.create({ model, input: 'hi' }), /claude-sonnet-5 has no \/v1\/embeddings/],
+    [() => client.embeddings.create({ model, input: 'hi' }), /claude-sonnet-5 does not support \/v1\/embeddings/],
   ]
   for (const [call, text] of wrong)
     await assert.rejects(call, error => error instanceof BadRequestError && text.test(error.message))

@@ -186,7 +186,7 @@ for (const protocol of ['anthropic-messages', 'bedrock-converse'] as const) {
     const call = client.embeddings.create({ model: aliasOf(protocol), input: 'one' })
     await assert.rejects(
       call,
-      error => error instanceof OpenAI.BadRequestError && /has no \/v1\/embeddings/.test(error.message),
+      error => error instanceof OpenAI.BadRequestError && /does not support \/v1\/embeddings/.test(error.message),
     )
   })
 }

@@ -113,5 +113,5 @@ test('when the process with the program is killed, another one takes the session
     },
     { withinMs: 30_000 },
   )
-  assert.match(JSON.stringify(results[0]), /not known/)
+  assert.match(JSON.stringify(results[0]), /outcome of the call is unknown/)
 })

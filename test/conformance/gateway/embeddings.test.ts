@@ -142,7 +142,7 @@ test('P38: what cannot be embedded is refused by its name, in the client’s for
   assert.match(ids[1], /takes no token ids/)
   const image = await refusal('/v1beta/models/openai:embedContent', { content: { parts: [{ inlineData: {} }] } })
   assert.deepEqual([image[0], image[2]], [400, 400])
-  assert.match(image[1], /content\.parts must hold text/)
+  assert.match(image[1], /content\.parts must contain text/)
 })
 
 test('P39: an upstream’s refusal is in the client’s format with its status and words', async () => {

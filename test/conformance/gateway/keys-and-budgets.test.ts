@@ -56,7 +56,7 @@ test('B2: one call after the other is never refused for the slot, the tokens or 
   for (let number = 1; number <= 20; number++) {
     const answer = await ask(secret, { stream: number % 2 === 0 })
     // Tokens are limited by the minute, which may end in between.
-    if (answer.status === 429) assert.match(errorOf(answer).message, /4000 tokens a minute/)
+    if (answer.status === 429) assert.match(errorOf(answer).message, /4000 tokens per minute/)
     else assert.equal(answer.status, 200, `call ${number}: ${answer.text}`)
   }
   assert.ok((await settled(id)).spend <= 2)
