@@ -2,11 +2,13 @@
 // npm test                       every test
 // npm test -- <files> [--flags]  these files, with flags of `node --test` such as --test-name-pattern=text
 import { execFileSync, spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lackVariable, type SystemProgram } from '../test/support/lack.ts'
 import { filesThatNeed, lackingPrograms } from './system-programs.ts'
 import { type TestDatabase, variablesOf, withTestDatabase } from './test-database.ts'
+import { testPlan } from './test-plan.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Folders with packages of their own, which only tests need. */
@@ -32,7 +34,11 @@ async function main(args: string[]): Promise<number> {
   }
   for (const folder of packages)
     execFileSync(process.execPath, [join(import.meta.dirname, 'install.mjs'), folder], { stdio: 'inherit' })
-  const code = await withTestDatabase(database => runTests(files, flags, { ...database, lacking }))
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-test-plan-'))
+  // A few chosen files run in processes of their own, so that flags such as --test-only apply to each.
+  const entries = args.length > 0 ? files : testPlan(files, folder)
+  const code = await withTestDatabase(database => runTests(entries, flags, { ...database, lacking }))
+  rmSync(folder, { recursive: true })
   process.stdout.write(`${files.length} test files examined\n`)
   if (lacking.length > 0) {
     const install = `apt-get install ${lacking.join(' ')}`
@@ -62,7 +68,17 @@ function runTests(files: string[], flags: string[], { lacking, ...database }: Se
   const { DATABASE_URL: _, ...env } = process.env
   const child = spawn(
     process.execPath,
-    ['--test', '--test-concurrency=2', '--test-timeout=180000', ...flags, ...files],
+    [
+      '--test',
+      `--test-concurrency=${availableParallelism() + 1}`,
+      '--test-timeout=180000',
+      '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      `--test-reporter=${join(import.meta.dirname, 'slow-files.ts')}`,
+      '--test-reporter-destination=stdout',
+      ...flags,
+      ...files,
+    ],
     {
       stdio: 'inherit',
       env: { ...env, ...variablesOf(database), [lackVariable]: lacking.join(' ') },
