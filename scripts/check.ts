@@ -1,4 +1,4 @@
-// Everything that must hold before a change lands: format and lint, types, import directions, API reference, dead code, tests.
+// Everything that must hold before a change lands: format and lint, types, import directions, API reference, dead code, words, tests.
 // A tool that examined nothing counts as failed.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
@@ -49,6 +49,7 @@ const steps: readonly Step[] = [
     unit: 'operations',
   },
   { name: 'dead code', command: ['knip', '--performance'], counted: /parseFile\s+(\d+)/, unit: 'modules' },
+  { name: 'words', command: [process.execPath, 'scripts/words.ts'], counted: /(\d+) texts/, unit: 'texts' },
   {
     name: 'tests',
     command: [process.execPath, 'scripts/bootstrap.mjs', 'scripts/test.ts'],

@@ -24,29 +24,29 @@ export const Agent = named(
     owner_id: Nullable(Type.String()),
     status: AgentStatus,
     description: Nullable(Type.String()),
-    harness: Type.String({ description: 'The runtime that it runs on: a built-in id or an alias' }),
+    harness: Type.String({ description: 'Runtime of the agent: a built-in id or the alias of a harness' }),
     created_at: EpochMs,
-    version: Type.Integer({ description: 'Counts up with every change' }),
+    version: Type.Integer({ description: 'Increases by 1 with every change' }),
     run_as_key_id: Nullable(
       Type.String({
         description:
-          'The key under which webhooks and schedules run: the last one that changed model, runtime, tools, `config` or the webhook secret. null: the master key or an admin key without limits did',
+          'Key under which webhooks and schedules run: the last key that changed model, runtime, tools, `config` or the webhook secret. null when the master key or an unlimited admin key changed them',
       }),
     ),
   }),
 )
 export type Agent = Static<typeof Agent>
 
-/** 1 MB of text, as bytes of a single-byte script; the body limit bounds the rest. */
+/** Characters of a prompt. The body limit bounds its bytes. */
 export const maxPromptLength = 1_000_000
 
-/** Settings of an agent: any, of which those that are understood must be right. */
+/** Settings of an agent. Unknown names are stored; known ones are validated. */
 const AgentConfig = named(
   'AgentConfig',
   Type.Intersect([JsonObject, Type.Object({ webhook: Type.Optional(Nullable(WebhookConfig)) })]),
 )
 
-/** Body of create and update. Absent means unchanged, null clears what may be null. */
+/** Body of create and update. Absent means unchanged; null clears a field that may be null. */
 export const AgentWrite = named(
   'AgentWrite',
   Type.Object({
@@ -61,8 +61,10 @@ export const AgentWrite = named(
     description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
     config: Type.Optional(Nullable(AgentConfig)),
     tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
-    mcp_servers: Type.Optional(Type.Unknown({ description: 'Not possible here: nothing but null and an empty list' })),
-    harness: Type.Optional(Nullable(Type.String({ maxLength: 200 }), 'Twin of `runtime`, which wins')),
+    mcp_servers: Type.Optional(Type.Unknown({ description: 'Not supported: must be null or an empty list' })),
+    harness: Type.Optional(
+      Nullable(Type.String({ maxLength: 200 }), 'Alternative name of `runtime`, which takes precedence'),
+    ),
   }),
 )
 export type AgentWrite = Static<typeof AgentWrite>
@@ -73,7 +75,7 @@ export const AgentVersion = named(
 )
 export type AgentVersion = Static<typeof AgentVersion>
 
-/** One difference between two versions. `lines` is there for texts, without lines far from any change. */
+/** One difference between two versions. Texts have `lines`: the changed lines with their context. */
 export const AgentFieldChange = named(
   'AgentFieldChange',
   Type.Object({
@@ -92,7 +94,7 @@ export const AgentFieldChange = named(
 )
 export type AgentFieldChange = Static<typeof AgentFieldChange>
 
-/** An agent as one file. Secrets are never inside: what is called like one is in `omitted` by its path. */
+/** An agent as one file without secrets. `omitted` lists the paths of fields that were left out. */
 export const AgentFile = named(
   'AgentFile',
   Type.Object({
@@ -108,7 +110,7 @@ export const AgentFile = named(
       tools: Type.Union([Type.Array(Type.Unknown()), JsonObject]),
       config: JsonObject,
     }),
-    skills: Type.Array(AttachedSkill, { maxItems: 100, description: 'The blocks of skills within `agent.system`' }),
+    skills: Type.Array(AttachedSkill, { maxItems: 100, description: 'Blocks of skills within `agent.system`' }),
     omitted: Type.Array(Type.String()),
   }),
 )
@@ -148,7 +150,7 @@ export const agentRoutes = {
   create: route({
     ...base,
     id: 'agents.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/api/agents',
     body: AgentWrite,
@@ -170,7 +172,7 @@ export const agentRoutes = {
   update: route({
     ...base,
     id: 'agents.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'PATCH',
     path: '/api/agents/{agent_id}',
     params: AgentPath,
@@ -226,7 +228,7 @@ export const agentRoutes = {
     params: VersionPath,
     query: Type.Object({
       to: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'The version to compare with; the current one by default' }),
+        Type.Integer({ minimum: 1, description: 'Version to compare with; the current one by default' }),
       ),
     }),
     responses: {
@@ -253,12 +255,12 @@ export const agentRoutes = {
     path: '/api/agents/import',
     query: Type.Object({
       owner_id: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 200, description: 'Instead of the owner in the file' }),
+        Type.String({ minLength: 1, maxLength: 200, description: 'Replaces the owner in the file' }),
       ),
       name: Type.Optional(Name),
     }),
     body: AgentFile,
-    // A prompt, and once more what it holds of skills.
+    // A prompt, and the skill blocks that it contains once more.
     bodyLimit: 16 * 1024 * 1024,
     responses: { 201: Agent },
     summary: 'Import an agent',

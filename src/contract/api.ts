@@ -31,10 +31,10 @@ import { vaultRoutes } from './vault.ts'
 import { webhookEndpointRoutes } from './webhook-endpoints.ts'
 import { webhookRoutes } from './webhooks.ts'
 
-/** The version that `/openapi.json` reports. Interface: Versioning, rule 1. */
+/** Version that `/openapi.json` reports. Interface: Versioning, rule 1. */
 export const apiVersion = '0.1.0'
 
-/** Every route of the service by group. A route that is missing here does not exist. */
+/** Every route of the service by group. The server serves no other route. */
 export const api = {
   System: systemRoutes,
   Models: modelRoutes,
@@ -69,7 +69,7 @@ export const api = {
   ModelSettings: modelSettingRoutes,
 } as const
 
-/** The tag of a group in the OpenAPI document, where it differs from the name that the client uses. */
+/** Tags of groups in the OpenAPI document that differ from the names that the client uses. */
 const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
   Opencode: 'opencode',
@@ -96,7 +96,7 @@ export const allRoutes: readonly (Route & { readonly group: TagName })[] = (
   Object.values<Route>(api[key]).map(spec => ({ ...spec, group: spec.group ?? (isTag(key) ? key : otherTags[key]) })),
 )
 
-/** Every path of every route: the route itself, and once more for each of its aliases with that as its path. */
+/** Every route, and a copy of it for each of its aliases. */
 export const everyPath: typeof allRoutes = allRoutes.flatMap(spec => [
   spec,
   ...(spec.aliases ?? []).map(path => ({ ...spec, path })),

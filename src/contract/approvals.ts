@@ -15,21 +15,21 @@ export const ApprovalState = named(
 )
 export type ApprovalState = Static<typeof ApprovalState>
 
-/** A tool call that asks a person. Gaps: section 13. */
+/** A tool call that requires a person's approval. Gaps: section 13. */
 export const Approval = named(
   'Approval',
   Type.Object({
-    id: Type.String({ description: 'The id of the `agent.tool_use` event' }),
+    id: Type.String({ description: 'Id of the `agent.tool_use` event' }),
     session_id: Type.String(),
     agent_id: Type.String(),
-    tool_use_id: Type.String({ description: 'The runtime’s own id of the call' }),
+    tool_use_id: Type.String({ description: 'Id of the call at the runtime' }),
     name: Type.String(),
-    input: Type.Unknown({ description: 'The arguments, exactly as the tool would get them' }),
+    input: Type.Unknown({ description: 'Arguments, exactly as the tool would receive them' }),
     digest: Type.String({
-      description: 'SHA-256 of name and arguments; send it along to allow these and nothing else',
+      description: 'SHA-256 of name and arguments; send it with the answer to allow only these arguments',
     }),
     state: ApprovalState,
-    message: Nullable(Type.String({ description: 'Why it was denied' })),
+    message: Nullable(Type.String({ description: 'Reason of the denial' })),
     decided_by: Nullable(Type.String()),
     decided_at: Nullable(Type.String({ format: 'date-time' })),
     expires_at: Type.String({ format: 'date-time' }),
@@ -55,7 +55,7 @@ export const approvalRoutes = {
     }),
     responses: { 200: Type.Object({ approvals: Type.Array(Approval), next_cursor: NextCursor }) },
     summary: 'List approvals',
-    description: 'Lists tool calls that wait, or waited, for a person, newest first; `state` filters.',
+    description: 'Lists tool calls that wait for a person or waited for one, newest first; `state` filters.',
   }),
   decide: route({
     ...nested,
@@ -65,9 +65,14 @@ export const approvalRoutes = {
     params: Type.Object({ approval_id: Type.String() }),
     body: Type.Object({
       result: Verdict,
-      message: Type.Optional(Type.String({ maxLength: 10_000, description: 'For the model, when it is denied' })),
+      message: Type.Optional(
+        Type.String({ maxLength: 10_000, description: 'Message to the model when the call is denied' }),
+      ),
       digest: Type.Optional(
-        Type.String({ maxLength: 64, description: 'Refused with 409 unless it is the approval’s' }),
+        Type.String({
+          maxLength: 64,
+          description: 'Must equal the digest of the approval; otherwise the answer is 409',
+        }),
       ),
     }),
     responses: { 200: Approval },

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 
-/** A block that an agent carries, as it was written into the prompt. */
+/** Block of a skill as written into an agent's prompt. */
 export const AttachedSkill = named(
   'AttachedSkill',
   Type.Object({
@@ -12,5 +12,5 @@ export const AttachedSkill = named(
 )
 export type AttachedSkill = Static<typeof AttachedSkill>
 
-/** What marks the block of a skill in a system prompt. Interface: Resources, Agent. */
+/** Marker of a skill's block in a system prompt. Interface: Resources, Agent. */
 export const skillMarker = (id: string): string => `<!-- skill:${id} -->`

@@ -3,7 +3,7 @@ import { named } from './named.ts'
 import { route } from './route.ts'
 import { CsvFormat, JsonObject, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
 
-/** One change that somebody made. Security: S55. */
+/** One recorded change. Security: S55. */
 export const AuditEntry = named(
   'AuditEntry',
   Type.Object({
@@ -11,8 +11,10 @@ export const AuditEntry = named(
     created_at: Type.String({ format: 'date-time' }),
     principal: Type.String(),
     role: Type.String(),
-    key_id: Nullable(Type.String({ description: 'The virtual key that was used; null for the master key' })),
-    address: Nullable(Type.String({ description: 'Of the client; null for what the service did by itself' })),
+    key_id: Nullable(Type.String({ description: 'Virtual key of the caller; null for the master key' })),
+    address: Nullable(
+      Type.String({ description: 'Address of the client; null for changes made by the service itself' }),
+    ),
     request_id: Nullable(Type.String()),
     action: Type.String({ description: 'Object and verb, such as `key.create`' }),
     object_id: Type.String(),
@@ -40,7 +42,7 @@ export const auditRoutes = {
         Type.String({
           maxLength: 100,
           pattern: '^[a-z_]+[.]([a-z_]+|[*])$',
-          description: 'Such as `key.create`, or `key.*` for all of keys',
+          description: 'An action such as `key.create`, or `key.*` for all actions on keys',
         }),
       ),
       object_id: Filter,

@@ -18,5 +18,5 @@ const types: Partial<Record<ErrorCode, string>> = {
   upstream_unreachable: 'ModelErrorException',
 }
 
-/** The type of an error as clients of AWS know it, in the header `x-amzn-errortype`. Source: Bedrock Runtime, "Common Errors". */
+/** Error type of AWS, in the header `x-amzn-errortype`. Source: Bedrock Runtime, "Common Errors". */
 export const awsErrorType = (code: ErrorCode): string => types[code] ?? 'InternalServerException'

@@ -3,25 +3,25 @@ import { named } from './named.ts'
 import { route } from './route.ts'
 import { BudgetDuration, NextCursor, Nullable, pageQuery, Usd } from './schemas.ts'
 
-// The limits of a key are fields of the key, so only these are set here.
+// The limits of a key are fields of the key, so these routes do not set them.
 const writable = [Type.Literal('owner'), Type.Literal('agent'), Type.Literal('session')] as const
 const WritableScope = named('WritableBudgetScope', Type.Union([...writable]))
 const Scope = named('BudgetScope', Type.Union([Type.Literal('key'), ...writable]))
 
-/** What a key, an owner, an agent or a session may use, and what of it is used. */
+/** Limits of a key, an owner, an agent or a session, with the current use. */
 export const Budget = named(
   'Budget',
   Type.Object({
     scope: Scope,
     scope_id: Type.String(),
-    max_budget: Nullable(Type.Number({ description: 'US dollars in a period; null: no limit' })),
-    soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
-    budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
+    max_budget: Nullable(Type.Number({ description: 'US dollars per period; null: no limit' })),
+    soft_budget: Nullable(Type.Number({ description: 'US dollars; from this amount on, answers carry a warning' })),
+    budget_duration: Nullable(Type.String({ description: 'null: the budget never resets' })),
     budget_reset_at: Nullable(Type.String({ format: 'date-time' })),
     spend: Type.Number({ description: 'US dollars spent in this period' }),
     reserved: Type.Number({ description: 'US dollars reserved for calls in flight' }),
-    rpm_limit: Nullable(Type.Integer({ description: 'Model calls a minute' })),
-    tpm_limit: Nullable(Type.Integer({ description: 'Tokens a minute' })),
+    rpm_limit: Nullable(Type.Integer({ description: 'Model calls per minute' })),
+    tpm_limit: Nullable(Type.Integer({ description: 'Tokens per minute' })),
     max_parallel_requests: Nullable(Type.Integer()),
     parallel_requests: Type.Integer({ description: 'Calls in flight' }),
   }),
@@ -30,7 +30,7 @@ export type Budget = Static<typeof Budget>
 
 const Count = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
-/** The limits of an owner, an agent or a session, all of them: what is absent or null is not limited. */
+/** All limits of an owner, an agent or a session. A limit that is absent or null does not apply. */
 export const BudgetWrite = named(
   'BudgetWrite',
   Type.Object({
@@ -57,7 +57,7 @@ export const budgetRoutes = {
     query: Type.Object({ ...pageQuery, scope: Type.Optional(Scope) }),
     responses: { 200: Type.Object({ budgets: Type.Array(Budget), next_cursor: NextCursor }) },
     summary: 'List budgets',
-    description: 'Lists budgets with what is spent and reserved, those of keys included.',
+    description: 'Lists budgets, those of keys included, with the spent and the reserved amount.',
   }),
   get: route({
     ...base,
@@ -67,7 +67,7 @@ export const budgetRoutes = {
     params: Type.Object({ scope: Scope, scope_id: ScopeId }),
     responses: { 200: Budget },
     summary: 'Read a budget',
-    description: 'Returns the limits of one budget with what is spent and reserved.',
+    description: 'Returns the limits of one budget with the spent and the reserved amount.',
   }),
   set: route({
     ...base,
@@ -78,7 +78,7 @@ export const budgetRoutes = {
     body: BudgetWrite,
     responses: { 200: Budget },
     summary: 'Set a budget',
-    description: 'Replaces all limits of an owner, an agent or a session. What was spent stays counted.',
+    description: 'Replaces all limits of an owner, an agent or a session. The amount that was spent does not change.',
   }),
   remove: route({
     ...base,

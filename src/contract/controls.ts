@@ -5,18 +5,23 @@ import { DateTime, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Reason = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'Shown to those who are stopped' }),
+  Type.String({
+    minLength: 1,
+    maxLength: 1000,
+    pattern: '\\S',
+    description: 'Reason shown to callers whose work is stopped',
+  }),
 )
 const All = Type.Optional(Type.Literal(true))
 
 const CostPerMinute = Nullable(
   Type.Number({
-    description: 'US dollars of the model calls that ended in the last 60 s; null: none of them has a known price',
+    description: 'US dollars of the model calls that ended in the last 60 s; null when none of them has a known price',
   }),
 )
 const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
 
-/** A session with a prompt that runs. */
+/** A session whose prompt is running. */
 export const RunningSession = named(
   'RunningSession',
   Type.Object({
@@ -24,20 +29,20 @@ export const RunningSession = named(
     title: Type.String(),
     agent_id: Type.String(),
     owner_id: Type.String(),
-    key_id: Nullable(Type.String({ description: 'The key that queued the prompt; null for the master key' })),
+    key_id: Nullable(Type.String({ description: 'Key that queued the prompt; null for the master key' })),
     runtime: Type.String(),
     prompt_id: Type.String(),
     run_id: Nullable(Type.String()),
     started_at: Nullable(DateTime),
-    held_by: Nullable(Type.String({ description: 'What the run waits for: `approval` or `retry`' })),
-    waiting_prompts: Type.Integer({ description: 'Prompts in line behind it' }),
+    held_by: Nullable(Type.String({ description: 'Reason why the run waits: `approval` or `retry`' })),
+    waiting_prompts: Type.Integer({ description: 'Prompts queued behind it' }),
     calls_per_minute: CallsPerMinute,
     cost_per_minute: CostPerMinute,
   }),
 )
 export type RunningSession = Static<typeof RunningSession>
 
-/** What a key spends, in sessions and by itself. */
+/** Spending of a key, by sessions and by direct calls. */
 export const SpendingKey = named(
   'SpendingKey',
   Type.Object({
@@ -49,7 +54,7 @@ export const SpendingKey = named(
 )
 export type SpendingKey = Static<typeof SpendingKey>
 
-/** What is to be stopped: exactly one of these. */
+/** Work to stop: exactly one of these. */
 export const StopRequest = named(
   'StopRequest',
   Type.Object({
@@ -63,7 +68,7 @@ export const StopRequest = named(
 )
 export type StopRequest = Static<typeof StopRequest>
 
-/** Whose spending is to be frozen: exactly one of these. */
+/** Spending to freeze: exactly one of these. */
 export const FreezeWrite = named(
   'FreezeWrite',
   Type.Object({
@@ -101,16 +106,17 @@ export const controlRoutes = {
     query: Type.Object(pageQuery),
     responses: {
       200: Type.Object({
-        running_sessions: Type.Integer({ description: 'All of them, not only those of this page' }),
+        running_sessions: Type.Integer({ description: 'Number of all running sessions, not only those of this page' }),
         calls_per_minute: CallsPerMinute,
         cost_per_minute: CostPerMinute,
         sessions: Type.Array(RunningSession),
-        keys: Type.Array(SpendingKey, { description: 'The 100 that spend most' }),
+        keys: Type.Array(SpendingKey, { description: 'The 100 keys with the highest cost per minute' }),
         next_cursor: NextCursor,
       }),
     },
     summary: 'List what runs',
-    description: 'Lists running sessions and keys with their cost a minute. A key with an owner sees only that owner.',
+    description:
+      'Lists running sessions and keys with their cost per minute. A key with an owner sees only that owner.',
   }),
   stop: route({
     ...base,
@@ -121,14 +127,14 @@ export const controlRoutes = {
     body: StopRequest,
     responses: {
       200: Type.Object({
-        sessions: Type.Integer({ description: 'Sessions that had something to stop' }),
-        runs: Type.Integer({ description: 'Runs that were asked to stop; each ends within 2 s' }),
+        sessions: Type.Integer({ description: 'Sessions with a run or a waiting prompt' }),
+        runs: Type.Integer({ description: 'Runs that were interrupted; each ends within 2 s' }),
         prompts: Type.Integer({ description: 'Waiting prompts that were cancelled' }),
       }),
     },
     summary: 'Stop runs',
     description:
-      'Stops the run of a session, or all runs of an agent, a key, an owner or everybody, and cancels the prompts queued behind them. Model calls of clients end too.',
+      'Stops the run of a session, or all runs of an agent, a key, an owner or the whole service, and cancels the prompts queued behind them. Model calls of clients end too.',
   }),
   freezes: route({
     ...base,
@@ -139,7 +145,7 @@ export const controlRoutes = {
     query: Type.Object(pageQuery),
     responses: { 200: Type.Object({ freezes: Type.Array(Freeze), next_cursor: NextCursor }) },
     summary: 'List freezes',
-    description: 'Lists whose spending is frozen, newest first.',
+    description: 'Lists the freezes in force, newest first.',
   }),
   freeze: route({
     ...base,
@@ -151,7 +157,7 @@ export const controlRoutes = {
     responses: { 200: Freeze },
     summary: 'Freeze spending',
     description:
-      'Rejects new model calls and runs of a key with its descendants, of an owner, or of everybody, until the freeze is lifted.',
+      'Rejects new model calls and runs of a key with its descendants, of an owner, or of the whole service, until the freeze is lifted.',
   }),
   unfreeze: route({
     ...base,

@@ -8,7 +8,7 @@ import { DateTime, JsonObject, Name, Nullable } from './schemas.ts'
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: 500 })
 const packages = ['apt', 'cargo', 'gem', 'go', 'npm', 'pip'] as const
 
-/** The package managers of an environment, in the order that answers have them. */
+/** Package managers of an environment, in the order of responses. */
 export const packageManagers: readonly (typeof packages)[number][] = packages
 
 const Packages = named(
@@ -36,7 +36,7 @@ const Networking = named(
   ]),
 )
 
-/** Where sessions work, as a client writes it. Dialects: section 1.4. */
+/** Configuration of an environment in a request. Dialects: section 1.4. */
 export const EnvironmentConfig = named(
   'EnvironmentConfig',
   Type.Union([
@@ -53,7 +53,9 @@ export type EnvironmentConfig = Static<typeof EnvironmentConfig>
 const Description = Nullable(Type.String({ maxLength: 10_000 }))
 const Scope = Type.Optional(
   Nullable(
-    Type.Literal('organization', { description: 'Kept as it is; who sees an environment is a matter of owners' }),
+    Type.Literal('organization', {
+      description: 'Stored and returned, without effect: the owner of an environment decides who sees it',
+    }),
   ),
 )
 
@@ -69,7 +71,7 @@ export const EnvironmentCreate = named(
 )
 export type EnvironmentCreate = Static<typeof EnvironmentCreate>
 
-/** What is absent stays, also within `config`. */
+/** Absent fields stay unchanged, also within `config`. */
 export const EnvironmentUpdate = named(
   'EnvironmentUpdate',
   Type.Object({
@@ -82,7 +84,7 @@ export const EnvironmentUpdate = named(
 )
 export type EnvironmentUpdate = Static<typeof EnvironmentUpdate>
 
-/** Where sessions of the Managed Agents dialect work. */
+/** Environment of sessions in the Managed Agents dialect. */
 export const Environment = named(
   'Environment',
   Type.Object({
@@ -107,7 +109,7 @@ export const environmentRoutes = {
   create: route({
     ...base,
     id: 'environments.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/environments',
     body: EnvironmentCreate,
@@ -138,14 +140,14 @@ export const environmentRoutes = {
   update: route({
     ...base,
     id: 'environments.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/environments/{environment_id}',
     params: EnvironmentPath,
     body: EnvironmentUpdate,
     responses: { 200: Environment },
     summary: 'Update an environment',
-    description: 'Changes an environment. Existing sessions keep what they have.',
+    description: 'Changes an environment. Existing sessions keep their configuration.',
   }),
   remove: route({
     ...base,

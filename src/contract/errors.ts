@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { named } from './named.ts'
 
-/** Every error code of the service: its HTTP status and the `type` that Anthropic's envelope gives it. */
+/** Every error code of the service, with its HTTP status and its `type` in Anthropic's envelope. */
 const table = {
   invalid_request: [400, 'invalid_request_error'],
   unauthorized: [401, 'authentication_error'],
@@ -25,13 +25,13 @@ const table = {
 
 export type ErrorCode = keyof typeof table
 
-/** The HTTP status of an error code. */
+/** Returns the HTTP status of an error code. */
 export const statusOfCode = (code: ErrorCode): number => table[code][0]
 
-/** The error type of Anthropic's envelope for a code. Source: Gateway, section 1. */
+/** Returns the error type of a code in Anthropic's envelope. Source: Gateway, section 1. */
 export const anthropicTypeOf = (code: ErrorCode): string => table[code][1]
 
-/** The code that stands for an HTTP status of the HTTP library's own refusals; `internal` for any other. */
+/** Returns the code for an HTTP status with which the HTTP library rejects requests; `internal` for any other. */
 export function codeOfStatus(status: number): ErrorCode {
   const codes = Object.keys(table) as ErrorCode[]
   return codes.find(code => table[code][0] === status) ?? 'internal'
@@ -56,9 +56,9 @@ export const AnthropicError = named(
   }),
 )
 
-/** An error as Anthropic's clients read it. */
+/** Returns an error in Anthropic's envelope. */
 export const anthropicError = (code: ErrorCode, message: string, requestId: string) =>
   ({ type: 'error', error: { type: anthropicTypeOf(code), message }, request_id: requestId }) as const
 
-/** The one 401 body, on every path. Interface: Authentication, rule 6. */
+/** Body of every 401. Interface: Authentication, rule 6. */
 export const unauthorizedBody = { error: { type: 'gateway_error', message: 'unauthorized' } } as const

@@ -5,7 +5,7 @@ import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, Nullable } from './schemas.ts'
 
-/** A stored event of a session: these four, then the payload of its type. Dialects: section 1.6. */
+/** A stored event of a session: these four fields, then the payload of its type. Dialects: section 1.6. */
 export const SessionEvent = named(
   'SessionEvent',
   Type.Object(
@@ -25,10 +25,10 @@ export interface TextBlock {
   readonly text: string
 }
 
-/** An event before it is stored: the log gives it `id`, `seq` and `processed_at`. */
+/** An event before it is stored: the log adds `id`, `seq` and `processed_at`. */
 export type NewEvent = { readonly id?: string; readonly type: string; readonly [field: string]: unknown }
 
-/** Types after which no prompt runs any more, until the next `session.status_running`. */
+/** Types after which no prompt runs until the next `session.status_running`. */
 export function endsRun(event: { readonly type: string; readonly [field: string]: unknown }): boolean {
   if (event.type === 'session.status_idle') return askedBy(event).length === 0
   if (event.type === 'session.deleted') return true
@@ -37,41 +37,41 @@ export function endsRun(event: { readonly type: string; readonly [field: string]
   return error?.retry_status?.type !== 'retrying'
 }
 
-/** The ids of the `agent.tool_use` events that wait for a person since this event; empty for any other. */
+/** Returns the ids of the `agent.tool_use` events that wait for a person since this event; empty for other events. */
 export function askedBy(event: { readonly type: string; readonly [field: string]: unknown }): readonly string[] {
   if (event.type !== 'session.status_idle') return []
   const reason = event['stop_reason'] as { readonly type?: string; readonly event_ids?: unknown } | null | undefined
   return reason?.type === 'requires_action' && Array.isArray(reason.event_ids) ? reason.event_ids.map(String) : []
 }
 
-/** `session.prompt_ended`: the end of a prompt that no status event names. */
+/** `session.prompt_ended`: the end of a prompt that no status event reports. */
 export interface PromptEnded {
   readonly prompt_id: string
-  /** The run that it was part of; null when it never began. */
+  /** Run that the prompt was part of; null when the prompt never started. */
   readonly run_id: string | null
   readonly state: 'done' | 'error' | 'cancelled'
-  /** `steered`: it had joined the turn of another prompt; `interrupted`: that turn was stopped; `forked`: it did not come along. */
+  /** `steered`: it had joined the turn of another prompt; `interrupted`: that turn was stopped; `forked`: the fork did not copy it. */
   readonly reason: 'withdrawn' | 'deleted' | 'steered' | 'interrupted' | 'forked'
 }
 
-/** `stop_reason` of a session that a budget or a freeze has stopped. It goes on by itself once there is room, or the freeze is lifted. */
+/** `stop_reason` of a session that a budget or a freeze stopped. The session resumes once the budget has room or the freeze is lifted. */
 export interface BudgetReached {
   readonly type: 'budget_reached'
-  /** Whose budget it is, or whose spending is frozen; `all` is a freeze alone. */
+  /** Owner of the budget or the freeze; `all` occurs only with freezes. */
   readonly scope: 'key' | 'owner' | 'agent' | 'session' | 'all'
   /** Empty for `all`. */
   readonly scope_id: string
   /** True for a freeze; absent for a budget. */
   readonly is_frozen?: true
-  /** US dollars that may be spent in a period. */
+  /** Limit of the period in US dollars. */
   readonly max_usd: number | null
-  /** US dollars that the refused model call may cost at most. */
+  /** Highest possible cost of the rejected model call in US dollars. */
   readonly needed_usd: number | null
-  /** When the period ends; null for a budget for life. */
+  /** End of the period; null for a budget that never resets. */
   readonly resets_at: string | null
 }
 
-/** The stop reason of a run that a budget has stopped; undefined for any other event. */
+/** Returns the stop reason of a run that a budget stopped; undefined for other events. */
 export function budgetReached(event: {
   readonly type: string
   readonly [field: string]: unknown
@@ -81,23 +81,23 @@ export function budgetReached(event: {
   return reason?.type === 'budget_reached' ? (reason as BudgetReached) : undefined
 }
 
-/** `agent.thread_context_compacted`: a summary takes the place of the beginning of the conversation. */
+/** `agent.thread_context_compacted`: a summary replaces the beginning of the conversation. */
 export interface ContextCompacted {
   readonly summary: string
-  /** From this event on the conversation goes on as it was. */
+  /** First event that the summary does not replace. */
   readonly kept_from_seq: number
-  /** Earlier messages of prompts that enter the conversation behind that event, or have not yet: their numbers. */
+  /** Sequence numbers of earlier messages whose prompts enter the conversation after that event, or have not entered it yet. */
   readonly waiting_seqs: readonly number[]
-  /** Prompts of the run whose messages the summary stands for. */
+  /** Prompts of the run whose messages the summary replaces. */
   readonly prompt_ids: readonly string[]
   /** Estimated input tokens of a request before and after. */
   readonly tokens_before: number
   readonly tokens_after: number
-  /** `auto`: the next request would not have fitted; `request`: somebody asked. */
+  /** `auto`: the next request would have exceeded the context window; `request`: a caller requested it. */
   readonly reason: 'auto' | 'request'
 }
 
-/** The compaction that an event tells; undefined for any other event, and for a compaction inside another runtime. */
+/** Returns the compaction of an event; undefined for other events, and for a compaction inside another runtime. */
 export function contextCompacted(event: {
   readonly type: string
   readonly [field: string]: unknown
@@ -106,7 +106,7 @@ export function contextCompacted(event: {
   return event as unknown as ContextCompacted
 }
 
-/** True for events that are still read after the compaction, to build the conversation. */
+/** Returns whether the conversation after the compaction is built from the event. */
 export const isKeptBy = ({ kept_from_seq, waiting_seqs }: ContextCompacted, seq: number): boolean =>
   seq >= kept_from_seq || waiting_seqs.includes(seq)
 
@@ -114,7 +114,7 @@ const SessionPath = Type.Object({ session_id: Type.String() })
 const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
 const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])
 
-/** Content of a message that a client sends. A union of one: content of another kind is refused by its `type`. */
+/** Content of a client's message. A union of one member, so that an error names the `type` of other content. */
 const TextContent = Type.Array(
   Type.Union([
     Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }),
@@ -122,7 +122,7 @@ const TextContent = Type.Array(
   { minItems: 1 },
 )
 
-/** A message as a client sends it. */
+/** Message of a client. */
 export const UserMessage = named(
   'UserMessage',
   Type.Object({ type: Type.Literal('user.message'), content: TextContent }),
@@ -159,9 +159,13 @@ export const eventRoutes = {
       page: Type.Optional(Digits),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
       order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
-      types: Type.Optional(Type.Unknown({ description: 'One type or several; `types[]=` works too' })),
+      types: Type.Optional(Type.Unknown({ description: 'One or several types; also `types[]=`' })),
       wait: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds to wait for an event where there is none yet' }),
+        Type.Integer({
+          minimum: 0,
+          maximum: 60,
+          description: 'Seconds to wait for an event when the list would be empty',
+        }),
       ),
       'types[]': Type.Optional(Type.Unknown()),
       'created_at[gt]': Type.Optional(DateTime),
@@ -177,7 +181,7 @@ export const eventRoutes = {
   }),
   send: route({
     id: 'events.send',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/sessions/{session_id}/events',
     access: 'key',
@@ -187,7 +191,7 @@ export const eventRoutes = {
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
     summary: 'Send events',
     description:
-      'Stores user events: a message, an interrupt, or the answer to a tool call that asks. The answer returns them as stored.',
+      'Stores user events: a message, an interrupt, or the answer to a tool call that requires approval. The response contains them as stored.',
   }),
   ticket: route({
     id: 'events.ticket',
@@ -210,8 +214,10 @@ export const eventRoutes = {
     query: Type.Object({
       agent_id: Type.Optional(Type.String({ maxLength: 200, description: 'Only sessions of this agent' })),
       metadata: Type.Optional(Metadata),
-      after: Type.Optional(Type.String({ maxLength: 200, description: 'The id of the last frame that is known' })),
-      from: Type.Optional(Type.Literal('start', { description: 'With all events that are still there' })),
+      after: Type.Optional(
+        Type.String({ maxLength: 200, description: 'Id of the last frame that the client received' }),
+      ),
+      from: Type.Optional(Type.Literal('start', { description: 'Begins with all stored events' })),
       key: Type.Optional(Type.String()),
     }),
     responses: {

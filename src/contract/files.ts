@@ -3,32 +3,32 @@ import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
-/** One file, folder or link of a session's workspace. */
+/** File, folder or link in a session's workspace. */
 export const WorkspaceFile = named(
   'WorkspaceFile',
   Type.Object({
-    path: Type.String({ description: 'From the workspace on, such as src/main.ts' }),
+    path: Type.String({ description: 'Path relative to the workspace, such as src/main.ts' }),
     type: Type.Union([Type.Literal('file'), Type.Literal('folder'), Type.Literal('link')]),
     size: Nullable(Type.Integer({ description: 'Bytes of a file' })),
     mode: Nullable(Type.Integer({ description: 'Permission bits of a file or folder, such as 420 for rw-r--r--' })),
-    sha256: Nullable(Type.String({ description: 'Of the content of a file, in hexadecimal digits' })),
+    sha256: Nullable(Type.String({ description: 'Hash of a file’s content, in hexadecimal digits' })),
     modified_at: Nullable(DateTime),
-    target: Nullable(Type.String({ description: 'Where a link points' })),
+    target: Nullable(Type.String({ description: 'Target of a link' })),
   }),
 )
 export type WorkspaceFile = Static<typeof WorkspaceFile>
 
-/** As of which event the files are shown; null: nothing was stored by then. */
+/** Event whose files are shown; null when no files were stored by then. */
 export const FilesAsOf = Nullable(
   Type.Object({
     checkpoint_id: Type.String(),
-    seq: Type.Integer({ description: 'The event of the log that the files belong to' }),
+    seq: Type.Integer({ description: 'Event of the log that the files belong to' }),
     created_at: DateTime,
   }),
 )
 export type FilesAsOf = Static<typeof FilesAsOf>
 
-/** What has become of one path. `patch` is a unified diff of a text. */
+/** Change of one path. `patch` is a unified diff of a text file. */
 export const FileChange = named(
   'FileChange',
   Type.Object({
@@ -39,7 +39,7 @@ export const FileChange = named(
     patch: Nullable(Type.String()),
     patch_omitted: Nullable(
       Type.Union([Type.Literal('binary'), Type.Literal('too_large'), Type.Literal('not_a_file')], {
-        description: 'Why there is no patch',
+        description: 'Reason why there is no patch',
       }),
     ),
   }),
@@ -49,7 +49,7 @@ export type FileChange = Static<typeof FileChange>
 const SessionPath = Type.Object({ session_id: Type.String() })
 const FilePath = Type.Object({
   session_id: Type.String(),
-  path: Type.String({ description: 'From the workspace on; its slashes may be escaped' }),
+  path: Type.String({ description: 'Path relative to the workspace; slashes may be percent-encoded' }),
 })
 const moment = (what: string) =>
   Type.Optional(Type.String({ maxLength: 200, description: `${what}: id of an event, or start` }))
@@ -67,7 +67,7 @@ export const fileRoutes = {
     params: SessionPath,
     query: Type.Object({
       ...pageQuery,
-      path: Type.Optional(Type.String({ maxLength: 4096, description: 'A folder; the workspace itself unless given' })),
+      path: Type.Optional(Type.String({ maxLength: 4096, description: 'Folder; the workspace itself by default' })),
       at,
     }),
     responses: {
@@ -128,7 +128,7 @@ export const fileRoutes = {
         from: FilesAsOf,
         to: FilesAsOf,
         data: Type.Array(FileChange),
-        more: Type.Integer({ description: 'Changed paths beyond the first 1,000, which are not shown' }),
+        more: Type.Integer({ description: 'Number of changed paths beyond the first 1,000' }),
       }),
     },
     summary: 'Compare files between two events',

@@ -7,7 +7,7 @@ const base = { access: 'google-key', errorShape: 'google', isForPrograms: true }
 const call = { ...base, bodyLimit: 32 * 1024 * 1024 } as const
 
 const open = { additionalProperties: true } as const
-const ModelPath = Type.Object({ model: Type.String({ description: 'Also an id that holds slashes' }) })
+const ModelPath = Type.Object({ model: Type.String({ description: 'Model name; may contain slashes' }) })
 
 /** `{error:{code,message,status}}`, on the paths of Google's API. */
 export const GoogleError = named(
@@ -17,11 +17,11 @@ export const GoogleError = named(
   }),
 )
 
-/** Google's names of errors, which its clients read besides the status. */
+/** Error names of Google, which its clients read in addition to the status. */
 const statuses: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'INVALID_ARGUMENT',
   unauthorized: 'UNAUTHENTICATED',
-  // Not RESOURCE_EXHAUSTED: clients retry that for nothing.
+  // Not RESOURCE_EXHAUSTED, which clients retry without success.
   budget_exceeded: 'FAILED_PRECONDITION',
   forbidden: 'PERMISSION_DENIED',
   not_found: 'NOT_FOUND',
@@ -40,12 +40,12 @@ const statuses: Readonly<Record<ErrorCode, string>> = {
   overloaded: 'UNAVAILABLE',
 }
 
-/** An error as Google's clients read it. */
+/** Returns an error in Google's format. */
 export const googleError = (error: ErrorCode, message: string) => ({
   error: { code: statusOfCode(error), message, status: statuses[error] },
 })
 
-/** What an answer's parts, and those of a request, have in common: one field says what the part is. */
+/** Part of a request or an answer; one field determines its kind. */
 const Content = named(
   'GeminiContent',
   Type.Object({ role: Type.Optional(Type.String()), parts: Type.Optional(Type.Array(Type.Unknown())) }, open),
@@ -85,7 +85,7 @@ const GenerateResponse = named(
   ),
 )
 
-/** A model as Google's clients read it. */
+/** Model in Google's format. */
 export const GoogleModel = named(
   'GoogleModel',
   Type.Object({
@@ -101,13 +101,13 @@ export const GoogleModel = named(
 
 interface Version {
   readonly version: string
-  /** Tells the ids of the routes apart. */
+  /** Suffix that keeps the ids of the routes unique. */
   readonly suffix: string
-  /** True where clients may leave `models/` out before an id that holds a slash. */
+  /** True where clients may omit `models/` before an id with a slash. */
   readonly hasShortPaths: boolean
 }
 
-/** The methods of a model under one version of Google's API. */
+/** Methods of a model under one version of Google's API. */
 const methodsUnder = ({ version, suffix, hasShortPaths }: Version) => ({
   generate: route({
     ...call,
@@ -189,7 +189,7 @@ const newerMethods = methodsUnder({ version: 'v1', suffix: '_v1', hasShortPaths:
 
 export const geminiRoutes = {
   ...methods,
-  /** The same again: newer clients of Google's leave out the `beta`. */
+  /** The same methods without `beta`, as newer clients call them. */
   generateV1: newerMethods.generate,
   streamV1: newerMethods.stream,
   countTokensV1: newerMethods.countTokens,

@@ -11,22 +11,22 @@ const ShownTime = Type.String({ format: 'date-time' })
 const limits = { minimum: 1, maximum: 2_147_483_647 } as const
 const Count = Type.Integer(limits)
 
-/** Where calls with the same request get the same answer again. */
+/** Response cache: identical requests get the cached answer. */
 export const CacheSettings = named(
   'CacheSettings',
   Type.Object({
     ttl: Type.String({
       pattern: '^[1-9][0-9]{0,6}(s|m|h|d)$',
-      description: 'How long an answer is kept: a number and s, m, h or d, from `1s` to `30d`',
+      description: 'Lifetime of a cached answer: a number and s, m, h or d, from `1s` to `30d`',
     }),
   }),
 )
 export type CacheSettings = Static<typeof CacheSettings>
-/** For how long bodies of calls are recorded. */
+/** Recording of the bodies of calls. */
 export const LogBodies = named(
   'LogBodies',
   Type.Object({
-    until: Type.String({ format: 'date-time', description: 'When recording ends: at most 90 days from now' }),
+    until: Type.String({ format: 'date-time', description: 'End of recording, at most 90 days from now' }),
   }),
 )
 export type LogBodies = Static<typeof LogBodies>
@@ -38,21 +38,21 @@ export const ApiKey = named(
     id: Type.String(),
     parent_id: Nullable(
       Type.String({
-        description: 'The key that created this one: its budgets limit this key too, and its revocation ends it',
+        description: 'Key that created this one. Its budgets limit this key too, and revoking it revokes this key',
       }),
     ),
     label: Type.String(),
-    owner_id: Nullable(Type.String({ description: 'The only owner whose objects the key sees; null: all owners' })),
+    owner_id: Nullable(Type.String({ description: 'Owner whose objects the key sees; null: all owners' })),
     role: KeyRole,
-    models: Type.Array(Type.String(), { description: 'Names or `provider/*`; empty: all' }),
+    models: Type.Array(Type.String(), { description: 'Allowed models: names or `provider/*`; empty: all' }),
     passthrough: Type.Array(NativeProvider, {
-      description: 'Providers whose own API it may use below `/<provider>/`, beside the calls of models; empty: none',
+      description: 'Providers whose own API the key may call below `/<provider>/`; empty: none',
     }),
-    cache: Nullable(CacheSettings, 'The response cache for its calls; null: as the model has it'),
-    log_bodies: Nullable(LogBodies, 'Until then the bodies of its calls are recorded; null: they are not'),
-    max_budget: Nullable(Type.Number({ description: 'US dollars in a period' })),
-    soft_budget: Nullable(Type.Number({ description: 'US dollars from which on a warning is given' })),
-    budget_duration: Nullable(Type.String({ description: 'null: the budget is for life' })),
+    cache: Nullable(CacheSettings, 'Response cache for calls of the key; null: the setting of the model applies'),
+    log_bodies: Nullable(LogBodies, 'Recording of the bodies of its calls; null: off'),
+    max_budget: Nullable(Type.Number({ description: 'US dollars per period' })),
+    soft_budget: Nullable(Type.Number({ description: 'US dollars; from this amount on, answers carry a warning' })),
+    budget_duration: Nullable(Type.String({ description: 'null: the budget never resets' })),
     budget_reset_at: Nullable(ShownTime),
     spend: Type.Number({ description: 'US dollars spent in this period' }),
     reserved: Type.Number({ description: 'US dollars reserved for calls in flight' }),
@@ -60,8 +60,8 @@ export const ApiKey = named(
     tpm_limit: Nullable(Type.Integer()),
     max_parallel_requests: Nullable(Type.Integer()),
     metadata: JsonObject,
-    prefix: Type.String({ description: 'The first characters of the key' }),
-    last4: Type.String({ description: 'Its last four characters' }),
+    prefix: Type.String({ description: 'First characters of the key' }),
+    last4: Type.String({ description: 'Last four characters of the key' }),
     created_at: ShownTime,
     created_by: Type.String({ description: 'Principal' }),
     last_used_at: Nullable(ShownTime),
@@ -71,7 +71,7 @@ export const ApiKey = named(
 )
 export type ApiKey = Static<typeof ApiKey>
 
-/** The answer that shows a key, once. */
+/** Response that contains the key. Only the requests that create and rotate a key return it. */
 export const ShownApiKey = named(
   'ShownApiKey',
   Type.Object({
@@ -81,7 +81,7 @@ export const ShownApiKey = named(
 )
 export type ShownApiKey = Static<typeof ShownApiKey>
 
-/** Body of create and update. Absent: as it is, or the default; null clears. */
+/** Body of create and update. Absent means unchanged, or the default of a new key; null clears. */
 export const ApiKeyWrite = named(
   'ApiKeyWrite',
   Type.Object({
@@ -105,7 +105,7 @@ export const ApiKeyWrite = named(
       Type.String({
         pattern: '^[1-9][0-9]{0,3}(s|m|h|d|w|mo)$',
         description:
-          'Life from now on, in place of `expires_at`: a number and s, m, h, d, w or mo (months), as in `90d`',
+          'Lifetime from now on, instead of `expires_at`: a number and s, m, h, d, w or mo (months), such as `90d`',
       }),
     ),
     metadata: Type.Optional(Nullable(JsonObject)),
@@ -113,7 +113,7 @@ export const ApiKeyWrite = named(
 )
 export type ApiKeyWrite = Static<typeof ApiKeyWrite>
 
-/** True when a list of models covers `name`: a model, or `provider/*`. An empty list covers all. */
+/** Returns whether a list of models covers `name`, a model or `provider/*`. An empty list covers all. */
 export const coversModel = (models: readonly string[], name: string): boolean =>
   models.length === 0 ||
   models.some(entry => entry === name || (entry.endsWith('*') && name.startsWith(entry.slice(0, -1))))
@@ -130,7 +130,7 @@ export const keyRoutes = {
     query: Type.Object({
       ...pageQuery,
       owner_id: Type.Optional(Type.String({ maxLength: 200 })),
-      include_revoked: Type.Optional(Type.Boolean({ description: 'Also those that were revoked' })),
+      include_revoked: Type.Optional(Type.Boolean({ description: 'Includes revoked keys' })),
     }),
     responses: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
     summary: 'List keys',
@@ -139,7 +139,7 @@ export const keyRoutes = {
   create: route({
     ...base,
     id: 'keys.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/api/keys',
     body: ApiKeyWrite,
@@ -180,7 +180,7 @@ export const keyRoutes = {
       grace: Type.Optional(
         Type.String({
           pattern: '^(0|[1-9][0-9]{0,3})(s|m|h|d|w|mo)$',
-          description: 'How long the old key continues: `24h`; absent: not at all',
+          description: 'Grace period of the old key, such as `24h`; none by default',
         }),
       ),
     }),

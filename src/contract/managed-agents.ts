@@ -46,7 +46,7 @@ const Effort = named(
   Type.Union([Type.String({ maxLength: 20 }), Type.Object({ type: Type.String({ maxLength: 20 }) })]),
 )
 
-/** A model by name, or with settings, which runtimes may look at. */
+/** Model by name, or with settings that some runtimes use. */
 export const ManagedModel = named(
   'ManagedModel',
   Type.Union([
@@ -87,7 +87,7 @@ const McpServers = Type.Array(ManagedMcpServer, { maxItems: 20 })
 const Skills = Type.Array(ManagedSkill, { maxItems: 100 })
 const Description = Type.String({ maxLength: 10_000 })
 
-/** What an agent is made of that a session may have otherwise. */
+/** Fields of an agent that a session can override. */
 export const managedSetup = {
   model: Type.Optional(ManagedModel),
   system: Type.Optional(Nullable(System)),
@@ -96,9 +96,9 @@ export const managedSetup = {
   skills: Type.Optional(Nullable(Skills)),
 }
 
-/** Things of the dialect that are not here; absent and null are fine. */
+/** Fields of the dialect that are not supported; they must be absent or null. */
 const notHere = {
-  multiagent: Type.Optional(Type.Null({ description: 'Not possible here' })),
+  multiagent: Type.Optional(Type.Null({ description: 'Not supported' })),
   execution_identity: Type.Optional(Nullable(Type.Object({ type: Type.Literal('service_account') }))),
 }
 
@@ -123,13 +123,15 @@ export const ManagedAgentUpdate = named(
     name: Type.Optional(Name),
     description: Type.Optional(Nullable(Description)),
     metadata: Type.Optional(Nullable(MetadataPatch)),
-    version: Type.Optional(Type.Integer({ minimum: 1, description: 'Refused with 409 unless it is the current one' })),
+    version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Must be the current version; otherwise the answer is 409' }),
+    ),
     ...notHere,
   }),
 )
 export type ManagedAgentUpdate = Static<typeof ManagedAgentUpdate>
 
-/** An agent as a session has it. */
+/** Agent of a session, with its overrides. */
 export const managedSnapshot = {
   id: Type.String(),
   type: Type.Literal('agent'),
@@ -165,7 +167,7 @@ export const managedAgentRoutes = {
   create: route({
     ...base,
     id: 'managed_agents.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/agents',
     body: ManagedAgentCreate,
@@ -202,7 +204,7 @@ export const managedAgentRoutes = {
   update: route({
     ...base,
     id: 'managed_agents.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/agents/{agent_id}',
     params: AgentPath,

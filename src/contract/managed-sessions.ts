@@ -40,22 +40,22 @@ const Repository = named(
 )
 export type ManagedRepository = Static<typeof Repository>
 
-/** Other resources of the dialect. They are read for the sake of a refusal that says what there is in their place. */
+/** Other resources of the dialect. They are validated so that the error can name the alternative. */
 const File = named(
   'FileResource',
-  Type.Object({ type: Type.Literal('file') }, { description: 'Refused: no files are kept here' }),
+  Type.Object({ type: Type.Literal('file') }, { description: 'Not supported: this service stores no files' }),
 )
 const MemoryStore = named(
   'MemoryStoreResource',
   Type.Object(
     { type: Type.Literal('memory_store') },
-    { description: 'Refused: sessions have the memories of their agent' },
+    { description: 'Not supported: sessions have the memories of their agent' },
   ),
 )
 const ResourceWrite = named('ResourceWrite', Type.Union([Repository, File, MemoryStore]))
 export type ManagedResourceWrite = Static<typeof ResourceWrite>
 
-/** US cents as a decimal string, so that no float rounds them. */
+/** US cents as a decimal string, which no float rounds. */
 const Budget = named(
   'SessionBudget',
   Type.Object({
@@ -70,7 +70,7 @@ export type ManagedBudget = Static<typeof Budget>
 
 const Title = Type.Optional(Nullable(Type.String({ maxLength: 200 })))
 
-/** Alternatives with one member: others of the dialect are refused by their `type`. Dialects: section 1.5. */
+/** Union of one member, so that an error names the `type` of other resources. Dialects: section 1.5. */
 export const ManagedSessionCreate = named(
   'ManagedSessionCreate',
   Type.Object({
@@ -78,9 +78,9 @@ export const ManagedSessionCreate = named(
     environment_id: Id,
     title: Title,
     metadata: Type.Optional(Metadata),
-    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'One repository at most' })),
+    resources: Type.Optional(Type.Array(ResourceWrite, { maxItems: 100, description: 'At most one repository' })),
     vault_ids: Type.Optional(
-      Type.Array(Id, { maxItems: 100, description: 'Empty: there are no vaults; secrets are under /api/vault' }),
+      Type.Array(Id, { maxItems: 100, description: 'Must be empty: vaults are not supported; use /api/vault' }),
     ),
     budget: Type.Optional(Nullable(Budget)),
     initial_events: Type.Optional(Type.Array(Type.Union([UserMessage]), { maxItems: 50 })),
@@ -88,15 +88,15 @@ export const ManagedSessionCreate = named(
 )
 export type ManagedSessionCreate = Static<typeof ManagedSessionCreate>
 
-/** What is absent stays; a `budget` of null takes the limit away. */
+/** Absent fields stay unchanged; a `budget` of null removes the limit. */
 export const ManagedSessionUpdate = named(
   'ManagedSessionUpdate',
   Type.Object({
     title: Title,
     metadata: Type.Optional(Nullable(MetadataPatch)),
     budget: Type.Optional(Nullable(Budget)),
-    agent: Type.Optional(Type.Null({ description: 'The agent of a session stays as it is' })),
-    vault_ids: Type.Optional(Type.Null({ description: 'Set when the session is made' })),
+    agent: Type.Optional(Type.Null({ description: 'The agent of a session cannot change' })),
+    vault_ids: Type.Optional(Type.Null({ description: 'Can only be set when the session is created' })),
   }),
 )
 export type ManagedSessionUpdate = Static<typeof ManagedSessionUpdate>
@@ -130,7 +130,7 @@ export const DialectSession = named(
     status: SessionStatus,
     title: Nullable(Type.String()),
     agent: Type.Object(managedSnapshot),
-    environment_id: Type.String({ description: 'Empty for sessions that were made without one' }),
+    environment_id: Type.String({ description: 'Empty for sessions that were created without one' }),
     metadata: Type.Record(Type.String(), Type.String()),
     resources: Type.Array(Resource),
     vault_ids: Type.Array(Type.String()),
@@ -153,7 +153,7 @@ export const dialectSessionRoutes = {
   create: route({
     ...base,
     id: 'dialect_sessions.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/sessions',
     body: ManagedSessionCreate,
@@ -171,7 +171,7 @@ export const dialectSessionRoutes = {
       ...managedPage,
       agent_id: Type.Optional(Id),
       agent_version: Version,
-      statuses: Type.Optional(Type.Unknown({ description: 'One status or several; `statuses[]=` works too' })),
+      statuses: Type.Optional(Type.Unknown({ description: 'One or several statuses; also `statuses[]=`' })),
       'statuses[]': Type.Optional(Type.Unknown()),
       'created_at[gt]': Type.Optional(DateTime),
       'created_at[gte]': Type.Optional(DateTime),
@@ -197,7 +197,7 @@ export const dialectSessionRoutes = {
   update: route({
     ...base,
     id: 'dialect_sessions.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/sessions/{session_id}',
     params: SessionPath,
@@ -235,12 +235,12 @@ export const dialectSessionRoutes = {
     query: Type.Object({ ...managedPage }),
     responses: { 200: managedList(Resource) },
     summary: 'List the resources of a session',
-    description: 'Lists what the session was given to work on, such as a repository.',
+    description: 'Lists the resources of the session, such as a repository.',
   }),
   addResource: route({
     ...base,
     id: 'dialect_sessions.add_resource',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/v1/sessions/{session_id}/resources',
     params: SessionPath,

@@ -9,7 +9,7 @@ export const MemorySource = named(
 )
 export type MemorySource = Static<typeof MemorySource>
 
-/** A snippet of text that an agent gets at the start of its sessions. Interface: Resources, Memory. */
+/** Snippet of text that an agent receives at the start of its sessions. Interface: Resources, Memory. */
 export const Memory = named(
   'Memory',
   Type.Object({
@@ -20,12 +20,14 @@ export const Memory = named(
     type: Type.String(),
     priority: Type.Integer({ description: 'Higher values are injected first' }),
     disabled: Type.Boolean({ description: 'True keeps it out of sessions and search results' }),
-    times_applied: Type.Integer({ description: 'How often a search has returned it' }),
+    times_applied: Type.Integer({ description: 'Number of searches that returned it' }),
     last_applied_at: Nullable(DateTime),
     source: MemorySource,
     created_at: DateTime,
-    session_id: Nullable(Type.String(), 'The session whose agent saved it'),
-    created_by: Type.String({ description: 'Who saved it, or whose prompt the agent was working on' }),
+    session_id: Nullable(Type.String(), 'Session whose agent saved it'),
+    created_by: Type.String({
+      description: 'Principal that saved it, or whose prompt was running when the agent saved it',
+    }),
   }),
 )
 export type Memory = Static<typeof Memory>
@@ -33,10 +35,10 @@ export type Memory = Static<typeof Memory>
 /** In UTF-8. Gaps: section 1, rule 8. */
 export const maxMemoryBytes = 32 * 1024
 
-/** A memory of one import or one page of an export. */
+/** Memories of one import, or of one page of an export. */
 export const maxImported = 1000
 
-/** The bounds of the database's integer. */
+/** Range of an integer in the database. */
 const Priority = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
 
 const fields = {
@@ -72,29 +74,29 @@ export const MemoryChange = named(
 )
 export type MemoryChange = Static<typeof MemoryChange>
 
-/** A memory as exports and imports carry it. */
+/** Memory in an export or an import. */
 export const PortableMemory = named(
   'PortableMemory',
   Type.Object({ ...MemoryWrite.properties, disabled: Type.Optional(Type.Boolean()) }),
 )
 export type PortableMemory = Static<typeof PortableMemory>
 
-/** Why a memory is in the context of a new session, or is not. */
+/** Reason why a memory is in the context of a new session or not. */
 export const InjectionReason = named(
   'InjectionReason',
   Type.Union([Type.Literal('injected'), Type.Literal('disabled'), Type.Literal('too_many'), Type.Literal('no_room')]),
 )
 export type InjectionReason = Static<typeof InjectionReason>
 
-/** What a new session of the agent would get. */
+/** Memories that a new session of the agent would receive. */
 export const MemoryPreview = named(
   'MemoryPreview',
   Type.Object({
     text: Type.String({
-      description: 'The block as the model gets it, after the system prompt; empty without memories',
+      description: 'Block that the model receives after the system prompt; empty without memories',
     }),
     bytes: Type.Integer(),
-    estimated_tokens: Type.Integer({ description: 'A quarter of the bytes' }),
+    estimated_tokens: Type.Integer({ description: 'One token per four bytes' }),
     max_memories: Type.Integer(),
     max_bytes: Type.Integer(),
     memories: Type.Array(
@@ -104,13 +106,13 @@ export const MemoryPreview = named(
 )
 export type MemoryPreview = Static<typeof MemoryPreview>
 
-/** A message of JSON-RPC 2.0, as MCP sends it. Without `id` it wants no answer. */
+/** JSON-RPC 2.0 message of MCP. A message without `id` gets no response. */
 export const McpMessage = named(
   'McpMessage',
   Type.Object({
     jsonrpc: Type.Literal('2.0'),
     id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
-    method: Type.Optional(Type.String({ description: 'Absent in answers of a client' })),
+    method: Type.Optional(Type.String({ description: 'Absent in responses of a client' })),
     params: Type.Optional(JsonObject),
   }),
 )
@@ -124,16 +126,19 @@ const path = `${agentPath}/memory` as const
 
 const listQuery = Type.Object({
   ...pageQuery,
-  q: Type.Optional(Type.String({ maxLength: 256, description: 'Text that the memory contains, in any case' })),
+  q: Type.Optional(
+    Type.String({ maxLength: 256, description: 'Text that the memory contains, without regard to case' }),
+  ),
   tag: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly one of its tags' })),
   match: Type.Optional(
     Type.Union([Type.Literal('substring'), Type.Literal('words')], {
-      description:
-        '`words`: a `q` of several words finds memories that hold any of them, the best match first; one page only',
+      description: '`words`: finds memories that contain any word of `q`, the best match first; one page only',
     }),
   ),
-  include_disabled: Type.Optional(Type.Boolean({ description: 'Also disabled ones where `q` or `tag` is given' })),
-  track: Type.Optional(Type.Boolean({ description: 'False: what `q` finds is not counted as applied' })),
+  include_disabled: Type.Optional(
+    Type.Boolean({ description: 'Includes disabled memories in results of `q` and `tag`' }),
+  ),
+  track: Type.Optional(Type.Boolean({ description: 'False: a search does not increase `times_applied`' })),
 })
 export type MemoryQuery = Static<typeof listQuery>
 
@@ -153,7 +158,7 @@ export const memoryRoutes = {
   create: route({
     ...base,
     id: 'memories.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path,
     params: AgentPath,
@@ -165,7 +170,7 @@ export const memoryRoutes = {
   update: route({
     ...base,
     id: 'memories.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'PATCH',
     path: `${path}/{memory_id}`,
     params: MemoryPath,
@@ -217,7 +222,7 @@ export const memoryRoutes = {
     params: AgentPath,
     body: Type.Object({
       memories: Type.Array(PortableMemory, { maxItems: maxImported }),
-      next_cursor: Type.Optional({ ...NextCursor, description: 'As an export has it; changes nothing' }),
+      next_cursor: Type.Optional({ ...NextCursor, description: 'Accepted because exports contain it; has no effect' }),
     }),
     bodyLimit: 48 * 1024 * 1024,
     responses: { 200: Type.Object({ imported: Type.Integer(), skipped: Type.Integer() }) },
@@ -227,7 +232,7 @@ export const memoryRoutes = {
   mcp: route({
     ...base,
     id: 'memories.mcp',
-    unknownFields: 'kept',
+    unknownFields: 'passed',
     group: 'MCP',
     isForPrograms: true,
     method: 'POST',

@@ -4,7 +4,7 @@ import { route } from './route.ts'
 
 const base = { access: 'key', errorShape: 'anthropic', bodyLimit: 32 * 1024 * 1024, isForPrograms: true } as const
 
-/** Anthropic's message request: four fields are checked, all others pass unchanged. Interface: Messages. */
+/** Anthropic's message request: four fields are validated, all others pass unchanged. Interface: Messages. */
 export const MessageRequest = named(
   'MessageRequest',
   Type.Object(

@@ -3,16 +3,16 @@ import { Nullable } from './schemas.ts'
 
 const key = '^.{1,64}$'
 
-/** How many names an object may have. */
+/** Maximum number of names. */
 export const maxMetadataKeys = 16
 
-/** Names and values of the client's own. */
+/** Names and values that a client chooses. */
 export const Metadata = Type.Record(Type.String({ pattern: key }), Type.String({ maxLength: 512 }), {
   maxProperties: maxMetadataKeys,
   additionalProperties: false,
 })
 
-/** A value replaces, null removes, what is absent stays. */
+/** A value replaces, null removes, absent names stay unchanged. */
 export const MetadataPatch = Type.Record(Type.String({ pattern: key }), Nullable(Type.String({ maxLength: 512 })), {
   maxProperties: 2 * maxMetadataKeys,
   additionalProperties: false,

@@ -18,19 +18,22 @@ const Capabilities = named(
   Type.Object(
     {
       reasoning: Type.Optional(
-        Type.Boolean({ description: 'false: translated calls never ask the model to think; true: they may' }),
+        Type.Boolean({ description: 'false: translated calls never request reasoning; true: they may' }),
       ),
       vision: flag,
       pdf_input: flag,
       function_calling: flag,
       context_window: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens' })),
-      max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens of the longest answer' })),
+      max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum tokens of an answer' })),
     },
-    { additionalProperties: true, description: 'What the model can do; it wins over what names and price lists tell' },
+    {
+      additionalProperties: true,
+      description: 'Capabilities of the model; they take precedence over those derived from names and price lists',
+    },
   ),
 )
 
-/** The upstream side of a model, as `params` of the configuration file. null is as if a field were left out. */
+/** Upstream of a model, as `params` of the configuration file. null has the effect of an absent field. */
 export const ModelParams = named(
   'ModelParams',
   Type.Object(
@@ -40,7 +43,7 @@ export const ModelParams = named(
         Type.String({
           maxLength: 300,
           description:
-            'The model behind `model` where that name does not tell it, such as `gpt-5.5` or `openai/gpt-5.5`: prices, limits and the rules of reasoning are those of this model',
+            'Model that `model` stands for when its name differs, such as `gpt-5.5` or `openai/gpt-5.5`; determines prices, limits and reasoning',
         }),
       ),
       capabilities: optional(Capabilities),
@@ -82,19 +85,19 @@ export const ModelParams = named(
 )
 export type ModelParams = Static<typeof ModelParams>
 
-/** A name that clients can send, with one upstream that serves it. */
+/** A model name for clients, with one upstream that serves it. */
 export const ModelSetting = named(
   'ModelSetting',
   Type.Object({
-    id: Type.String({ description: 'Also the `x-switchyard-deployment` of the calls that it serves' }),
-    model_name: Type.String({ description: 'Entries of one name share its calls by weight' }),
+    id: Type.String({ description: 'Also `x-switchyard-deployment` in the responses that it serves' }),
+    model_name: Type.String({ description: 'Calls are distributed by weight over the entries of one name' }),
     params: Type.Unsafe<Readonly<Record<string, unknown>>>({
       ...JsonObject,
-      description: 'As they were given; of secrets at most the last four characters are shown',
+      description: 'As given; of secrets only the last four characters',
     }),
     source: Source,
-    locked: Type.Boolean({ description: 'It is set elsewhere and can only be changed there' }),
-    error: Nullable(Type.String({ description: 'Why it serves no calls' })),
+    locked: Type.Boolean({ description: 'Set outside of this API, so it can only be changed there' }),
+    error: Nullable(Type.String({ description: 'Reason why it serves no calls' })),
     created_by: Nullable(Type.String({ description: 'Principal' })),
     created_at: Nullable(Type.String({ format: 'date-time' })),
     updated_at: Nullable(Type.String({ format: 'date-time' })),
@@ -104,13 +107,13 @@ export type ModelSetting = Static<typeof ModelSetting>
 
 const fields = {
   model_name: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Such as `sonnet`; a `*` may stand at its end, as in `provider/*`' }),
+    Type.String({ maxLength: 200, description: 'A name such as `sonnet`; it may end with `*`, as in `provider/*`' }),
   ),
   params: Type.Optional(ModelParams),
-  litellm_params: Type.Optional({ ...ModelParams, description: 'Another name of `params`' }),
+  litellm_params: Type.Optional({ ...ModelParams, description: 'Alternative name of `params`' }),
 }
 
-/** Body of create and update. In an update absent fields and parameters stay, a null parameter is taken away. */
+/** Body of create and update. In an update, absent fields and parameters stay unchanged; null removes a parameter. */
 export const ModelSettingWrite = named('ModelSettingWrite', Type.Object(fields))
 export type ModelSettingWrite = Static<typeof ModelSettingWrite>
 

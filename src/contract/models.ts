@@ -5,26 +5,26 @@ import { Nullable } from './schemas.ts'
 
 const rates = {
   input: Type.Number(),
-  output: Nullable(Type.Number({ description: 'null: not known' })),
+  output: Nullable(Type.Number({ description: 'null: unknown' })),
   cache_read: Type.Number(),
   cache_write_5m: Type.Number(),
   cache_write_1h: Type.Number(),
 }
 
-/** What tokens cost, in US dollars per million. A tier holds for the whole of a call with more input than it names. */
+/** Prices of tokens, in US dollars per million. A tier applies to the whole call when its input exceeds the tier's threshold. */
 export const ModelPricing = named(
   'ModelPricing',
   Type.Object({
     ...rates,
     tiers: Type.Optional(Type.Array(Type.Object({ above_input_tokens: Type.Integer(), ...rates }))),
     source: Type.Union([Type.Literal('config'), Type.Literal('import'), Type.Literal('catalogue')], {
-      description: 'Who says so: the model’s own configuration, an imported price list, or the built-in one',
+      description: 'Source of the price: the configuration of the model, an imported price list, or the built-in one',
     }),
   }),
 )
 export type ModelPricing = Static<typeof ModelPricing>
 
-/** A model as both Anthropic's and OpenAI's clients read it. Gaps: section 7. */
+/** Model in a format that both Anthropic's and OpenAI's clients read. Gaps: section 7. */
 export const Model = named(
   'Model',
   Type.Object({
@@ -42,22 +42,24 @@ export const Model = named(
 )
 export type Model = Static<typeof Model>
 
-/** How one upstream of a model does, seen from the process that answers. */
+/** State of one upstream of a model, as seen by the process that responds. */
 export const DeploymentState = named(
   'DeploymentState',
   Type.Object({
     id: Type.String(),
     state: Type.Union([Type.Literal('healthy'), Type.Literal('cooling'), Type.Literal('probing')], {
-      description: 'cooling: out after failures; probing: one call may try it',
+      description: 'cooling: cooling down after failures; probing: one call may test it',
     }),
     cooling_until: Nullable(Type.String({ format: 'date-time' })),
-    last_error: Nullable(Type.String({ description: 'Such as http_429 or upstream_timeout; stays after a recovery' })),
+    last_error: Nullable(
+      Type.String({ description: 'An error such as http_429 or upstream_timeout; stays after a recovery' }),
+    ),
     calls: Type.Integer({ description: 'Calls in flight' }),
   }),
 )
 export type DeploymentState = Static<typeof DeploymentState>
 
-/** One model with the state of what serves it. */
+/** Model with the state of its upstreams. */
 export const ModelDetails = named(
   'ModelDetails',
   Type.Object({
@@ -70,18 +72,18 @@ const Flag = Nullable(Type.Boolean())
 const Count = Nullable(Type.Integer())
 const PerToken = Nullable(Type.Number({ description: 'US dollars per token' }))
 
-/** A model as LiteLLM's clients read it. null: not known. */
+/** Model in LiteLLM's format. null: unknown. */
 export const ModelInfo = named(
   'ModelInfo',
   Type.Object({
     model_name: Type.String(),
-    litellm_params: Type.Object({ model: Type.String({ description: '`provider/model`, as the upstream is called' }) }),
+    litellm_params: Type.Object({ model: Type.String({ description: 'Model of the upstream, as `provider/model`' }) }),
     model_info: Type.Object({
-      id: Type.String({ description: 'Of the first deployment of the model, which the figures describe' }),
-      key: Type.String({ description: 'The name of the model upstream; an ARN without the number of its account' }),
+      id: Type.String({ description: 'Id of the first deployment of the model, which the figures describe' }),
+      key: Type.String({ description: 'Name of the model at the upstream; an ARN without its account number' }),
       base_model: Nullable(
         Type.String({
-          description: 'The model behind that name, as it is configured; the figures are those of this model',
+          description: 'Configured `base_model`, which determines the figures',
         }),
       ),
       db_model: Type.Literal(false),
@@ -120,7 +122,7 @@ export const modelRoutes = {
         Type.Integer({
           minimum: 1,
           maximum: 1000,
-          description: 'Models of a page. Without it: 20 with an anthropic-version header, else all',
+          description: 'Page size. By default 20 with an anthropic-version header, otherwise all models',
         }),
       ),
       after_id: Type.Optional(Type.String({ maxLength: 300 })),
@@ -161,7 +163,7 @@ export const modelRoutes = {
     path: '/v1/model/info',
     aliases: ['/model/info'],
     query: Type.Object({
-      litellm_model_id: Type.Optional(Type.String({ maxLength: 300, description: 'The `model_info.id` of one model' })),
+      litellm_model_id: Type.Optional(Type.String({ maxLength: 300, description: '`model_info.id` of one model' })),
     }),
     responses: { 200: Type.Object({ data: Type.Array(ModelInfo) }) },
     summary: 'List model limits and prices',

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 
 /**
- * Gives a schema the name under which the OpenAPI document lists it in `components.schemas`: generated clients make a type
+ * Names a schema in `components.schemas` of the OpenAPI document: generated clients get a type
  * of that name. Names are unique in the contract.
  */
 export function named<S extends TSchema>(title: string, schema: S): S {

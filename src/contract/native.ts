@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { type ErrorShape, type Method, type Route, route } from './route.ts'
 
-/** Providers whose own API is served below a path of their name. */
+/** Providers whose own API is served below `/<provider>/`. */
 export const NativeProvider = named(
   'NativeProvider',
   Type.Union([Type.Literal('anthropic'), Type.Literal('openai'), Type.Literal('gemini'), Type.Literal('bedrock')]),
@@ -27,7 +27,7 @@ export const nativeProviders = Object.keys(shapes) as readonly NativeProvider[]
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** As large as the files that OpenAI takes. */
+/** OpenAI's maximum file size. */
 const largestBody = 512 * 1024 * 1024
 
 const nativeRoute = (provider: NativeProvider, method: Method): Route =>
@@ -38,13 +38,13 @@ const nativeRoute = (provider: NativeProvider, method: Method): Route =>
     access: provider === 'gemini' ? 'google-key' : 'key',
     errorShape: shapes[provider],
     bodyLimit: largestBody,
-    params: Type.Object({ path: Type.String({ description: 'Any path of the provider’s API, with its slashes' }) }),
-    responses: { 200: Type.Unknown({ description: 'What the provider answers, with its own status' }) },
+    params: Type.Object({ path: Type.String({ description: 'Any path of the provider’s API, slashes included' }) }),
+    responses: { 200: Type.Unknown({ description: 'Response of the provider, with its status' }) },
     summary: `Call the API of ${titles[provider]} (${method})`,
     description: `Forwards the request to ${titles[provider]} with the stored credential and returns the answer unchanged. Paths that call a model are routed, budgeted and logged like calls of the gateway. A virtual key needs \`${provider}\` in its \`passthrough\` list for all other paths.`,
   })
 
-/** The providers' own APIs: their paths and bytes, with a key of the gateway. */
+/** The providers' own APIs, called with a key of the gateway. */
 export const nativeRoutes: Readonly<Record<string, Route>> = Object.fromEntries(
   nativeProviders.flatMap(provider =>
     methods.map(method => [`${provider}_${method.toLowerCase()}`, nativeRoute(provider, method)]),

@@ -4,7 +4,7 @@ import { named } from './named.ts'
 import { PromptText } from './prompts.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
-/** What a session may begin with. Interface: Resources, Session. */
+/** Fields of a new session. Interface: Resources, Session. */
 export const SessionCreate = named(
   'SessionCreate',
   Type.Object({
@@ -12,9 +12,11 @@ export const SessionCreate = named(
     agent: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Agent id or harness alias' })),
     agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     agent_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'The version to run; the pinned or the current one by default' }),
+      Type.Integer({ minimum: 1, description: 'Version of the agent; the pinned or the current one by default' }),
     ),
-    harness: Type.Optional(Type.String({ maxLength: 200, description: 'Twin of `runtime`, which wins' })),
+    harness: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Alternative name of `runtime`, which takes precedence' }),
+    ),
     runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Built-in runtime id or harness alias' })),
     model: Type.Optional(
       Type.String({ maxLength: 200, description: 'Model of the initial prompt; the agent’s by default' }),
@@ -23,12 +25,14 @@ export const SessionCreate = named(
     environment: Type.Optional(JsonObject),
     metadata: Type.Optional(Metadata),
     timezone: Type.Optional(Type.String({ maxLength: 100, description: 'IANA time zone name' })),
-    tz: Type.Optional(Type.String({ maxLength: 100, description: 'Twin of `timezone`, which wins' })),
+    tz: Type.Optional(
+      Type.String({ maxLength: 100, description: 'Alternative name of `timezone`, which takes precedence' }),
+    ),
   }),
 )
 export type SessionCreate = Static<typeof SessionCreate>
 
-/** As opencode's clients name a model in a new session. */
+/** Model of a new session in opencode's format. */
 const OpencodeModel = named(
   'OpencodeModelChoice',
   Type.Object({
@@ -39,7 +43,7 @@ const OpencodeModel = named(
 
 const { properties: created } = SessionCreate
 
-/** What a new session is made of, with the model in our words or in opencode's. Null means absent. */
+/** Body of a new session, with the model in our format or in opencode's. Null means absent. */
 export const SessionRequest = named(
   'SessionRequest',
   Type.Object({

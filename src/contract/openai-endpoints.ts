@@ -13,10 +13,10 @@ const File = Type.String({ format: 'binary' })
 const Answer = (fields: Record<string, TSchema>) => Type.Object(fields, open)
 const Images = Answer({ data: Type.Array(Type.Unknown()) })
 
-/** The path without its version, and that of Azure's clients. */
+/** The path without its version, and the path of Azure's clients. */
 const aliasesOf = (path: string) => [path, `/openai/deployments/{model}${path}`]
 
-/** OpenAI's endpoints that pass through to upstreams that have them. */
+/** OpenAI's endpoints that pass through to upstreams that support them. */
 export const endpointRoutes = {
   completions: route({
     ...json,
@@ -28,7 +28,7 @@ export const endpointRoutes = {
     responses: { 200: Answer({ choices: Type.Array(Type.Unknown()) }) },
     summary: 'Create a completion',
     description:
-      'Completes a text in OpenAI’s older Completions format, at a provider that has it. `stream: true` answers with server-sent events.',
+      'Completes a text in OpenAI’s older Completions format, at a provider that supports it. `stream: true` answers with server-sent events.',
   }),
   moderations: route({
     ...json,

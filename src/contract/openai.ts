@@ -23,7 +23,7 @@ export const OpenAiError = named(
   }),
 )
 
-/** What OpenAI's clients read of an error besides its text. */
+/** Type and code of an error in OpenAI's format. */
 interface OpenAiKind {
   readonly type: string
   readonly code: string | null
@@ -53,7 +53,7 @@ const kinds: Readonly<Record<ErrorCode, OpenAiKind>> = {
   overloaded: { type: 'server_error', code: 'server_is_overloaded' },
 }
 
-/** An error as OpenAI's clients read it. `code` replaces the one that goes with the error code. */
+/** Returns an error in OpenAI's format. `code` replaces the default for the error code. */
 export const openAiError = (error: ErrorCode, message: string, code: string | null = kinds[error].code) => ({
   error: { message, type: kinds[error].type, param: null, code },
 })
@@ -172,7 +172,7 @@ export const openAiRoutes = {
       ),
     },
     summary: 'Compact a conversation',
-    description: 'Returns the messages of the user and one item that stands for the rest of the conversation.',
+    description: 'Returns the messages of the user and one item that replaces the rest of the conversation.',
   }),
   response: route({
     ...stored,

@@ -4,16 +4,16 @@ import { route } from './route.ts'
 import { JsonObject } from './schemas.ts'
 import { OpencodeMessage } from './sessions.ts'
 
-/** What stands for the folder, and the project, of every session in answers to opencode's clients. */
+/** Folder and project of every session in responses to opencode's clients. */
 export const opencodePlace = { projectID: 'global', directory: '/workspace' } as const
 
-/** Providers that opencode's clients see: this one, with all models of the gateway. */
+/** The one provider that opencode's clients see, with all models of the gateway. */
 export const opencodeProvider = 'switchyard'
 
-/** How a person answers a tool call that asks. `always` counts as `once`: the next call asks again. */
+/** Answer to a tool call that requires approval. `always` counts as `once`: the next call requires approval again. */
 const Reply = named('OpencodeReply', Type.Union([Type.Literal('once'), Type.Literal('always'), Type.Literal('reject')]))
 
-/** A tool call that asks, as opencode words it. Dialects: section 2.3. */
+/** Tool call that requires approval, in opencode's format. Dialects: section 2.3. */
 export const OpencodePermission = named(
   'OpencodePermission',
   Type.Object({
@@ -37,7 +37,7 @@ const SessionPath = Type.Object({ session_id: Type.String() })
 const common = { access: 'key', errorShape: 'nested' } as const
 const Nothing = Type.Array(JsonObject, { maxItems: 0 })
 
-const FilePath = Type.String({ maxLength: 4_096, description: 'From the folder of the session’s files on' })
+const FilePath = Type.String({ maxLength: 4_096, description: 'Path relative to the workspace of the session' })
 const FileNode = named(
   'OpencodeFileNode',
   Type.Object({
@@ -49,7 +49,7 @@ const FileNode = named(
   }),
 )
 
-/** A line of a file in which a text was found. Offsets are bytes. */
+/** Line of a file that contains the text. Offsets are bytes. */
 const TextMatch = named(
   'OpencodeTextMatch',
   Type.Object({
@@ -64,7 +64,7 @@ const TextMatch = named(
 )
 export type TextMatch = Static<typeof TextMatch>
 
-/** A GET of the files of one session. */
+/** GET route of the files of one session. */
 const ofFiles = <
   const Id extends string,
   const Path extends `/${string}`,
@@ -81,7 +81,7 @@ const ofFiles = <
   const { id, path, query, answer, summary, description } = spec
   const place = {
     workspace: Type.Optional(
-      Type.String({ maxLength: 200, description: 'The session whose files are meant; without it there are none' }),
+      Type.String({ maxLength: 200, description: 'Session whose files are read; without it the result is empty' }),
     ),
     directory: Type.Optional(Type.String({ maxLength: 4_096 })),
   }
@@ -97,7 +97,7 @@ const ofFiles = <
   })
 }
 
-/** A GET without parameters. */
+/** GET route without parameters. */
 const read = <const Id extends string, const Path extends `/${string}`, S extends TSchema>(spec: {
   id: Id
   path: Path
@@ -123,7 +123,7 @@ export const opencodeRoutes = {
     id: 'opencode.events',
     method: 'GET',
     path: '/event',
-    responses: { 200: Type.String({ description: 'Server-sent events: `data` lines alone, without replay' }) },
+    responses: { 200: Type.String({ description: 'Server-sent events with `data` lines only, without replay' }) },
     produces: 'text/event-stream',
     summary: 'Follow the events of all sessions',
     description: 'Streams the events of all sessions that the key may see, in opencode’s event types.',
@@ -133,7 +133,7 @@ export const opencodeRoutes = {
     id: 'opencode.global_events',
     method: 'GET',
     path: '/global/event',
-    responses: { 200: Type.String({ description: 'As /event, each in an envelope with its folder' }) },
+    responses: { 200: Type.String({ description: 'As /event, each event in an envelope with its folder' }) },
     produces: 'text/event-stream',
     summary: 'Follow all events in an envelope',
     description: 'Like `/event`, each event in an envelope with its directory.',
@@ -162,7 +162,7 @@ export const opencodeRoutes = {
   reply: route({
     ...common,
     id: 'opencode.reply',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/permission/{request_id}/reply',
     params: Type.Object({ request_id: Type.String() }),
@@ -174,7 +174,7 @@ export const opencodeRoutes = {
   answer: route({
     ...common,
     id: 'opencode.answer',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/session/{session_id}/permissions/{permission_id}',
     params: Type.Object({ session_id: Type.String(), permission_id: Type.String() }),
@@ -196,7 +196,7 @@ export const opencodeRoutes = {
   summarize: route({
     ...common,
     id: 'opencode.summarize',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/session/{session_id}/summarize',
     params: SessionPath,
@@ -287,7 +287,7 @@ export const opencodeRoutes = {
   log: route({
     ...common,
     id: 'opencode.log',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/log',
     body: Type.Object({
@@ -345,7 +345,9 @@ export const opencodeRoutes = {
   findText: ofFiles({
     id: 'find_text',
     path: '/find',
-    query: { pattern: Type.Optional(Type.String({ maxLength: 1_000, description: 'A text; no regular expression' })) },
+    query: {
+      pattern: Type.Optional(Type.String({ maxLength: 1_000, description: 'Text to find, not a regular expression' })),
+    },
     answer: Type.Array(TextMatch),
     summary: 'Search text in files',
     description: 'Returns the first 100 lines of a session’s files that contain a text.',
@@ -354,7 +356,7 @@ export const opencodeRoutes = {
     id: 'find_files',
     path: '/find/file',
     query: {
-      query: Type.Optional(Type.String({ maxLength: 1_000, description: 'Words that the path holds' })),
+      query: Type.Optional(Type.String({ maxLength: 1_000, description: 'Words that the path contains' })),
       type: Type.Optional(Type.Union([Type.Literal('file'), Type.Literal('directory')])),
       dirs: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 100 })),

@@ -1,6 +1,6 @@
 /**
- * What a text must be, for each `pattern` of the contract, as a sentence goes on after the name of its field. Callers never
- * read a regular expression.
+ * Requirement of each `pattern` of the contract, as the rest of a sentence that begins with the name of the field. Callers never
+ * see a regular expression.
  */
 export const patternWords: Readonly<Record<string, string>> = {
   '\\S': 'must not be blank',

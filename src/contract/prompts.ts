@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { Nullable } from './schemas.ts'
 
-/** The words of a prompt. */
+/** Text of a prompt. */
 export const PromptText = Type.String({ maxLength: 1_000_000, pattern: '\\S' })
 
 export const PromptMode = named(
@@ -28,12 +28,14 @@ export const PromptRequest = named(
       ),
     ),
     parts: Type.Array(PromptPart, { minItems: 1, maxItems: 1000 }),
-    messageID: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Repeating it queues nothing' })),
-    system: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'System prompt of this prompt alone' })),
+    messageID: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 255, description: 'A repeated id queues nothing' }),
+    ),
+    system: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'System prompt for this prompt only' })),
     mode: Type.Optional(PromptMode),
     output_schema: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'JSON Schema that the answer has to fit, at most 64 KB; the answer is then `result` as well',
+        description: 'JSON Schema of the answer, at most 64 KB; the validated answer is also in `result`',
       }),
     ),
     format: Type.Optional(
@@ -42,12 +44,12 @@ export const PromptRequest = named(
           Type.Object({ type: Type.Literal('text') }),
           Type.Object({ type: Type.Literal('json_schema'), schema: Type.Record(Type.String(), Type.Unknown()) }),
         ],
-        { description: 'opencode’s word for `output_schema`' },
+        { description: 'opencode’s name for `output_schema`' },
       ),
     ),
-    noReply: Type.Optional(Type.Boolean({ description: 'True is refused: each prompt has an answer' })),
+    noReply: Type.Optional(Type.Boolean({ description: 'Must not be true: each prompt has an answer' })),
     tools: Type.Optional(
-      Type.Record(Type.String(), Type.Boolean(), { description: 'Refused unless empty: tools are those of the agent' }),
+      Type.Record(Type.String(), Type.Boolean(), { description: 'Must be empty: the agent defines the tools' }),
     ),
   }),
 )
@@ -65,7 +67,7 @@ export const PromptState = named(
 )
 export type PromptState = Static<typeof PromptState>
 
-/** `compact`: no message, but the request to compact the conversation. */
+/** `compact`: a request to compact the conversation, without a message. */
 export const PromptKind = named('PromptKind', Type.Union([Type.Literal('prompt'), Type.Literal('compact')]))
 export type PromptKind = Static<typeof PromptKind>
 
@@ -79,17 +81,17 @@ export const Prompt = named(
     state: PromptState,
     held_by: Nullable(
       Type.Union([
-        Type.Literal('approval', { description: 'A tool call of it waits for a person' }),
-        Type.Literal('budget', { description: 'A budget stopped it; it continues by itself once there is room' }),
-        Type.Literal('freeze', { description: 'Spending is frozen; it continues by itself once that is lifted' }),
-        Type.Literal('retry', { description: 'A provider failed; it continues by itself after a while' }),
+        Type.Literal('approval', { description: 'A tool call waits for a person' }),
+        Type.Literal('budget', { description: 'A budget stopped it; it resumes once the budget has room' }),
+        Type.Literal('freeze', { description: 'Spending is frozen; it resumes once the freeze is lifted' }),
+        Type.Literal('retry', { description: 'A provider failed; it resumes after a delay' }),
       ]),
     ),
     parts: Type.Array(PromptPart),
     model: Type.String(),
     output_schema: Nullable(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What the answer has to fit; null: what the agent has',
+        description: 'JSON Schema of the answer; null: that of the agent',
       }),
     ),
     created_at: Type.String({ format: 'date-time' }),

@@ -3,32 +3,35 @@ import { named } from './named.ts'
 import { route } from './route.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
-/** Who states a provider or a model: the configuration file, a variable of the environment, or a call of the API. */
+/** Origin of a provider or a model: the configuration file, an environment variable, or the API. */
 export const Source = named(
   'ProviderSource',
   Type.Union([Type.Literal('file'), Type.Literal('environment'), Type.Literal('api')]),
 )
 export type Source = Static<typeof Source>
 
-/** A model provider and what is known of its credential. The credential itself is never shown. */
+/** A model provider with the state of its credential. The credential itself is never returned. */
 export const Provider = named(
   'Provider',
   Type.Object({
     id: Type.String(),
     name: Type.String(),
     protocols: Type.Array(Type.String(), {
-      description: 'What its servers speak unless a model says otherwise; the first takes calls in all other formats',
+      description:
+        'Protocols of its servers unless a model sets others; the first one serves calls in all other formats',
     }),
     default_api_base: Nullable(
-      Type.String({ description: 'null: the address has to be given, or follows from a region' }),
+      Type.String({ description: 'null: the address must be given, or follows from a region' }),
     ),
-    api_base: Nullable(Type.String({ description: 'Where its models are called' })),
-    connected: Type.Boolean({ description: 'Its models can be called as `<id>/<model>`, or the file lists some' }),
+    api_base: Nullable(Type.String({ description: 'Address at which its models are called' })),
+    connected: Type.Boolean({
+      description: 'Its models can be called as `<id>/<model>`, or the configuration file lists some',
+    }),
     masked_api_key: Nullable(Type.String({ description: 'At most the last four characters; null without a key' })),
     source: Nullable(Source),
-    locked: Type.Boolean({ description: 'It is set outside of this API and can only be changed there' }),
-    error: Nullable(Type.String({ description: 'Why the stored credential is not used' })),
-    updated_at: Nullable(Type.String({ format: 'date-time', description: 'When the credential was stored here' })),
+    locked: Type.Boolean({ description: 'Set outside of this API, so it can only be changed there' }),
+    error: Nullable(Type.String({ description: 'Reason why the stored credential is not used' })),
+    updated_at: Nullable(Type.String({ format: 'date-time', description: 'Time at which the credential was stored' })),
   }),
 )
 export type Provider = Static<typeof Provider>
@@ -36,7 +39,7 @@ export type Provider = Static<typeof Provider>
 const Text = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' })
 const LongText = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
 
-/** A service account's key, as Google's file of it says it. */
+/** Key of a Google service account. */
 export const ServiceAccount = named(
   'ServiceAccount',
   Type.Union([LongText, JsonObject], {
@@ -44,12 +47,15 @@ export const ServiceAccount = named(
   }),
 )
 
-/** A provider's credential. It takes the place of the one before as a whole. */
+/** A provider's credential. It replaces the previous one as a whole. */
 export const ProviderWrite = named(
   'ProviderWrite',
   Type.Object({
     api_key: Type.Optional(LongText),
-    api_base: Type.Optional({ ...Text, description: 'The only host that the credential is sent to' }),
+    api_base: Type.Optional({
+      ...Text,
+      description: 'Address of the provider; the credential is sent to no other host',
+    }),
     aws_region_name: Type.Optional(Text),
     aws_access_key_id: Type.Optional(LongText),
     aws_secret_access_key: Type.Optional(LongText),
@@ -66,7 +72,7 @@ const ProviderTest = named(
   Type.Object({
     ok: Type.Boolean(),
     latency_ms: Type.Integer(),
-    error: Type.Optional(Type.String({ description: 'What the provider said, without any part of the credential' })),
+    error: Type.Optional(Type.String({ description: 'Message of the provider, without any part of the credential' })),
   }),
 )
 export type ProviderTest = Static<typeof ProviderTest>
@@ -114,6 +120,6 @@ export const providerRoutes = {
     params: ProviderPath,
     responses: { 200: ProviderTest },
     summary: 'Test a provider',
-    description: 'Checks that a provider accepts the credential. Costs nothing, or next to nothing.',
+    description: 'Checks that a provider accepts the credential, by a request that is free or nearly free.',
   }),
 }

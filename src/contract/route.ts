@@ -7,7 +7,7 @@ import type { TagName } from './tags.ts'
  */
 export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'webhook'
 
-/** The wire shape of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's, OpenAI's or Google's envelope. */
+/** Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's, OpenAI's or Google's envelope. */
 export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -19,38 +19,38 @@ export interface Route {
   readonly method: Method
   /** Parameters in braces: `/session/{session_id}`. */
   readonly path: string
-  /** Other paths under which clients look for this endpoint. Everything that holds for the route holds for each of them. */
+  /** Other paths of this endpoint. Everything that applies to the route applies to each of them. */
   readonly aliases?: readonly string[]
   readonly access: Access
   readonly errorShape: ErrorShape
-  /** A sentence of a few words, without a full stop: `Create an agent`. */
+  /** A few words without a full stop: `Create an agent`. */
   readonly summary: string
   /**
-   * What the operation does beyond its summary, in Markdown: effects, defaults, limits, errors of its own. Who may call it, paging,
-   * streaming and aliases follow from the other fields and are added to it.
+   * Effects, defaults, limits and errors of the operation, in Markdown. The document adds who may call it, paging,
+   * streaming and aliases from the other fields.
    */
   readonly description: string
-  /** Its tag in the OpenAPI document, where that differs from the tag of its neighbours. */
+  /** Tag in the OpenAPI document when it differs from that of the group. */
   readonly group?: TagName
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
   /**
-   * What becomes of fields that `body` does not know. `refused` with 400 unless given; `named` in `x-switchyard-ignored` on
-   * routes of the interface and of the served dialects, for the top level alone; `kept` where the body is not ours to judge.
+   * Handling of fields that `body` does not declare. `rejected` (default): 400; `reported`: listed in `x-switchyard-ignored`, on
+   * routes of the interface and of the served dialects, top level only; `passed`: passed on unchanged.
    */
-  readonly unknownFields?: 'refused' | 'named' | 'kept'
-  /** Largest body in bytes; 2 MB unless given. */
+  readonly unknownFields?: 'rejected' | 'reported' | 'passed'
+  /** Maximum size of the body in bytes; 2 MB by default. */
   readonly bodyLimit?: number
-  /** True when a program of a session may call it with the key of its run. */
+  /** True when programs of a session may call it with the key of their run. */
   readonly isForPrograms?: boolean
-  /** True when processes of the role `worker`, which serve no API, answer it too. */
+  /** True when processes of the role `worker`, which serve no API, serve it too. */
   readonly isOnWorkers?: boolean
-  /** True when a request may leave the body out altogether. */
+  /** True when a request may omit the body. */
   readonly bodyOptional?: boolean
-  /** Schema per status; null for an answer without a body. */
+  /** Schema per status; null for a response without a body. */
   readonly responses: Readonly<Record<number, TSchema | null>>
-  /** Content type of a success answer that is not JSON. */
+  /** Content type of a success response that is not JSON. */
   readonly produces?:
     | 'text/event-stream'
     | 'text/html'
@@ -60,16 +60,16 @@ export interface Route {
     | 'application/gzip'
   /** Content type of a body that is not JSON. */
   readonly consumes?: 'multipart/form-data' | 'application/octet-stream'
-  /** True when `format=csv` in the query gives the whole list as a file of comma-separated values. */
+  /** True when `format=csv` in the query returns the whole list as comma-separated values. */
   readonly hasCsv?: boolean
 }
 
-/** Keeps the literal types of `spec`, so that bind and the client can infer from it. */
+/** Returns `spec` with its literal types, from which bind and the client infer. */
 export const route = <const R extends Route>(spec: R): R => spec
 
 type Part<S> = S extends TSchema ? Static<S> : undefined
 
-/** What a handler is given: each part typed by the route's own schema, undefined when the route declares none. */
+/** Input of a handler: each part has the type of its schema, or undefined when the route declares none. */
 export interface Input<R extends Route> {
   readonly params: Part<R['params']>
   readonly query: Part<R['query']>
@@ -78,14 +78,14 @@ export interface Input<R extends Route> {
 
 type Success<R extends Route> = Extract<keyof R['responses'], 200 | 201 | 202 | 204>
 
-/** The success body of a route; void for an answer without one. */
+/** Success body of a route; void for a response without one. */
 export type Result<R extends Route> = R['responses'][Success<R>] extends infer S
   ? S extends TSchema
     ? Static<S>
     : void
   : never
 
-/** The one success status of a route. */
+/** Success status of a route. */
 export function successStatus(spec: Route): number {
   const status = Object.keys(spec.responses)
     .map(Number)

@@ -7,20 +7,20 @@ const ApiSpec = named(
   'ApiSpec',
   Type.Union(
     [Type.Literal('claude_managed_agents'), Type.Literal('opencode'), Type.Literal('acp'), Type.Literal('cursor')],
-    { description: 'What the harness speaks; programs of `acp` are started by the configuration file only' },
+    { description: 'Protocol of the harness; only the configuration file can register programs of `acp`' },
   ),
 )
 
-/** The protocols that a harness can be spoken to in. Gaps: section 10. */
+/** Protocols of harnesses. Gaps: section 10. */
 export const apiSpecs: readonly Static<typeof ApiSpec>[] = ApiSpec.anyOf.map(({ const: spec }) => spec)
 
-/** What a harness may be called. Gaps: section 10. */
+/** Pattern of aliases. Gaps: section 10. */
 export const aliasPattern = '^[A-Za-z0-9_-]{1,64}$'
 
-/** Names that no harness can have: the runtimes that every server knows. */
+/** Reserved aliases: the ids of the built-in runtimes. */
 export const builtInRuntimeIds = ['builtin', 'cursor', 'claude_managed_agents'] as const
 
-/** One tool that agents of a runtime have. */
+/** A tool of a runtime's agents. */
 const RuntimeTool = named(
   'RuntimeTool',
   Type.Object({
@@ -32,23 +32,21 @@ const RuntimeTool = named(
 )
 export type RuntimeTool = Static<typeof RuntimeTool>
 
-/** What all records of runtimes say. */
+/** Common fields of runtimes. */
 const state = {
-  id: Type.String({ description: 'What sessions and agents name it by' }),
-  connected: Type.Boolean({ description: 'Sessions can run on it' }),
-  api_base: Type.String({ description: 'Where it is called; empty where nothing is called' }),
+  id: Type.String({ description: 'Name of the runtime in sessions and agents' }),
+  connected: Type.Boolean({ description: 'Whether sessions can run on it' }),
+  api_base: Type.String({ description: 'Address of the runtime; empty when it has none' }),
   masked_api_key: Nullable(Type.String({ description: 'At most the last four characters; null without a key' })),
-  tools: Type.Array(RuntimeTool, { description: 'Tools that an agent can switch on and off by their id' }),
+  tools: Type.Array(RuntimeTool, { description: 'Tools that an agent can enable and disable by id' }),
   capabilities: Type.Record(Type.String(), Type.Boolean(), {
-    description: 'What it can do; a request for what it cannot is refused by the name of the flag',
+    description: 'Capabilities; an error names the missing capability of a request',
   }),
-  last_checked_at: Nullable(Type.String({ format: 'date-time', description: 'When it was last tested as it is now' })),
-  last_error: Nullable(
-    Type.String({ description: 'Why it cannot be used, as far as that is known; null: all is well' }),
-  ),
+  last_checked_at: Nullable(Type.String({ format: 'date-time', description: 'Last test of the current settings' })),
+  last_error: Nullable(Type.String({ description: 'Reason why it cannot be used; null when no problem is known' })),
 }
 
-/** A runtime that every server knows, and what is known of its credential. */
+/** A built-in runtime with the state of its credential. */
 export const AgentRuntime = named(
   'AgentRuntime',
   Type.Object({
@@ -61,15 +59,17 @@ export const AgentRuntime = named(
 )
 export type AgentRuntime = Static<typeof AgentRuntime>
 
-/** A runtime as a harness: one that every server knows, or one that was registered. */
+/** A runtime as a harness: built in or registered. */
 export const RuntimeHarness = named(
   'RuntimeHarness',
   Type.Object({
     alias: Type.String(),
     api_spec: Type.String(),
     display_name: Type.String(),
-    is_default: Type.Boolean({ description: 'Every server knows it' }),
-    locked: Type.Boolean({ description: 'It cannot be changed or removed here: it is built in, or in the file' }),
+    is_default: Type.Boolean({ description: 'True for built-in runtimes' }),
+    locked: Type.Boolean({
+      description: 'Built in or set in the configuration file, so the API cannot change or remove it',
+    }),
     ...state,
   }),
 )
@@ -78,14 +78,15 @@ export type RuntimeHarness = Static<typeof RuntimeHarness>
 const Address = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' })
 const Key = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
 
-/** The credential of a built-in runtime. The address stays unless another one is given. */
+/** Credential of a built-in runtime. An absent address stays unchanged. */
 export const CredentialWrite = named(
   'CredentialWrite',
   Type.Object({
     api_key: Key,
     api_base: Type.Optional({
       ...Address,
-      description: 'The only host that the key is sent to; absent: the stored one, else its own',
+      description:
+        'Address of the runtime; the key is sent to no other host. By default the stored address, otherwise that of the vendor',
     }),
   }),
 )
@@ -96,14 +97,14 @@ export const HarnessCreate = named(
   Type.Object({
     alias: Type.String({ pattern: aliasPattern, description: 'Letters, digits, `_` and `-`; 1 to 64 characters' }),
     api_spec: ApiSpec,
-    api_base: { ...Address, description: 'The only host that the key is sent to' },
+    api_base: { ...Address, description: 'Address of the runtime; the key is sent to no other host' },
     api_key: Type.Optional(Key),
     display_name: Type.Optional(Name),
   }),
 )
 export type HarnessCreate = Static<typeof HarnessCreate>
 
-/** What is absent stays, but for the key: a new address without a key drops the old one. */
+/** Absent fields stay unchanged, except the key: a new address without a key removes it. */
 export const HarnessUpdate = named(
   'HarnessUpdate',
   Type.Object({
@@ -120,7 +121,7 @@ const RuntimeTest = named(
   Type.Object({
     ok: Type.Boolean(),
     latency_ms: Type.Integer(),
-    error: Type.Optional(Type.String({ description: 'What the runtime said, without any part of the credential' })),
+    error: Type.Optional(Type.String({ description: 'Message of the runtime, without any part of the credential' })),
   }),
 )
 export type RuntimeTest = Static<typeof RuntimeTest>
@@ -129,7 +130,7 @@ const RuntimeModels = named(
   'RuntimeModels',
   Type.Object({
     models: Type.Array(Type.Object({ id: Type.String(), display_name: Type.String() }), {
-      description: 'Empty when the runtime does not say',
+      description: 'Empty when the runtime does not report it',
     }),
   }),
 )
@@ -171,7 +172,7 @@ export const harnessRoutes = {
     body: HarnessUpdate,
     responses: { 200: Harnesses },
     summary: 'Update a harness',
-    description: 'Changes a harness. Running prompts end with the settings they began with.',
+    description: 'Changes a harness. Running prompts keep their settings.',
   }),
   remove: route({
     ...write,
@@ -208,7 +209,7 @@ export const agentRuntimeRoutes = {
   connect: route({
     ...write,
     id: 'agent_runtimes.connect',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'PUT',
     path: '/api/agent-runtimes/{runtime_id}/credentials',
     params: RuntimePath,

@@ -9,19 +9,19 @@ const Time = Type.String({ format: 'date-time' })
 const Overlap = named(
   'ScheduleOverlap',
   Type.Union([Type.Literal('skip'), Type.Literal('queue'), Type.Literal('allow')], {
-    description: 'When it is due and the run before has not ended: leave it out, run it afterwards, or run both',
+    description: 'When the previous run has not ended: skip the run, queue it, or run both',
   }),
 )
 const Missed = named(
   'ScheduleMissed',
   Type.Union([Type.Literal('skip'), Type.Literal('once'), Type.Literal('all')], {
-    description: 'What was due while no server ran: leave it out, run the last, or run all, up to `missed_limit`',
+    description: 'Runs that were due while no server was running: skip them, run the last one, or run all, up to `missed_limit`',
   }),
 )
 const SessionUse = named(
   'ScheduleSessionUse',
   Type.Union([Type.Literal('new'), Type.Literal('same')], {
-    description: 'A session for each run, or one that all runs continue with',
+    description: 'A new session for each run, or the same session for all runs',
   }),
 )
 const ScheduleStatus = named('ScheduleStatus', Type.Union([Type.Literal('active'), Type.Literal('paused')]))
@@ -30,10 +30,10 @@ const Cron = Type.String({
   maxLength: 200,
   description: 'Minute, hour, day of the month, month, day of the week: `30 9 * * MON-FRI`',
 })
-const Timezone = Type.String({ maxLength: 100, description: 'A name of the IANA database, such as Europe/Berlin' })
+const Timezone = Type.String({ maxLength: 100, description: 'IANA time zone name, such as Europe/Berlin' })
 const PromptText = Type.String({ maxLength: maxPromptLength, pattern: '\\S' })
 
-/** A prompt that an agent gets by the clock. */
+/** Prompt that an agent receives at certain times. */
 export const Schedule = named(
   'Schedule',
   Type.Object({
@@ -45,7 +45,7 @@ export const Schedule = named(
     timezone: Type.String(),
     prompt: Type.String(),
     session: SessionUse,
-    session_id: Nullable(Type.String({ description: 'Where the next run continues; null: a new session' })),
+    session_id: Nullable(Type.String({ description: 'Session of the next run; null: a new session' })),
     overlap: Overlap,
     missed: Missed,
     missed_limit: Type.Integer(),
@@ -54,7 +54,7 @@ export const Schedule = named(
     run_as_key_id: Nullable(
       Type.String({
         description:
-          'The key under which it runs: the last one that changed what runs or when. null: the master key or an admin key without limits did, and `run_as_key_id` of the agent decides',
+          'Key under which it runs: the last key that changed what runs or when. null when the master key or an unlimited admin key changed it; then `run_as_key_id` of the agent applies',
       }),
     ),
     created_at: Time,
@@ -97,7 +97,7 @@ const ScheduleUpdate = named(
 )
 export type ScheduleUpdate = Static<typeof ScheduleUpdate>
 
-/** One tick of a schedule, or a run that somebody asked for. */
+/** One tick of a schedule, or a run that a caller requested. */
 export const ScheduleRun = named(
   'ScheduleRun',
   Type.Object({
@@ -118,7 +118,7 @@ export const ScheduleRun = named(
       ],
       { description: '`queued`, `skipped` and `failed` are states of the run, the others those of its prompt' },
     ),
-    reason: Nullable(Type.String({ description: 'Why it was skipped or failed' })),
+    reason: Nullable(Type.String({ description: 'Reason why it was skipped or failed' })),
     session_id: Nullable(Type.String()),
     prompt_id: Nullable(Type.String()),
     created_at: Time,

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 
-/** A name that people read: 1 to 200 characters, not blank. */
+/** Display name: 1 to 200 characters, not blank. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' })
 
-/** Any JSON object, kept as sent. */
+/** Any JSON object, stored as sent. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown())
 
 /** Milliseconds since 1970. */
@@ -12,7 +12,7 @@ export const EpochMs = Type.Integer({ description: 'Milliseconds since 1970-01-0
 /** `limit` and `cursor` of every list. Gaps: section 1, rule 6. */
 export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`next_cursor` of the page before' })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`next_cursor` of the previous page' })),
 }
 
 export const NextCursor = Type.Union([Type.String(), Type.Null()])
@@ -20,16 +20,16 @@ export const NextCursor = Type.Union([Type.String(), Type.Null()])
 export const Nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
 
-/** An amount of US dollars. The server keeps it as an exact decimal. */
+/** Amount of US dollars. The server stores it as an exact decimal. */
 export const Usd = Type.Number({ minimum: 0, maximum: 1e12, description: 'US dollars' })
 
-/** The period of a budget. */
+/** Period of a budget. */
 export const BudgetDuration = Type.String({
   pattern: '^[1-9][0-9]{0,3}(h|d|w|mo)$',
   description: 'A number and h, d, w or mo: `12h`, `30d`, `1mo`',
 })
 
-/** A time in RFC 3339 with its zone. */
+/** Time in RFC 3339 with its zone. */
 export const DateTime = Type.String({
   format: 'date-time',
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$',
@@ -38,7 +38,7 @@ export const DateTime = Type.String({
 /** `from` and `to` of lists by time. */
 export const rangeQuery = {
   from: Type.Optional(
-    Type.String({ maxLength: 40, description: 'From this time on: `2026-01-31`, or `2026-01-31T12:00:00Z`' }),
+    Type.String({ maxLength: 40, description: 'At this time or later: `2026-01-31`, or `2026-01-31T12:00:00Z`' }),
   ),
   to: Type.Optional(Type.String({ maxLength: 40, description: 'Before this time' })),
 }
@@ -46,6 +46,6 @@ export const rangeQuery = {
 /** `format` of lists that can be saved as a file. */
 export const CsvFormat = Type.Optional(
   Type.Union([Type.Literal('json'), Type.Literal('csv')], {
-    description: '`csv` gives all rows as a file; `limit` and `cursor` are not looked at then',
+    description: '`csv` returns all rows as a file and ignores `limit` and `cursor`',
   }),
 )

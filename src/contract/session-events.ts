@@ -3,10 +3,10 @@ import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
-/** What every stored event has. */
+/** Common fields of stored events. */
 const common = {
   id: Type.String(),
-  processed_at: Type.String({ format: 'date-time', description: 'When the event was stored' }),
+  processed_at: Type.String({ format: 'date-time', description: 'Time at which the event was stored' }),
   seq: Type.Integer({ description: '1, 2, 3 ... without a gap, the same in lists and streams' }),
 }
 const ofRuntime = {
@@ -20,8 +20,8 @@ const event = <const Name extends string, P extends TProperties>(type: Name, tit
 
 const TextBlock = Type.Object({ type: Type.Literal('text'), text: Type.String() }, open)
 const Content = Type.Array(Type.Union([TextBlock, JsonObject]))
-const PromptId = Type.String({ description: 'The prompt that the event belongs to' })
-const RunId = Nullable(Type.String(), 'The run; null when the prompt never began')
+const PromptId = Type.String({ description: 'Prompt that the event belongs to' })
+const RunId = Nullable(Type.String(), 'Run; null when the prompt never started')
 const promptOf = { prompt_id: Type.Optional(PromptId), run_id: Type.Optional(RunId) }
 const ToolUseId = Type.String({ description: 'Id of the call at the runtime; its result repeats it' })
 const toolUse = {
@@ -30,7 +30,7 @@ const toolUse = {
   tool_use_id: Type.Optional(ToolUseId),
   evaluated_permission: Type.Optional(
     Type.Union([Type.Literal('allow'), Type.Literal('ask'), Type.Literal('deny')], {
-      description: '`ask`: the call waits for a person',
+      description: '`ask`: the call requires approval',
     }),
   ),
 }
@@ -45,7 +45,7 @@ const Tokens = Type.Object(
   open,
 )
 
-/** Why a run is idle. */
+/** Reason why a run is idle. */
 const StopReason = named(
   'StopReason',
   Type.Object(
@@ -58,7 +58,7 @@ const StopReason = named(
         Type.Literal('refusal'),
       ]),
       event_ids: Type.Optional(
-        Type.Array(Type.String(), { description: 'With `requires_action`: the tool calls that wait for a person' }),
+        Type.Array(Type.String(), { description: 'With `requires_action`: tool calls that wait for a person' }),
       ),
     },
     open,
@@ -88,7 +88,7 @@ const SessionError = named(
   ),
 )
 
-/** Every type of event that a log holds, by the order of a run. Dialects: section 1.6. */
+/** Every event type, in the order of a run. Dialects: section 1.6. */
 export const eventSchemas = [
   event('user.message', 'UserMessageEvent', {
     content: Content,
@@ -176,7 +176,7 @@ export const eventSchemas = [
   }),
   event('session.workspace_restored', 'WorkspaceRestoredEvent', {
     checkpoint_id: Type.String(),
-    checkpoint_seq: Type.Integer({ description: 'The event that the files belong to' }),
+    checkpoint_seq: Type.Integer({ description: 'Event that the files belong to' }),
     files: Type.Integer(),
     bytes: Type.Integer(),
   }),
@@ -184,7 +184,7 @@ export const eventSchemas = [
     path: Type.String(),
     change: Type.Union([Type.Literal('written'), Type.Literal('deleted')]),
     checkpoint_id: Type.Optional(Type.String()),
-    principal: Type.Optional(Type.String({ description: 'Who changed the file' })),
+    principal: Type.Optional(Type.String({ description: 'Principal that changed the file' })),
   }),
   event('session.forked', 'SessionForkedEvent', {
     forked_from: Type.Object({ session_id: Type.String(), seq: Type.Integer() }, open),

@@ -20,20 +20,20 @@ export const Session = named(
     title: Type.String(),
     agent: Type.String(),
     agent_id: Type.String(),
-    agent_version: Nullable(Type.Integer({ description: 'The version of the agent that this session runs' })),
-    harness: Type.String({ description: 'The runtime that it runs on, as `runtime`' }),
+    agent_version: Nullable(Type.Integer({ description: 'Version of the agent that this session runs' })),
+    harness: Type.String({ description: 'Runtime of the session, as `runtime`' }),
     runtime: Type.String(),
     runtime_agent_ref_id: Nullable(Type.String()),
     provider_session_id: Nullable(Type.String()),
     provider_run_id: Nullable(Type.String()),
     status: SessionStatus,
     environment: JsonObject,
-    metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values of the client’s own' }),
+    metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values that the client chose' }),
     timezone: Nullable(Type.String()),
     forked_from: Nullable(
       Type.Object({
         session_id: Type.String(),
-        seq: Type.Integer({ description: 'The last event of that session that this one has' }),
+        seq: Type.Integer({ description: 'Last event of that session that was copied' }),
       }),
     ),
     time: Type.Object({ created: EpochMs, updated: EpochMs }),
@@ -41,7 +41,7 @@ export const Session = named(
 )
 export type Session = Static<typeof Session>
 
-/** The session with what opencode's clients read besides. Dialects: section 2.1. */
+/** Session with the additional fields of opencode's clients. Dialects: section 2.1. */
 export const OpencodeSession = named(
   'OpencodeSession',
   Type.Object({
@@ -60,7 +60,7 @@ export const SandboxStatus = named(
 )
 export type SandboxStatus = Static<typeof SandboxStatus>
 
-/** The session with the state of its sandbox, as the managed-agents paths show it. */
+/** Session with the state of its sandbox, as the managed-agents paths return it. */
 export const ManagedSession = named(
   'ManagedSession',
   Type.Object({
@@ -71,7 +71,7 @@ export const ManagedSession = named(
 )
 export type ManagedSession = Static<typeof ManagedSession>
 
-/** One message in opencode's shape. Dialects: section 2.1. */
+/** Message in opencode's format. Dialects: section 2.1. */
 export const OpencodeMessage = named(
   'OpencodeMessage',
   Type.Object({ info: JsonObject, parts: Type.Array(JsonObject) }),
@@ -83,24 +83,29 @@ const AnsweredMessage = named(
   'AnsweredMessage',
   Type.Object({
     ...OpencodeMessage.properties,
-    result: Type.Optional(Type.Unknown({ description: 'What fits the `output_schema`, where there is one' })),
+    result: Type.Optional(Type.Unknown({ description: 'Answer that matches `output_schema`, if there is one' })),
   }),
 )
 export type AnsweredMessage = Static<typeof AnsweredMessage>
 
-/** Where to fork a session, and what the new one runs on. Rulings: 20. */
+/** Position of a fork, with agent, model and runtime of the new session. Rulings: 20. */
 export const ForkRequest = named(
   'ForkRequest',
   Type.Object({
     messageID: Type.Optional(
-      Type.String({ maxLength: 200, description: 'What was before this message is copied, as opencode does' }),
+      Type.String({ maxLength: 200, description: 'Copies the events before this message, as opencode does' }),
     ),
     event_id: Type.Optional(
-      Type.String({ maxLength: 200, description: 'What was until this event is copied; the whole log by default' }),
+      Type.String({
+        maxLength: 200,
+        description: 'Copies the events up to and including this one; the whole log by default',
+      }),
     ),
     agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    version: Type.Optional(Type.Integer({ minimum: 1, description: 'Of the agent' })),
-    model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of prompts that name none' })),
+    version: Type.Optional(Type.Integer({ minimum: 1, description: 'Version of the agent' })),
+    model: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Model of prompts that do not name one' }),
+    ),
     runtime: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     title: Type.Optional(Name),
   }),
@@ -115,18 +120,18 @@ const listFilter = {
   agent_id: Type.Optional(Type.String({ maxLength: 200 })),
   status: Type.Optional(SessionStatus),
   q: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'A part of the title, in any case, or the id' }),
+    Type.String({ minLength: 1, maxLength: 200, description: 'Part of the title, without regard to case, or the id' }),
   ),
   metadata: Type.Optional(Metadata),
 }
-/** opencode clients add these to every call; they change nothing. */
+/** Parameters that opencode's clients add to every call; they have no effect. */
 const opencodeQuery = { directory: Type.Optional(Type.String()), workspace: Type.Optional(Type.String()) }
 
 export const sessionRoutes = {
   create: route({
     ...nested,
     id: 'sessions.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/session',
     body: SessionRequest,
@@ -160,7 +165,7 @@ export const sessionRoutes = {
   update: route({
     ...nested,
     id: 'sessions.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'PATCH',
     path: '/session/{session_id}',
     params: SessionPath,
@@ -183,7 +188,7 @@ export const sessionRoutes = {
   fork: route({
     ...nested,
     id: 'sessions.fork',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/session/{session_id}/fork',
     params: SessionPath,
@@ -197,7 +202,7 @@ export const sessionRoutes = {
   promptAsync: route({
     ...nested,
     id: 'sessions.prompt_async',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/session/{session_id}/prompt_async',
     params: SessionPath,
@@ -234,7 +239,7 @@ export const sessionRoutes = {
     method: 'POST',
     path: '/session/{session_id}/compact',
     params: SessionPath,
-    responses: { 202: Type.Object({ prompt_id: Type.String({ description: 'Its place in the queue' }) }) },
+    responses: { 202: Type.Object({ prompt_id: Type.String({ description: 'Id of the queued compaction' }) }) },
     summary: 'Compact the conversation',
     description:
       'Queues a compaction: the model summarises the conversation and later prompts continue from the summary. Answers 409 when the runtime manages its own context.',
@@ -253,7 +258,7 @@ export const sessionRoutes = {
   message: route({
     ...nested,
     id: 'sessions.message',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/session/{session_id}/message',
     params: SessionPath,

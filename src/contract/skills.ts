@@ -20,7 +20,7 @@ export type Skill = Static<typeof Skill>
 export const maxSkillBytes = 262_144
 export const maxSkillNameLength = 200
 
-/** The most that a file has before its instructions. */
+/** Maximum size of the front matter. */
 const maxFrontMatter = 20_000
 
 const Description = Nullable(Type.String({ maxLength: 10_000 }))
@@ -43,7 +43,7 @@ const SkillImport = named(
   }),
 )
 
-/** `skill_id`, or the inline form; `skill_id` wins, and then the others are not looked at. */
+/** `skill_id`, or the inline form, which is ignored when `skill_id` is present. */
 const SkillAttach = named(
   'SkillAttach',
   Type.Object({
@@ -52,13 +52,13 @@ const SkillAttach = named(
     name: Type.Optional(Type.String({ maxLength: maxSkillNameLength })),
     description: Type.Optional(Description),
     save_to_library: Type.Optional(
-      Type.Boolean({ default: true, description: 'False: the block is kept nowhere else' }),
+      Type.Boolean({ default: true, description: 'False: the skill is not added to the library' }),
     ),
   }),
 )
 export type SkillAttach = Static<typeof SkillAttach>
 
-/** How an agent's copy stands to the library. `edited`: somebody has changed it in the prompt. */
+/** State of an agent's copy. `edited`: the copy was changed in the prompt. */
 const CopyState = named(
   'SkillCopyState',
   Type.Union([
@@ -93,20 +93,18 @@ const SkillUpgrade = named(
     agent_ids: Type.Optional(
       Type.Array(Type.String({ maxLength: 200 }), {
         maxItems: 1000,
-        description: 'Only these; all that carry it by default',
+        description: 'Agents to upgrade; all with the skill by default',
       }),
     ),
-    include_edited: Type.Optional(
-      Type.Boolean({ default: false, description: 'Replace copies that were edited, too' }),
-    ),
+    include_edited: Type.Optional(Type.Boolean({ default: false, description: 'Also replaces edited copies' })),
     dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Change nothing; `outdated` are those that would' }),
+      Type.Boolean({ default: false, description: 'Changes nothing; `outdated` are the agents that would change' }),
     ),
   }),
 )
 export type SkillUpgrade = Static<typeof SkillUpgrade>
 
-/** What an upgrade has done with one agent. */
+/** Result of an upgrade for one agent. */
 const Upgraded = named(
   'SkillUpgradeResult',
   Type.Object({
@@ -134,13 +132,13 @@ export const skillRoutes = {
   create: route({
     ...base,
     id: 'skills.create',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/api/v1/skills',
     body: SkillCreate,
     responses: { 201: Skill },
     summary: 'Create a skill',
-    description: 'Adds a skill to the library. No agent carries it until it is attached.',
+    description: 'Adds a skill to the library. No agent has it until it is attached.',
   }),
   import: route({
     ...base,
@@ -165,14 +163,14 @@ export const skillRoutes = {
   update: route({
     ...base,
     id: 'skills.update',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'PATCH',
     path: '/api/v1/skills/{skill_id}',
     params: SkillPath,
     body: SkillUpdate,
     responses: { 200: Skill },
     summary: 'Update a skill',
-    description: 'Changes a skill in the library. Agents that carry it keep their copy until it is upgraded.',
+    description: 'Changes a skill in the library. Agents keep their copy until it is upgraded.',
   }),
   remove: route({
     ...base,
@@ -182,7 +180,7 @@ export const skillRoutes = {
     params: SkillPath,
     responses: { 204: null },
     summary: 'Delete a skill',
-    description: 'Deletes a skill from the library. Agents that carry it keep their copy.',
+    description: 'Deletes a skill from the library. Agents keep their copy.',
   }),
   agents: route({
     ...base,
@@ -206,7 +204,7 @@ export const skillRoutes = {
     responses: { 200: Type.Object({ data: Type.Array(Upgraded) }) },
     summary: 'Upgrade the copies of a skill',
     description:
-      'Replaces the copies that agents carry by the text of the library. Edited copies stay unless `include_edited` is true.',
+      'Replaces the copies in agents by the text of the library. Edited copies stay unless `include_edited` is true.',
   }),
   carried: route({
     ...base,
@@ -221,7 +219,7 @@ export const skillRoutes = {
   attach: route({
     ...base,
     id: 'agent_skills.attach',
-    unknownFields: 'named',
+    unknownFields: 'reported',
     method: 'POST',
     path: '/api/v1/managed_agents/agents/{agent_id}/skill',
     params: AgentPath,

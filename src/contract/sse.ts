@@ -4,29 +4,29 @@ export interface SseFrame {
   readonly event?: string
   /** The data lines, joined by newlines. */
   readonly data: string
-  /** Of this frame alone: it is not carried over to the frames behind it. */
+  /** Id of this frame only; it does not apply to later frames. */
   readonly id?: string
 }
 
-/** A frame as text. `data` must be one line: JSON without raw newlines. */
+/** Returns a frame as text. `data` must be one line, such as JSON without raw newlines. */
 export function sseFrame({ event, data, id }: SseFrame): string {
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`
 }
 
-/** Thrown when one line or one frame of a stream is longer than the reader allows. */
+/** A line or a frame of a stream is longer than the reader allows. */
 export class SseLineTooLong extends Error {
   override readonly name = 'SseLineTooLong'
 }
 
 export interface SseReaderOptions {
-  /** Longest line, and longest data of one frame, in characters; 16 Mi unless given. */
+  /** Maximum characters of a line, and of the data of a frame; 16 Mi by default. */
   readonly maxLength?: number
   /** Called with the milliseconds of each `retry:` line. */
   readonly onRetry?: (retryMs: number) => void
 }
 
 /**
- * An incremental reader of server-sent events: feed it text as it comes, it yields the frames that are complete.
+ * Incremental reader of server-sent events: takes chunks of text and yields complete frames.
  * Comments and frames without data are dropped; LF, CRLF and CR end a line; a leading byte order mark is skipped.
  * Source: the HTML standard, section 9.2.
  */
@@ -75,14 +75,14 @@ export function sseReader({ maxLength = 16 * 1024 * 1024, onRetry }: SseReaderOp
   }
 }
 
-/** One space after the colon is no part of the value; a comment has an empty name. */
+/** One space after the colon is not part of the value; a comment has an empty name. */
 function nameAndValue(line: string): readonly [name: string, value: string] {
   const colon = line.indexOf(':')
   if (colon < 0) return [line, '']
   return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)]
 }
 
-/** Cuts text that comes in pieces into lines; each piece is searched once, however long the line grows. */
+/** Splits chunks of text into lines; each chunk is searched once, however long the line is. */
 function lineSplitter(maxLength: number) {
   let pieces: string[] = []
   let heldLength = 0

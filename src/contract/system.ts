@@ -4,7 +4,7 @@ import { route } from './route.ts'
 
 const Health = named('Health', Type.Object({ status: Type.Literal('ok') }))
 
-/** Warnings are no reason to send traffic elsewhere; the field is absent while there are none. */
+/** Warnings do not make the service unready; the field is absent when there are none. */
 const Ready = named('Readiness', Type.Object({ status: Type.Literal('ok') }))
 
 export const NotReady = named(
@@ -68,7 +68,7 @@ export const systemRoutes = {
     errorShape: 'nested',
     responses: { 200: Type.Record(Type.String(), Type.Unknown()) },
     summary: 'Read this API as an OpenAPI document',
-    description: 'Returns the OpenAPI 3.1 document from which this reference is made.',
+    description: 'Returns the OpenAPI 3.1 document of this reference.',
   }),
   docs: route({
     id: 'system.docs',

@@ -3,7 +3,7 @@ import { named } from './named.ts'
 import { route } from './route.ts'
 import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
 
-/** What the figures of a report can be broken down by. */
+/** Dimensions of a report. */
 export const usageDimensions = [
   'key',
   'owner',
@@ -20,7 +20,7 @@ export type UsageDimension = (typeof usageDimensions)[number]
 
 export const maxDimensions = 3
 
-/** An exact decimal. A number of JSON would lose digits where many small amounts add up. */
+/** Exact decimal. A JSON number would lose digits in sums of many small amounts. */
 const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
 
 const Milliseconds = named(
@@ -30,15 +30,15 @@ const Milliseconds = named(
 
 const Figures = {
   requests: Type.Integer({ description: 'Model calls' }),
-  input_tokens: Type.Integer({ description: 'Not cached' }),
+  input_tokens: Type.Integer({ description: 'Input tokens that were not cached' }),
   cache_read_tokens: Type.Integer(),
   cache_write_5m_tokens: Type.Integer(),
   cache_write_1h_tokens: Type.Integer(),
   output_tokens: Type.Integer(),
-  reasoning_tokens: Type.Integer({ description: 'Part of the output' }),
+  reasoning_tokens: Type.Integer({ description: 'Reasoning tokens, which are part of the output' }),
   web_searches: Type.Integer(),
-  cost_usd: Nullable(ExactUsd, 'Of the calls whose price is known; null when it is known of none'),
-  unpriced_requests: Type.Integer({ description: 'Calls whose price is not known: their cost is in no sum' }),
+  cost_usd: Nullable(ExactUsd, 'Cost of the calls with a known price; null when no call has one'),
+  unpriced_requests: Type.Integer({ description: 'Calls with an unknown price, which sums do not include' }),
   cached_requests: Type.Integer({ description: 'Calls that the response cache answered; they cost nothing' }),
   estimated_requests: Type.Integer({ description: 'Calls whose tokens are estimates, in whole or in part' }),
   first_content_ms: Milliseconds,
@@ -52,20 +52,24 @@ const UsageGroup = named(
   'UsageGroup',
   Type.Object({
     by: Type.Record(Type.String(), Nullable(Type.String()), {
-      description: 'A value for each of `group_by`; null where calls have none, such as the key of the master key',
+      description:
+        'A value for each dimension of `group_by`; null for calls without one, such as the key of calls with the master key',
     }),
     ...Figures,
   }),
 )
 export type UsageGroup = Static<typeof UsageGroup>
 
-/** One model call as the ledger has it. A later change of prices alters no row. */
+/** Model call in the ledger. Later price changes do not change it. */
 export const UsageCall = named(
   'UsageCall',
   Type.Object({
     id: Type.String(),
-    created_at: Type.String({ format: 'date-time', description: 'When the call was booked, right after its end' }),
-    request_id: Nullable(Type.String(), 'null: reservations of many calls, lost with the process that held them'),
+    created_at: Type.String({
+      format: 'date-time',
+      description: 'Time at which the call was recorded, right after its end',
+    }),
+    request_id: Nullable(Type.String(), 'null for the reservations of several calls of a crashed process'),
     principal: Type.String(),
     key_id: Nullable(Type.String()),
     owner_id: Nullable(Type.String()),
@@ -76,7 +80,7 @@ export const UsageCall = named(
     client_session_id: Nullable(Type.String({ description: '`x-claude-code-session-id`' })),
     client_agent_id: Nullable(Type.String({ description: '`x-claude-code-agent-id`' })),
     client_parent_id: Nullable(Type.String({ description: '`x-claude-code-parent-agent-id`' })),
-    model: Type.String({ description: 'The name that was asked for' }),
+    model: Type.String({ description: 'Model name of the request' }),
     deployment: Type.String(),
     provider: Type.String(),
     upstream_model: Type.String(),
@@ -95,18 +99,15 @@ export const UsageCall = named(
     web_searches: Type.Integer(),
     units: Nullable(
       Type.Record(Type.String(), Type.Number()),
-      'What was counted besides tokens and web searches: characters, seconds, images, queries, file searches, containers',
+      'Counted units other than tokens and web searches: characters, seconds, images, queries, file searches, containers',
     ),
     estimated: Type.Boolean({ description: 'Tokens are estimates, in whole or in part' }),
-    cost_usd: Nullable(ExactUsd, 'null: no list has stated a price'),
-    held_usd: Nullable(ExactUsd, 'What a budget reserved for the call while it was running'),
-    rates: Nullable(
-      Type.Record(Type.String(), Type.String()),
-      'US dollars per token or unit by kind, as they were applied',
-    ),
+    cost_usd: Nullable(ExactUsd, 'null: the price is unknown'),
+    held_usd: Nullable(ExactUsd, 'Amount that a budget reserved for the call while it was running'),
+    rates: Nullable(Type.Record(Type.String(), Type.String()), 'Applied rates: US dollars per token or unit, by kind'),
     price_source: Nullable(Type.String()),
-    cached: Type.Boolean({ description: 'The response cache answered: no upstream was called' }),
-    degraded: Nullable(Type.String({ description: 'What the upstream could not carry, as `path=action` pairs' })),
+    cached: Type.Boolean({ description: 'True when the response cache answered and no upstream was called' }),
+    degraded: Nullable(Type.String({ description: 'Degradations of the translation, as `path=action` pairs' })),
     first_content_ms: Nullable(Type.Number()),
     total_ms: Type.Number(),
   }),
@@ -116,13 +117,13 @@ export type UsageCall = Static<typeof UsageCall>
 const RecordedSide = {
   content_type: Nullable(Type.String()),
   body: Nullable(
-    Type.String({ description: 'Its first 256 KB without credentials; a stream as its events' }),
-    'null for a form or what is no text',
+    Type.String({ description: 'The first 256 KB, without credentials; a stream as its events' }),
+    'null for a form and for content that is not text',
   ),
-  truncated: Type.Boolean({ description: 'There was more' }),
+  truncated: Type.Boolean({ description: 'True when the body is longer' }),
 }
 
-/** What a recorded call said and got. */
+/** Recorded request and response of a call. */
 export const CallBodies = named(
   'CallBodies',
   Type.Object({
@@ -131,9 +132,9 @@ export const CallBodies = named(
     principal: Type.String(),
     key_id: Nullable(Type.String()),
     owner_id: Nullable(Type.String()),
-    model: Type.String({ description: 'The name that was asked for' }),
+    model: Type.String({ description: 'Model name of the request' }),
     request: Type.Object(RecordedSide),
-    response: Type.Object({ status: Nullable(Type.Integer(), 'null: the client left first'), ...RecordedSide }),
+    response: Type.Object({ status: Nullable(Type.Integer(), 'null: the client disconnected first'), ...RecordedSide }),
   }),
 )
 
@@ -176,20 +177,22 @@ export const usageRoutes = {
       group_by: Type.Optional(
         Type.String({
           maxLength: 100,
-          description: `Up to ${maxDimensions}, with commas: ${usageDimensions.join(', ')}`,
+          description: `Up to ${maxDimensions} dimensions, separated by commas: ${usageDimensions.join(', ')}`,
         }),
       ),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' })),
     }),
     responses: {
       200: Type.Object({
-        from: Type.String({ format: 'date-time', description: '30 days before `to` unless given' }),
-        to: Type.String({ format: 'date-time', description: 'Now unless given' }),
+        from: Type.String({ format: 'date-time', description: '30 days before `to` by default' }),
+        to: Type.String({ format: 'date-time', description: 'Now by default' }),
         timezone: Type.String(),
         group_by: Type.Array(Type.String()),
         totals: UsageFigures,
-        groups: Type.Array(UsageGroup, { description: 'By time, oldest first, then by cost, highest first' }),
-        has_more: Type.Boolean({ description: 'There are more groups than `limit`; the totals cover them all' }),
+        groups: Type.Array(UsageGroup, { description: 'Ordered by time, oldest first, then by cost, highest first' }),
+        has_more: Type.Boolean({
+          description: 'True when there are more groups than `limit`; the totals cover all groups',
+        }),
       }),
     },
     summary: 'Report usage',
@@ -218,7 +221,7 @@ export const usageRoutes = {
     responses: { 200: CallBodies },
     summary: 'Read the bodies of a model call',
     description:
-      'Returns the request and the answer of a call that was recorded with `log_bodies`. Reading them is noted in the audit log.',
+      'Returns the request and the answer of a call that was recorded with `log_bodies`. The audit log records the read.',
   }),
   deleteBodies: route({
     ...ofBodies,

@@ -11,13 +11,13 @@ export const VaultScope = named(
 )
 export type VaultScope = Static<typeof VaultScope>
 
-/** The name of an entry. */
+/** Name of an entry. */
 const VaultKey = Type.String({
   pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$',
-  description: 'Letters, digits, `_`, `-` and `.`, which does not come first; 1 to 200 characters',
+  description: '1 to 200 letters, digits, `_`, `-` and `.`; must not begin with `.`',
 })
 
-/** An entry as lists show it. No route returns its value. */
+/** Entry without its value, which no route returns. */
 export const VaultEntry = named(
   'VaultEntry',
   Type.Object({

@@ -8,24 +8,24 @@ const Time = Type.String({ format: 'date-time' })
 const Url = Type.String({
   minLength: 1,
   maxLength: 2_000,
-  description: 'https, and public unless outbound.allow lists it',
+  description: 'Address with https; it must be public unless outbound.allow lists it',
 })
 const Events = Type.Array(Type.String({ maxLength: 100, pattern: '^([a-z][a-z0-9_]*[.])*([a-z][a-z0-9_]*|[*])$' }), {
   maxItems: 50,
-  description: 'Types such as `session.status_idle`, or `session.*`; empty: all',
+  description: 'Event types such as `session.status_idle`, or `session.*`; empty: all',
 })
 const AgentIds = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
   maxItems: 100,
-  description: 'Sessions of these agents alone; empty: all',
+  description: 'Only sessions of these agents; empty: all',
 })
 const Description = Nullable(Type.String({ maxLength: 1_000 }))
 
-/** A receiver of session events. Its secret is shown when it is made, and never again. */
+/** Receiver of session events. Only the requests that create and rotate its secret return the secret. */
 export const WebhookEndpoint = named(
   'WebhookEndpoint',
   Type.Object({
     id: Type.String(),
-    owner_id: Nullable(Type.String({ description: 'Whose sessions it hears of; null: everybody’s' })),
+    owner_id: Nullable(Type.String({ description: 'Owner whose sessions it receives events of; null: all owners' })),
     url: Type.String(),
     description: Nullable(Type.String()),
     events: Type.Array(Type.String()),
@@ -35,7 +35,7 @@ export const WebhookEndpoint = named(
     run_as_key_id: Nullable(
       Type.String({
         description:
-          'The key that set it up, with which it ends: the last one that changed `url`, `events` or `agent_ids`. null: the master key or an admin key without limits did',
+          'Key that set it up: the last key that changed `url`, `events` or `agent_ids`; revoking the key disables the endpoint. null when the master key or an unlimited admin key changed them',
       }),
     ),
     failing_since: Nullable(Time),
@@ -49,7 +49,7 @@ const ShownEndpoint = named(
   'ShownWebhookEndpoint',
   Type.Object({
     ...WebhookEndpoint.properties,
-    secret: Type.String({ description: '`whsec_…`; shown this once' }),
+    secret: Type.String({ description: '`whsec_…`; no other response contains it' }),
   }),
 )
 export type ShownEndpoint = Static<typeof ShownEndpoint>
@@ -60,7 +60,7 @@ const optional = {
   agent_ids: Type.Optional(AgentIds),
   status: Type.Optional(
     Type.Union([Type.Literal('active'), Type.Literal('paused')], {
-      description: 'What happens while it is paused or disabled is sent once it is active again',
+      description: 'Events of the time in which it was paused or disabled are sent once it is active again',
     }),
   ),
 }
@@ -73,7 +73,7 @@ const EndpointCreate = named(
         minLength: 1,
         maxLength: 200,
         description:
-          'Whose sessions it hears of; the owner of the key by default. A key that is neither an admin nor has an owner names `owner_id` or `agent_ids`',
+          'Owner whose sessions it receives events of; that of the key by default. A key that has no owner and is not an admin must give `owner_id` or `agent_ids`',
       }),
     ),
     ...optional,
@@ -84,7 +84,7 @@ export type EndpointCreate = Static<typeof EndpointCreate>
 const EndpointUpdate = named('WebhookEndpointUpdate', Type.Object({ url: Type.Optional(Url), ...optional }))
 export type EndpointUpdate = Static<typeof EndpointUpdate>
 
-/** What became of one event. Nothing that the receiver said is in it but the status of its answer. */
+/** Delivery of one event. Of the receiver's response it has only the status. */
 export const EndpointDelivery = named(
   'WebhookEndpointDelivery',
   Type.Object({
@@ -92,7 +92,7 @@ export const EndpointDelivery = named(
     endpoint_id: Type.String(),
     session_id: Type.String(),
     seq: Type.Integer(),
-    event_id: Type.String({ description: 'The `webhook-id`, the same at every attempt' }),
+    event_id: Type.String({ description: '`webhook-id`, the same in every attempt' }),
     event_type: Type.String(),
     state: Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('dead')]),
     attempts: Type.Integer(),
@@ -185,7 +185,7 @@ export const webhookEndpointRoutes = {
       grace: Type.Optional(
         Type.String({
           pattern: '^(0|[1-9][0-9]{0,3})(s|m|h|d)$',
-          description: 'For so long the old secret signs as well; `24h` by default, `0s` ends it now',
+          description: 'Time during which the old secret signs too; `24h` by default, `0s` ends it now',
         }),
       ),
     }),

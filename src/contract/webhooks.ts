@@ -6,16 +6,16 @@ import { NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
 /** Bodies of webhooks, in bytes. Gaps: section 1, rule 8. */
 export const maxWebhookBytes = 25 * 1024 * 1024
 
-/** The name of a vault entry. Each line of its value is a secret, and all of them count. */
+/** Name of a vault entry. Each line of its value is a valid secret. */
 const SecretName = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '\\S',
-  description: 'Name of a vault entry; each line of its value is a live secret',
+  description: 'Name of a vault entry; each line of its value is a valid secret',
 })
 const HeaderName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$', description: 'Name of a header' })
 
-/** Steps from the payload to one of its values: names and numbers with dots between them. */
+/** Path to a value of the payload: names and numbers separated by dots. */
 export const fieldPathPattern = '[A-Za-z0-9_@$-]+(?:[.][A-Za-z0-9_@$-]+){0,31}'
 const FieldPath = Type.String({
   maxLength: 500,
@@ -23,7 +23,7 @@ const FieldPath = Type.String({
   description: 'A field of the payload, such as `issue.labels.0.name`',
 })
 
-/** How the sender signs the raw body. Gaps: section 11, rule 3; the fields behind `mode` are for `custom`. */
+/** Signature of the sender over the raw body. Gaps: section 11, rule 3. The fields after `mode` are for `custom`. */
 export const WebhookSignature = named(
   'WebhookSignature',
   Type.Object(
@@ -38,21 +38,24 @@ export const WebhookSignature = named(
       secret_key: SecretName,
       mode: Type.Optional(
         Type.Union([Type.Literal('also'), Type.Literal('instead')], {
-          description: '`also` (default): beside the bearer token; `instead`: for senders that cannot send one',
+          description: '`also` (default): in addition to the bearer token; `instead`: for senders that cannot send one',
         }),
       ),
       header: Type.Optional(HeaderName),
-      prefix: Type.Optional(Type.String({ maxLength: 50, description: 'Before the signature, such as `sha256=`' })),
+      prefix: Type.Optional(Type.String({ maxLength: 50, description: 'Prefix of the signature, such as `sha256=`' })),
       algorithm: Type.Optional(Type.Union([Type.Literal('sha256'), Type.Literal('sha512'), Type.Literal('sha1')])),
       encoding: Type.Optional(Type.Union([Type.Literal('hex'), Type.Literal('base64')])),
       timestamp_header: Type.Optional(HeaderName),
       separator: Type.Optional(
-        Type.String({ maxLength: 5, description: 'Between time and body in what is signed; `.` unless given' }),
+        Type.String({
+          maxLength: 5,
+          description: 'Separator between time and body in the signed text; `.` by default',
+        }),
       ),
       dedupe: Type.Optional(
         Type.Union([Type.Literal('body'), Type.Literal('none')], {
           description:
-            'For signatures that cover no time: `body` accepts an equal body once in 7 days, whatever its delivery id; ' +
+            'For signatures that do not cover a time: `body` accepts an equal body once in 7 days, whatever its delivery id; ' +
             'default `body` for `github`, `none` for `custom`',
         }),
       ),
@@ -76,7 +79,7 @@ const comparison = {
   exists: Type.Optional(Type.Boolean()),
 }
 
-/** A condition on a delivery: the name of an event, or what a header or a field of the payload must be. */
+/** Condition on a delivery: the name of an event, or the value of a header or a field of the payload. */
 export const WebhookCondition = named(
   'WebhookCondition',
   Type.Union([
@@ -99,7 +102,10 @@ export const WebhookConfig = named(
     events: Type.Optional(Nullable(Type.Array(WebhookCondition, { maxItems: 100 }))),
     template: Type.Optional(
       Nullable(
-        Type.String({ maxLength: 100_000, description: 'The message, with `{{path.to.field}}` of the payload' }),
+        Type.String({
+          maxLength: 100_000,
+          description: 'Template of the message, with `{{path.to.field}}` of the payload',
+        }),
       ),
     ),
     conversation: Type.Optional(
@@ -111,20 +117,22 @@ export const WebhookConfig = named(
       ),
     ),
     rpm_limit: Type.Optional(
-      Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Deliveries a minute; more are 429' })),
+      Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Deliveries per minute; others get 429' })),
     ),
   }),
 )
 export type WebhookConfig = Static<typeof WebhookConfig>
 
-/** What a sender is told. Interface: Webhook acceptance record. */
+/** Response to a sender. Interface: Webhook acceptance record. */
 export const WebhookAcceptance = named(
   'WebhookAcceptance',
   Type.Object({
     status: Type.Union([Type.Literal('accepted'), Type.Literal('duplicate'), Type.Literal('processing')]),
     agent_id: Type.String(),
-    session_id: Type.String({ description: 'Empty while another delivery is running, or when a filter left it out' }),
-    request_id: Type.String({ description: 'The delivery id' }),
+    session_id: Type.String({
+      description: 'Empty while another delivery is running, or when the filter does not match',
+    }),
+    request_id: Type.String({ description: 'Delivery id' }),
   }),
 )
 export type WebhookAcceptance = Static<typeof WebhookAcceptance>
@@ -138,35 +146,35 @@ export type DeliveryStatus = Static<typeof DeliveryStatus>
 const delivery = {
   id: Type.String(),
   agent_id: Type.String(),
-  request_id: Type.String({ description: 'The delivery id' }),
+  request_id: Type.String({ description: 'Delivery id' }),
   kind: Type.Union([Type.Literal('webhook'), Type.Literal('replay'), Type.Literal('test')]),
-  replay_of: Nullable(Type.String({ description: 'The delivery that was sent again' })),
+  replay_of: Nullable(Type.String({ description: 'Delivery that was replayed' })),
   status: DeliveryStatus,
   session_id: Type.String(),
   prompt_id: Nullable(Type.String()),
-  event: Nullable(Type.String({ description: 'Name of the event, where the sender gives one' })),
-  headers: Type.Record(Type.String(), Type.String(), { description: 'Those that hold no secret' }),
+  event: Nullable(Type.String({ description: 'Name of the event, if the sender gives one' })),
+  headers: Type.Record(Type.String(), Type.String(), { description: 'Headers that contain no secret' }),
   payload_bytes: Type.Integer(),
-  attempts: Type.Integer({ description: 'How often it was begun' }),
+  attempts: Type.Integer({ description: 'Number of attempts' }),
   error: Nullable(Type.String()),
   received_at: Type.String({ format: 'date-time' }),
   finished_at: Nullable(Type.String({ format: 'date-time' })),
 }
 
-/** One line of the delivery log. */
+/** Entry of the delivery log. */
 export const Delivery = named('Delivery', Type.Object(delivery))
 export type Delivery = Static<typeof Delivery>
 
-/** A delivery with its payload as text; null when it was not kept. */
+/** Delivery with its payload as text; null when it was not stored. */
 export const DeliveryDetail = named('DeliveryDetail', Type.Object({ ...delivery, payload: Nullable(Type.String()) }))
 export type DeliveryDetail = Static<typeof DeliveryDetail>
 
-/** What a delivery would do. */
+/** Effect that a delivery would have. */
 export const DeliveryPreview = named(
   'DeliveryPreview',
   Type.Object({
     outcome: Type.Union([Type.Literal('accepted'), Type.Literal('skipped')]),
-    reason: Nullable(Type.String({ description: 'The condition that does not hold' })),
+    reason: Nullable(Type.String({ description: 'Condition that does not match' })),
     event: Nullable(Type.String()),
     message: Type.String(),
     conversation: Nullable(Type.String()),
@@ -177,7 +185,7 @@ export type DeliveryPreview = Static<typeof DeliveryPreview>
 const example = {
   payload: Type.Unknown({ description: 'Any JSON value' }),
   headers: Type.Optional(
-    Type.Record(Type.String(), Type.String({ maxLength: 2_000 }), { description: 'As the sender would set them' }),
+    Type.Record(Type.String(), Type.String({ maxLength: 2_000 }), { description: 'Headers of the sender' }),
   ),
 }
 const DeliveryExample = named('DeliveryExample', Type.Object(example))
@@ -206,7 +214,7 @@ export const webhookRoutes = {
     responses: { 202: WebhookAcceptance, 503: WebhookAcceptance },
     summary: 'Receive a webhook',
     description:
-      'Verifies and filters a request of another program, renders the template and starts a session with it. A repeated delivery id answers like the first one and starts nothing.',
+      'Verifies and filters a request of another program, renders the template and starts a session with it. A repeated delivery id gets the first response again and starts nothing.',
   }),
   list: route({
     ...base,
@@ -233,7 +241,7 @@ export const webhookRoutes = {
     body: DeliverySend,
     responses: { 201: Delivery },
     summary: 'Send a test delivery',
-    description: 'Sends a delivery to an agent as if another program had sent it.',
+    description: 'Sends a delivery to an agent in the place of another program.',
   }),
   preview: route({
     ...base,

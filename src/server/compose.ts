@@ -11,6 +11,7 @@ import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeMemories } from './compose/memories.ts'
+import type { Part } from './compose/part.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
@@ -18,6 +19,7 @@ import { composeWorkspaces } from './compose/workspaces.ts'
 import type { Config } from './config/config.ts'
 import { ownUrl } from './http/own-url.ts'
 import type { Keyring } from './platform/encryption.ts'
+import { createLifecycle } from './platform/lifecycle.ts'
 import type { Log } from './platform/log.ts'
 import type { RequestLog } from './platform/request-log.ts'
 import { createResultSchemas } from './platform/result-schema/result-schemas.ts'
@@ -53,17 +55,14 @@ export interface Composed {
   stop(graceMs: number): Promise<void>
 }
 
-/**
- * Builds the server part by part; each part uses the parts before it. Only this file decides the order of start and
- * stop.
- */
+/** Builds the server part by part; each part uses the parts before it. That order is also the order of start. */
 export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
   const owner = randomUUID()
   const leaving = new AbortController()
   const shutdown = leaving.signal
   const runsSessions = config.role !== 'api'
 
-  const database = composeDatabase({ log, databaseUrl })
+  const database = composeDatabase({ log, databaseUrl, owner })
   const { pool, callPool, db, notifications, audit } = database
   /** Dependencies of most parts. */
   const base = { config, log, keyring, pool, db, notifications, audit, resultSchemas: createResultSchemas() }
@@ -73,9 +72,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const ledger = composeLedger({ ...base, callPool })
   const { usage, budgets, budgetRows, freezes } = ledger
   const access = await composeAccess({ ...base, budgetRows })
-  const { reencryption, keys, tickets, logins, addressOf, vault, authenticate } = access
+  const { keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets, freezes })
-  const { gateway, modelsInForce, loop, files, outbound, guard, defaultModel } = calls
+  const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
   const execution = await composeRuntimes({
@@ -97,7 +96,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { registry: runtimes, sandboxes, workspaceOf } = execution
   const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
-  const { readiness, reserve } = dataFolder
+  const { readiness } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
   const { agentRows } = library
 
@@ -121,10 +120,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     makeRoom: dataFolder.makeRoom,
     agentRows,
   })
-  const { sessions, live, leases, runner, disposal, pausedSessions, frozenSessions } = engine
+  const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
   const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
-  const { feed } = dialects
   const controls = composeControls({ ...base, ...ledger, gateway, keys, sessions })
   const triggers = composeWebhooksAndSchedules({
     ...base,
@@ -137,7 +135,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sessions,
     runAs: access.runAs,
   })
-  const { ticker, delivery } = triggers
 
   const retention = createRetention({
     settings: config.retention,
@@ -161,21 +158,28 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runtimes,
   })
   const { app } = http
-  const parts = [
+  const parts: readonly Part[] = [
+    { components: [{ stop: requestLog.flush }] },
     database,
     ledger,
     access,
     calls,
     memories,
     execution,
+    stored,
+    dataFolder,
     library,
     engine,
     sessionFiles,
     dialects,
-    triggers,
     controls,
+    triggers,
+    { components: [{ ...retention, isForSessions: true }] },
+    http,
   ]
-  for (const { serve } of parts) serve(app)
+  for (const part of parts) part.serve?.(app)
+  const components = parts.flatMap(part => part.components ?? [])
+  const lifecycle = createLifecycle(components, { runsSessions, log })
 
   return {
     id: owner,
@@ -184,55 +188,14 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     get models() {
       return gateway.models().map(({ id }) => id)
     },
-    async start() {
-      await notifications.start(owner)
-      await freezes.start()
-      await modelsInForce.start()
-      reencryption.start()
-      budgets.start()
-      reserve.start()
-      if (!runsSessions) return
-      await runner.start()
-      pausedSessions.start()
-      frozenSessions.start()
-      disposal.start()
-      stored.leftBehind.start()
-      execution.healthChecks.start()
-      ticker.start()
-      delivery.start()
-      retention.start()
-    },
+    start: lifecycle.start,
     reload: calls.reload,
     hasPeers: siblings => notifications.hasPeers(siblings),
     leave: () => readiness.leave(),
     async stop(graceMs) {
       readiness.leave()
       leaving.abort()
-      await Promise.all([http.close(graceMs), runner.drain(graceMs), ticker.stop(), delivery.stop()])
-      await pausedSessions.stop()
-      await frozenSessions.stop()
-      await disposal.stop()
-      await stored.leftBehind.stop()
-      await execution.healthChecks.stop()
-      await leases.stop()
-      await feed.stop()
-      await live.stop()
-      await reencryption.stop()
-      await retention.stop()
-      await modelsInForce.stop()
-      await runtimes.close()
-      await sandboxes.stopAll()
-      await stored.close()
-      await gateway.close()
-      await freezes.stop()
-      await budgets.stop()
-      await usage.stop()
-      await keys.stop()
-      await notifications.stop()
-      await reserve.stop()
-      loop.stop()
-      requestLog.flush()
-      await Promise.all([pool.end(), callPool.end()])
+      await lifecycle.stop(graceMs)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { AgentFile } from '../../contract/agents.ts'
-import type { StoredAgent } from './store.ts'
+import { fieldsWhere, fileFields, type StoredAgent } from './fields.ts'
 
 interface Secrets {
   /** Returns the value with the text of every secret member replaced by `marker`. */
@@ -7,27 +7,24 @@ interface Secrets {
   readonly marker: string
 }
 
-/** Returns an agent as one file. Members of `tools` and `config` with a secret are omitted and listed in `omitted`. */
-export function agentFile({ tools, config, ...agent }: StoredAgent, secrets: Secrets): AgentFile {
+/** Returns an agent as one file. Members of JSON fields with a secret are omitted and listed in `omitted`. */
+export function agentFile({ config, ...agent }: StoredAgent, { mask, marker }: Secrets): AgentFile {
   const omitted: string[] = []
   // Version numbers are specific to the agent.
   const { pinned_version: _, ...settings } = config
-  const sent = { tools: tools as AgentFile['agent']['tools'], config: settings }
-  const exported = pruned(sent, {
-    masked: secrets.mask(sent),
-    marker: secrets.marker,
-    path: '',
-    omitted,
-  }) as typeof sent
-  const { name, owner_id, description, model, system, harness, skills } = agent
+  const whole = fileFields({ ...agent, config: settings })
+  const json = Object.fromEntries(Object.entries(whole).filter(([name]) => jsonFields.has(name)))
+  const exported = pruned(json, { masked: mask(json), marker, path: '', omitted }) as typeof json
   return {
     format: 'switchyard.agent',
     format_version: 1,
-    agent: { name, owner_id, description, model, system, harness, ...exported },
-    skills: [...skills],
+    agent: { ...whole, ...exported },
+    skills: [...agent.skills],
     omitted,
   }
 }
+
+const jsonFields: ReadonlySet<string> = new Set(fieldsWhere(({ isJson }) => isJson === true))
 
 interface Position {
   readonly masked: unknown

@@ -12,11 +12,11 @@ import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
-import { type AgentDefaults, applyWrite, newAgentFields } from './fields.ts'
+import { type AgentDefaults, fieldsAfter, fieldsWhere, pick, type StoredAgent } from './fields.ts'
 import { checkModelSettings } from './model-defaults.ts'
 import { checkRunDefaults } from './run-defaults.ts'
 import type { RuntimeSupport } from './runtime-support.ts'
-import type { AgentFilter, AgentStore, OnChange, PageOf, StoredAgent, StoredVersion } from './store.ts'
+import type { AgentFilter, AgentStore, OnChange, PageOf, StoredVersion } from './store.ts'
 import { versionDiff } from './version-diff.ts'
 
 interface Deps {
@@ -119,7 +119,7 @@ export function createAgents(deps: Deps) {
   async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
     await checkWrite(write, by.caller)
     await checkPin(undefined, write, by.caller)
-    const given = newAgentFields(write, defaults())
+    const given = fieldsAfter(write, undefined, defaults())
     const isFree = (write.model ?? undefined) === undefined && (await ownsModels(given.harness))
     const fields = { ...given, ...(isFree && { model: anyModel }), skills: skills ?? [] }
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
@@ -147,8 +147,8 @@ export function createAgents(deps: Deps) {
     async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
       await checkWrite(write, by.caller)
       await checkPin(id, write, by.caller)
-      await runtimeSupport.check(write, applyWrite(await get(id, by.caller), write, defaults()))
-      return change('update', { id, ...by }, agent => ({ ...agent, ...applyWrite(agent, write, defaults()) }))
+      await runtimeSupport.check(write, fieldsAfter(write, await get(id, by.caller), defaults()))
+      return change('update', { id, ...by }, agent => ({ ...agent, ...fieldsAfter(write, agent, defaults()) }))
     },
 
     setStatus: (id: string, status: AgentStatus, by: By): Promise<StoredAgent> =>
@@ -228,7 +228,9 @@ export function createAgents(deps: Deps) {
  * True when model, tools and config are equal: then the key that triggers run under stays. The prompt does not count.
  */
 const isSameWork = (one: StoredAgent, other: StoredAgent): boolean =>
-  one.model === other.model && isDeepStrictEqual([one.tools, one.config], [other.tools, other.config])
+  isDeepStrictEqual(pick(one, workFields), pick(other, workFields))
+
+const workFields = fieldsWhere(({ isWork }) => isWork === true)
 
 interface Creation {
   readonly idempotency: Idempotency | undefined

@@ -1,28 +1,25 @@
 import { createHash } from 'node:crypto'
-import type { StoredAgent } from './store.ts'
+import { agentFields, type FieldName, fieldNames, type StoredAgent } from './fields.ts'
 
 /**
- * Returns the fields of an agent for the audit log. Prompts, tools and settings are recorded as digest and size: they
- * can be long, and may contain a secret. `version` identifies the stored version with the full text.
+ * Returns the fields of an agent for the audit log. Long texts are recorded as digest and size; `version` identifies the
+ * stored version with the full text.
  */
-export const publicFields = ({
-  id: _id,
-  system,
-  description,
-  tools,
-  config,
-  skills,
-  created_at: _at,
-  ...fields
-}: StoredAgent) => ({
-  ...fields,
-  skills: skills.map(({ id }) => id),
-  runtime: config['runtime'],
-  system: digestOf(system),
-  description: description === null ? null : digestOf(description),
-  tools: digestOf(JSON.stringify(tools)),
-  config: digestOf(JSON.stringify(config)),
+export const publicFields = (agent: StoredAgent) => ({
+  ...Object.fromEntries(fieldNames.map(name => [name, shown(agent, name)])),
+  runtime: agent.config['runtime'],
+  status: agent.status,
+  version: agent.version,
+  run_as_key_id: agent.run_as_key_id,
 })
+
+function shown(agent: StoredAgent, name: FieldName): unknown {
+  const { audit } = agentFields[name]
+  const value = agent[name]
+  if (audit === 'whole' || value === null) return value
+  if (audit === 'digest') return digestOf(typeof value === 'string' ? value : JSON.stringify(value))
+  return (audit as (value: unknown) => unknown)(value)
+}
 
 /** `bytes` counts UTF-8. */
 const digestOf = (text: string) => ({

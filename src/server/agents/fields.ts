@@ -1,6 +1,16 @@
-import type { Agent, AgentWrite } from '../../contract/agents.ts'
-import { skillMarker } from '../../contract/attached-skill.ts'
-import type { AgentFields, StoredAgent } from './store.ts'
+import type { Agent, AgentFile, AgentWrite } from '../../contract/agents.ts'
+import { type AttachedSkill, skillMarker } from '../../contract/attached-skill.ts'
+
+/** An agent with a field that callers do not see: the skill blocks as written into its prompt. */
+export interface StoredAgent extends Agent {
+  readonly skills: readonly AttachedSkill[]
+}
+
+/** Fields of an agent that the server sets, not the caller. */
+type ServerField = 'id' | 'created_at' | 'version' | 'status' | 'run_as_key_id'
+
+/** Fields of an agent that a write sets. */
+export type AgentFields = Omit<StoredAgent, ServerField | 'owner_id'> & { readonly owner_id: string }
 
 /** Defaults for fields that the caller omits. */
 export interface AgentDefaults {
@@ -8,50 +18,120 @@ export interface AgentDefaults {
   readonly runtime: string
 }
 
-/** Returns the fields of a new agent. Gaps: section 4. */
-export function newAgentFields(write: AgentWrite, defaults: AgentDefaults): AgentFields {
-  const config = mergeConfig({}, write.config)
-  const runtime = write.runtime ?? write.harness ?? config['runtime'] ?? defaults.runtime
-  return {
-    name: write.name,
-    owner_id: write.owner_id,
-    model: write.model ?? defaults.model,
-    system: write.system ?? write.prompt ?? '',
-    description: write.description ?? null,
-    harness: String(runtime),
-    tools: write.tools ?? {},
-    config: { ...config, runtime },
-    skills: [],
-  }
+interface Write {
+  readonly write: AgentWrite
+  /** The agent before the write; undefined for a new one. */
+  readonly before: StoredAgent | undefined
+  readonly defaults: AgentDefaults
 }
 
-/** Returns an agent's fields after an update: absent means unchanged, null clears. Gaps: section 4. */
-export function applyWrite(agent: StoredAgent, write: AgentWrite, defaults: AgentDefaults): AgentFields {
-  const keep = <T>(given: T | null | undefined, current: T, cleared: T): T =>
-    given === undefined ? current : (given ?? cleared)
-  const config = write.config === null ? {} : mergeConfig(agent.config, write.config)
+/** What the server does with a field. */
+export interface FieldRule<Value> {
+  /** Returns the value after a write: absent means unchanged, null clears. Gaps: section 4. */
+  readonly after: (write: Write) => Value
+  /** Stored as JSON. */
+  readonly isJson?: true
+  /** How the difference of two versions shows it: as a whole, line by line, or each key on its own. */
+  readonly diff: 'whole' | 'lines' | 'keys' | 'hidden'
+  /** Part of an agent's file. */
+  readonly inFile: boolean
+  /** How the audit log shows it. A digest is for texts that can be long or contain a secret. */
+  readonly audit: 'whole' | 'digest' | ((value: Value) => unknown)
+  /** A change of it makes the caller's key the one under which triggers run. */
+  readonly isWork?: true
+}
+
+/**
+ * Every field of an agent that a write sets. Columns, writes, version differences, agent files and the audit log follow
+ * from this table.
+ */
+export const agentFields: { readonly [Name in keyof AgentFields]: FieldRule<AgentFields[Name]> } = {
+  name: { after: ({ write }) => write.name, diff: 'whole', inFile: true, audit: 'whole' },
+  owner_id: { after: ({ write }) => write.owner_id, diff: 'whole', inFile: true, audit: 'whole' },
+  model: {
+    after: ({ write, before, defaults }) => valueAfter(write.model, before?.model, defaults.model),
+    diff: 'whole',
+    inFile: true,
+    audit: 'whole',
+    isWork: true,
+  },
+  system: { after: systemAfter, diff: 'lines', inFile: true, audit: 'digest' },
+  description: {
+    after: ({ write, before }) => valueAfter(write.description, before?.description, null),
+    diff: 'lines',
+    inFile: true,
+    audit: 'digest',
+  },
+  harness: { after: runtimeAfter, diff: 'whole', inFile: true, audit: 'whole' },
+  tools: {
+    after: ({ write, before }) => valueAfter<unknown>(write.tools, before?.tools, {}),
+    isJson: true,
+    diff: 'whole',
+    inFile: true,
+    audit: 'digest',
+    isWork: true,
+  },
+  config: {
+    after: write => ({ ...configAfter(write), runtime: runtimeAfter(write) }),
+    isJson: true,
+    diff: 'keys',
+    inFile: true,
+    audit: 'digest',
+    isWork: true,
+  },
+  skills: {
+    after: write => (write.before?.skills ?? []).filter(({ id }) => systemAfter(write).includes(skillMarker(id))),
+    isJson: true,
+    // The difference of `system` shows their blocks; a file has them beside the agent.
+    diff: 'hidden',
+    inFile: false,
+    audit: skills => skills.map(({ id }) => id),
+  },
+}
+
+export type FieldName = keyof AgentFields
+
+export const fieldNames = Object.keys(agentFields) as readonly FieldName[]
+
+/** Returns the names of the fields whose rule matches. */
+export const fieldsWhere = (
+  matches: (rule: Pick<FieldRule<unknown>, 'isJson' | 'inFile' | 'isWork'>) => boolean,
+): readonly FieldName[] => fieldNames.filter(name => matches(agentFields[name]))
+
+/** Returns the fields after a write, of a new agent when `before` is undefined. */
+export function fieldsAfter(write: AgentWrite, before: StoredAgent | undefined, defaults: AgentDefaults): AgentFields {
+  const values = fieldNames.map(name => [name, agentFields[name].after({ write, before, defaults })])
+  return Object.fromEntries(values) as AgentFields
+}
+
+/** Returns the fields of `agent` that are part of a file. */
+export const fileFields = (agent: StoredAgent) => pick(agent, inFile) as AgentFile['agent']
+
+/** Returns some fields of an agent. */
+export const pick = (agent: StoredAgent, names: readonly FieldName[]): Partial<AgentFields> =>
+  Object.fromEntries(names.map(name => [name, agent[name]]))
+
+const inFile = fieldsWhere(rule => rule.inFile)
+
+const valueAfter = <Value>(given: Value | null | undefined, before: Value | undefined, cleared: Value): Value =>
+  given === undefined && before !== undefined ? before : (given ?? cleared)
+
+function systemAfter({ write, before }: Write): string {
+  if (before === undefined) return write.system ?? write.prompt ?? ''
+  return write.system === undefined ? valueAfter(write.prompt, before.system, '') : (write.system ?? '')
+}
+
+/** Top-level keys of the write replace those of the agent; a null key is removed. */
+function configAfter({ write, before }: Write): Agent['config'] {
+  const current = write.config === null ? {} : { ...before?.config, ...write.config }
+  return Object.fromEntries(Object.entries(current).filter(([, value]) => value !== null))
+}
+
+function runtimeAfter({ write, before, defaults }: Write): string {
+  const configured = configAfter({ write, before, defaults })['runtime']
   // A client that sends a record back with a new `config.runtime` still sends the old harness: ignore it.
-  const isEcho = write.harness === agent.harness && write.config?.['runtime'] !== undefined
+  const isEcho = before !== undefined && write.harness === before.harness && write.config?.['runtime'] !== undefined
   const harness = isEcho ? undefined : write.harness
-  const named = write.runtime ?? harness
-  const isCleared = write.runtime === null || harness === null
-  const runtime = named ?? (isCleared ? defaults.runtime : (config['runtime'] ?? defaults.runtime))
-  const system = write.system === undefined ? keep(write.prompt, agent.system, '') : (write.system ?? '')
-  return {
-    name: write.name,
-    owner_id: write.owner_id,
-    model: keep(write.model, agent.model, defaults.model),
-    system,
-    description: keep(write.description, agent.description, null),
-    harness: String(runtime),
-    tools: keep(write.tools as unknown, agent.tools, {}),
-    config: { ...config, runtime },
-    skills: agent.skills.filter(({ id }) => system.includes(skillMarker(id))),
-  }
-}
-
-/** Top-level keys of `given` replace those of `current`; a null key is removed. */
-function mergeConfig(current: Agent['config'], given: AgentWrite['config']): Agent['config'] {
-  const merged = Object.entries({ ...current, ...given }).filter(([, value]) => value !== null)
-  return Object.fromEntries(merged)
+  const isCleared = before !== undefined && (write.runtime === null || harness === null)
+  return String(write.runtime ?? harness ?? (isCleared ? defaults.runtime : (configured ?? defaults.runtime)))
 }

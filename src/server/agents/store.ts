@@ -1,61 +1,21 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import type { PoolClient } from 'pg'
 import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
-import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import { kyselyOn } from '../db/connect.ts'
 import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
 import type { AgentTable, Database } from '../db/types.ts'
+import { type AgentFields, agentFields, fieldNames, type StoredAgent } from './fields.ts'
 
-const columns = [
-  'id',
-  'owner_id',
-  'name',
-  'model',
-  'system',
-  'description',
-  'harness',
-  'tools',
-  'config',
-  'skills',
-  'status',
-  'version',
-  'created_at',
-  'run_as_key_id',
-] as const
-
-/** An agent with a field that callers do not see: the skill blocks as written into its prompt. */
-export interface StoredAgent extends Agent {
-  readonly skills: readonly AttachedSkill[]
-}
+const columns = [...fieldNames, 'id', 'status', 'version', 'created_at', 'run_as_key_id'] as const
 
 export interface StoredVersion extends AgentVersion {
   readonly agent: StoredAgent
 }
 
-const toAgent = (row: Pick<Selectable<AgentTable>, (typeof columns)[number]>): StoredAgent => ({
-  id: row.id,
-  name: row.name,
-  model: row.model,
-  system: row.system,
-  tools: row.tools,
-  config: row.config as Agent['config'],
-  owner_id: row.owner_id,
-  status: row.status as AgentStatus,
-  description: row.description,
-  harness: row.harness,
-  created_at: row.created_at.getTime(),
-  version: row.version,
-  run_as_key_id: row.run_as_key_id,
-  skills: row.skills,
+const toAgent = ({ created_at, ...row }: Pick<Selectable<AgentTable>, (typeof columns)[number]>): StoredAgent => ({
+  ...row,
+  created_at: created_at.getTime(),
 })
-
-/** Fields of an agent that a write sets; the store sets the others. */
-export type AgentFields = Omit<
-  StoredAgent,
-  'id' | 'created_at' | 'version' | 'status' | 'owner_id' | 'run_as_key_id'
-> & {
-  readonly owner_id: string
-}
 
 export interface PageOf {
   /** Last id (or version) of the previous page. */
@@ -243,17 +203,13 @@ const complete = ({ skills = [], run_as_key_id = null, ...agent }: Snapshot): St
   skills,
 })
 
-const asRow = ({ tools, config, skills, ...fields }: AgentFields) => ({
-  name: fields.name,
-  owner_id: fields.owner_id,
-  model: fields.model,
-  system: fields.system,
-  description: fields.description,
-  harness: fields.harness,
-  tools: JSON.stringify(tools),
-  config: JSON.stringify(config),
-  skills: JSON.stringify(skills),
-})
+/** Values of the columns that a write sets. */
+type FieldColumns = Pick<Insertable<AgentTable>, keyof AgentFields>
+
+const asRow = (fields: AgentFields): FieldColumns =>
+  Object.fromEntries(
+    fieldNames.map(name => [name, agentFields[name].isJson ? JSON.stringify(fields[name]) : fields[name]]),
+  ) as FieldColumns
 
 async function addVersion(trx: Transaction<Database>, agent: StoredAgent): Promise<StoredAgent> {
   const values = { agent_id: agent.id, version: agent.version, snapshot: JSON.stringify(agent) }

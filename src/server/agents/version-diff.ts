@@ -1,31 +1,31 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Agent, AgentFieldChange } from '../../contract/agents.ts'
+import type { AgentFieldChange } from '../../contract/agents.ts'
 import { lineDiff } from '../platform/line-diff.ts'
+import { agentFields, fieldNames, type StoredAgent } from './fields.ts'
 
 /** Returns the fields that differ between two versions; texts also line by line, `config` by its keys. */
-export function versionDiff(from: Agent, to: Agent): AgentFieldChange[] {
-  return changedFields(asFields(from), asFields(to)).map(({ field, before, after }) => ({
-    field,
-    before,
-    after,
-    ...(isText(field) && { lines: lineDiff(String(before ?? ''), String(after ?? '')) }),
-  }))
+export function versionDiff(from: StoredAgent, to: StoredAgent): AgentFieldChange[] {
+  const fields = fieldNames.flatMap(name => changesOf(name, agentFields[name].diff, [from[name], to[name]]))
+  return [...fields, ...changesOf('status', 'whole', [from.status, to.status])]
 }
 
-const isText = (field: string): boolean => field === 'system' || field === 'description'
+type Versions = readonly [from: unknown, to: unknown]
 
-type Fields = ReadonlyMap<string, unknown>
-
-/** Fields to compare: without those that differ in every version, or never change. */
-function asFields({ name, owner_id, model, system, description, harness, status, tools, config }: Agent): Fields {
-  const plain = { name, owner_id, model, system, description, harness, status, tools }
-  const settings = Object.entries(config).map(([key, value]) => [`config.${key}`, value] as const)
-  return new Map([...Object.entries(plain), ...settings])
+function changesOf(
+  field: string,
+  shown: 'whole' | 'lines' | 'keys' | 'hidden',
+  [from, to]: Versions,
+): AgentFieldChange[] {
+  if (shown === 'hidden' || isDeepStrictEqual(from, to)) return []
+  if (shown === 'keys') return changedKeys(field, from as object, to as object)
+  const lines = shown === 'lines' && { lines: lineDiff(String(from ?? ''), String(to ?? '')) }
+  return [{ field, before: from, after: to, ...lines }]
 }
 
-function changedFields(from: Fields, to: Fields) {
-  return [...new Set([...from.keys(), ...to.keys()])].flatMap(field => {
-    const [before, after] = [from.get(field) ?? null, to.get(field) ?? null]
-    return isDeepStrictEqual(before, after) ? [] : [{ field, before, after }]
-  })
+function changedKeys(field: string, from: object, to: object): AgentFieldChange[] {
+  const [before, after] = [new Map(Object.entries(from)), new Map(Object.entries(to))]
+  const keys = new Set([...before.keys(), ...after.keys()])
+  return [...keys].flatMap(key =>
+    changesOf(`${field}.${key}`, 'whole', [before.get(key) ?? null, after.get(key) ?? null]),
+  )
 }

@@ -79,7 +79,6 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
 
   return {
     vault,
-    reencryption,
     keys,
     runAs: createRunAs(keys),
     tickets,
@@ -90,6 +89,7 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     /** True for a request whose caller was passed in that way. */
     isFromProgram: (request: IncomingMessage) => assignedCallers.of(request) !== undefined,
     authenticate,
+    components: [{ stop: keys.stop }, reencryption],
     serve(app: FastifyInstance) {
       serveVault(app, { vault })
       serveKeys(app, { keys })

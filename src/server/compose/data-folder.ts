@@ -31,7 +31,7 @@ export function composeDataFolder(needs: Needs) {
   ])
   return {
     readiness,
-    reserve,
+    components: [reserve],
     /** Deletes the files of a session when the database cannot write; returns false when `cause` is another error. */
     async makeRoom(sessionId: string, cause: unknown): Promise<boolean> {
       const isFull = await reserve.freeIfFull()

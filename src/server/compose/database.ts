@@ -10,10 +10,12 @@ import type { Log } from '../platform/log.ts'
 interface Needs {
   readonly log: Log
   readonly databaseUrl: string
+  /** Replica id of this process. */
+  readonly owner: string
 }
 
 /** Database pools, notifications between processes, and the audit log. */
-export function composeDatabase({ log, databaseUrl }: Needs) {
+export function composeDatabase({ log, databaseUrl, owner }: Needs) {
   const onLost = (error: Error) => log.warn({ err: error }, 'lost a database connection')
   const pool = createPool({ url: databaseUrl, max: 20, onLost })
   // A separate pool: calls under one budget wait for each other, and must not block other queries.
@@ -29,6 +31,10 @@ export function composeDatabase({ log, databaseUrl }: Needs) {
     db,
     notifications,
     audit: createAudit(auditRows),
+    components: [
+      { stop: async () => void (await Promise.all([pool.end(), callPool.end()])) },
+      { start: () => notifications.start(owner), stop: notifications.stop },
+    ],
     serve: (app: FastifyInstance) => serveAudit(app, { log: auditRows }),
   }
 }

@@ -88,7 +88,7 @@ export function composeDialects(needs: Needs) {
   const translations = new SessionTranslations({ live, contextOf: feedRows.contextOf })
 
   return {
-    feed,
+    components: [{ stop: () => feed.stop() }],
     serve(app: FastifyInstance) {
       serveManagedAgents(app, { agents: managedAgents })
       serveEnvironments(app, { environments })

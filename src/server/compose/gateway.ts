@@ -152,7 +152,6 @@ export function composeGateway(needs: Needs) {
 
   return {
     gateway,
-    modelsInForce,
     loop,
     files,
     /** Outbound connections, checked by the current guard. */
@@ -169,6 +168,7 @@ export function composeGateway(needs: Needs) {
       gateway.reload({ ...next, deployments: modelsInForce.take(next) }, isAllowUnchanged ? undefined : guard())
       hooked.reload({ hooks: next.hooks, outbound: guard() })
     },
+    components: [loop, { stop: gateway.close }, modelsInForce],
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
       const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })

@@ -37,8 +37,7 @@ export function composeHttp(needs: Needs) {
   const app = createServer({ authenticate, log, requestLog, addressOf })
   if (needs.config.role === 'worker') serveAsWorker(app, { isFromProgram: needs.isFromProgram })
   boundConnections(app, { log, maxConnections: files.maxConnections })
-  const close = createCloseServer(app)
   serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
-  return { app, close }
+  return { app, components: [{ drain: createCloseServer(app) }] }
 }

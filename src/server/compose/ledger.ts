@@ -54,13 +54,15 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
   })
 
   const freezeRows = freezeStore(pool)
+  const freezes = createFreezes({ store: freezeRows, notifications, log })
 
   return {
     usage,
     freezeRows,
-    freezes: createFreezes({ store: freezeRows, notifications, log }),
+    freezes,
     budgets,
     budgetRows,
+    components: [{ stop: usage.stop }, budgets, freezes],
     serve(app: FastifyInstance) {
       serveUsage(app, { ledger: reportStore(db) })
       serveBudgets(app, { settings: createBudgetSettings({ pool, store: budgetRows, audit }) })

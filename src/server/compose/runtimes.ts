@@ -112,11 +112,11 @@ export async function composeRuntimes(needs: Needs) {
 
   return {
     registry,
-    healthChecks,
     sandboxes,
     /** Id of the built-in runtime. */
     ownId: builtin.id,
     workspaceOf: (sessionId: string) => join(workspacesDir, sessionId),
+    components: [{ stop: sandboxes.stopAll }, { stop: registry.close }, { ...healthChecks, isForSessions: true }],
     serve(app: FastifyInstance) {
       serveModels(app, {
         gateway,

@@ -10,6 +10,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
+import type { Component } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
@@ -206,14 +207,17 @@ export function composeSessions(needs: Needs) {
     events,
     live,
     slots,
-    leases,
-    runner,
-    disposal,
-    pausedSessions,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
-    frozenSessions,
     rename: sessionRows.rename,
     setMetadata: sessionRows.setMetadata,
+    components: [
+      { stop: () => live.stop() },
+      { stop: () => leases.stop() },
+      { start: () => runner.start(), drain: graceMs => runner.drain(graceMs), isForSessions: true },
+      { ...pausedSessions, isForSessions: true },
+      { ...frozenSessions, isForSessions: true },
+      { start: disposal.start, stop: disposal.stop, isForSessions: true },
+    ] satisfies readonly Component[],
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)
       serveSessions(app, {

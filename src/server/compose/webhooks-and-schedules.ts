@@ -122,8 +122,10 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   })
 
   return {
-    ticker,
-    delivery,
+    components: [
+      { start: ticker.start, drain: ticker.stop, isForSessions: true },
+      { start: delivery.start, drain: delivery.stop, isForSessions: true },
+    ],
     serve(app: FastifyInstance) {
       serveWebhooks(app, { admission, webhooks })
       serveSchedules(app, { schedules })

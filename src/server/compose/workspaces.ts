@@ -54,11 +54,11 @@ export function composeWorkspaces(needs: Needs) {
     folderOf: workspaceOf,
     makeFolder: sandboxes.makeFolder,
   })
+  const orphans = createOrphanCleanup({ folder, deletedAmong: checkpoints.deletedAmong, remove: sandboxes.remove, log })
   return {
     workspaces,
-    leftBehind: createOrphanCleanup({ folder, deletedAmong: checkpoints.deletedAmong, remove: sandboxes.remove, log }),
     removeObject: objects?.remove,
-    close: async () => objects?.close(),
+    components: [{ stop: async () => objects?.close() }, { ...orphans, isForSessions: true }],
     /** Routes to read and change the files. */
     composeFiles({ sessions, events, changeFiles }: FileNeeds) {
       const files = createFiles({ sessions, events, checkpoints, blobs })

@@ -1,5 +1,5 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
-import type { AgentStatus } from '../../contract/agents.ts'
+import type { Agent, AgentStatus } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
@@ -31,7 +31,7 @@ export interface AgentTable {
   description: string | null
   harness: string
   tools: Json
-  config: Json<JsonObject>
+  config: Json<Agent['config']>
   /** Skill blocks as written into `system`. */
   skills: ColumnType<readonly AttachedSkill[], string | undefined, string>
   status: Generated<AgentStatus>

@@ -82,9 +82,9 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
 }
 
 /** Returns unknown fields of a body. Throws `invalid` if the route rejects them. Rulings: 2. */
-function unknownIn({ body: schema, unknownFields: treatment = 'refused' }: Route, body: unknown): IgnoredField[] {
-  if (!schema || treatment === 'kept') return []
-  if (treatment === 'named') return ignoredIn(schema, body)
+function unknownIn({ body: schema, unknownFields: treatment = 'rejected' }: Route, body: unknown): IgnoredField[] {
+  if (!schema || treatment === 'passed') return []
+  if (treatment === 'reported') return ignoredIn(schema, body)
   const [unknown] = unknownFields(schema, body, true)
   if (unknown) throw invalid(`unknown field ${JSON.stringify(unknown.path.slice(0, 200))}${hintOf(unknown)}`)
   return []

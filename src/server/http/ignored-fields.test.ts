@@ -51,7 +51,7 @@ test('D10: routes of the interface and of dialects list unknown fields, our own 
   const withBody = allRoutes.filter(({ body, access }) => body && access !== 'webhook')
   const of = (treatment: string) =>
     withBody
-      .filter(({ unknownFields = 'refused' }) => unknownFields === treatment)
+      .filter(({ unknownFields = 'rejected' }) => unknownFields === treatment)
       .map(({ method, path }) => `${method} ${path}`)
   for (const line of [
     'POST /session',
@@ -70,9 +70,9 @@ test('D10: routes of the interface and of dialects list unknown fields, our own 
     'POST /v1/environments',
     'POST /session/{session_id}/message',
   ]) {
-    assert.ok(of('named').includes(line), line)
+    assert.ok(of('reported').includes(line), line)
   }
   for (const line of ['POST /api/schedules', 'PATCH /api/keys/{key_id}', 'POST /api/webhook-endpoints']) {
-    assert.ok(of('refused').includes(line), line)
+    assert.ok(of('rejected').includes(line), line)
   }
 })

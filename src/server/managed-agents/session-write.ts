@@ -5,7 +5,7 @@ import type {
   ManagedSessionCreate,
 } from '../../contract/managed-sessions.ts'
 import type { Skill } from '../../contract/skills.ts'
-import type { StoredAgent } from '../agents/store.ts'
+import type { StoredAgent } from '../agents/fields.ts'
 import { invalid } from '../platform/errors.ts'
 import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
 
