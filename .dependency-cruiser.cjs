@@ -2,7 +2,7 @@
 const features =
   '^src/server/(system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
 const nouns = [
-  'agents/(agents|store)',
+  'agents/(agents|store|stored-agent)',
   'audit/audit',
   'budgets/(budgets|store)',
   'controls/freezes',

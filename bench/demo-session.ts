@@ -1,4 +1,4 @@
-import { type Answered, send, type Target } from '../test/support/send.ts'
+import { type Answered, send, type Target } from '../test/support/service/send.ts'
 
 /** What a prompt asks of the demo model: an answer in text, or one that takes a tool call. */
 export type Task = 'text' | 'tool'

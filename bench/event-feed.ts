@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { SessionEvent } from '../src/contract/events.ts'
 import { sseReader } from '../src/contract/sse.ts'
-import { open, type Target } from '../test/support/send.ts'
+import { open, type Target } from '../test/support/service/send.ts'
 
 /** A logged event and when it came, by `performance.now()`. */
 export interface Arrival {

@@ -3,7 +3,7 @@ import { anthropicTypeOf, type ErrorCode, statusOfCode } from '../src/contract/e
 import { googleError } from '../src/contract/gemini.ts'
 import { openAiError } from '../src/contract/openai.ts'
 import type { Shape } from '../src/server/config/yaml-shape.ts'
-import { runLine } from '../test/support/command-line.ts'
+import { runLine } from '../test/support/service/command-line.ts'
 import { errorTexts } from './reference-errors.ts'
 import { type SettingText, settings, variables } from './reference-settings.ts'
 

@@ -4,6 +4,7 @@ import type { TestEvent } from 'node:test/reporters'
 const shown = 15
 
 /** Reporter that prints the test files with the longest running times. Suites of shared processes are files too. */
+// biome-ignore lint/style/noDefaultExport: Node.js reads a reporter from the default export.
 export default async function* slowFiles(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const seconds = new Map<string, number>()
   for await (const { type, data } of events) {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { SystemProgram } from '../test/support/lack.ts'
+import type { SystemProgram } from '../test/support/service/lack.ts'
 
 /** Test files that have nothing to show without a program of the system. */
 export const filesThatNeed: Readonly<Record<SystemProgram, readonly string[]>> = {

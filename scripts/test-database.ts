@@ -21,7 +21,7 @@ export interface TestDatabase {
   readonly template: string
 }
 
-/** How tests find it; see test/support/database.ts. */
+/** How tests find it; see test/support/service/database.ts. */
 export const variablesOf = ({ url, template }: TestDatabase) => ({
   SWITCHYARD_TEST_DATABASE_URL: url,
   SWITCHYARD_TEST_TEMPLATE: template,

@@ -46,15 +46,14 @@ export function testPlan(files: readonly string[], folder: string): string[] {
 /** Writes one module for each shared process. Neighbours stay together: they use the same modules. */
 function sharedModules(files: readonly string[], folder: string): string[] {
   const share = files.reduce((sum, file) => sum + sizeOf(file), 0) / sharedProcesses
-  const groups: string[][] = []
   let filled = 0
-  for (const file of files) {
-    const group = (groups[Math.floor(filled / share)] ??= [])
-    group.push(file)
+  const groups = Map.groupBy(files, file => {
+    const group = Math.floor(filled / share)
     filled += sizeOf(file)
-  }
+    return group
+  })
   const runner = pathToFileURL(join(import.meta.dirname, 'test-in-turn.ts')).href
-  return groups.map((group, at) => {
+  return [...groups.values()].map((group, at) => {
     const module = join(folder, `unit-tests-${at + 1}.test.mjs`)
     writeFileSync(module, `import { runInTurn } from '${runner}'\nawait runInTurn(${JSON.stringify(group, null, 2)})\n`)
     return module

@@ -28,7 +28,7 @@ const violations = [
   ['src/server/agents/begin.ts', '../compose/database.ts', 'only-compose-knows-the-parts-of-the-wiring'],
   ['src/server/compose/access.ts', './ledger.ts', 'only-compose-knows-the-parts-of-the-wiring'],
   ['src/server/compose/http.ts', '../compose.ts', 'only-compose-and-main-know-everything'],
-  ['src/server/agents/fake.ts', '../../../test/support/database.ts', 'no-sources-from-tests'],
+  ['src/server/agents/fake.ts', '../../../test/support/service/database.ts', 'no-sources-from-tests'],
   ['src/server/agents/program.ts', 'node:child_process', 'one-place-starts-programs'],
   ['src/server/gateway/formats/gemini/words.ts', '../openai-chat/words.ts', 'no-format-knows-another'],
   ['src/server/agents/lost.ts', './not-there.ts', 'not-resolvable'],

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes, apiVersion, everyPath } from '../src/contract/api.ts'
 import { type Route, successStatus } from '../src/contract/route.ts'
-import { open, type Sent, send, type Target } from './support/send.ts'
-import { startService } from './support/service.ts'
+import { open, type Sent, send, type Target } from './support/service/send.ts'
+import { startService } from './support/service/service.ts'
 
 const service = await startService()
 const stranger = { url: service.url }

@@ -1,5 +1,5 @@
 import { endsRun } from '../../src/contract/events.ts'
-import type { Target } from '../../test/support/send.ts'
+import type { Target } from '../../test/support/service/send.ts'
 import { createSession, sendPrompt, succeeded } from '../demo-session.ts'
 import { followSession } from '../event-feed.ts'
 import type { Server } from '../server.ts'

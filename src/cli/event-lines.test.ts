@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logOf } from '../../test/support/command-line.ts'
+import { logOf } from '../../test/support/service/command-line.ts'
 import { eventLines, firstArgument, runEndOf } from './event-lines.ts'
 
 const text = (value: string) => [{ type: 'text', text: value }]

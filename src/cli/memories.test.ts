@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runLine, scriptedService } from '../../test/support/command-line.ts'
+import { runLine, scriptedService } from '../../test/support/service/command-line.ts'
 import type { Memory } from '../contract/memories.ts'
 
 const path = '/api/v1/managed_agents/agents/agent_1/memory'

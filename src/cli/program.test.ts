@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runLine, scriptedService } from '../../test/support/command-line.ts'
+import { runLine, scriptedService } from '../../test/support/service/command-line.ts'
 
 const commands = [
   'serve',

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answers, logOf, noService, runLine, scriptedService, streamOf } from '../../test/support/command-line.ts'
+import {
+  type Answers,
+  logOf,
+  noService,
+  runLine,
+  scriptedService,
+  streamOf,
+} from '../../test/support/service/command-line.ts'
 import type { Config } from '../server/config/config.ts'
 import type { LocalService } from './local-service.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noService, runLine } from '../../test/support/command-line.ts'
+import { noService, runLine } from '../../test/support/service/command-line.ts'
 import type { Config } from '../server/config/config.ts'
 import type { SecretsReport } from '../server/rotation.ts'
 import type { LocalService } from './local-service.ts'

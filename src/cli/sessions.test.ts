@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answers, logOf, runLine, scriptedService, streamOf } from '../../test/support/command-line.ts'
+import { type Answers, logOf, runLine, scriptedService, streamOf } from '../../test/support/service/command-line.ts'
 
 const session = (id: string, title: string) => ({ id, title, status: 'idle', time: { created: 0, updated: 0 } })
 const say = (text: string) => ({ type: 'agent.message', content: [{ type: 'text', text }] })

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runLine, scriptedService } from '../../test/support/command-line.ts'
+import { runLine, scriptedService } from '../../test/support/service/command-line.ts'
 
 const record = (id: string, name: string) => ({
   id,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logOf } from '../../test/support/command-line.ts'
+import { logOf } from '../../test/support/service/command-line.ts'
 import type { ReadEvent } from '../client/event-reader.ts'
 import { createOut } from './out.ts'
 import { createTranscript } from './transcript.ts'

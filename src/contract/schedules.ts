@@ -15,7 +15,8 @@ const Overlap = named(
 const Missed = named(
   'ScheduleMissed',
   Type.Union([Type.Literal('skip'), Type.Literal('once'), Type.Literal('all')], {
-    description: 'Runs that were due while no server was running: skip them, run the last one, or run all, up to `missed_limit`',
+    description:
+      'Runs that were due while no server was running: skip them, run the last one, or run all, up to `missed_limit`',
   }),
 )
 const SessionUse = named(

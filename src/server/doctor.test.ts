@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../test/support/data-folder.ts'
+import { temporaryFolder } from '../../test/support/service/data-folder.ts'
 import type { Environment } from './config/config.ts'
 import { examine, examinePort, type Finding } from './doctor.ts'
 

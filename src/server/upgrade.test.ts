@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../test/support/data-folder.ts'
+import { temporaryFolder } from '../../test/support/service/data-folder.ts'
 import { loadConfig } from './config/load.ts'
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts'
 import { createLog } from './platform/log.ts'

@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
 
 const here = import.meta.dirname
 const stories = join(here, 'stories')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { SpokenProtocol } from '../support/spoken-protocols.ts'
+import type { SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 import type { Driver } from './driver.ts'
 import {
   claudeAgentSdk,

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { hasOpencode } from '../support/opencode-program.ts'
+import { hasOpencode } from '../support/opencode/opencode-program.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
 import { clientShell } from './shell.ts'
 
 interface Block {

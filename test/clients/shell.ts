@@ -1,6 +1,6 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
-import { clientProgram } from '../support/client-program.ts'
+import { clientProgram } from '../support/service/client-program.ts'
 
 const modules = join(import.meta.dirname, 'node_modules')
 

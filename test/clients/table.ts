@@ -1,4 +1,4 @@
-import type { SpokenProtocol } from '../support/spoken-protocols.ts'
+import type { SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 import type { Cell } from './cells.ts'
 import type { Client } from './clients.ts'
 import { type Feature, features } from './driver.ts'

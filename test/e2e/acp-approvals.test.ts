@@ -12,9 +12,9 @@ import {
   skipPrograms,
   startProgramService,
   writing,
-} from '../support/acp-programs.ts'
-import type { Answer } from '../support/scripted-answer.ts'
-import type { Recorded } from '../support/scripted-upstream.ts'
+} from '../support/acp/acp-programs.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
+import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 
 const fileText = 'written with leave\n'
 

@@ -4,9 +4,15 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { Approval } from '../../src/contract/approvals.ts'
 import type { Memory } from '../../src/contract/memories.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { checkInstalled, realPrograms, reasonOf, skipPrograms, startProgramService } from '../support/acp-programs.ts'
-import type { Answer } from '../support/scripted-answer.ts'
-import type { Recorded } from '../support/scripted-upstream.ts'
+import {
+  checkInstalled,
+  realPrograms,
+  reasonOf,
+  skipPrograms,
+  startProgramService,
+} from '../support/acp/acp-programs.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
+import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 
 const factOf = (alias: string) => `The door of ${alias} is painted blue.`
 

@@ -13,10 +13,10 @@ import {
   startProgramService,
   textIn,
   writing,
-} from '../support/acp-programs.ts'
-import { eventually } from '../support/eventually.ts'
-import type { Answer } from '../support/scripted-answer.ts'
-import type { Recorded } from '../support/scripted-upstream.ts'
+} from '../support/acp/acp-programs.ts'
+import { eventually } from '../support/service/eventually.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
+import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 
 const fileText = 'written by a program\n'
 const { 'opencode-server': _server, ...programs } = realPrograms

@@ -5,10 +5,10 @@ import type { Budget } from '../../src/contract/budgets.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Prompt } from '../../src/contract/prompts.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 const own = { name: 'Ada', owner_id: 'team' }

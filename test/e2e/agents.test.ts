@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent, AgentVersion } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { send } from '../support/service/send.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService({ models: ['first', 'second'] })
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import AnthropicV1 from '@anthropic-ai/sdk'
 import AnthropicV0 from '@anthropic-ai/sdk-0'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { bash, saying } from '../support/scripted-service.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import { bash, saying } from '../support/upstream/scripted-service.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 
 const { service, upstreams } = await startEveryProtocol()
 const { url: baseURL, key: apiKey } = service

@@ -4,8 +4,8 @@ import type { Agent } from '../../src/contract/agents.ts'
 import { allRoutes } from '../../src/contract/api.ts'
 import type { AuditEntry } from '../../src/contract/audit.ts'
 import type { ApiKey, ShownApiKey } from '../../src/contract/keys.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { type Answered, type Sent, send } from '../support/send.ts'
+import { type Answered, type Sent, send } from '../support/service/send.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 

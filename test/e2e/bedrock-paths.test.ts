@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { UsageCall } from '../../src/contract/usage.ts'
 import { createAwsEventStream } from '../../src/server/gateway/bytes/aws-event-stream.ts'
-import { awsEvent } from '../support/dialects/aws-frame.ts'
-import { startEndpointUpstream } from '../support/endpoint-upstream.ts'
-import { eventually } from '../support/eventually.ts'
-import { open, send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { open, send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { awsEvent } from '../support/upstream/dialects/aws-frame.ts'
+import { startEndpointUpstream } from '../support/upstream/endpoint-upstream.ts'
 
 const upstream = await startEndpointUpstream()
 after(() => upstream.stop())

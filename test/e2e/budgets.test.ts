@@ -6,10 +6,10 @@ import type { Budget } from '../../src/contract/budgets.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { createPool } from '../../src/server/db/connect.ts'
 import type { UsageRow } from '../../src/server/usage/rows.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { call, startPricedService } from '../support/priced-service.ts'
-import { send } from '../support/send.ts'
+import { call, startPricedService } from '../support/keys/priced-service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
 
 const { service, ok, key, setBudget, budget, ask } = await startPricedService()
 const unlimited = {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
-import { markerScript } from '../support/marker-script.ts'
-import { saying } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { markerScript } from '../support/upstream/marker-script.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 interface Side {
   readonly content_type: string | null

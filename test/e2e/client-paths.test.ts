@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI, { AzureOpenAI } from 'openai'
-import { saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { makeKey } from '../support/virtual-keys.ts'
+import { makeKey } from '../support/keys/virtual-keys.ts'
+import { send } from '../support/service/send.ts'
+import { saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService({ models: ['m', 'team/large', 'other'] })
 const said = (content: string) => [{ role: 'user' as const, content }]

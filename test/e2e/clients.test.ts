@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import AnthropicV1 from '@anthropic-ai/sdk'
 import AnthropicV0 from '@anthropic-ai/sdk-0'
 import { createOpencodeClient } from '@opencode-ai/sdk'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const names = Array.from({ length: 45 }, (_, at) => `model-${String(at).padStart(2, '0')}`)
 const { service, upstream } = await startScriptedService({ models: names })

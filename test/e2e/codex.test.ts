@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { clientProgram } from '../support/client-program.ts'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { saying } from '../support/scripted-service.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 
 const codex = await clientProgram('Codex')
 // It writes nothing, and still reports success, when this is below the folder of temporary files.

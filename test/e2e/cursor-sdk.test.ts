@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientProgram } from '../support/client-program.ts'
-import { startCursorFake } from '../support/cursor-fake.ts'
-import type { CursorStep } from '../support/cursor-runs.ts'
-import { eventually } from '../support/eventually.ts'
+import { startCursorFake } from '../support/cursor/cursor-fake.ts'
+import type { CursorStep } from '../support/cursor/cursor-runs.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { eventually } from '../support/service/eventually.ts'
 
 const git = {
   branches: [{ repoUrl: 'github.com/acme/app', branch: 'cursor/fix', prUrl: 'https://github.com/acme/app/pull/7' }],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plantCanary, scan } from '../support/canaries.ts'
-import { freshDatabase } from '../support/database.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { plantCanary, scan } from '../support/secrets/canaries.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 test('S40: the password of an external database is in no output, whether it is reached or not', async () => {
   const { canary, secret } = plantCanary('database password')

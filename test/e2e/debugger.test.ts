@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { opensDebugger } from '../support/inspector.ts'
-import { startService } from '../support/service.ts'
+import { opensDebugger } from '../support/service/inspector.ts'
+import { startService } from '../support/service/service.ts'
 
 test('L5: SIGUSR1 opens no debugger in a service that was started without the launcher, and does not end it', async () => {
   const service = await startService()

@@ -7,8 +7,8 @@ import type {
   WebhookAcceptance,
   WebhookConfig,
 } from '../../src/contract/webhooks.ts'
-import { type Answered, send } from '../support/send.ts'
-import { database, deliveriesOf, messagesOf, newAgent, post, secret, service } from '../support/webhooks.ts'
+import { type Answered, send } from '../support/service/send.ts'
+import { database, deliveriesOf, messagesOf, newAgent, post, secret, service } from '../support/triggers/webhooks.ts'
 
 const bearer = { authorization: `Bearer ${secret}` }
 const deliver = async (id: string, body: unknown, headers: Record<string, string> = {}): Promise<WebhookAcceptance> => {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
-import { clientProgram } from '../support/client-program.ts'
-import { type GotRequest, type NextAnswer, startEndpointUpstream } from '../support/endpoint-upstream.ts'
-import { startService } from '../support/service.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { startService } from '../support/service/service.ts'
+import { type GotRequest, type NextAnswer, startEndpointUpstream } from '../support/upstream/endpoint-upstream.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/endpoints.md'), 'utf8')
 const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', code = '']) => ({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { anchorsOf, blocksOf, isCommand, type PageBlock, pageShell, shownAs } from '../support/docs-page.ts'
-import { lack } from '../support/lack.ts'
+import { anchorsOf, blocksOf, isCommand, type PageBlock, pageShell, shownAs } from '../support/pages/docs-page.ts'
+import { lack } from '../support/service/lack.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root }).toSorted()]

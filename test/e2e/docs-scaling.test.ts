@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/service/database.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const file = join(root, 'docs', 'guides', 'scaling.md')

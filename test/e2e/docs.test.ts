@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { chromium } from 'playwright-core'
 import { allRoutes } from '../../src/contract/api.ts'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
 
 const executablePath = '/usr/bin/chromium'
 if (!existsSync(executablePath))

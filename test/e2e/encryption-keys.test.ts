@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createRowCipher } from '../../src/server/db/encrypted-rows.ts'
 import { createKeyring } from '../../src/server/platform/encryption.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { type Service, type ServiceOptions, startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { type Service, type ServiceOptions, startService } from '../support/service/service.ts'
 
 const { url: databaseUrl, pool } = await freshDatabase()
 const root = mkdtempSync(join(tmpdir(), 'switchyard-keys-'))

@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { type SseFrame, sseReader } from '../../src/contract/sse.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { seededRandom } from '../support/random.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { open, type Sent, send } from '../support/send.ts'
+import { seededRandom } from '../support/service/random.ts'
+import { open, type Sent, send } from '../support/service/send.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 const stranger = { url: service.url }

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { type EventTail, followFeed } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { type EventTail, followFeed } from '../support/sessions/event-tail.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 

@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { FileChange, FilesAsOf, WorkspaceFile } from '../../src/contract/files.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { temporaryFolder } from '../support/data-folder.ts'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { open, send } from '../support/send.ts'
+import { temporaryFolder } from '../support/service/data-folder.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { open, send } from '../support/service/send.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 

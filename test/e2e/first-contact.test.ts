@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts')
 const folder = await mkdtemp(join(tmpdir(), 'switchyard-first-contact-'))

@@ -4,10 +4,10 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { WorkspaceFile } from '../../src/contract/files.ts'
 import type { OpencodeMessage, Session } from '../../src/contract/sessions.ts'
-import { eventually } from '../support/eventually.ts'
-import type { Answer } from '../support/scripted-answer.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService({ models: ['scripted', 'other'] })
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { clientProgram } from '../support/client-program.ts'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { saying } from '../support/scripted-service.ts'
-import { aliasOf, everyProtocol } from '../support/spoken-protocols.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
+import { aliasOf, everyProtocol } from '../support/upstream/spoken-protocols.ts'
 
 const gemini = await clientProgram('Gemini CLI')
 const file = join(gemini.work, 'work.txt')

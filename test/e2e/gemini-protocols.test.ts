@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { type Answer, type Content, genai, type Part } from '../support/genai.ts'
-import { bash, saying } from '../support/scripted-service.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol, upstreamModelOf } from '../support/spoken-protocols.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import { type Answer, type Content, genai, type Part } from '../support/upstream/genai.ts'
+import { bash, saying } from '../support/upstream/scripted-service.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol, upstreamModelOf } from '../support/upstream/spoken-protocols.ts'
 
 const { service, upstreams } = await startEveryProtocol()
 const { GoogleGenAI, ApiError } = await genai()

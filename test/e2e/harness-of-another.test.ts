@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { endsRun, type SessionEvent } from '../../src/contract/events.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 // Sessions of the outer service run on the inner one, which it knows as a harness that speaks Managed Agents.
 const { service: inner, upstream } = await startScriptedService()

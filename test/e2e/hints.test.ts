@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/database.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
 
 const stops: (() => Promise<unknown>)[] = []
 after(async () => {

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 // Nothing answers at the runtimes of these harnesses: no prompt is sent.
 const harnesses = [

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { temporaryFolder } from '../support/data-folder.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { shellAgent } from '../support/shell-agent.ts'
+import { temporaryFolder } from '../support/service/data-folder.ts'
+import { shellAgent } from '../support/sessions/shell-agent.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const secret = 'only-for-the-launcher-91c2'
 const file = join(temporaryFolder(), 'secret')

@@ -3,11 +3,11 @@ import { after, test } from 'node:test'
 import type { Delivery, DeliveryDetail } from '../../src/contract/webhooks.ts'
 import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { secretStore } from '../../src/server/secrets/store.ts'
-import { temporaryFolder } from '../support/data-folder.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { type Service, startService } from '../support/service.ts'
+import { temporaryFolder } from '../support/service/data-folder.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 const { url: databaseUrl, pool } = await freshDatabase()
 const dataDir = temporaryFolder()

@@ -4,12 +4,12 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import type { ShownApiKey } from '../../src/contract/keys.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/database.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
 
 /** Security, S03: everywhere within 5 s. */
 const revokedMs = 5_000

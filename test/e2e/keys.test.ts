@@ -5,11 +5,11 @@ import AnthropicV0 from '@anthropic-ai/sdk-0'
 import { Client } from 'pg'
 import type { ApiKey, ShownApiKey } from '../../src/contract/keys.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { holderOf, makeKey } from '../support/virtual-keys.ts'
+import { holderOf, makeKey } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 const stranger = { url: service.url }

@@ -5,13 +5,13 @@ import type { Freeze, RunningSession, SpendingKey } from '../../src/contract/con
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Prompt } from '../../src/contract/prompts.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { saying } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { type Answered, open, send, type Target } from '../support/send.ts'
-import { type ServiceOptions, startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { type Answered, open, send, type Target } from '../support/service/send.ts'
+import { type ServiceOptions, startService } from '../support/service/service.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const upstream = await startScriptedUpstream()
 const { url: databaseUrl } = await freshDatabase()

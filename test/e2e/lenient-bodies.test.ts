@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AgentRuntime } from '../../src/contract/runtimes.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const hosts = ['127.0.0.1:9', '127.0.0.1:10']
 const service = await startService({ config: JSON.stringify({ outbound: { allow: hosts } }) })

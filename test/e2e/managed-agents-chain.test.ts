@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import { eventually } from '../support/eventually.ts'
-import { assertSound, story } from '../support/managed-agents-stage.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { assertSound, story } from '../support/managed-agents/managed-agents-stage.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service: there } = await startScriptedService({ models: ['scripted'] })
 const { host } = new URL(there.url)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import AnthropicV1 from '@anthropic-ai/sdk'
 import AnthropicV0 from '@anthropic-ai/sdk-0'
-import { saying, startScriptedService } from '../support/scripted-service.ts'
+import { saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 

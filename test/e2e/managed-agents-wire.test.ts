@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import type { ManagedAgent } from '../../src/contract/managed-agents.ts'
-import { eventually } from '../support/eventually.ts'
-import { saying, startScriptedService } from '../support/scripted-service.ts'
-import { open, send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { open, send } from '../support/service/send.ts'
+import { saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 const { url: baseURL, key: apiKey } = service

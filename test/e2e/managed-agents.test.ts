@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import AnthropicV1 from '@anthropic-ai/sdk'
 import AnthropicV0 from '@anthropic-ai/sdk-0'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 const { url: baseURL, key: apiKey } = service

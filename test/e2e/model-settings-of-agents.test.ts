@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { saying } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
+import { send } from '../support/service/send.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 
 const { service, upstreams } = await startEveryProtocol()
 const own = { name: 'Ada', owner_id: 'team' }

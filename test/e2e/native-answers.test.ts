@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type GotRequest, type NextAnswer, startEndpointUpstream } from '../support/endpoint-upstream.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { type GotRequest, type NextAnswer, startEndpointUpstream } from '../support/upstream/endpoint-upstream.ts'
 
 const upstream = await startEndpointUpstream()
 const secret = 'sk-upstream-0123456789'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { startEndpointUpstream } from '../support/endpoint-upstream.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { startEndpointUpstream } from '../support/upstream/endpoint-upstream.ts'
 
 const upstream = await startEndpointUpstream()
 const at = (provider: string, base: string, alias = `${provider}/*`, model = alias) => ({

@@ -4,11 +4,11 @@ import { readdirSync } from 'node:fs'
 import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { shellAgent } from '../support/shell-agent.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
+import { shellAgent } from '../support/sessions/shell-agent.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 const { pid } = service

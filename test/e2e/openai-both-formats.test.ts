@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import type { Dialect } from '../support/dialects/dialect.ts'
-import { openaiChat } from '../support/dialects/openai-chat.ts'
-import { openaiResponses } from '../support/dialects/openai-responses.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
+import type { Dialect } from '../support/upstream/dialects/dialect.ts'
+import { openaiChat } from '../support/upstream/dialects/openai-chat.ts'
+import { openaiResponses } from '../support/upstream/dialects/openai-responses.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 /** OpenAI's servers: one address for both formats, each with its own answers. */
 const start = async (dialect: Dialect) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService({ models: ['claude-sonnet-5'] })
 const model = 'claude-sonnet-5'

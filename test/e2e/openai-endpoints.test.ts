@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { startEndpointUpstream } from '../support/endpoint-upstream.ts'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
+import { startEndpointUpstream } from '../support/upstream/endpoint-upstream.ts'
 
 const upstream = await startEndpointUpstream()
 const service = await startService({

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import { bash, saying } from '../support/scripted-service.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol, upstreamModelOf } from '../support/spoken-protocols.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import { bash, saying } from '../support/upstream/scripted-service.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol, upstreamModelOf } from '../support/upstream/spoken-protocols.ts'
 
 const { service, upstreams } = await startEveryProtocol()
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientProgram } from '../support/client-program.ts'
-import { bash, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { send } from '../support/service/send.ts'
+import { bash, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const opencode = await clientProgram('opencode')
 

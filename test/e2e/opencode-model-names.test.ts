@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Session } from '../../src/contract/sessions.ts'
-import { eventually } from '../support/eventually.ts'
-import { startOpencodeFake } from '../support/opencode-fake.ts'
-import { configFor } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { startOpencodeFake } from '../support/opencode/opencode-fake.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { configFor } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const desk = await startOpencodeFake({ turns: [[{ text: ['Done.'] }]] })
 const upstream = await startScriptedUpstream()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOpencodeClient } from '@opencode-ai/sdk'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { send } from '../support/service/send.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService({ script: () => ({ text: 'Done.' }) })
 const client = createOpencodeClient({ baseUrl: service.url, headers: { authorization: `Bearer ${service.key}` } })

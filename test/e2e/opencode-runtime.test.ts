@@ -4,11 +4,17 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { eventually } from '../support/eventually.ts'
-import { freePort, hasOpencode, isolates, opencodeFile, startOpencodeProgram } from '../support/opencode-program.ts'
-import { type Recorded, startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import {
+  freePort,
+  hasOpencode,
+  isolates,
+  opencodeFile,
+  startOpencodeProgram,
+} from '../support/opencode/opencode-program.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { type Recorded, startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const offersWrite = ({ rawBody }: Recorded) => rawBody.includes('"name":"write"')
 const lastText = ({ body }: Recorded) => JSON.stringify((body['messages'] as unknown[]).at(-1))

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createOpencodeClient, type Event, type OpencodeClient } from '@opencode-ai/sdk'
-import { eventually } from '../support/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send, type Target } from '../support/send.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send, type Target } from '../support/service/send.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 const clientOf = ({ url, key }: Target): OpencodeClient =>

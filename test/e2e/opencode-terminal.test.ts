@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { clientProgram } from '../support/client-program.ts'
-import { eventually } from '../support/eventually.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const run = promisify(execFile)
 const opencode = await clientProgram('opencode')

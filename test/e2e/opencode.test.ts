@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { clientProgram } from '../support/client-program.ts'
-import { startEveryProtocol } from '../support/every-protocol.ts'
-import type { Recorded } from '../support/scripted-upstream.ts'
-import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/spoken-protocols.ts'
+import { clientProgram } from '../support/service/client-program.ts'
+import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
+import type { Recorded } from '../support/upstream/scripted-upstream.ts'
+import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 
 const opencode = await clientProgram('opencode')
 const file = join(opencode.work, 'work.txt')

@@ -4,11 +4,11 @@ import type { SessionEvent } from '../../src/contract/events.ts'
 import { endsRun } from '../../src/contract/events.ts'
 import type { Prompt } from '../../src/contract/prompts.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { type EventTail, followEvents } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { isRunning, toolRuns } from '../support/processes.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { type Sent, send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { isRunning, toolRuns } from '../support/service/processes.ts'
+import { type Sent, send } from '../support/service/send.ts'
+import { type EventTail, followEvents } from '../support/sessions/event-tail.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 afterEach(() => upstream.release())

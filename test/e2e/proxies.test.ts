@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditEntry } from '../../src/contract/audit.ts'
 import type { AgentRuntime } from '../../src/contract/runtimes.ts'
-import { send } from '../support/send.ts'
-import { type Service, startService } from '../support/service.ts'
+import { send } from '../support/service/send.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 const settings = { trust_proxy: ['127.0.0.0/8'] }
 const [direct, proxied, open] = await Promise.all([

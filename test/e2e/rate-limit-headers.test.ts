@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
-import { makeKey } from '../support/virtual-keys.ts'
+import { makeKey } from '../support/keys/virtual-keys.ts'
+import { send } from '../support/service/send.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const ofUpstream = {
   'anthropic-ratelimit-requests-remaining': '777',

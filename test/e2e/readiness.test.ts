@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 test('V7: readiness is 503 while the database is read-only; deleting a session frees its files all the same (H6)', async () => {
   const database = await freshDatabase()

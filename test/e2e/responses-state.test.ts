@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import OpenAI, { APIError, NotFoundError } from 'openai'
-import { temporaryFolder } from '../support/data-folder.ts'
-import { freshDatabase } from '../support/database.ts'
-import { saying } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { type Service, startService } from '../support/service.ts'
+import { temporaryFolder } from '../support/service/data-folder.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { type Service, startService } from '../support/service/service.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const foreign = await startScriptedUpstream({})
 after(() => foreign.stop())

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManagedSession, Session } from '../../src/contract/sessions.ts'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService({
   config: JSON.stringify({ retention: { deleted_sessions: '2s', deliveries: 'never' } }),

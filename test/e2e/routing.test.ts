@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { DeploymentState } from '../../src/contract/models.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send } from '../support/send.ts'
-import { type Service, startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { type Service, startService } from '../support/service/service.ts'
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const first = await startScriptedUpstream({ script: [{ text: 'first' }] })
 const second = await startScriptedUpstream({ script: [{ text: 'second' }] })

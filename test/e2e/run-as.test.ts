@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Schedule, ScheduleRun } from '../../src/contract/schedules.ts'
 import type { Delivery } from '../../src/contract/webhooks.ts'
-import { eventually } from '../support/eventually.ts'
-import { startTriggeredService } from '../support/run-as.ts'
-import { send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { startTriggeredService } from '../support/service/run-as.ts'
+import { send } from '../support/service/send.ts'
 
 const run = await startTriggeredService()
 const { service, as, okAs, newAgent, agentOf, setSecret, deliver, key, keyRecord, endOf, payersOf, database } = run

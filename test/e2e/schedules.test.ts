@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import type { Schedule, ScheduleRun } from '../../src/contract/schedules.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { configFor } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send, type Target } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send, type Target } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { configFor } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 async function newAgent(target: Target): Promise<string> {
   const body = { name: 'Worker', owner_id: 'team', system: 'You work.' }

@@ -5,12 +5,12 @@ import { test } from 'node:test'
 import { Client } from 'pg'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { ManagedSession, OpencodeMessage, Session } from '../../src/contract/sessions.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { eventually } from '../support/eventually.ts'
-import { lack } from '../support/lack.ts'
-import { isRunning, toolRuns } from '../support/processes.ts'
-import { bash, saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { lack } from '../support/service/lack.ts'
+import { isRunning, toolRuns } from '../support/service/processes.ts'
+import { send } from '../support/service/send.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService({ models: ['scripted', 'other'] })
 

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import type { Skill } from '../../src/contract/skills.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { send } from '../support/service/send.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 

@@ -3,10 +3,10 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { allRoutes, everyPath } from '../../src/contract/api.ts'
 import type { Route } from '../../src/contract/route.ts'
-import { eventually } from '../support/eventually.ts'
-import { open, type Sent, send, type Target } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf, makeKey } from '../support/virtual-keys.ts'
+import { holderOf, makeKey } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { open, type Sent, send, type Target } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 // Nothing runs here, so that whatever changes was changed by a request.
 const service = await startService({

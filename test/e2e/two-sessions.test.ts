@@ -4,9 +4,9 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { Memory } from '../../src/contract/memories.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import type { Skill } from '../../src/contract/skills.ts'
-import { followEvents } from '../support/event-tail.ts'
-import { saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { send } from '../support/service/send.ts'
+import { followEvents } from '../support/sessions/event-tail.ts'
+import { saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 

@@ -5,8 +5,8 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Prompt } from '../../src/contract/prompts.ts'
 import type { AnsweredMessage, Session } from '../../src/contract/sessions.ts'
-import { saying, startScriptedService } from '../support/scripted-service.ts'
-import { send } from '../support/send.ts'
+import { send } from '../support/service/send.ts'
+import { saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service, upstream } = await startScriptedService()
 

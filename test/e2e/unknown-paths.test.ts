@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { type Answered, send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService()
 const stranger = { url: service.url }

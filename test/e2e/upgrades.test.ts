@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService({ config: JSON.stringify({ demo: true }) })
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { send, type Target } from '../support/send.ts'
-import { holderOf } from '../support/virtual-keys.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { send, type Target } from '../support/service/send.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 const ada = await holderOf(service, { owner_id: 'ada' })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import type { WebhookAcceptance, WebhookSignature } from '../../src/contract/webhooks.ts'
-import { send } from '../support/send.ts'
-import { signedBy, signingSecret } from '../support/webhook-senders.ts'
-import { database, newAgent, post, service, setSecret } from '../support/webhooks.ts'
+import { send } from '../support/service/send.ts'
+import { signedBy, signingSecret } from '../support/triggers/webhook-senders.ts'
+import { database, newAgent, post, service, setSecret } from '../support/triggers/webhooks.ts'
 
 await setSecret('SIGNING', signingSecret)
 await setSecret('BOTH', `${signingSecret}\nthe-next-secret`)

@@ -6,10 +6,10 @@ import { after, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { ShownEndpoint } from '../../src/contract/webhook-endpoints.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { send, type Target } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send, type Target } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 interface Told {
   readonly data: { readonly session_id: string; readonly event: SessionEvent }

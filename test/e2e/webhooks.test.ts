@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Delivery, WebhookAcceptance } from '../../src/contract/webhooks.ts'
-import { eventually } from '../support/eventually.ts'
-import { type Answered, type Sent, send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { type Answered, type Sent, send } from '../support/service/send.ts'
 import {
   database,
   deliveriesOf,
@@ -14,7 +14,7 @@ import {
   service,
   sessionOf,
   setSecret,
-} from '../support/webhooks.ts'
+} from '../support/triggers/webhooks.ts'
 
 const unauthorized = '{"error":{"type":"gateway_error","message":"unauthorized"}}'
 const bearer = { authorization: `Bearer ${secret}` }

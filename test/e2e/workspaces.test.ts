@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { bash, configFor, saying } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send } from '../support/send.ts'
-import { type Service, startService } from '../support/service.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { type Service, startService } from '../support/service/service.ts'
+import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const upstream = await startScriptedUpstream()
 const stops: (() => Promise<unknown>)[] = []

@@ -1,5 +1,5 @@
-import { type EventTail, followEvents } from '../support/event-tail.ts'
-import { type Answered, type Sent, send, type Target } from '../support/send.ts'
+import { type Answered, type Sent, send, type Target } from '../support/service/send.ts'
+import { type EventTail, followEvents } from '../support/sessions/event-tail.ts'
 
 /** No connection is kept: one to a server that was killed meanwhile would fail the next request for no fault of its own. */
 const once = { connection: 'close' }

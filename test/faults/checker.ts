@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import type { Target } from '../support/send.ts'
+import type { Target } from '../support/service/send.ts'
 import { ask } from './ask.ts'
 import { invariants } from './invariants.ts'
 import type { Journal } from './journal.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 
-const program = join(import.meta.dirname, '..', 'support', 'embedded-server.ts')
+const program = join(import.meta.dirname, '..', 'support', 'service', 'embedded-server.ts')
 
 /** A database server in a process of its own, which outlives every service that is killed. */
 export interface Cluster {

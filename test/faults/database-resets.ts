@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { ask } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answered, Sent, Target } from '../support/send.ts'
+import type { Answered, Sent, Target } from '../support/service/send.ts'
 import { ask } from './ask.ts'
 import type { Bench } from './fault-case.ts'
 

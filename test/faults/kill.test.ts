@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/service/database.ts'
 import { killAtRandom } from './kill.ts'
 import { runOnBench } from './run-cases.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { type Checked, checkInvariants } from './checker.ts'
 import type { Bench, FaultCase, Outcome } from './fault-case.ts'
 import { createJournal } from './journal.ts'

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/service/database.ts'
 import { assertBooked, assertHungUp, assertPaused, hangUp, killUnderCalls, pause } from './left-calls.ts'
 import { runOnBench } from './run-cases.ts'
 

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/service/database.ts'
 import { useUpDescriptors } from './open-files.ts'
 import { runOnBench } from './run-cases.ts'
 

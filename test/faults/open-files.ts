@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import type { Session } from '../../src/contract/sessions.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { untilQuiet } from './load.ts'

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { lack } from '../support/lack.ts'
+import { lack } from '../support/service/lack.ts'
 import { endPrograms } from './programs.ts'
 import { runOnBench } from './run-cases.ts'
 

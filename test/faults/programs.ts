@@ -5,9 +5,9 @@ import { createLog } from '../../src/server/platform/log.ts'
 import type { Runtime } from '../../src/server/runtimes/runtime.ts'
 import { createSandboxes } from '../../src/server/sandboxes/sandboxes.ts'
 import { countRunning } from '../../src/server/sandboxes/sandboxes-for-tests.ts'
-import { acpRigOver, doing } from '../support/acp-rig.ts'
-import { eventually } from '../support/eventually.ts'
-import { noRefs, promptOf, runRig } from '../support/run-rig.ts'
+import { acpRigOver, doing } from '../support/acp/acp-rig.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { noRefs, promptOf, runRig } from '../support/sessions/run-rig.ts'
 import { type Bench, type FaultCase, Skipped } from './fault-case.ts'
 
 interface Plan {

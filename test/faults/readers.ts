@@ -1,7 +1,7 @@
 import { createClient } from '../../src/client/client.ts'
 import { readEvents } from '../../src/client/event-reader.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import type { Target } from '../support/send.ts'
+import type { Target } from '../support/service/send.ts'
 import type { Bench } from './fault-case.ts'
 
 /** Somebody who follows a session over every fault and writes down what came. */

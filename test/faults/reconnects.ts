@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { ask, tailEvents } from './ask.ts'
 import { checkInvariants, readLog } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldersOf } from '../../src/server/db/embedded/folders.ts'
-import { type Service, type ServiceOptions, startService } from '../support/service.ts'
+import { type Service, type ServiceOptions, startService } from '../support/service/service.ts'
 import type { Bench } from './fault-case.ts'
 import type { Upstream } from './upstream.ts'
 

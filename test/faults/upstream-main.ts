@@ -1,8 +1,8 @@
 // A scripted upstream as a process of its own: `upstream-main.ts <record> [port]`. Prints `{"port":n}`, adds a line to
 // the record for each model call and for its end, and ends with its standard input.
 import { appendFileSync } from 'node:fs'
-import type { Answer } from '../support/scripted-answer.ts'
-import { type Recorded, startScriptedUpstream } from '../support/scripted-upstream.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
+import { type Recorded, startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const [record = '', port = '0'] = process.argv.slice(2)
 

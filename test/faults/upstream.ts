@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Answer } from '../support/scripted-answer.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
 import type { Bench } from './fault-case.ts'
 
 /** One model call as the upstream saw it, or its end: of which prompt, and the how-manieth turn of it. */

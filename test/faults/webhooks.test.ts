@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/service/database.ts'
 import { runOnBench } from './run-cases.ts'
 import { crashAtEachStep, flowOfIds, stormOfOneId } from './webhooks.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Service } from '../support/service.ts'
+import type { Service } from '../support/service/service.ts'
 
 /** The longest that a hostile request may take, and the longest that `/health/live` may take beside it. */
 const answerMs = 1_000

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../support/data-folder.ts'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { shellAgent } from '../support/shell-agent.ts'
+import { temporaryFolder } from '../support/service/data-folder.ts'
+import { shellAgent } from '../support/sessions/shell-agent.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const secret = 'only-for-the-launcher-7b40'
 const file = join(temporaryFolder(), 'secret')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { shellAgent } from '../support/shell-agent.ts'
-import { trySockets } from '../support/try-sockets.ts'
+import { trySockets } from '../support/service/try-sockets.ts'
+import { shellAgent } from '../support/sessions/shell-agent.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 const run = await shellAgent(service)

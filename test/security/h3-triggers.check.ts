@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Schedule } from '../../src/contract/schedules.ts'
-import { eventually } from '../support/eventually.ts'
-import { oneCall, startTriggeredService } from '../support/run-as.ts'
-import { send } from '../support/send.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { oneCall, startTriggeredService } from '../support/service/run-as.ts'
+import { send } from '../support/service/send.ts'
 
 const { service, upstream, as, okAs, newAgent, setSecret, deliver, key, keyRecord, endOf, payersOf, database } =
   await startTriggeredService()

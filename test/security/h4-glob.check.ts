@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { toolSession } from '../support/tool-session.ts'
+import { toolSession } from '../support/sessions/tool-session.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 import { answersInTime } from './beside.ts'
 
 const { service } = await startScriptedService()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startScriptedService } from '../support/scripted-service.ts'
-import { toolSession } from '../support/tool-session.ts'
+import { toolSession } from '../support/sessions/tool-session.ts'
+import { startScriptedService } from '../support/upstream/scripted-service.ts'
 import { answersInTime } from './beside.ts'
 
 const { service } = await startScriptedService()

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import { allRoutes } from '../../src/contract/api.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService()
 const lists = allRoutes.flatMap(({ method, path, query }) => {

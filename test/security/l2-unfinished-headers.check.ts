@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService()
 const { hostname, port } = new URL(service.url)

@@ -1,8 +1,8 @@
 // Sends right signatures with further characters before, in and behind them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { signedBy, signingSecret } from '../support/webhook-senders.ts'
-import { newAgent, post, setSecret } from '../support/webhooks.ts'
+import { signedBy, signingSecret } from '../support/triggers/webhook-senders.ts'
+import { newAgent, post, setSecret } from '../support/triggers/webhooks.ts'
 
 await setSecret('SIGNING', signingSecret)
 const body = '{"event":"paid"}'

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { opensDebugger } from '../support/inspector.ts'
-import { startService } from '../support/service.ts'
+import { opensDebugger } from '../support/service/inspector.ts'
+import { startService } from '../support/service/service.ts'
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'switchyard.mjs')
 

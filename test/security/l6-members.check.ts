@@ -1,8 +1,8 @@
 // Sends free-form JSON with very many members, and with very many items: in config, environment, metadata and tools, flat and nested.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 import { answersInTime } from './beside.ts'
 
 const service = await startService()

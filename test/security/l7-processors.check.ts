@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { keepBusy } from '../support/busy-processors.ts'
-import { configFor } from '../support/scripted-service.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { startService } from '../support/service.ts'
-import { shellAgent } from '../support/shell-agent.ts'
+import { keepBusy } from '../support/service/busy-processors.ts'
+import { startService } from '../support/service/service.ts'
+import { shellAgent } from '../support/sessions/shell-agent.ts'
+import { configFor } from '../support/upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const upstream = await startScriptedUpstream()
 after(() => upstream.stop())

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { eventually } from '../support/eventually.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 let database = new Client()

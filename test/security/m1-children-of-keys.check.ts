@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startPricedService } from '../support/priced-service.ts'
-import { send } from '../support/send.ts'
-import { makeKey } from '../support/virtual-keys.ts'
+import { startPricedService } from '../support/keys/priced-service.ts'
+import { makeKey } from '../support/keys/virtual-keys.ts'
+import { send } from '../support/service/send.ts'
 
 // Each call costs ten cents, and the parent may spend 50.
 const { service, ask, key, keyRecord } = await startPricedService()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey, ApiKeyWrite } from '../../src/contract/keys.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf, makeKey } from '../support/virtual-keys.ts'
+import { holderOf, makeKey } from '../support/keys/virtual-keys.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService()
 const victims: readonly ApiKeyWrite[] = [{ role: 'admin' }, {}, { max_budget: 0.01 }, { owner_id: 'ada' }]

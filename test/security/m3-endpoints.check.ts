@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ShownEndpoint, WebhookEndpoint } from '../../src/contract/webhook-endpoints.ts'
-import { eventually } from '../support/eventually.ts'
-import { send, type Target } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { holderOf } from '../support/virtual-keys.ts'
-import { startWebhookReceiver } from '../support/webhook-receiver.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { send, type Target } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { startWebhookReceiver } from '../support/triggers/webhook-receiver.ts'
 
 const receiver = await startWebhookReceiver()
 const service = await startService({

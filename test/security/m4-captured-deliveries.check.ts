@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WebhookAcceptance } from '../../src/contract/webhooks.ts'
-import { signedBy, signingSecret } from '../support/webhook-senders.ts'
-import { database, newAgent, post, setSecret } from '../support/webhooks.ts'
+import { signedBy, signingSecret } from '../support/triggers/webhook-senders.ts'
+import { database, newAgent, post, setSecret } from '../support/triggers/webhooks.ts'
 
 await setSecret('SIGNING', signingSecret)
 const body = '{"event":"paid"}'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
-import { open, send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
-import { fillLog, openStalled, watchProcess } from '../support/stalled-readers.ts'
+import { freshDatabase } from '../support/service/database.ts'
+import { eventually } from '../support/service/eventually.ts'
+import { open, send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { fillLog, openStalled, watchProcess } from '../support/sessions/stalled-readers.ts'
 
 const stalledReaders = 200
 const { url: databaseUrl, pool } = await freshDatabase()

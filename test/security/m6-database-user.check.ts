@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { startService } from '../support/service.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService({ databaseUrl: '' })
 after(() => service.stop())

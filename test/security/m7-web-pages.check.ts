@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { everyPath } from '../../src/contract/api.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
 
 const service = await startService({ key: null })
 const { host, port } = new URL(service.url)

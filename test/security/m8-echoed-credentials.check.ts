@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Session } from '../../src/contract/sessions.ts'
-import { type Canary, plantCanary, scan } from '../support/canaries.ts'
-import { echoingScript, echoModes } from '../support/echoing-script.ts'
-import { startScriptedUpstream } from '../support/scripted-upstream.ts'
-import { send } from '../support/send.ts'
-import { startService } from '../support/service.ts'
+import { type Canary, plantCanary, scan } from '../support/secrets/canaries.ts'
+import { send } from '../support/service/send.ts'
+import { startService } from '../support/service/service.ts'
+import { echoingScript, echoModes } from '../support/upstream/echoing-script.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const canaries: Canary[] = []
 const { canary, secret } = plantCanary('key of the provider', core => `sk-ant-${core}+/=`)

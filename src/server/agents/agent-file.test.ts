@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import { agentFile } from './agent-file.ts'
-import type { StoredAgent } from './fields.ts'
+import type { StoredAgent } from './stored-agent.ts'
 
 const agent: StoredAgent = {
   id: 'agent_1',

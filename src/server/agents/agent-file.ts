@@ -1,5 +1,6 @@
 import type { AgentFile } from '../../contract/agents.ts'
-import { fieldsWhere, fileFields, type StoredAgent } from './fields.ts'
+import { fieldsWhere, fileFields } from './fields.ts'
+import type { StoredAgent } from './stored-agent.ts'
 
 interface Secrets {
   /** Returns the value with the text of every secret member replaced by `marker`. */

@@ -12,11 +12,12 @@ import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
-import { type AgentDefaults, fieldsAfter, fieldsWhere, pick, type StoredAgent } from './fields.ts'
+import { type AgentDefaults, fieldsAfter, fieldsWhere, pick } from './fields.ts'
 import { checkModelSettings } from './model-defaults.ts'
 import { checkRunDefaults } from './run-defaults.ts'
 import type { RuntimeSupport } from './runtime-support.ts'
 import type { AgentFilter, AgentStore, OnChange, PageOf, StoredVersion } from './store.ts'
+import type { StoredAgent } from './stored-agent.ts'
 import { versionDiff } from './version-diff.ts'
 
 interface Deps {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { agentFields, type FieldName, fieldNames, type StoredAgent } from './fields.ts'
+import { agentFields, type FieldName, fieldNames } from './fields.ts'
+import type { StoredAgent } from './stored-agent.ts'
 
 /**
  * Returns the fields of an agent for the audit log. Long texts are recorded as digest and size; `version` identifies the

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AgentFile, AgentWrite } from '../../contract/agents.ts'
 import { publicFields } from './audited.ts'
-import { type AgentFields, fieldNames, fieldsAfter, fieldsWhere, type StoredAgent } from './fields.ts'
+import { fieldNames, fieldsAfter, fieldsWhere } from './fields.ts'
+import type { AgentFields, StoredAgent } from './stored-agent.ts'
 import { versionDiff } from './version-diff.ts'
 
 const defaults = { model: 'demo', runtime: 'builtin' }

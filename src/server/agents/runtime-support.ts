@@ -1,7 +1,7 @@
 import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import { invalid } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import type { AgentFields } from './fields.ts'
+import type { AgentFields } from './stored-agent.ts'
 
 /** Checks which tools and settings of an agent its runtime supports. Rulings: 1. */
 export type RuntimeSupport = ReturnType<typeof createRuntimeSupport>

@@ -4,7 +4,8 @@ import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
 import { kyselyOn } from '../db/connect.ts'
 import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
 import type { AgentTable, Database } from '../db/types.ts'
-import { type AgentFields, agentFields, fieldNames, type StoredAgent } from './fields.ts'
+import { agentFields, fieldNames } from './fields.ts'
+import type { AgentFields, StoredAgent } from './stored-agent.ts'
 
 const columns = [...fieldNames, 'id', 'status', 'version', 'created_at', 'run_as_key_id'] as const
 

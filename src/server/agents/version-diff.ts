@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AgentFieldChange } from '../../contract/agents.ts'
 import { lineDiff } from '../platform/line-diff.ts'
-import { agentFields, fieldNames, type StoredAgent } from './fields.ts'
+import { agentFields, fieldNames } from './fields.ts'
+import type { StoredAgent } from './stored-agent.ts'
 
 /** Returns the fields that differ between two versions; texts also line by line, `config` by its keys. */
 export function versionDiff(from: StoredAgent, to: StoredAgent): AgentFieldChange[] {

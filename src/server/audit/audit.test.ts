@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import type { AuditEntry } from '../../contract/audit.ts'
 import { type RunSql, sqlOf } from '../db/once.ts'
 import { masterCaller, serviceActor } from '../http/caller.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { budgetBench, limits, rowOf, type SomePayers } from '../../../test/support/budget-bench.ts'
+import { budgetBench, limits, rowOf, type SomePayers } from '../../../test/support/keys/budget-bench.ts'
 import type { UsageRow } from '../usage/rows.ts'
 
 /** In cents and minutes, so that the model uses whole numbers. Every step takes at least one second. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetBench, rowOf } from '../../../test/support/budget-bench.ts'
+import { budgetBench, rowOf } from '../../../test/support/keys/budget-bench.ts'
 
 const bench = await budgetBench()
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { configReader } from '../../../test/support/config-file.ts'
+import { configReader } from '../../../test/support/service/config-file.ts'
 
 const { load, problemsOf } = configReader()
 const env = { GATEWAY_MASTER_KEY: 'sk-a-long-enough-master-key', OC_KEY: 'secret-of-the-harness' }

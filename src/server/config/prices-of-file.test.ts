@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { configReader } from '../../../test/support/config-file.ts'
+import { configReader } from '../../../test/support/service/config-file.ts'
 
 const { folder, load, problemsOf } = configReader()
 

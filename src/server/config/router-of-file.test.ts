@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { configReader } from '../../../test/support/config-file.ts'
+import { configReader } from '../../../test/support/service/config-file.ts'
 
 const { load, problemsOf } = configReader()
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { DatabaseError } from 'pg'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import { asUnavailable, createKysely, createPool, isConnectionLoss, transaction } from './connect.ts'
 

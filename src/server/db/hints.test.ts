@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import { transaction } from './connect.ts'
 import { createHintBatches } from './hint-batches.ts'
 import { hint, sendHintsBy } from './hints.ts'

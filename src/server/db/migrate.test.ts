@@ -3,8 +3,8 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Pool } from 'pg'
-import { temporaryFolder } from '../../../test/support/data-folder.ts'
-import { emptyDatabase } from '../../../test/support/database.ts'
+import { temporaryFolder } from '../../../test/support/service/data-folder.ts'
+import { emptyDatabase } from '../../../test/support/service/database.ts'
 import { migrate, pendingMigrations } from './migrate.ts'
 
 const shipped = join(import.meta.dirname, 'migrations')

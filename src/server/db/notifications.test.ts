@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
-import { eventually } from '../../../test/support/eventually.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { createLog } from '../platform/log.ts'
 import { createNotifications, ownerLock } from './notifications.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import { createKeyring, createValueCipher } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
 import { transaction } from './connect.ts'

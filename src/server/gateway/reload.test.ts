@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../test/support/gateway-app.ts'
-import { startScriptedUpstream } from '../../../test/support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../../test/support/gateway/gateway-app.ts'
+import { startScriptedUpstream } from '../../../test/support/upstream/scripted-upstream.ts'
 import { createOutbound } from '../platform/outbound.ts'
 
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }

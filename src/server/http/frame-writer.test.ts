@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../../../test/support/eventually.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { FrameWriter } from './frame-writer.ts'
 
 /** A connection that drains each frame 20 ms after it was written. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
-import { messageOf, startKeysApp } from '../../../test/support/keys-app.ts'
+import { messageOf, startKeysApp } from '../../../test/support/keys/keys-app.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import type { ApiKey } from '../../contract/keys.ts'
 
 const { pool } = await freshDatabase()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { freshDatabase } from '../../../test/support/database.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import { messageOf, startKeysApp } from '../../../test/support/keys-app.ts'
+import { messageOf, startKeysApp } from '../../../test/support/keys/keys-app.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import type { ApiKey, ShownApiKey } from '../../contract/keys.ts'
 import { createPool } from '../db/connect.ts'
 

@@ -1,5 +1,5 @@
 import type { ManagedAgent } from '../../contract/managed-agents.ts'
-import type { StoredAgent } from '../agents/fields.ts'
+import type { StoredAgent } from '../agents/stored-agent.ts'
 import { metadataIn } from '../platform/metadata.ts'
 import type { SkillBlocks } from './agent-setup.ts'
 import { shownTools } from './tool-entries.ts'

@@ -2,7 +2,7 @@ import type { Agent } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { ManagedMcpServer, ManagedModel, ManagedSkill, ManagedTool } from '../../contract/managed-agents.ts'
 import type { Skill } from '../../contract/skills.ts'
-import type { StoredAgent } from '../agents/fields.ts'
+import type { StoredAgent } from '../agents/stored-agent.ts'
 import { storedTools } from './tool-entries.ts'
 
 /** A prompt and the skill blocks in it. */

@@ -5,7 +5,7 @@ import type {
   ManagedSessionCreate,
 } from '../../contract/managed-sessions.ts'
 import type { Skill } from '../../contract/skills.ts'
-import type { StoredAgent } from '../agents/fields.ts'
+import type { StoredAgent } from '../agents/stored-agent.ts'
 import { invalid } from '../platform/errors.ts'
 import { modelId, type Setup, type SkillBlocks, withSetup } from './agent-setup.ts'
 

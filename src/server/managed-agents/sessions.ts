@@ -6,8 +6,8 @@ import type {
   ManagedStatus,
 } from '../../contract/managed-sessions.ts'
 import type { Session } from '../../contract/sessions.ts'
-import type { StoredAgent } from '../agents/fields.ts'
 import type { AgentStore } from '../agents/store.ts'
+import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'

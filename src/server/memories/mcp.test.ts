@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startMemoriesApp } from '../../../test/support/memories-app.ts'
+import { startMemoriesApp } from '../../../test/support/sessions/memories-app.ts'
 
 const { pool, call, find, newAgent } = await startMemoriesApp()
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { baseOf, startMemoriesApp } from '../../../test/support/memories-app.ts'
+import { baseOf, startMemoriesApp } from '../../../test/support/sessions/memories-app.ts'
 import type { Memory } from '../../contract/memories.ts'
 
 const { pool, sessionMemories, call, find, texts, newAgent, add, change } = await startMemoriesApp()

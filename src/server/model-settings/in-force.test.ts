@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../test/support/gateway-app.ts'
+import { deploymentAt } from '../../../test/support/gateway/gateway-app.ts'
 import { type BaseConfig, settingsInForce } from './in-force.ts'
 import type { StoredCredential, StoredModel } from './stored-settings.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../../test/support/eventually.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { createLog } from '../platform/log.ts'
 import type { BaseConfig, Stored } from './in-force.ts'
 import { createModelsInForce } from './models-in-force.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canary, messageOf, settingsApps } from '../../../test/support/settings-app.ts'
+import { canary, messageOf, settingsApps } from '../../../test/support/gateway/settings-app.ts'
 
 const { pool, start, lastAudit } = await settingsApps()
 const { call, served } = start()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { smallVolume } from '../../../test/support/small-volume.ts'
+import { smallVolume } from '../../../test/support/service/small-volume.ts'
 import { markDisk } from './disk-room.ts'
 
 const MiB = 1024 * 1024

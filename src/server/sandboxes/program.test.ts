@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { lack } from '../../../test/support/lack.ts'
+import { lack } from '../../../test/support/service/lack.ts'
 import type { Isolation, ProgramPlace } from './sandbox.ts'
 import { eventually, isRunning, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 

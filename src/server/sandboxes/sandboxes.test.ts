@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lack } from '../../../test/support/lack.ts'
+import { lack } from '../../../test/support/service/lack.ts'
 import { createSandboxes } from './sandboxes.ts'
 import { eventually, quiet, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startSchedulesApp } from '../../../test/support/schedules-app.ts'
+import { startSchedulesApp } from '../../../test/support/triggers/schedules-app.ts'
 import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
 
 const { pool, call, newAgent, ticker, showing, made, historyOf, nextRunOf, count } = await startSchedulesApp()

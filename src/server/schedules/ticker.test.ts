@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startSchedulesApp } from '../../../test/support/schedules-app.ts'
+import { startSchedulesApp } from '../../../test/support/triggers/schedules-app.ts'
 
 const app = await startSchedulesApp()
 const { pool, call, newAgent, newTicker, ticker, showing, made, historyOf, shownRuns, nextRunOf } = app

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import { createRowCipher, type EncryptedTable, encryptedTables } from '../db/encrypted-rows.ts'
 import { createKeyring, DecryptionError, type Keyring } from '../platform/encryption.ts'
 import { encryptionKeyFile } from '../platform/encryption-key.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { registryOf } from '../../../test/support/registry-of.ts'
+import { registryOf } from '../../../test/support/gateway/registry-of.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Runtime } from '../runtimes/runtime.ts'
 import { isTimeZone, planSession, titleOf } from './new-session.ts'

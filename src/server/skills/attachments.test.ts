@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
-import { skillPath, startSkillsApp } from '../../../test/support/skills-app.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
+import { skillPath, startSkillsApp } from '../../../test/support/sessions/skills-app.ts'
 import type { Agent } from '../../contract/agents.ts'
 
 const database = await freshDatabase()

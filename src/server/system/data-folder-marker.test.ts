@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../../test/support/data-folder.ts'
+import { temporaryFolder } from '../../../test/support/service/data-folder.ts'
 import { folderIdOf } from './data-folder-marker.ts'
 
 function marking(folder = join(temporaryFolder(), 'workspaces')) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { eventually } from '../../../test/support/eventually.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import { AppError } from '../platform/errors.ts'
 import type { UsageRow } from './rows.ts'
 import { createUsage } from './usage.ts'

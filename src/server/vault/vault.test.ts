@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import { createAudit } from '../audit/audit.ts'
 import { auditStore } from '../audit/store.ts'
 import { createRowCipher } from '../db/encrypted-rows.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../../test/support/eventually.ts'
-import { startWebhookEndpointsApp } from '../../../test/support/webhook-endpoints-app.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
+import { startWebhookEndpointsApp } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 
 const app = await startWebhookEndpointsApp()
 const { call, startReceiver, startReplica, made, newSession, append, deliveriesOf } = app

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { eventually } from '../../../test/support/eventually.ts'
-import { seqs, startWebhookEndpointsApp, told } from '../../../test/support/webhook-endpoints-app.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
+import { seqs, startWebhookEndpointsApp, told } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
 
 const app = await startWebhookEndpointsApp()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { startWebhookEndpointsApp } from '../../../test/support/webhook-endpoints-app.ts'
+import { startWebhookEndpointsApp } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { ShownEndpoint } from '../../contract/webhook-endpoints.ts'
 import { newId } from '../platform/ids.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { beforeEach, test } from 'node:test'
-import { freshDatabase } from '../../../test/support/database.ts'
+import { freshDatabase } from '../../../test/support/service/database.ts'
 import { createRowCipher } from '../db/encrypted-rows.ts'
 import { createKeyring, type Keyring } from '../platform/encryption.ts'
 import { createLog } from '../platform/log.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { startPair } from './setup.ts'
 
 const words = [{ role: 'user', content: 'hi' }]

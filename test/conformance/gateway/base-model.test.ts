@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment } from '../../../src/server/config/config.ts'
-import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { afterCall, startPair, tool } from './setup.ts'
 
 const path = '/v1/chat/completions'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { everyProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { imageBlock, pdfBlock, startPair, tool, translated } from './setup.ts'
 
 const mark = { cache_control: { type: 'ephemeral' } }

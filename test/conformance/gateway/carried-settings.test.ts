@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordOf } from '../../../src/server/platform/json.ts'
-import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
+import type { SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { startPair } from './setup.ts'
 
 const words = [{ role: 'user', content: 'hi' }]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sseReader } from '../../../src/contract/sse.ts'
 import { recordOf, recordsOf } from '../../../src/server/platform/json.ts'
-import { dataFrame } from '../../support/dialects/dialect.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
 import { startPair } from './setup.ts'
 
 const page = { url: 'https://a.example/page', title: 'A page' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
-import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { everyProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { type Message, startPair } from './setup.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
 import { dialectOf, simple } from './setup.ts'
 
 test('calls one after the other share a connection to their upstream, streamed or not', async t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
+import type { SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { afterCall, imageBlock, pdf, pdfBlock, pixel, startPair, tool, translated } from './setup.ts'
 
 const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] })

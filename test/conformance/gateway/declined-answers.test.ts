@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { dataFrame } from '../../support/dialects/dialect.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
-import type { Answer } from '../../support/scripted-answer.ts'
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts'
-import { everyProtocol, type SpokenProtocol, spoken } from '../../support/spoken-protocols.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
+import type { Answer } from '../../support/upstream/scripted-answer.ts'
+import { startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
+import { everyProtocol, type SpokenProtocol, spoken } from '../../support/upstream/spoken-protocols.ts'
 import { simple } from './setup.ts'
 
 /** Requests by the path that clients call, whole or streamed. */

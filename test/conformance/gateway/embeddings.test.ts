@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Deployment } from '../../../src/server/config/config.ts'
-import { type GotRequest, startEndpointUpstream } from '../../support/endpoint-upstream.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { type GotRequest, startEndpointUpstream } from '../../support/upstream/endpoint-upstream.ts'
 
 const upstream = await startEndpointUpstream()
 const at = (alias: string, changes: Partial<Deployment>) =>

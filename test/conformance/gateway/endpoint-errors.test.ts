@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startGatewayApp } from '../../support/gateway-app.ts'
+import { startGatewayApp } from '../../support/gateway/gateway-app.ts'
 import { form, frames, json, startEndpoints } from './endpoint-setup.ts'
 
 const { upstream, app, at, send, call } = await startEndpoints()

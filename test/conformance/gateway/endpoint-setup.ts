@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { Deployment } from '../../../src/server/config/config.ts'
-import { type NextAnswer, startEndpointUpstream } from '../../support/endpoint-upstream.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { type NextAnswer, startEndpointUpstream } from '../../support/upstream/endpoint-upstream.ts'
 
 /** A gateway whose models stand for each kind of upstream of the other endpoints, and the upstream behind all of them. */
 export async function startEndpoints() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NextAnswer } from '../../support/endpoint-upstream.ts'
+import type { NextAnswer } from '../../support/upstream/endpoint-upstream.ts'
 import { form, frames, json, startEndpoints, wave } from './endpoint-setup.ts'
 
 interface Case {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readStream } from '../../support/event-grammar.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts'
-import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { readStream } from '../../support/sessions/event-grammar.ts'
+import { startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
+import { everyProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { dialectOf, type Message, simple, startPair, tool, translated } from './setup.ts'
 
 const secret = 'sk-provider-canary-0001'

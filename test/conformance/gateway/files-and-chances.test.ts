@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dataFrame } from '../../support/dialects/dialect.ts'
-import type { Answer } from '../../support/scripted-answer.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
+import type { Answer } from '../../support/upstream/scripted-answer.ts'
 import { startPair, translated } from './setup.ts'
 
 const bare = { messages: undefined, max_tokens: undefined }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Hook } from '../../../src/server/config/config.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
-import { type HookServer, hookAt, masking, startHookServer } from '../../support/hook-server.ts'
-import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.ts'
-import { everyProtocol, type SpokenProtocol, spoken } from '../../support/spoken-protocols.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { type HookServer, hookAt, masking, startHookServer } from '../../support/gateway/hook-server.ts'
+import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
+import { everyProtocol, type SpokenProtocol, spoken } from '../../support/upstream/spoken-protocols.ts'
 import { dialectOf } from './setup.ts'
 
 /** A client's format: where it calls, what it sends, and how it is told of an error. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey } from '../../../src/contract/keys.ts'
-import { eventually } from '../../support/eventually.ts'
-import { priced, startPricedService, tenCents } from '../../support/priced-service.ts'
-import type { Recorded } from '../../support/scripted-upstream.ts'
-import { type Answered, open, send } from '../../support/send.ts'
+import { priced, startPricedService, tenCents } from '../../support/keys/priced-service.ts'
+import { eventually } from '../../support/service/eventually.ts'
+import { type Answered, open, send } from '../../support/service/send.ts'
+import type { Recorded } from '../../support/upstream/scripted-upstream.ts'
 
 /** The prompt chooses what the upstream does. */
 const script = ({ body }: Recorded) => {

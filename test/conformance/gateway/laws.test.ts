@@ -7,9 +7,9 @@ import { createTranslation } from '../../../src/server/gateway/core/translation.
 import { codecs } from '../../../src/server/gateway/format-adapters.ts'
 import { anthropicClient } from '../../../src/server/gateway/formats/anthropic/write-answer.ts'
 import { createKeyring } from '../../../src/server/platform/encryption.ts'
-import { type ReadStream, readStream } from '../../support/event-grammar.ts'
-import { deploymentAt, targetAt } from '../../support/gateway-app.ts'
-import type { ScriptedBlock, ScriptedMessage } from '../../support/message-frames.ts'
+import { deploymentAt, targetAt } from '../../support/gateway/gateway-app.ts'
+import { type ReadStream, readStream } from '../../support/sessions/event-grammar.ts'
+import type { ScriptedBlock, ScriptedMessage } from '../../support/upstream/message-frames.ts'
 import { dialectOf, simple, translated } from './setup.ts'
 
 const controller = {

@@ -12,7 +12,7 @@ import { geminiClient } from '../../../src/server/gateway/formats/gemini/read-re
 import { chatClient } from '../../../src/server/gateway/formats/openai-chat/read-request.ts'
 import { responsesClient } from '../../../src/server/gateway/formats/openai-responses/read-request.ts'
 import { createKeyring } from '../../../src/server/platform/encryption.ts'
-import { deploymentAt, targetAt } from '../../support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../support/gateway/gateway-app.ts'
 
 /** Long, and full of what JSON escapes. */
 const long = (name: string): string => `${name}: ${'"quoted" \\back\\ \n\ttab é 😀 \u0001 {"a":[1]} '.repeat(60)}.`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dataFrame } from '../../support/dialects/dialect.ts'
-import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { afterCall, imageBlock, pixel, startPair, tool, translated } from './setup.ts'
 
 const degradedOf = (response: Response): string => response.headers.get('x-switchyard-degraded') ?? ''

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordOf } from '../../../src/server/platform/json.ts'
-import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { startPair, tool, translated } from './setup.ts'
 
 const degradedOf = (response: Response): string => response.headers.get('x-switchyard-degraded') ?? ''

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
+import type { SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { startPair } from './setup.ts'
 
 const path = '/v1/chat/completions'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { everyProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { startPair, translated } from './setup.ts'
 
 const path = '/v1/responses/input_tokens'

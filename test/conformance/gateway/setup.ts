@@ -1,10 +1,10 @@
 import type { TestContext } from 'node:test'
 import type { Deployment } from '../../../src/server/config/config.ts'
-import type { Dialect } from '../../support/dialects/dialect.ts'
-import { type ReadStream, readStream } from '../../support/event-grammar.ts'
-import { deploymentAt, startGatewayApp } from '../../support/gateway-app.ts'
-import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts'
-import { type SpokenProtocol, spoken } from '../../support/spoken-protocols.ts'
+import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
+import { type ReadStream, readStream } from '../../support/sessions/event-grammar.ts'
+import type { Dialect } from '../../support/upstream/dialects/dialect.ts'
+import { type Script, startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
+import { type SpokenProtocol, spoken } from '../../support/upstream/spoken-protocols.ts'
 
 /** Those that are not Anthropic's own: their answers go through the encoder. */
 export const translated = ['openai-chat', 'openai-responses', 'gemini', 'bedrock-converse'] as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dataFrame } from '../../support/dialects/dialect.ts'
-import { everyProtocol } from '../../support/spoken-protocols.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
+import { everyProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { startPair, tool, translated, usageAtStart } from './setup.ts'
 
 for (const protocol of everyProtocol) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { awsEvent } from '../../support/dialects/aws-frame.ts'
-import { dataFrame } from '../../support/dialects/dialect.ts'
-import { everyProtocol, type SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { awsEvent } from '../../support/upstream/dialects/aws-frame.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
+import { everyProtocol, type SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { afterCall, startPair, tool, translated } from './setup.ts'
 
 const call = { name: 'look', input: { what: 'the sea' } }

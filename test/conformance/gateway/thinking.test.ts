@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dataFrame } from '../../support/dialects/dialect.ts'
-import type { SpokenProtocol } from '../../support/spoken-protocols.ts'
+import { dataFrame } from '../../support/upstream/dialects/dialect.ts'
+import type { SpokenProtocol } from '../../support/upstream/spoken-protocols.ts'
 import { afterCall, startPair, tool } from './setup.ts'
 
 const thinkingOn = { thinking: { type: 'adaptive' }, max_tokens: 4096 }

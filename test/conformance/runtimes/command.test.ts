@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runLine } from '../../support/command-line.ts'
-import { startScriptedService } from '../../support/scripted-service.ts'
+import { runLine } from '../../support/service/command-line.ts'
+import { startScriptedService } from '../../support/upstream/scripted-service.ts'
 
 // The model answers "ok" to everything, so that no tool is ever called.
 const { service } = await startScriptedService({ script: [{ text: 'ok' }] })

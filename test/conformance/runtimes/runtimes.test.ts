@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { allCases, runSuite } from '../../../src/cli/runtime-suite/suite.ts'
 import { createClient } from '../../../src/client/client.ts'
-import { lack } from '../../support/lack.ts'
+import { lack } from '../../support/service/lack.ts'
 import { stages } from './stages.ts'
 
 /** What does not come here: the program of `acp` uses no model. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { awsFrame } from '../../../../test/support/dialects/aws-frame.ts'
+import { awsFrame } from '../../../../test/support/upstream/dialects/aws-frame.ts'
 import { type AwsFrame, createAwsEventStream, EventStreamError } from './aws-event-stream.ts'
 
 const event = (name: string, data: string): Buffer =>

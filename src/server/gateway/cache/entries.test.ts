@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/support/database.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { createRowCipher } from '../../db/encrypted-rows.ts'
 import { createKeyring } from '../../platform/encryption.ts'
 import { createReencryption } from '../../secrets/reencryption.ts'

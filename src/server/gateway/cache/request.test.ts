@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway/gateway-app.ts'
 import type { Call, CallKind, CallSession } from '../core/call.ts'
 import type { RouteRequest } from '../routing/router.ts'
 import { cacheUseOf, entryName, ttlOf } from './request.ts'

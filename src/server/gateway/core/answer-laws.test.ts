@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import fc from 'fast-check'
-import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
-import { readGeminiArray, readGeminiStream } from '../../../../test/support/gemini-streams.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway/gateway-app.ts'
+import { readGeminiArray, readGeminiStream } from '../../../../test/support/upstream/gemini-streams.ts'
 import {
   fullUsage,
   messageFrames,
   type ScriptedBlock,
   type ScriptedMessage,
-} from '../../../../test/support/message-frames.ts'
-import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
+} from '../../../../test/support/upstream/message-frames.ts'
+import { readChatStream, readResponseStream } from '../../../../test/support/upstream/openai-streams.ts'
 import { createKeyring } from '../../platform/encryption.ts'
 import { anthropicMessagesCodec } from '../formats/anthropic/codec.ts'
 import { carriedBlocks } from '../formats/gemini/carried-state.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
-import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
-import { everyProtocol, type SpokenProtocol, spoken } from '../../../../test/support/spoken-protocols.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
+import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
+import { everyProtocol, type SpokenProtocol, spoken } from '../../../../test/support/upstream/spoken-protocols.ts'
 
 const words = 'one two three four five six seven eight nine ten '.repeat(20)
 const chat = { messages: [{ role: 'user', content: words }] }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readStream } from '../../../../test/support/event-grammar.ts'
+import { readStream } from '../../../../test/support/sessions/event-grammar.ts'
 import { recordOf, recordsOf } from '../../platform/json.ts'
 import { createAnthropicWriter } from '../formats/anthropic/write-answer.ts'
 import { type OrderedEvent, Sequencer } from './sequencer.ts'

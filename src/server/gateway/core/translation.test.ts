@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
-import { readChatStream, readResponseStream } from '../../../../test/support/openai-streams.ts'
-import type { Answer } from '../../../../test/support/scripted-answer.ts'
-import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
+import { readChatStream, readResponseStream } from '../../../../test/support/upstream/openai-streams.ts'
+import type { Answer } from '../../../../test/support/upstream/scripted-answer.ts'
+import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
 
 let next: Answer = {}
 const upstream = await startScriptedUpstream({ script: () => next })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import type { DeployedModel, EndpointKind } from '../core/call.ts'
 import { createAppliedRates } from '../pricing/cost.ts'
 import type { ModelFacts } from '../pricing/price-book.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/byte-server.ts'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
-import { streamed } from '../../../../test/support/gateway-pair.ts'
-import { probeLane } from '../../../../test/support/lane-probe.ts'
+import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
+import { streamed } from '../../../../test/support/gateway/gateway-pair.ts'
+import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
 import type { PassthroughFormat } from './passthrough-format.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, pair, rawPair, streamed } from '../../../../test/support/gateway-pair.ts'
+import { ask, pair, rawPair, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 
 test('POST /v1/messages relays a response and returns deployment, attempts and request id in headers', async () => {
   const { post, upstream } = await pair([{ text: 'Hello' }])

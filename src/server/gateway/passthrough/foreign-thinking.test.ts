@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { isClaude } from '../formats/shared/model-traits.ts'
 import { withoutForeignThinking } from './foreign-thinking.ts'
 

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { jsonAnswer, type RawRequest, startByteServer, streamHead } from '../../../../test/support/byte-server.ts'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
-import { probeLane } from '../../../../test/support/lane-probe.ts'
+import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
+import {
+  jsonAnswer,
+  type RawRequest,
+  startByteServer,
+  streamHead,
+} from '../../../../test/support/upstream/byte-server.ts'
 import type { Deployment } from '../../config/config.ts'
 import type { CallKind, Outcome } from '../core/call.ts'
 import { carrierOf } from '../formats/gemini/carried-state.ts'

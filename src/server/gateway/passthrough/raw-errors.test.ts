@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
-import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway-pair.ts'
-import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
+import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway/gateway-pair.ts'
+import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
 
 test('E2, E3, G8: an upstream error is relayed unchanged with status, retry-after and rate limits', async () => {
   const body =

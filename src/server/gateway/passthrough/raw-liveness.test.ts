@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { readStream } from '../../../../test/support/event-grammar.ts'
-import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway-pair.ts'
+import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway/gateway-pair.ts'
+import { readStream } from '../../../../test/support/sessions/event-grammar.ts'
 
 test('G4: POST /v1/messages sends the first frames before the upstream has finished', async () => {
   const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 3 }])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt, targetAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../test/support/gateway/gateway-app.ts'
 import type { Call, CallKind } from '../core/call.ts'
 import { readRequest } from '../core/request.ts'
 import { anthropicMessages } from './anthropic-messages.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import type { Deployment, ImportedModel } from '../../config/config.ts'
 import { knownModels } from '../routing/known-models.ts'
 import { createPriceBook, pricingOf } from './price-book.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import type { EndpointKind, Units } from '../core/call.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { createPriceBook } from './price-book.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
-import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
+import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
 import type { Deployment } from '../../config/config.ts'
 
 const usage = {

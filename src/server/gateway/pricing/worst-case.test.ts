@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { deploymentAt } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import type { TieredRate } from '../../config/config.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { requestWords } from '../core/request-words.ts'

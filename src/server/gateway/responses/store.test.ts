@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/support/database.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { responseStore } from './store.ts'
 
 const database = await freshDatabase()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import type { ModelInfo } from '../../../contract/models.ts'
 import type { Deployment } from '../../config/config.ts'
 

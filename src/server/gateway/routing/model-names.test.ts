@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { openaiResponses } from '../../../../test/support/dialects/openai-responses.ts'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
-import { startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
+import { openaiResponses } from '../../../../test/support/upstream/dialects/openai-responses.ts'
+import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
 import type { Deployment } from '../../config/config.ts'
 
 const upstream = await startScriptedUpstream({ script: [{ text: 'Hello' }], dialect: openaiResponses })

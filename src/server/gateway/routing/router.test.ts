@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway-app.ts'
-import type { Answer } from '../../../../test/support/scripted-answer.ts'
-import { type Script, startScriptedUpstream } from '../../../../test/support/scripted-upstream.ts'
+import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
+import type { Answer } from '../../../../test/support/upstream/scripted-answer.ts'
+import { type Script, startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
 import type { Deployment } from '../../config/config.ts'
 import { pause } from '../../platform/timers.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
-import { acpRig, doing } from '../../../../test/support/acp-rig.ts'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { promptOf, runRig } from '../../../../test/support/run-rig.ts'
+import { acpRig, doing } from '../../../../test/support/acp/acp-rig.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf, runRig } from '../../../../test/support/sessions/run-rig.ts'
 import type { RuntimeFailure } from '../runtime.ts'
 
 const refusal = [-32_000, 'Authentication required'] as const

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
-import { acpRig, doing } from '../../../../test/support/acp-rig.ts'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { noRefs, promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+import { acpRig, doing } from '../../../../test/support/acp/acp-rig.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { noRefs, promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import { askedBy, type NewEvent } from '../../../contract/events.ts'
 import { isRunning } from '../../sandboxes/sandboxes-for-tests.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noRefs } from '../../../../test/support/run-rig.ts'
+import { noRefs } from '../../../../test/support/sessions/run-rig.ts'
 import { modelRequestBody } from './request.ts'
 
 const session = {

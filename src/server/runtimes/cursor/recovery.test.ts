@@ -9,10 +9,10 @@ import {
   textOf,
   turn,
   turnTypes,
-} from '../../../../test/support/cursor-rig.ts'
-import type { CursorStep } from '../../../../test/support/cursor-runs.ts'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+} from '../../../../test/support/cursor/cursor-rig.ts'
+import type { CursorStep } from '../../../../test/support/cursor/cursor-runs.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 
 /** The log without generated fields. */

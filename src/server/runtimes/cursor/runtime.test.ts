@@ -9,9 +9,9 @@ import {
   textOf,
   turn,
   turnTypes,
-} from '../../../../test/support/cursor-rig.ts'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+} from '../../../../test/support/cursor/cursor-rig.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 
 const environment = { repository: 'https://github.com/acme/app', ref: 'main', auto_create_pr: true }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { promptOf, sessionWith } from '../../../../test/support/run-rig.ts'
+import { promptOf, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import { agentBody, environmentBody, sessionBody } from './bodies.ts'
 
 const toolset = { type: 'agent_toolset_20260401' }

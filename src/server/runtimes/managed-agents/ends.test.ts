@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertSound, managedAgentsStage, story } from '../../../../test/support/managed-agents-stage.ts'
-import { promptOf } from '../../../../test/support/run-rig.ts'
+import { assertSound, managedAgentsStage, story } from '../../../../test/support/managed-agents/managed-agents-stage.ts'
+import { promptOf } from '../../../../test/support/sessions/run-rig.ts'
 import type { Json } from '../../platform/json.ts'
 
 const idle = (type: string): Json => ({ type: 'session.status_idle', stop_reason: { type }, stop_details: null })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { assertOnce, managedAgentsStage, story } from '../../../../test/support/managed-agents-stage.ts'
-import { promptOf } from '../../../../test/support/run-rig.ts'
+import { assertOnce, managedAgentsStage, story } from '../../../../test/support/managed-agents/managed-agents-stage.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf } from '../../../../test/support/sessions/run-rig.ts'
 import { createOutbound } from '../../platform/outbound.ts'
 import { managedAgentsKind } from './kind.ts'
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
-import type { Switches } from '../../../../test/support/managed-agents-fake-script.ts'
+import type { Switches } from '../../../../test/support/managed-agents/managed-agents-fake-script.ts'
 import {
   assertOnce,
   assertSound,
@@ -10,8 +9,9 @@ import {
   mortal,
   story,
   untilCrash,
-} from '../../../../test/support/managed-agents-stage.ts'
-import { promptOf } from '../../../../test/support/run-rig.ts'
+} from '../../../../test/support/managed-agents/managed-agents-stage.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf } from '../../../../test/support/sessions/run-rig.ts'
 
 const never = Number.POSITIVE_INFINITY
 const allow = async () => ({ result: 'allow', message: undefined }) as const

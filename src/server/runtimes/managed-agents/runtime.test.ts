@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { assertOnce, assertSound, managedAgentsStage, story } from '../../../../test/support/managed-agents-stage.ts'
-import { promptOf } from '../../../../test/support/run-rig.ts'
+import {
+  assertOnce,
+  assertSound,
+  managedAgentsStage,
+  story,
+} from '../../../../test/support/managed-agents/managed-agents-stage.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf } from '../../../../test/support/sessions/run-rig.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 
 const withTools = () =>

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
-import type { Switches } from '../../../../test/support/managed-agents-fake-script.ts'
-import { assertOnce, assertSound, managedAgentsStage, story } from '../../../../test/support/managed-agents-stage.ts'
-import { promptOf } from '../../../../test/support/run-rig.ts'
+import type { Switches } from '../../../../test/support/managed-agents/managed-agents-fake-script.ts'
+import {
+  assertOnce,
+  assertSound,
+  managedAgentsStage,
+  story,
+} from '../../../../test/support/managed-agents/managed-agents-stage.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf } from '../../../../test/support/sessions/run-rig.ts'
 
 const allow = async () => ({ result: 'allow', message: undefined }) as const
 

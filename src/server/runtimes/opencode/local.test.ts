@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
-import type { FakeStep } from '../../../../test/support/opencode-turn.ts'
-import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+import type { FakeStep } from '../../../../test/support/opencode/opencode-turn.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { BudgetReached } from '../../../contract/events.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -19,7 +19,7 @@ import type { RunSession, Runtime, RuntimeEndpoint } from '../runtime.ts'
 import { opencodeKind } from './kind.ts'
 import { permissionsOf, setupOf } from './settings.ts'
 
-const program = join(import.meta.dirname, '../../../../test/support/opencode-fake-main.ts')
+const program = join(import.meta.dirname, '../../../../test/support/opencode/opencode-fake-main.ts')
 
 interface Called {
   readonly body: Record<string, unknown>

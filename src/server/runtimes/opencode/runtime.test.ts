@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { startOpencodeFake } from '../../../../test/support/opencode-fake.ts'
-import { opencodeRig } from '../../../../test/support/opencode-rig.ts'
-import type { FakeStep } from '../../../../test/support/opencode-turn.ts'
-import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
+import { startOpencodeFake } from '../../../../test/support/opencode/opencode-fake.ts'
+import { opencodeRig } from '../../../../test/support/opencode/opencode-rig.ts'
+import type { FakeStep } from '../../../../test/support/opencode/opencode-turn.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 
 const work: readonly FakeStep[] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { beforeEach, test } from 'node:test'
-import { promptOf, runRig, sessionWith } from '../../../../test/support/run-rig.ts'
-import { canary, runtimeApps } from '../../../../test/support/runtimes-app.ts'
+import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
+import { canary, runtimeApps } from '../../../../test/support/sessions/runtimes-app.ts'
 import { createKeyring } from '../../platform/encryption.ts'
 import type { RunContext } from '../runtime.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { canary, runtimeApps } from '../../../../test/support/runtimes-app.ts'
+import { canary, runtimeApps } from '../../../../test/support/sessions/runtimes-app.ts'
 import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
 import { type Caller, masterCaller } from '../../http/caller.ts'
 import { pause } from '../../platform/timers.ts'

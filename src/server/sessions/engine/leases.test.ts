@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { eventually } from '../../../../test/support/eventually.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import type { Notifications } from '../../db/notifications.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createLog } from '../../platform/log.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from '../../../../test/support/database.ts'
-import { createEngine, type Part } from '../../../../test/support/session-engine.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
+import { createEngine, type Part } from '../../../../test/support/sessions/session-engine.ts'
 import { idle } from '../../runtimes/runtime.ts'
 import { sessionStore } from '../session-store.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from 'pg'
-import { freshDatabase } from '../../../../test/support/database.ts'
-import { eventually } from '../../../../test/support/eventually.ts'
-import { storedSession } from '../../../../test/support/session-rows.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
+import { storedSession } from '../../../../test/support/sessions/session-rows.ts'
 import { sessionStore } from '../session-store.ts'
 import { eventStore, withId } from './event-store.ts'
 

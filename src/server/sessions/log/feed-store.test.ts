@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freshDatabase } from '../../../../test/support/database.ts'
-import { storedSession } from '../../../../test/support/session-rows.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
+import { storedSession } from '../../../../test/support/sessions/session-rows.ts'
 import { eventStore, withId } from './event-store.ts'
 import { cursorOf, type FeedFilter, feedStore, firstPlace, type Place, placeIn } from './feed-store.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/support/database.ts'
-import { storedSession } from '../../../../test/support/session-rows.ts'
-import { fillLog } from '../../../../test/support/stalled-readers.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
+import { storedSession } from '../../../../test/support/sessions/session-rows.ts'
+import { fillLog } from '../../../../test/support/sessions/stalled-readers.ts'
 import { eventStore } from './event-store.ts'
 
 const database = await freshDatabase()

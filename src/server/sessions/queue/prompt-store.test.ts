@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/support/database.ts'
-import { finishPrompts, startPrompt, storedPrompt, storedSession } from '../../../../test/support/session-rows.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
+import {
+  finishPrompts,
+  startPrompt,
+  storedPrompt,
+  storedSession,
+} from '../../../../test/support/sessions/session-rows.ts'
 import { newId } from '../../platform/ids.ts'
 import { withId } from '../log/event-store.ts'
 import { type NewPrompt, promptStore } from './prompt-store.ts'

@@ -1,5 +1,5 @@
-import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
-import { sentUpstream } from '../../../../../test/support/sent-upstream.ts'
+import { encodedAnswer } from '../../../../../test/support/upstream/encoded-answer.ts'
+import { sentUpstream } from '../../../../../test/support/upstream/sent-upstream.ts'
 import { createKeyring } from '../../../platform/encryption.ts'
 import { type Json, recordOf } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'

@@ -1,5 +1,5 @@
-import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
-import { readStream } from '../../../../../test/support/event-grammar.ts'
+import { readStream } from '../../../../../test/support/sessions/event-grammar.ts'
+import { encodedAnswer } from '../../../../../test/support/upstream/encoded-answer.ts'
 import { createKeyring } from '../../../platform/encryption.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CodecContext } from '../../core/codec.ts'

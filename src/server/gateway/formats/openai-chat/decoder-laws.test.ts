@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readStream } from '../../../../../test/support/event-grammar.ts'
+import { readStream } from '../../../../../test/support/sessions/event-grammar.ts'
 import type { Json } from '../../../platform/json.ts'
 import type { UpstreamFrame } from '../../core/codec.ts'
 import { callChunk, chunk, contextOf, decoded, done, frame, read } from './fixtures.ts'

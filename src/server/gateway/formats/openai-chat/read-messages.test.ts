@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentAt, targetAt } from '../../../../../test/support/gateway-app.ts'
+import { deploymentAt, targetAt } from '../../../../../test/support/gateway/gateway-app.ts'
 import { degradedHeader } from '../../core/degradations.ts'
 import { chatClient } from './read-request.ts'
 

@@ -1,5 +1,5 @@
-import { encodedAnswer } from '../../../../../test/support/encoded-answer.ts'
-import { plainContext, sentUpstream } from '../../../../../test/support/sent-upstream.ts'
+import { encodedAnswer } from '../../../../../test/support/upstream/encoded-answer.ts'
+import { plainContext, sentUpstream } from '../../../../../test/support/upstream/sent-upstream.ts'
 import type { Json } from '../../../platform/json.ts'
 import type { UpstreamEvent } from '../../core/answer-event.ts'
 import type { CanonicalRequest, CodecContext, UpstreamFrame } from '../../core/codec.ts'

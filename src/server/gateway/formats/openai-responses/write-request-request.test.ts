@@ -175,7 +175,11 @@ test('structured output becomes text.format, strict where the schema allows it',
 })
 
 const refused = [
-  ['an unknown format', { output_config: { format: { type: 'regex' } } }, /^output_config\.format must have type json_schema/],
+  [
+    'an unknown format',
+    { output_config: { format: { type: 'regex' } } },
+    /^output_config\.format must have type json_schema/,
+  ],
   ['a remote MCP server', { mcp_servers: [{ name: 'a', url: 'https://a.test' }] }, /^mcp_servers: /],
   ['a system block that is not text', { system: [{ type: 'image' }] }, /^system\.0: /],
 ] as const

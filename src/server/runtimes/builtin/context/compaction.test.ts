@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rigOver } from '../../../../../test/support/builtin-rig.ts'
-import { promptOf, runRig, sessionWith } from '../../../../../test/support/run-rig.ts'
+import { rigOver } from '../../../../../test/support/sessions/builtin-rig.ts'
+import { promptOf, runRig, sessionWith } from '../../../../../test/support/sessions/run-rig.ts'
 import {
   factsIn,
   type Said,
   smallWindow,
   type WindowRequest,
   wordsOf,
-} from '../../../../../test/support/small-window.ts'
+} from '../../../../../test/support/sessions/small-window.ts'
 import { type BudgetReached, contextCompacted, type SessionEvent } from '../../../../contract/events.ts'
 import { AppError } from '../../../platform/errors.ts'
 import { builtinRuntime } from '../runtime.ts'
