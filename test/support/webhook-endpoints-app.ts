@@ -25,6 +25,7 @@ import { createDispatch } from '../../src/server/webhook-endpoints/message.ts'
 import { serveWebhookEndpoints } from '../../src/server/webhook-endpoints/routes.ts'
 import { createSend } from '../../src/server/webhook-endpoints/send.ts'
 import { freshDatabase } from './database.ts'
+import { looseEvent } from './loose-event.ts'
 import { type AnswerTo, type Received, startWebhookReceiver } from './webhook-receiver.ts'
 
 const log = createLog('silent')
@@ -148,7 +149,9 @@ export async function startWebhookEndpointsApp() {
     append: async (sessionId: string, ...added: (string | NewEvent)[]) =>
       (await events.append(
         sessionId,
-        added.map(event => withId(typeof event === 'string' ? { type: event, note: `note of ${event}` } : event)),
+        added.map(event =>
+          withId(typeof event === 'string' ? looseEvent({ type: event, note: `note of ${event}` }) : event),
+        ),
       )) ?? [],
     /** The log of an endpoint's deliveries, newest first. */
     deliveriesOf: async (id: string, query = '') =>

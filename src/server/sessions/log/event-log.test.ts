@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/database.ts'
+import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { storedSession } from '../../../../test/support/session-rows.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { DatabaseUnavailable } from '../../platform/errors.ts'
@@ -35,7 +36,7 @@ async function leasedSession(fence = 0): Promise<Writer & { readonly lose: () =>
   return { ...leased, lose: () => lost.abort() }
 }
 
-const idle = { type: 'session.status_idle' }
+const idle = looseEvent({ type: 'session.status_idle' })
 const rowsOf = async ({ sessionId }: Writer) => eventStore(database.pool).page(sessionId, 0, 10)
 const cut = new DatabaseUnavailable('the connection was lost', undefined)
 
