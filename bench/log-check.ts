@@ -1,4 +1,4 @@
-import { endsRun, type SessionEvent } from '../src/contract/events.ts'
+import { endsRun, type SessionEvent, textOfContent } from '../src/contract/events.ts'
 
 interface Expected {
   /** Texts of the prompts in the order in which they were accepted. */
@@ -18,12 +18,11 @@ export function faultsOf({ prompts, log, streamed }: Expected): string[] {
   const asked = log.filter(({ type }) => type === 'user.message')
   if (asked.map(textOf).join('\n') !== prompts.join('\n'))
     faults.push('the prompts are not in the order of their acceptance')
-  const ids = asked.map(event => event['prompt_id'])
-  const ran = log.filter(({ type }) => type === 'session.status_running').map(event => event['prompt_id'])
+  const ids = asked.map(event => event.prompt_id)
+  const ran = log.filter(({ type }) => type === 'session.status_running').map(event => event.prompt_id)
   if (ran.join() !== ids.join()) faults.push('the prompts did not run once each, in order')
   const ended = log.filter(event => endsRun(event))
-  if (ended.map(event => event['prompt_id']).join() !== ids.join())
-    faults.push('not every prompt has exactly one outcome')
+  if (ended.map(event => event.prompt_id).join() !== ids.join()) faults.push('not every prompt has exactly one outcome')
   if (ended.some(({ type }) => type !== 'session.status_idle')) faults.push('a prompt failed')
   return [...faults, ...faultsOfRuns(log)]
 }
@@ -36,13 +35,12 @@ function faultsOfRuns(log: readonly SessionEvent[]): string[] {
     if (event.type === 'session.status_running' && open++ > 0) faults.push('two runs at once')
     if (endsRun(event) && --open < 0) faults.push('a run ended twice')
   }
-  const idsOf = (type: string, field: string) =>
-    log.filter(event => event.type === type).map(event => String(event[field]))
-  const uses = idsOf('agent.tool_use', 'tool_use_id')
-  const results = idsOf('agent.tool_result', 'tool_use_id')
+  const idsOf = (type: 'agent.tool_use' | 'agent.tool_result') =>
+    log.flatMap(event => (event.type === type ? [event.tool_use_id] : []))
+  const uses = idsOf('agent.tool_use')
+  const results = idsOf('agent.tool_result')
   if (uses.toSorted().join() !== results.toSorted().join()) faults.push('not every tool call has exactly one result')
   return faults
 }
 
-const textOf = (event: SessionEvent): string =>
-  (event['content'] as readonly { readonly text: string }[]).map(({ text }) => text).join('')
+const textOf = (event: SessionEvent): string => textOfContent(event.content)

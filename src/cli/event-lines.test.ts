@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logOf } from '../../test/support/service/command-line.ts'
+import { looseLog } from '../../test/support/loose-event.ts'
 import { eventLines, firstArgument, runEndOf } from './event-lines.ts'
 
 const text = (value: string) => [{ type: 'text', text: value }]
@@ -57,7 +57,7 @@ const table = [
 
 for (const [guarantee, event, expected] of table) {
   test(guarantee, () => {
-    const lines = logOf([event]).flatMap(eventLines)
+    const lines = looseLog([event]).flatMap(eventLines)
     assert.deepEqual(
       lines.map(line =>
         line
@@ -88,7 +88,10 @@ const ends = [
 ] as const
 
 test('every way for a run to end has its outcome', () => {
-  for (const [event, outcome] of ends) assert.equal(runEndOf(event).outcome, outcome, JSON.stringify(event))
+  for (const [fields, outcome] of ends) {
+    const [event = assert.fail('no event')] = looseLog([fields])
+    assert.equal(runEndOf(event).outcome, outcome, JSON.stringify(event))
+  }
 })
 
 test('the first argument is one short line, whatever it is', () => {

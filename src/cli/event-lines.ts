@@ -11,7 +11,7 @@ export interface RunEnd {
   readonly text: string
 }
 
-type AnyEvent = { readonly type: string; readonly [field: string]: unknown }
+type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
 
 const maxArgumentLength = 100
 const maxResultLines = 4
@@ -44,7 +44,7 @@ export function eventLines(event: SessionEvent): Piece[][] {
     case 'session.error':
       return [errorLine(event)]
     case 'session.warning':
-      return [[plain(`! ${plainLine(String(field(event['warning'], 'message') ?? 'warning'), 500)}`)]]
+      return [[plain(`! ${plainLine(event.warning.message, 500)}`)]]
     case 'session.status_rescheduled':
     case 'session.status_terminated':
       return [[dim(`· ${event.type.slice('session.status_'.length)}`)]]
@@ -54,17 +54,16 @@ export function eventLines(event: SessionEvent): Piece[][] {
 }
 
 /** Returns how the run ended; `event` is its last event. */
-export function runEndOf(event: AnyEvent): RunEnd {
+export function runEndOf(event: SessionEvent): RunEnd {
   if (event.type === 'session.deleted') return { outcome: 'stopped', text: 'session was deleted' }
   if (event.type === 'session.error') return { outcome: 'failed', text: `failed: ${errorText(event)}` }
-  const reason = field(event['stop_reason'], 'type')
-  const details = event['stop_details']
-  if (field(details, 'type') === 'interrupted') return { outcome: 'stopped', text: 'stopped on request' }
-  switch (reason) {
+  const details = event.stop_details
+  if (details?.type === 'interrupted') return { outcome: 'stopped', text: 'stopped on request' }
+  switch (event.stop_reason?.type) {
     case 'requires_action':
       return { outcome: 'approval', text: 'waiting for approval of a tool call; see: switchyard approvals ls' }
     case 'budget_reached':
-      return { outcome: 'budget', text: budgetText(details) }
+      return { outcome: 'budget', text: budgetText(details?.message) }
     case 'refusal':
       return { outcome: 'failed', text: 'failed: the model refused to answer' }
     case 'retries_exhausted':
@@ -74,21 +73,14 @@ export function runEndOf(event: AnyEvent): RunEnd {
   }
 }
 
-function budgetText(details: unknown): string {
-  const message = field(details, 'message')
-  const why = typeof message === 'string' ? plainLine(message, 500) : 'a budget is exhausted'
+function budgetText(message: string | undefined): string {
+  const why = message === undefined ? 'a budget is exhausted' : plainLine(message, 500)
   return `budget reached: ${why} (continues automatically when the budget has room)`
 }
 
 /** Returns the joined text blocks of a message; other blocks as `[type]`. */
-export function textOf(event: AnyEvent): string {
-  const content = event['content']
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  return content
-    .map(block => field(block, 'text') ?? `[${field(block, 'type') ?? 'unknown'}]`)
-    .map(String)
-    .join('\n')
+export function textOf(event: Pick<SessionEvent, 'content'>): string {
+  return (event.content ?? []).map(({ type, text }) => String(text ?? `[${type ?? 'unknown'}]`)).join('\n')
 }
 
 /** Returns the first argument of a tool call, usually the command, path or query. */
@@ -100,20 +92,19 @@ export function firstArgument(input: unknown): string {
   return plainLine(typeof first === 'string' ? first : JSON.stringify(first), maxArgumentLength)
 }
 
-function toolLine(event: AnyEvent): Piece[] {
-  const server = event['mcp_server_name']
-  const name = `${server === undefined ? '' : `${String(server)}.`}${String(event['name'] ?? 'tool')}`
-  const permission = event['evaluated_permission']
+function toolLine(event: EventOf<'agent.tool_use' | 'agent.mcp_tool_use'>): Piece[] {
+  const { mcp_server_name: server, evaluated_permission: permission } = event
+  const name = `${server === undefined ? '' : `${server}.`}${event.name}`
   const suffix = permission === 'ask' ? ' (needs approval)' : permission === 'deny' ? ' (denied)' : ''
   return [
     plain('▸ '),
     { text: plainLine(name, 100), tone: 'strong' },
-    plain(`  ${firstArgument(event['input'])}${suffix}`),
+    plain(`  ${firstArgument(event.input)}${suffix}`),
   ]
 }
 
-function resultLines(event: AnyEvent): Piece[][] {
-  const isError = event['is_error'] === true
+function resultLines(event: SessionEvent): Piece[][] {
+  const isError = event.is_error === true
   const lines = textLines(textOf(event))
   const shown = lines.slice(0, maxResultLines).map(line => `  ${[...line].slice(0, maxResultWidth).join('')}`)
   if (lines.length > maxResultLines) shown.push(`  … ${lines.length - maxResultLines} more lines`)
@@ -124,7 +115,7 @@ function resultLines(event: AnyEvent): Piece[][] {
   })
 }
 
-function endLine(event: AnyEvent): Piece[] {
+function endLine(event: SessionEvent): Piece[] {
   const { outcome, text } = runEndOf(event)
   return [outcomePiece(outcome), plain(text)]
 }
@@ -145,16 +136,14 @@ export function outcomePiece(outcome: Outcome): Piece {
   }
 }
 
-function errorLine(event: AnyEvent): Piece[] {
-  const isRetrying = field(field(event['error'], 'retry_status'), 'type') === 'retrying'
+function errorLine(event: EventOf<'session.error'>): Piece[] {
+  const isRetrying = event.error.retry_status?.type === 'retrying'
   if (isRetrying) return [{ text: `↻ retrying: ${errorText(event)}`, tone: 'warning' }]
   return [outcomePiece('failed'), plain(`failed: ${errorText(event)}`)]
 }
 
-function errorText(event: AnyEvent): string {
-  const message = plainLine(String(field(event['error'], 'message') ?? 'unknown cause'), 500)
-  const type = field(event['error'], 'type')
-  return type === undefined ? message : `${message} (${plainLine(String(type), 100)})`
+function errorText({ error }: EventOf<'session.error'>): string {
+  return `${plainLine(error.message, 500)} (${plainLine(error.type, 100)})`
 }
 
 /** Returns the lines of `text` without leading and trailing blank lines. */
@@ -163,8 +152,4 @@ function textLines(text: string): string[] {
     .replace(/^(?:[ \t]*\n)+/, '')
     .trimEnd()
   return trimmed === '' ? [] : trimmed.split('\n')
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }

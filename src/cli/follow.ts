@@ -87,10 +87,10 @@ function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) =
   const text = prompt && 'text' in prompt ? prompt.text : undefined
   return event => {
     if (promptId === undefined && text !== undefined) {
-      if (event.type === 'user.message' && textOf(event) === text) promptId = String(event['prompt_id'])
+      if (event.type === 'user.message' && textOf(event) === text) promptId = event.prompt_id
       return event.type === 'session.deleted'
     }
-    const own = event['prompt_id']
+    const own = event.prompt_id
     const isOurs = promptId === undefined || own === undefined || own === promptId
     // A budget that pauses one prompt also blocks all prompts after it.
     const isOver = endsRun(event) || askedBy(event).length > 0

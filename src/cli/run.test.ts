@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type Answers,
-  logOf,
-  noService,
-  runLine,
-  scriptedService,
-  streamOf,
-} from '../../test/support/service/command-line.ts'
+import { looseLog } from '../../test/support/loose-event.ts'
+import { type Answers, noService, runLine, scriptedService, streamOf } from '../../test/support/service/command-line.ts'
 import type { Config } from '../server/config/config.ts'
 import type { LocalService } from './local-service.ts'
 
@@ -34,8 +28,8 @@ const usual: Answers = {
 }
 
 /** A service whose session `s` has an event log. */
-const serviceWith = (events: Parameters<typeof logOf>[0], more: Answers = {}) =>
-  scriptedService({ ...usual, 'GET /v1/sessions/s/events/stream': streamOf(logOf(events)), ...more })
+const serviceWith = (events: Parameters<typeof looseLog>[0], more: Answers = {}) =>
+  scriptedService({ ...usual, 'GET /v1/sessions/s/events/stream': streamOf(looseLog(events)), ...more })
 
 test('run prints the events, the outcome, the folder of the files and how to continue', async () => {
   const tool = { type: 'agent.tool_use', name: 'bash', input: { command: 'ls' } }
@@ -139,7 +133,7 @@ test('run --json prints the stored events, then one line with the end', async ()
     .trimEnd()
     .split('\n')
     .map(line => JSON.parse(line))
-  assert.deepEqual(lines.slice(0, -1), logOf(log))
+  assert.deepEqual(lines.slice(0, -1), looseLog(log))
   const { elapsed_ms, ...end } = lines.at(-1)
   assert.deepEqual(end, {
     type: 'switchyard.run_end',
@@ -155,7 +149,7 @@ test('run --json prints the stored events, then one line with the end', async ()
 /** A session whose run ends only when it is interrupted. */
 function stoppableService() {
   const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
-  const stopped = logOf([ask, running, idle('end_turn', { type: 'interrupted' })])
+  const stopped = looseLog([ask, running, idle('end_turn', { type: 'interrupted' })])
   const more: Answers = {
     'POST /session/s/interrupt': () => {
       onAsked()

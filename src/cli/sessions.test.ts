@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answers, logOf, runLine, scriptedService, streamOf } from '../../test/support/service/command-line.ts'
+import { looseLog } from '../../test/support/loose-event.ts'
+import { type Answers, runLine, scriptedService, streamOf } from '../../test/support/service/command-line.ts'
 
 const session = (id: string, title: string) => ({ id, title, status: 'idle', time: { created: 0, updated: 0 } })
 const say = (text: string) => ({ type: 'agent.message', content: [{ type: 'text', text }] })
@@ -56,7 +57,7 @@ test('agents ls prints one agent per line', async () => {
 })
 
 /** A deleted session with 15 messages. */
-const log = logOf([...Array.from({ length: 15 }, (_, at) => say(`line ${at + 1}`)), { type: 'session.deleted' }])
+const log = looseLog([...Array.from({ length: 15 }, (_, at) => say(`line ${at + 1}`)), { type: 'session.deleted' }])
 const tailAnswers: Answers = {
   'GET /v1/sessions/s/events': () => Response.json({ data: log.slice(-1), next_page: null }),
   'GET /v1/sessions/s/events/stream': streamOf(log),
@@ -92,7 +93,7 @@ test('Ctrl-C ends sessions tail without an error', async () => {
 })
 
 /** The log of another prompt that runs before ours. */
-const queue = logOf([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), idle('p1'), say('for us'), idle('p2')])
+const queue = looseLog([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), idle('p1'), say('for us'), idle('p2')])
 
 test('sessions send --follow waits for the end of its own prompt, after earlier prompts', async () => {
   const { fetch, seen } = scriptedService({
@@ -126,12 +127,12 @@ const outOfMoney = {
 }
 
 test('sessions send --follow does not wait when a budget pauses an earlier prompt', async () => {
-  const paused = logOf([ask('theirs', 'p1'), outOfMoney, ask('ours', 'p2')])
+  const paused = looseLog([ask('theirs', 'p1'), outOfMoney, ask('ours', 'p2')])
   const before = {
     'POST /v1/sessions/s/events': () => Response.json({ data: paused.slice(2) }),
     'GET /v1/sessions/s/events': () => Response.json({ data: paused.slice(1, 2), next_page: null }),
   }
-  const stopping = logOf([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), outOfMoney])
+  const stopping = looseLog([ask('theirs', 'p1'), ask('ours', 'p2'), say('for them'), outOfMoney])
   const meanwhile = {
     'POST /v1/sessions/s/events': () => Response.json({ data: stopping.slice(1, 2) }),
     'GET /v1/sessions/s/events': () => Response.json({ data: [], next_page: null }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logOf } from '../../test/support/service/command-line.ts'
+import { looseLog } from '../../test/support/loose-event.ts'
 import type { ReadEvent } from '../client/event-reader.ts'
 import { createOut } from './out.ts'
 import { createTranscript } from './transcript.ts'
@@ -11,9 +11,9 @@ const delta = (text: string): ReadEvent => ({
 })
 
 const message = (text: string): ReadEvent[] =>
-  logOf([{ type: 'agent.message', content: [{ type: 'text', text }] }]).map(event => ({ ephemeral: false, event }))
+  looseLog([{ type: 'agent.message', content: [{ type: 'text', text }] }]).map(event => ({ ephemeral: false, event }))
 
-const stopRequest: ReadEvent[] = logOf([{ id: 'evt_9', type: 'user.interrupt' }]).map(event => ({
+const stopRequest: ReadEvent[] = looseLog([{ id: 'evt_9', type: 'user.interrupt' }]).map(event => ({
   ephemeral: false,
   event,
 }))

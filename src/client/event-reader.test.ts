@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { looseLog } from '../../test/support/loose-event.ts'
 import type { SessionEvent } from '../contract/events.ts'
 import { sseFrame } from '../contract/sse.ts'
 import { createClient } from './client.ts'
@@ -14,13 +15,12 @@ const quick = { quickMs: 1, retryMs: 2, maxMs: 4, silenceMs: 5_000 }
 
 /** A log of `length` events with multi-byte texts; the last one is the deletion. */
 function logOf(length: number): SessionEvent[] {
-  return Array.from({ length }, (_, at) => ({
-    id: `evt_${at + 1}`,
-    type: at + 1 === length ? 'session.deleted' : 'agent.message',
-    processed_at: '2026-01-01T00:00:00.000Z',
-    seq: at + 1,
-    content: [{ type: 'text', text: `naïve 😀 №${at}` }],
-  }))
+  return looseLog(
+    Array.from({ length }, (_, at) => ({
+      type: at + 1 === length ? 'session.deleted' : 'agent.message',
+      content: [{ type: 'text', text: `naïve 😀 №${at}` }],
+    })),
+  )
 }
 
 const frameOf = (event: SessionEvent) =>

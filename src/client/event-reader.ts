@@ -13,7 +13,10 @@ import {
   reconnectDelayMs,
 } from './reconnect.ts'
 
-/** A stored event, or an ephemeral delta: a preview that is not in the log and may be lost. */
+/**
+ * A stored event, or an ephemeral delta: a preview that is not in the log and may be lost. Skip stored events of types that
+ * you do not know: runtimes and later servers add some.
+ */
 export type ReadEvent =
   | { readonly ephemeral: false; readonly event: SessionEvent }
   | { readonly ephemeral: true; readonly event: { readonly type: string; readonly [field: string]: unknown } }
@@ -124,6 +127,7 @@ function readFrame({ id, data }: SseFrame, seq: number): ReadEvent | undefined {
   const next = Number(id)
   if (next <= seq) return undefined
   if (next > seq + 1) throw new EventMissing(seq + 1)
+  // The service is trusted to send its contract. A type of a later version passes as `OtherType`.
   return { ephemeral: false, event: { ...(parsedEvent(data) as SessionEvent), seq: next } }
 }
 

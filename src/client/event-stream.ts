@@ -1,4 +1,4 @@
-import { eventRoutes } from '../contract/events.ts'
+import { eventRoutes } from '../contract/event-routes.ts'
 import { type SseFrame, sseReader } from '../contract/sse.ts'
 import type { Client } from './client.ts'
 import { ConnectionLost } from './reconnect.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { UserMessage } from './events.ts'
+import { UserMessage } from './event-routes.ts'
 import { managedSetup, managedSnapshot } from './managed-agents.ts'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'

@@ -26,8 +26,10 @@ const promptOf = { prompt_id: Type.Optional(PromptId), run_id: Type.Optional(Run
 const ToolUseId = Type.String({ description: 'Id of the call at the runtime; its result repeats it' })
 const toolUse = {
   name: Type.String(),
-  input: JsonObject,
-  tool_use_id: Type.Optional(ToolUseId),
+  input: Type.Union([JsonObject, Type.String()], {
+    description: 'The arguments; a text when the model wrote no JSON object, and the call then fails',
+  }),
+  tool_use_id: ToolUseId,
   evaluated_permission: Type.Optional(
     Type.Union([Type.Literal('allow'), Type.Literal('ask'), Type.Literal('deny')], {
       description: '`ask`: the call requires approval',
@@ -35,35 +37,78 @@ const toolUse = {
   ),
 }
 const toolResult = { content: Type.Optional(Content), is_error: Type.Optional(Type.Boolean()) }
-const Tokens = Type.Object(
+const tokenCounts = {
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  cache_creation_input_tokens: Type.Optional(Type.Integer()),
+  cache_read_input_tokens: Type.Optional(Type.Integer()),
+}
+const Tokens = Type.Object(tokenCounts, open)
+const SessionTokens = Type.Object(
   {
-    input_tokens: Type.Integer(),
-    output_tokens: Type.Integer(),
-    cache_creation_input_tokens: Type.Optional(Type.Integer()),
-    cache_read_input_tokens: Type.Optional(Type.Integer()),
+    ...Type.Partial(Type.Object(tokenCounts)).properties,
+    context_tokens: Type.Optional(
+      Type.Integer({ description: 'Tokens in the context of a program that reports them' }),
+    ),
+    context_window: Type.Optional(Type.Integer({ description: 'Size of that context' })),
   },
   open,
+)
+
+/** A budget or a freeze that stopped a run. The run resumes once there is room, or the freeze is lifted. */
+const BudgetReached = named(
+  'BudgetReached',
+  Type.Object(
+    {
+      type: Type.Literal('budget_reached'),
+      scope: Type.Union(
+        [
+          Type.Literal('key'),
+          Type.Literal('owner'),
+          Type.Literal('agent'),
+          Type.Literal('session'),
+          Type.Literal('all'),
+        ],
+        { description: 'Whose budget it is, or whose spending is frozen; `all` is a freeze only' },
+      ),
+      scope_id: Type.String({ description: 'Empty for `all`' }),
+      is_frozen: Type.Optional(Type.Literal(true, { description: 'Present for a freeze' })),
+      max_usd: Nullable(Type.Number(), 'US dollars that may be spent in a period'),
+      needed_usd: Nullable(Type.Number(), 'The most that the rejected model call may cost, in US dollars'),
+      resets_at: Nullable(Type.String(), 'End of the period; null for a budget for life'),
+    },
+    open,
+  ),
 )
 
 /** Reason why a run is idle. */
 const StopReason = named(
   'StopReason',
-  Type.Object(
-    {
-      type: Type.Union([
-        Type.Literal('end_turn'),
-        Type.Literal('requires_action'),
-        Type.Literal('retries_exhausted'),
-        Type.Literal('budget_reached'),
-        Type.Literal('refusal'),
-      ]),
-      event_ids: Type.Optional(
-        Type.Array(Type.String(), { description: 'With `requires_action`: tool calls that wait for a person' }),
-      ),
-    },
-    open,
-  ),
+  Type.Union([
+    Type.Object(
+      { type: Type.Union([Type.Literal('end_turn'), Type.Literal('retries_exhausted'), Type.Literal('refusal')]) },
+      open,
+    ),
+    Type.Object(
+      {
+        type: Type.Literal('requires_action'),
+        event_ids: Type.Array(Type.String(), { description: 'The tool calls that wait for a person' }),
+      },
+      open,
+    ),
+    BudgetReached,
+  ]),
 )
+
+const Branch = Type.Object(
+  {
+    repoUrl: Type.Optional(Type.String()),
+    branch: Type.Optional(Type.String()),
+    prUrl: Type.Optional(Type.String()),
+  },
+  open,
+)
+const StopDetails = Type.Object({ type: Type.Optional(Type.String()), message: Type.Optional(Type.String()) }, open)
 
 const SessionError = named(
   'SessionError',
@@ -71,6 +116,7 @@ const SessionError = named(
     {
       type: Type.String({ description: 'Such as `model_rate_limited_error` or `billing_error`' }),
       message: Type.String(),
+      problem: Type.Optional(Type.String({ description: 'With `invalid_result_error`: what the model has to repair' })),
       retry_status: Type.Optional(
         Type.Object(
           {
@@ -91,7 +137,7 @@ const SessionError = named(
 /** Every event type, in the order of a run. Dialects: section 1.6. */
 export const eventSchemas = [
   event('user.message', 'UserMessageEvent', {
-    content: Content,
+    content: Type.Array(TextBlock),
     prompt_id: Type.Optional(PromptId),
     model: Type.Optional(Nullable(Type.String())),
   }),
@@ -110,7 +156,11 @@ export const eventSchemas = [
   event('session.status_running', 'SessionRunningEvent', promptOf),
   event('session.status_idle', 'SessionIdleEvent', {
     stop_reason: StopReason,
-    stop_details: Type.Optional(Nullable(JsonObject)),
+    stop_details: Type.Optional(Nullable(StopDetails)),
+    result: Type.Optional(Type.Unknown({ description: 'The value of a run with a result schema' })),
+    git: Type.Optional(
+      Type.Object({ branches: Type.Array(Branch, { description: 'Branches that a run at Cursor wrote' }) }, open),
+    ),
     ...promptOf,
   }),
   event('session.status_rescheduled', 'SessionRescheduledEvent', promptOf),
@@ -133,11 +183,17 @@ export const eventSchemas = [
     prompt_ids: Type.Optional(
       Type.Array(Type.String(), { description: 'Prompts that enter the conversation with this request' }),
     ),
+    trimmed_until: Type.Optional(
+      Type.String({ description: 'Tool results up to that of this call are trimmed from this request on' }),
+    ),
+    purpose: Type.Optional(Type.Literal('compaction', { description: 'The request for a summary' })),
   }),
   event('span.model_request_end', 'ModelRequestEndEvent', {
     model_request_start_id: Type.Optional(Nullable(Type.String())),
     is_error: Type.Optional(Nullable(Type.Boolean())),
     model_usage: Type.Optional(Nullable(Tokens)),
+    interrupted: Type.Optional(Type.Boolean({ description: 'True when the run was stopped during the request' })),
+    estimated: Type.Optional(Type.Boolean({ description: 'True when the service estimated `model_usage`' })),
   }),
   event('agent.message', 'AgentMessageEvent', {
     content: Content,
@@ -146,33 +202,55 @@ export const eventSchemas = [
   event('agent.thinking', 'AgentThinkingEvent', { content: Type.Optional(Content) }),
   event('agent.tool_use', 'AgentToolUseEvent', toolUse),
   event('agent.tool_result', 'AgentToolResultEvent', {
-    tool_use_id: Type.Optional(ToolUseId),
+    tool_use_id: ToolUseId,
     ...toolResult,
   }),
   event('agent.mcp_tool_use', 'AgentMcpToolUseEvent', {
     ...toolUse,
-    mcp_server_name: Type.String(),
+    mcp_server_name: Type.Optional(Type.String()),
   }),
   event('agent.mcp_tool_result', 'AgentMcpToolResultEvent', {
-    mcp_tool_use_id: Type.Optional(ToolUseId),
+    mcp_tool_use_id: ToolUseId,
     ...toolResult,
   }),
   event('agent.thread_context_compacted', 'ContextCompactedEvent', {
     summary: Type.Optional(Type.String({ description: 'Replaces the conversation before `kept_from_seq`' })),
     kept_from_seq: Type.Optional(Type.Integer()),
-    waiting_seqs: Type.Optional(Type.Array(Type.Integer())),
-    prompt_ids: Type.Optional(Type.Array(Type.String())),
+    waiting_seqs: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description: 'Earlier messages that enter the conversation after `kept_from_seq`, or have not entered yet',
+      }),
+    ),
+    prompt_ids: Type.Optional(
+      Type.Array(Type.String(), { description: 'Prompts of the run that the summary stands for' }),
+    ),
     tokens_before: Type.Optional(Type.Integer({ description: 'Estimated input tokens of a request' })),
     tokens_after: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('request')])),
   }),
-  event('session.usage', 'SessionUsageEvent', { usage: Type.Optional(Nullable(Tokens)) }),
+  event('session.usage', 'SessionUsageEvent', {
+    usage: Type.Optional(Nullable(SessionTokens)),
+    cost_usd: Type.Optional(Type.Number({ description: 'Cost that the runtime reports, in US dollars' })),
+  }),
   event('session.updated', 'SessionUpdatedEvent', {
     title: Type.Optional(Nullable(Type.String())),
     metadata: Type.Optional(Nullable(JsonObject)),
   }),
   event('session.warning', 'SessionWarningEvent', {
-    warning: Type.Object({ type: Type.String(), message: Type.String() }, open),
+    warning: Type.Object(
+      {
+        type: Type.String(),
+        message: Type.String(),
+        fields: Type.Optional(Type.Array(Type.String(), { description: 'With `ignored_fields`' })),
+        files: Type.Optional(
+          Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, open), {
+            description: 'With `files_left_out`: at most 20',
+          }),
+        ),
+        more: Type.Optional(Type.Integer({ description: 'With `files_left_out`: number of the other files' })),
+      },
+      open,
+    ),
   }),
   event('session.workspace_restored', 'WorkspaceRestoredEvent', {
     checkpoint_id: Type.String(),
@@ -188,7 +266,9 @@ export const eventSchemas = [
   }),
   event('session.forked', 'SessionForkedEvent', {
     forked_from: Type.Object({ session_id: Type.String(), seq: Type.Integer() }, open),
-    context: Type.Optional(Type.Unknown()),
+    context: Type.Union([Type.Literal('log'), Type.Literal('transcript')], {
+      description: 'What the runtime reads of the copied events',
+    }),
   }),
   event('session.deleted', 'SessionDeletedEvent', {}),
 ] as const

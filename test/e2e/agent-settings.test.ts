@@ -114,7 +114,7 @@ test('config.max_turns ends a run that has taken so many', async () => {
   const session = await start({ agent_id: (await create({ config: { max_turns: 2 } })).id })
   await ask(session, saying(bash('echo 1'), bash('echo 2'), bash('echo 3'), { text: 'done' }))
   const last = (await lastEvents(session)).at(-1)
-  assert.equal((last?.['error'] as { type: string } | undefined)?.type, 'tool_use_limit_reached_error')
+  assert.equal((last?.error as { type: string } | undefined)?.type, 'tool_use_limit_reached_error')
 })
 
 test('config.time_limit_seconds ends a run that takes longer, and the next prompt runs', async () => {
@@ -122,7 +122,7 @@ test('config.time_limit_seconds ends a run that takes longer, and the next promp
   await ask(session, saying({ text: 'late', delayMs: 20_000 }))
   const last = (await lastEvents(session)).at(-1)
   assert.equal(last?.type, 'session.error')
-  assert.match(JSON.stringify(last?.['error']), /time limit of its agent \(1 s\)/)
+  assert.match(JSON.stringify(last?.error), /time limit of its agent \(1 s\)/)
   await ask(session, saying({ text: 'in time' }))
   assert.equal((await lastEvents(session)).at(-1)?.type, 'session.status_idle')
 })

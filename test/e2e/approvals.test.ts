@@ -41,8 +41,8 @@ const { id: agentId } = await ok<Agent>('POST /api/agents', {
 })
 
 const isQuestion = (event: SessionEvent) =>
-  (event['stop_reason'] as { type: string } | undefined)?.type === 'requires_action'
-const isEnd = (event: SessionEvent) => (event['stop_reason'] as { type: string } | undefined)?.type === 'end_turn'
+  (event.stop_reason as { type: string } | undefined)?.type === 'requires_action'
+const isEnd = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type === 'end_turn'
 
 interface Asking {
   readonly id: string
@@ -65,7 +65,7 @@ async function askingSession(...commands: readonly string[]): Promise<Asking> {
 const resultsOf = ({ tail }: Asking) =>
   tail.events
     .filter(({ type }) => type === 'agent.tool_result')
-    .map(event => [event['is_error'], (event['content'] as { text: string }[])[0]?.text ?? ''] as const)
+    .map(event => [event.is_error, (event.content as { text: string }[])[0]?.text ?? ''] as const)
 const statusOf = async ({ id }: Asking) => (await ok<Session>(`GET /session/${id}`)).status
 const confirm = ({ id }: Asking, tool_use_id: string, result: 'allow' | 'deny', deny_message?: string) =>
   send(service, `POST /v1/sessions/${id}/events`, {
@@ -78,8 +78,8 @@ test('a tool call that asks waits for a person; the session idles with requires_
   assert.equal(await statusOf(session), 'idle')
   const use = tail.events.find(({ type }) => type === 'agent.tool_use')
   const [question] = questions
-  assert.equal(use?.['evaluated_permission'], 'ask')
-  assert.deepEqual([question?.id, question?.tool_use_id], [use?.id, use?.['tool_use_id']])
+  assert.equal(use?.evaluated_permission, 'ask')
+  assert.deepEqual([question?.id, question?.tool_use_id], [use?.id, use?.tool_use_id])
   assert.deepEqual([question?.name, question?.input], ['bash', { command: 'echo allowed-run' }])
   assert.deepEqual(resultsOf(session), [])
 

@@ -59,7 +59,7 @@ const promptsOf = async (id: string) => (await ok<{ data: Prompt[] }>(`GET /sess
 const statesOf = async (id: string) => (await promptsOf(id)).map(({ state, held_by }) => [state, held_by])
 const logOf = async (id: string) =>
   (await ok<{ data: SessionEvent[] }>(`GET /v1/sessions/${id}/events?limit=1000`)).data
-const reasonOf = (event: SessionEvent) => (event['stop_reason'] as { type: string } | undefined)?.type
+const reasonOf = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type
 const isPause = (event: SessionEvent) => reasonOf(event) === 'budget_reached'
 const isEnd = (event: SessionEvent) => reasonOf(event) === 'end_turn'
 
@@ -98,13 +98,13 @@ function mustBeGapless(log: readonly SessionEvent[]): void {
   )
   const count = (type: string) => log.filter(event => event.type === type).length
   assert.deepEqual([count('user.message'), count('agent.tool_use'), count('agent.tool_result')], [1, 1, 1])
-  const texts = log.filter(({ type }) => type === 'agent.message').map(event => JSON.stringify(event['content']))
+  const texts = log.filter(({ type }) => type === 'agent.message').map(event => JSON.stringify(event.content))
   assert.deepEqual(
     texts.map(text => /I look|All done/.exec(text)?.[0]),
     ['I look', 'All done'],
   )
   const begun = log.filter(({ type }) => type === 'span.model_request_start').map(({ id }) => id)
-  const over = log.filter(({ type }) => type === 'span.model_request_end').map(event => event['model_request_start_id'])
+  const over = log.filter(({ type }) => type === 'span.model_request_end').map(event => event.model_request_start_id)
   assert.deepEqual(over, begun)
 }
 

@@ -65,7 +65,7 @@ for (const [protocol, refusal] of Object.entries(refusals) as [SpokenProtocol, s
     assert.equal(textOf(answer), 'It is 17.')
     const log = await eventsOf(session)
     const [compaction, more] = log.filter(event => contextCompacted(event))
-    assert.deepEqual([compaction?.['summary'], compaction?.['reason'], more], ['The number is 17.', 'auto', undefined])
+    assert.deepEqual([compaction?.summary, compaction?.reason, more], ['The number is 17.', 'auto', undefined])
     assert.deepEqual(
       log.filter(({ type }) => type === 'session.error'),
       [],
@@ -87,9 +87,9 @@ test('POST /session/{id}/compact queues a compaction: 202, a summary in the log,
   assert.equal(answer.status, 202)
   const { prompt_id } = answer.json<{ prompt_id: string }>()
   const end = await eventually(async () =>
-    (await eventsOf(session)).find(event => event.type === 'session.status_idle' && event['prompt_id'] === prompt_id),
+    (await eventsOf(session)).find(event => event.type === 'session.status_idle' && event.prompt_id === prompt_id),
   )
-  assert.deepEqual(end['stop_reason'], { type: 'end_turn' })
+  assert.deepEqual(end.stop_reason, { type: 'end_turn' })
   const log = await eventsOf(session)
   const compaction = log.map(contextCompacted).find(Boolean)
   assert.equal(compaction?.reason, 'request')
@@ -158,5 +158,5 @@ test('a new session has nothing to compact, and says so', async () => {
   const session = await newSession()
   assert.equal(await ok(`POST /session/${session.id}/summarize`), true)
   const end = (await eventsOf(session)).find(({ type }) => type === 'session.status_idle')
-  assert.equal((end?.['stop_details'] as { type: string } | null)?.type, 'nothing_to_compact')
+  assert.equal((end?.stop_details as { type: string } | null)?.type, 'nothing_to_compact')
 })

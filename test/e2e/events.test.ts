@@ -77,7 +77,7 @@ test('an agent with tools: its events come in order, numbered without a gap, eac
     [[{ type: 'text', text: 'hello from bash' }], false],
   )
   assert.deepEqual([writeUse?.['name'], writeResult?.['is_error']], ['write', false])
-  assert.deepEqual(tail.events.at(-1)?.['stop_reason'], { type: 'end_turn' })
+  assert.deepEqual(tail.events.at(-1)?.stop_reason, { type: 'end_turn' })
   assert.equal(readFileSync(join(service.dataDir, 'workspaces', id, 'notes/a.txt'), 'utf8'), 'from the agent\n')
 })
 
@@ -245,7 +245,7 @@ test('POST …/events queues a message and an interrupt, and answers with what i
   const answer = await post(path, { events: [{ type: 'user.message', content }] })
   assert.equal(answer.status, 200)
   const [stored] = answer.json<{ data: SessionEvent[] }>().data
-  assert.deepEqual([stored?.type, stored?.seq, stored?.['content']], ['user.message', 1, content])
+  assert.deepEqual([stored?.type, stored?.seq, stored?.content], ['user.message', 1, content])
   const tail = await followEvents(service, id)
   await tail.event('session.status_idle')
   tail.close()

@@ -39,7 +39,7 @@ async function run(id: string, ...commands: readonly string[]): Promise<SessionE
 }
 
 const textOf = (event: SessionEvent | undefined): string =>
-  ((event?.['content'] ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
+  ((event?.content ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
 
 async function list(
   id: string,
@@ -138,7 +138,7 @@ test('files that a caller writes and deletes are there in the next run, and the 
   assert.equal(textOf(again).trim(), 'x\nempty\nnode_modules\nnotes.json\nown\nsecondexecutable')
   const told = (await logOf(id)).filter(({ type }) => type === 'session.files_changed')
   assert.deepEqual(
-    told.map(event => [event['path'], event['change']]),
+    told.map(event => [event.path, event.change]),
     [
       ['in/deep/large.bin', 'written'],
       ['empty', 'written'],

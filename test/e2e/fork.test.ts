@@ -42,7 +42,7 @@ async function pathsOf(id: string, query = ''): Promise<string[]> {
 }
 
 const textOf = (event: SessionEvent | undefined): string =>
-  ((event?.['content'] ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
+  ((event?.content ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
 
 test('a fork between two file writes has the first file and not the second, and goes on by itself', async () => {
   const { id } = await ok<Session>('POST /session', { title: 'Original' })

@@ -57,7 +57,7 @@ test('an SDK drives a session that runs on another Switchyard, turn after turn, 
   const session = await newSession()
   await tell(session, saying(bash('echo $((4700 + 11))'), { text: 'Done.' }))
   const first = await untilEnd(session, 0)
-  assert.deepEqual([first.type, first['stop_reason']], ['session.status_idle', { type: 'end_turn' }])
+  assert.deepEqual([first.type, first.stop_reason], ['session.status_idle', { type: 'end_turn' }])
   const log = JSON.stringify(await logOf(session))
   assert.match(log, /4711/)
   assert.match(log, /Done\./)

@@ -74,7 +74,7 @@ test('D4: a repository is kept on every runtime; one that cannot use it is named
   assert.equal(made.ignored, fields.join(', '))
   const [warning, ...more] = await eventsOf(id)
   assert.deepEqual(
-    [warning?.type, warning?.['warning']],
+    [warning?.type, warning?.warning],
     ['session.warning', { type: 'ignored_fields', message: `runtime builtin ignores ${fields.join(', ')}`, fields }],
   )
   assert.deepEqual(more, [])

@@ -99,9 +99,9 @@ async function endedWith(id: string, isEnd: (event: SessionEvent | undefined) =>
 }
 
 const reasonOf = (event: SessionEvent | undefined) =>
-  (event?.['stop_reason'] as { readonly type: string } | undefined)?.type
+  (event?.stop_reason as { readonly type: string } | undefined)?.type
 const retryOf = (event: SessionEvent | undefined) =>
-  (event?.['error'] as { readonly retry_status: { readonly type: string } } | undefined)?.retry_status.type
+  (event?.error as { readonly retry_status: { readonly type: string } } | undefined)?.retry_status.type
 const isAsked = (event: SessionEvent | undefined) => reasonOf(event) === 'requires_action'
 /** A model call that the runtime makes again, such as after a refusal of a busy gateway, ends nothing. */
 const isDone = (event: SessionEvent | undefined) => reasonOf(event) === 'end_turn' || retryOf(event) === 'terminal'
@@ -119,8 +119,8 @@ test('the real opencode is a harness: it asks, writes a file, and goes on in the
   await prompt(id, `Write the file ${join(work, 'work.txt')}`)
   const asked = await endedWith(id, event => isAsked(event) || isDone(event))
   const use = asked.find(({ type }) => type === 'agent.tool_use')
-  assert.equal(use?.['name'], 'write', JSON.stringify(asked))
-  assert.deepEqual(asked.at(-1)?.['stop_reason'], { type: 'requires_action', event_ids: [use?.id] })
+  assert.equal(use?.name, 'write', JSON.stringify(asked))
+  assert.deepEqual(asked.at(-1)?.stop_reason, { type: 'requires_action', event_ids: [use?.id] })
   const confirmation = { type: 'user.tool_confirmation', tool_use_id: use?.id, result: 'allow' }
   await ok(`POST /v1/sessions/${id}/events`, { events: [confirmation] })
   const log = await endedWith(id, isDone)

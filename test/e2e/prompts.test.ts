@@ -49,11 +49,11 @@ async function busySession(text = 'first'): Promise<{ id: string; tail: EventTai
 /** The texts of the prompts in the order in which they ran, once the tail has seen the end of each. */
 const orderOf = async (id: string, tail: EventTail) => {
   const all = await promptsOf(id)
-  for (const prompt of all) await tail.event(event => endsRun(event) && event['prompt_id'] === prompt.id)
+  for (const prompt of all) await tail.event(event => endsRun(event) && event.prompt_id === prompt.id)
   const texts = new Map(all.map(prompt => [prompt.id, textOf(prompt)]))
   return tail.events
     .filter(({ type }) => type === 'session.status_running')
-    .map(event => texts.get(String(event['prompt_id'])))
+    .map(event => texts.get(String(event.prompt_id)))
 }
 
 test('prompts run one after the other in the order of their acknowledgement', async () => {
@@ -205,7 +205,7 @@ test('a waiting prompt can be withdrawn; one that runs or ran is 409, an unknown
 })
 
 const isInterrupted = (event: SessionEvent) =>
-  event.type === 'session.status_idle' && (event['stop_details'] as { type?: string } | null)?.type === 'interrupted'
+  event.type === 'session.status_idle' && (event.stop_details as { type?: string } | null)?.type === 'interrupted'
 
 for (const verb of ['abort', 'interrupt'] as const) {
   const seconds = verb === 'abort' ? '619.41' : '631.43'

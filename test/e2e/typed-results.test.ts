@@ -46,7 +46,7 @@ test('a prompt with a schema is answered with a result that fits it, on the even
   const answer = await say(id, saying({ text: JSON.stringify(fits) }), { output_schema: schema })
   assert.deepEqual(answer.result, fits)
   assert.deepEqual(answer.info['structured'], fits)
-  assert.deepEqual((await eventsOf(id)).at(-1)?.['result'], fits)
+  assert.deepEqual((await eventsOf(id)).at(-1)?.result, fits)
   assert.match(JSON.stringify(upstream.requests.at(-1)?.body), /fits the JSON Schema below/)
   const { data } = (await call(`GET /session/${id}/prompts`)).json<{ data: Prompt[] }>()
   assert.deepEqual(data[0]?.output_schema, schema)
@@ -67,7 +67,7 @@ test('the model has one more try; then the prompt fails, and says where the answ
   assert.match(error.data.message, /severity must be equal to one of the allowed values \["low","high"\]/)
   const kinds = (await eventsOf(id)).filter(({ type }) => type === 'session.error')
   assert.deepEqual(
-    kinds.map(event => (event['error'] as { retry_status: { type: string } }).retry_status.type),
+    kinds.map(event => (event.error as { retry_status: { type: string } }).retry_status.type),
     ['retrying', 'retrying', 'terminal'],
   )
 })

@@ -81,7 +81,7 @@ test('a program that asks waits without a lease, and goes on with the answer whe
   assert.equal(warm.sandbox_status, 'running')
   assert.equal(await statusOf(id), 'idle')
   await ok(`POST /api/approvals/${approval.id}`, { result: 'allow' })
-  await eventually(async () => (await logOf(id)).at(-1)?.['stop_reason']?.['type' as never] === 'end_turn')
+  await eventually(async () => (await logOf(id)).at(-1)?.stop_reason?.['type' as never] === 'end_turn')
   const log = await logOf(id)
   assert.match(answerOf(log), /went on$/)
   assert.equal(log.filter(({ type }) => type === 'agent.tool_use').length, 1)

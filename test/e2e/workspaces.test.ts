@@ -58,7 +58,7 @@ const ends = (service: Service, id: string, times: number): Promise<SessionEvent
 const resultsOf = (log: readonly SessionEvent[]): string[] =>
   log
     .filter(({ type }) => type === 'agent.tool_result')
-    .map(event => ((event['content'] ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join(''))
+    .map(event => ((event.content ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join(''))
 
 const lost = ['session.workspace_restored', 'session.warning']
 

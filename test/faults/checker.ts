@@ -129,11 +129,11 @@ function ofTools({ dataDir }: Evidence, logs: Logs): Broken[] {
   return broken('I6', 'a tool ran once for a success, and never twice', rows)
 }
 
-const isSuccess = (event: SessionEvent): boolean => event.type === 'agent.tool_result' && event['is_error'] !== true
+const isSuccess = (event: SessionEvent): boolean => event.type === 'agent.tool_result' && event.is_error !== true
 
 function keyOfResult(log: readonly SessionEvent[], result: SessionEvent): string {
-  const use = log.find(({ type, tool_use_id }) => type === 'agent.tool_use' && tool_use_id === result['tool_use_id'])
-  const { command = '' } = (use?.['input'] ?? {}) as { command?: string }
+  const use = log.find(({ type, tool_use_id }) => type === 'agent.tool_use' && tool_use_id === result.tool_use_id)
+  const { command = '' } = (use?.input ?? {}) as { command?: string }
   return /^echo (\S+) /.exec(command)?.[1] ?? ''
 }
 

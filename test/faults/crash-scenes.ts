@@ -68,7 +68,7 @@ const anotherDisk: Scene = {
 }
 
 const textOf = (event: SessionEvent | undefined): string =>
-  ((event?.['content'] ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
+  ((event?.content ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
 
 const isUnknown = (event: SessionEvent | undefined): boolean => textOf(event).includes('outcome unknown')
 

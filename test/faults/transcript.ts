@@ -27,10 +27,10 @@ function lineOf(event: SessionEvent): string[] {
     case 'agent.tool_result':
       return ['agent.tool_result']
     case 'agent.tool_use':
-      return [`agent.tool_use ${event['name']} ${JSON.stringify(event['input'])}`]
+      return [`agent.tool_use ${event.name} ${JSON.stringify(event.input)}`]
     case 'session.status_idle':
-      return [`session.status_idle ${reasonOf(event)} ${JSON.stringify(event['stop_details'])}`]
+      return [`session.status_idle ${reasonOf(event)} ${JSON.stringify(event.stop_details)}`]
     default:
-      return [`${event.type} ${JSON.stringify(event['content'] ?? event['error'] ?? null)}`]
+      return [`${event.type} ${JSON.stringify(event.content ?? event.error ?? null)}`]
   }
 }

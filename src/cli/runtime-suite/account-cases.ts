@@ -4,16 +4,16 @@ import type { SuiteContext } from './context.ts'
 import { completedRun } from './run-cases.ts'
 
 /** Sums the tokens of all kinds in a usage. */
-const tokensIn = (usage: unknown): number =>
-  Object.entries((usage ?? {}) as Record<string, unknown>)
+const tokensIn = (usage: object | null | undefined): number =>
+  Object.entries(usage ?? {})
     .filter(([name]) => name.endsWith('_tokens'))
     .reduce((sum, [, count]) => sum + Number(count), 0)
 
 async function reportsUsage({ newSession, prompts }: SuiteContext): Promise<void> {
   const log = await completedRun(await newSession(), prompts.plain)
   const counts = log.flatMap(event => {
-    if (event.type === 'session.usage') return [tokensIn(event['usage'])]
-    return event.type === 'span.model_request_end' ? [tokensIn(event['model_usage'])] : []
+    if (event.type === 'session.usage') return [tokensIn(event.usage)]
+    return event.type === 'span.model_request_end' ? [tokensIn(event.model_usage)] : []
   })
   check(counts.length > 0, 'the log has neither session.usage nor span.model_request_end')
   const tokens = Math.max(...counts)

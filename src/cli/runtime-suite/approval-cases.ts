@@ -42,14 +42,12 @@ const decides =
     }
     for (const id of requested) {
       const use = log.find(event => event.id === id)
-      const outcome = log.find(
-        event => event.type === 'agent.tool_result' && event['tool_use_id'] === use?.['tool_use_id'],
-      )
-      const isError = Boolean(outcome?.['is_error'])
+      const outcome = log.find(event => event.type === 'agent.tool_result' && event.tool_use_id === use?.tool_use_id)
+      const isError = Boolean(outcome?.is_error)
       checkSame(isError, result === 'deny', `${result}: is_error of the result of ${id}`)
-      const confirmed = log.filter(event => event.type === 'user.tool_confirmation' && event['tool_use_id'] === id)
+      const confirmed = log.filter(event => event.type === 'user.tool_confirmation' && event.tool_use_id === id)
       checkSame(
-        confirmed.map(event => event['result']),
+        confirmed.map(event => event.result),
         [result],
         `decision in the log for ${id}`,
       )

@@ -62,7 +62,7 @@ const pageSize = 1_000
 
 /** True for the event that ends the run of the prompt. */
 export const endsPrompt = (event: SessionEvent, promptId: string): boolean =>
-  endsRun(event) && event['prompt_id'] === promptId
+  endsRun(event) && event.prompt_id === promptId
 
 /** Creates the context of one case. */
 export function createSuiteContext(options: SuiteContextOptions): SuiteContext {
@@ -107,8 +107,8 @@ function sessionOf(options: SuiteContextOptions, id: string): SuiteSession {
       const before = (await log()).length
       await queue(options, id, { text, ...sending })
       const queued = (await eventsAfter(client, id, before)).find(({ type }) => type === 'user.message')
-      const promptId = queued?.['prompt_id']
-      if (typeof promptId !== 'string')
+      const promptId = queued?.prompt_id
+      if (promptId === undefined)
         throw new CheckFailed('a queued prompt is not in the log as user.message with a prompt_id')
       return promptId
     },

@@ -35,7 +35,7 @@ async function steers({ client, newSession, prompts }: SuiteContext): Promise<vo
   const { data } = await client.sessions.prompts({ params: { session_id: session.id } })
   const joined = data.find(({ id }) => id === second)
   const log = await validLog(session)
-  const ownRun = log.some(event => event.type === 'session.status_running' && event['prompt_id'] === second)
+  const ownRun = log.some(event => event.type === 'session.status_running' && event.prompt_id === second)
   if (ownRun) throw new NotShown('turn ended before the second prompt arrived; use a longer prompt')
   checkSame(joined?.state, 'done', 'state of the prompt that joined the turn')
 }

@@ -1,28 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionEvent } from '../../contract/events.ts'
+import { type LooseFields, looseLog } from '../../../test/support/loose-event.ts'
 import { faultsOf } from './grammar.ts'
 
-type Given = { readonly type: string; readonly [field: string]: unknown }
-
-const logOf = (events: readonly Given[]): SessionEvent[] =>
-  events.map((event, at) => ({ id: `evt_${at + 1}`, processed_at: '2026-01-01T00:00:00.000Z', seq: at + 1, ...event }))
-
-const asked: Given = { type: 'user.message', prompt_id: 'msg_a' }
+const asked: LooseFields = { type: 'user.message', prompt_id: 'msg_a' }
 const of = { prompt_id: 'msg_a', run_id: 'run_a' }
-const runs: Given = { type: 'session.status_running', ...of }
-const says: Given = { type: 'agent.message', content: [] }
-const use: Given = { type: 'agent.tool_use', tool_use_id: 'call_1' }
-const result: Given = { type: 'agent.tool_result', tool_use_id: 'call_1' }
-const ends: Given = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, ...of }
-const waits: Given = { type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: ['evt_3'] } }
-const paused: Given = { ...ends, stop_reason: { type: 'budget_reached' } }
-const retried: Given = { type: 'session.error', error: { retry_status: { type: 'retrying' } } }
-const failed: Given = { type: 'session.error', error: { retry_status: { type: 'terminal' } }, ...of }
-const deleted: Given = { type: 'session.deleted' }
+const runs: LooseFields = { type: 'session.status_running', ...of }
+const says: LooseFields = { type: 'agent.message', content: [] }
+const use: LooseFields = { type: 'agent.tool_use', tool_use_id: 'call_1' }
+const result: LooseFields = { type: 'agent.tool_result', tool_use_id: 'call_1' }
+const ends: LooseFields = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, ...of }
+const waits: LooseFields = {
+  type: 'session.status_idle',
+  stop_reason: { type: 'requires_action', event_ids: ['evt_3'] },
+}
+const paused: LooseFields = { ...ends, stop_reason: { type: 'budget_reached' } }
+const retried: LooseFields = { type: 'session.error', error: { retry_status: { type: 'retrying' } } }
+const failed: LooseFields = { type: 'session.error', error: { retry_status: { type: 'terminal' } }, ...of }
+const deleted: LooseFields = { type: 'session.deleted' }
 const second = { prompt_id: 'msg_b', run_id: 'run_b' }
 
-const right: readonly (readonly [guarantee: string, log: readonly Given[]])[] = [
+const right: readonly (readonly [guarantee: string, log: readonly LooseFields[]])[] = [
   ['an empty log', []],
   ['a run with a tool', [asked, runs, says, use, result, says, ends]],
   ['a run that fails after a retry', [asked, runs, retried, failed]],
@@ -39,10 +37,10 @@ const right: readonly (readonly [guarantee: string, log: readonly Given[]])[] = 
   ['a session that is deleted during a run', [asked, runs, use, deleted]],
 ]
 for (const [guarantee, log] of right) {
-  test(`valid: ${guarantee}`, () => assert.deepEqual(faultsOf(logOf(log)), []))
+  test(`valid: ${guarantee}`, () => assert.deepEqual(faultsOf(looseLog(log)), []))
 }
 
-const wrong: readonly (readonly [guarantee: string, log: readonly Given[], expected: RegExp])[] = [
+const wrong: readonly (readonly [guarantee: string, log: readonly LooseFields[], expected: RegExp])[] = [
   ['a gap in the sequence numbers', [{ ...asked, seq: 2 }], /is at position 1/],
   ['a repeated event id', [{ ...asked, id: 'evt_2' }, runs], /repeats the id evt_2/],
   ['an invalid time', [{ ...asked, processed_at: 'now' }], /processed_at/],
@@ -60,5 +58,5 @@ const wrong: readonly (readonly [guarantee: string, log: readonly Given[], expec
   ['an approval request for an unknown event', [asked, runs, waits], /refers to evt_3/],
 ]
 for (const [guarantee, log, expected] of wrong) {
-  test(`invalid: ${guarantee}`, () => assert.match(faultsOf(logOf(log)).join('\n'), expected))
+  test(`invalid: ${guarantee}`, () => assert.match(faultsOf(looseLog(log)).join('\n'), expected))
 }

@@ -8,8 +8,8 @@ export function faultsOf(log: readonly SessionEvent[]): string[] {
 }
 
 interface Run {
-  readonly promptId: unknown
-  readonly runId: unknown
+  readonly promptId: string | undefined
+  readonly runId: string | null | undefined
 }
 
 const uses = new Set(['agent.tool_use', 'agent.mcp_tool_use'])
@@ -50,7 +50,7 @@ class LogChecker {
   }
 
   #checkTools(event: SessionEvent): void {
-    const callId = event['tool_use_id'] ?? event['mcp_tool_use_id']
+    const callId = event.tool_use_id ?? event.mcp_tool_use_id
     if (uses.has(event.type)) {
       if (this.#uses.has(callId)) this.#fault(event, `repeats the call ${callId}`)
       this.#uses.set(callId, { results: 0 })
@@ -83,8 +83,8 @@ class LogChecker {
       this.#fault(event, 'ends a run while no run is in progress')
       return
     }
-    if (event['prompt_id'] !== run.promptId) this.#fault(event, `ends ${event['prompt_id']}, not ${run.promptId}`)
-    if (event['run_id'] !== run.runId) this.#fault(event, `ends ${event['run_id']}, not ${run.runId}`)
+    if (event.prompt_id !== run.promptId) this.#fault(event, `ends ${event.prompt_id}, not ${run.promptId}`)
+    if (event.run_id !== run.runId) this.#fault(event, `ends ${event.run_id}, not ${run.runId}`)
     // A run that a budget paused is resumed.
     if (!budgetReached(event)) this.#ended.add(run.promptId)
   }

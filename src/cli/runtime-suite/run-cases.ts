@@ -1,13 +1,12 @@
-import type { SessionEvent, TextBlock } from '../../contract/events.ts'
+import { type SessionEvent, textOfContent } from '../../contract/events.ts'
 import type { SuiteCase } from './case.ts'
 import { check, checkSame, NotShown } from './check.ts'
 import type { SuiteContext, SuiteSession } from './context.ts'
 import { faultsOf } from './grammar.ts'
 
-const reasonOf = (event: SessionEvent): unknown => (event['stop_reason'] as { type?: unknown } | undefined)?.type
+const reasonOf = (event: SessionEvent) => event.stop_reason?.type
 
-const textOf = (event: SessionEvent): string =>
-  ((event['content'] ?? []) as Partial<TextBlock>[]).map(({ text }) => text ?? '').join('')
+const textOf = (event: SessionEvent): string => textOfContent(event.content)
 
 /** Sends a prompt and waits for its end; returns the log. Throws unless the run completed and the log is valid. */
 export async function completedRun(session: SuiteSession, text: string): Promise<SessionEvent[]> {
@@ -17,9 +16,9 @@ export async function completedRun(session: SuiteSession, text: string): Promise
 
 /** Throws unless the run has completed. */
 export function checkCompleted(end: SessionEvent): void {
-  const { message } = (end['error'] ?? {}) as { message?: string }
+  const { message } = end.error ?? {}
   check(end.type === 'session.status_idle', `run ended with ${end.type}: ${message ?? ''}`)
-  check(reasonOf(end) === 'end_turn', `run ended with stop_reason ${JSON.stringify(end['stop_reason'])}`)
+  check(reasonOf(end) === 'end_turn', `run ended with stop_reason ${JSON.stringify(end.stop_reason)}`)
 }
 
 /** Returns the log; throws when it violates the event grammar. */
@@ -46,7 +45,7 @@ async function usesTools({ newSession, prompts }: SuiteContext): Promise<void> {
   if (uses.length === 0) throw new NotShown('no tool was called')
   for (const use of uses) {
     check(typeof use['name'] === 'string' && use['name'] !== '', `event ${use.seq} has no tool name`)
-    check(typeof use['input'] === 'object' && use['input'] !== null, `event ${use.seq} has no input`)
+    check(typeof use.input === 'object' && use.input !== null, `event ${use.seq} has no input`)
   }
 }
 
@@ -67,7 +66,7 @@ async function keepsOrder({ newSession, prompts }: SuiteContext): Promise<void> 
   for (let count = 0; count < 3; count++) queued.push(await session.send(prompts.plain))
   for (const promptId of queued) checkCompleted(await session.untilEnd(promptId))
   const begun = (await validLog(session)).filter(({ type }) => type === 'session.status_running')
-  const order = [...new Set(begun.map(event => event['prompt_id']).filter(id => id !== undefined))]
+  const order = [...new Set(begun.map(event => event.prompt_id).filter(id => id !== undefined))]
   checkSame(order, queued, 'order of the prompts')
 }
 
@@ -77,7 +76,7 @@ async function failsAndContinues({ newSession, prompts }: SuiteContext): Promise
   const end = await session.untilEnd(await session.send(prompts.plain, { model }))
   if (end.type === 'session.status_idle') throw new NotShown('runtime replaced the unknown model')
   check(end.type === 'session.error', `a prompt with an unknown model ended with ${end.type}`)
-  const { type, message } = (end['error'] ?? {}) as { type?: string; message?: string }
+  const { type, message } = end.error
   check(Boolean(type) && Boolean(message?.trim()), 'the error has no type and message')
   await completedRun(session, prompts.plain)
 }

@@ -1,5 +1,5 @@
 import { type ReadEvent, readEvents } from '../../client/event-reader.ts'
-import type { SessionEvent } from '../../contract/events.ts'
+import { type SessionEvent, textOfContent } from '../../contract/events.ts'
 import type { SuiteCase } from './case.ts'
 import { CheckFailed, check, checkSame, NotShown } from './check.ts'
 import type { SuiteContext, SuiteSession } from './context.ts'
@@ -74,9 +74,6 @@ async function watchedRun(context: SuiteContext): Promise<ReadEvent[]> {
   }
 }
 
-const textIn = (content: unknown): string =>
-  (Array.isArray(content) ? (content as { text?: string }[]) : []).map(({ text }) => text ?? '').join('')
-
 async function previews(context: SuiteContext): Promise<void> {
   const seen = await watchedRun(context)
   const written = new Map<unknown, string>()
@@ -85,12 +82,12 @@ async function previews(context: SuiteContext): Promise<void> {
     const { event_id: id, delta } = event as unknown as { event_id: string; delta: { content: { text: string } } }
     written.set(id, (written.get(id) ?? '') + delta.content.text)
   }
-  const messages = seen.filter(({ event }) => event.type === 'agent.message').map(({ event }) => event as SessionEvent)
+  const messages = seen.flatMap(({ ephemeral, event }) => (!ephemeral && event.type === 'agent.message' ? [event] : []))
   if (messages.length === 0) throw new NotShown('model returned no text')
   const shown = messages.filter(({ id }) => written.has(id))
   check(shown.length > 0, 'no agent.message had deltas')
-  for (const { id, content } of shown as (SessionEvent & { content?: unknown })[]) {
-    checkSame(written.get(id), textIn(content), `joined deltas of ${id}`)
+  for (const { id, content } of shown) {
+    checkSame(written.get(id), textOfContent(content), `joined deltas of ${id}`)
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FastifySchemaValidationError } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { eventRoutes } from '../../contract/events.ts'
+import { eventRoutes } from '../../contract/event-routes.ts'
 import { PromptRequest } from '../../contract/prompts.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
 

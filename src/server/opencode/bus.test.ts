@@ -11,7 +11,7 @@ import type { SessionChange } from './session-feed.ts'
 const database = await freshDatabase()
 const { pool } = database
 
-const text = (said: string) => [{ type: 'text', text: said }]
+const text = (said: string) => [{ type: 'text', text: said } as const]
 const says = (said: string): NewEvent => ({ type: 'agent.message', content: text(said) })
 const begins: readonly NewEvent[] = [
   { type: 'user.message', prompt_id: 'msg_a', content: text('hi'), model: 'demo' },

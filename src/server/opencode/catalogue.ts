@@ -1,6 +1,6 @@
 import type { Agent } from '../../contract/agents.ts'
 import type { Model } from '../../contract/models.ts'
-import { opencodePlace, opencodeProvider } from '../../contract/opencode.ts'
+import { opencodePlace, opencodeProvider } from '../../contract/opencode-route.ts'
 import type { RuntimeInfo } from '../runtimes/runtime.ts'
 
 /** Returns the models of the gateway as the only provider of opencode, and the default model. */

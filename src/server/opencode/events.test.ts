@@ -12,12 +12,18 @@ const stored = (events: readonly NewEvent[]): SessionEvent[] =>
     ...event,
   }))
 
-const text = (said: string) => [{ type: 'text', text: said }]
+const text = (said: string) => [{ type: 'text', text: said } as const]
 const asked: NewEvent = { type: 'user.message', prompt_id: 'msg_a', content: text('hi'), model: 'demo' }
 const runs: NewEvent = { type: 'session.status_running', prompt_id: 'msg_a', run_id: 'run_a' }
 const goesOn: NewEvent = { type: 'session.status_running' }
 const says: NewEvent = { type: 'agent.message', content: text('hello') }
-const use = { type: 'agent.tool_use', id: 'evt_use', tool_use_id: 'call_1', name: 'bash', input: { command: 'ls' } }
+const use = {
+  type: 'agent.tool_use',
+  id: 'evt_use',
+  tool_use_id: 'call_1',
+  name: 'bash',
+  input: { command: 'ls' },
+} as const
 const asks: NewEvent = { ...use, evaluated_permission: 'ask' }
 const result: NewEvent = { type: 'agent.tool_result', tool_use_id: 'call_1', content: text('a.txt') }
 const waits: NewEvent = {
@@ -28,13 +34,20 @@ const allowed: NewEvent = { type: 'user.tool_confirmation', tool_use_id: 'evt_us
 const denied: NewEvent = { type: 'user.tool_confirmation', tool_use_id: 'evt_use', result: 'deny' }
 const ends: NewEvent = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: null }
 const stopped: NewEvent = { ...ends, stop_details: { type: 'interrupted', message: 'stopped' } }
-const error = (retry: string): NewEvent => ({
+const error = (retry: 'retrying' | 'terminal'): NewEvent => ({
   type: 'session.error',
   error: { type: 'unknown_error', message: 'it broke', retry_status: { type: retry } },
 })
 const overBudget: NewEvent = {
   type: 'session.status_idle',
-  stop_reason: { type: 'budget_reached', scope: 'key' },
+  stop_reason: {
+    type: 'budget_reached',
+    scope: 'key',
+    scope_id: 'key_1',
+    max_usd: 1,
+    needed_usd: 1,
+    resets_at: null,
+  },
   stop_details: { message: 'used up' },
 }
 const deleted: NewEvent = { type: 'session.deleted' }
@@ -164,11 +177,11 @@ function merged(events: readonly BusEvent[]): unknown[] {
 }
 
 test('a client that merges by id has the same messages as the message list', () => {
-  const span = { type: 'span.model_request_end', model_usage: { input_tokens: 3, output_tokens: 5 } }
-  const thinks = { type: 'agent.thinking', content: [{ type: 'thinking', thinking: 'hm' }] }
-  const second = [
-    { ...asked, prompt_id: 'msg_b' },
-    { ...runs, prompt_id: 'msg_b' },
+  const span: NewEvent = { type: 'span.model_request_end', model_usage: { input_tokens: 3, output_tokens: 5 } }
+  const thinks: NewEvent = { type: 'agent.thinking', content: [{ type: 'thinking', thinking: 'hm' }] }
+  const second: NewEvent[] = [
+    { type: 'user.message', prompt_id: 'msg_b', content: text('hi'), model: 'demo' },
+    { type: 'session.status_running', prompt_id: 'msg_b', run_id: 'run_a' },
     says,
     span,
     error('retrying'),

@@ -80,16 +80,16 @@ export class EventMapping {
   }
 
   #note(event: SessionEvent): void {
-    const { id, type } = event
+    const { id } = event
     this.#nowMs = Date.parse(event.processed_at)
-    if (type === 'user.message' || type === 'user.compact' || type === 'session.status_running') this.#isOver = false
-    if (type === 'agent.message') this.#written.add(id)
-    if (type !== 'agent.tool_use' && type !== 'agent.mcp_tool_use') return
+    if (event.type === 'user.message' || event.type === 'user.compact' || event.type === 'session.status_running')
+      this.#isOver = false
+    if (event.type === 'agent.message') this.#written.add(id)
+    if (event.type !== 'agent.tool_use' && event.type !== 'agent.mcp_tool_use') return
     const messageID = this.#reading.answerId
-    const callID = String(event['tool_use_id'] ?? id)
-    const name = String(event['name'])
+    const { tool_use_id: callID, name, input } = event
     const tool = messageID === undefined ? undefined : { messageID, callID }
-    this.#toolCalls.set(id, { id, sessionId: this.#sessionId, name, input: event['input'], tool })
+    this.#toolCalls.set(id, { id, sessionId: this.#sessionId, name, input, tool })
   }
 
   #beginning({ type }: SessionEvent): BusEvent[] {
@@ -107,10 +107,10 @@ export class EventMapping {
 
   #approvalEvents(event: SessionEvent, answerId: string | undefined): BusEvent[] {
     if (event.type === 'user.tool_confirmation') {
-      return this.#replied(String(event['tool_use_id']), event['result'] === 'allow' ? 'once' : 'reject')
+      return this.#replied(event.tool_use_id, event.result === 'allow' ? 'once' : 'reject')
     }
     if (answerId === undefined) return []
-    if (event.type === 'agent.tool_result') return this.#settled(event['tool_use_id'])
+    if (event.type === 'agent.tool_result') return this.#settled(event.tool_use_id)
     return askedBy(event).flatMap(id => {
       const toolCall = this.#toolCalls.get(id)
       if (!toolCall || this.#pendingApprovals.has(id)) return []
@@ -120,7 +120,7 @@ export class EventMapping {
   }
 
   /** The approval expired, and the call was denied. */
-  #settled(callId: unknown): BusEvent[] {
+  #settled(callId: string): BusEvent[] {
     const open = [...this.#pendingApprovals].filter(id => this.#toolCalls.get(id)?.tool?.callID === callId)
     return open.flatMap(id => this.#replied(id, 'reject'))
   }
@@ -157,11 +157,12 @@ export class EventMapping {
       return [{ type: 'session.compacted', properties: { sessionID: this.#sessionId } }]
     }
     if (event.type !== 'session.error') return []
-    const { message = '', retry_status = {} } = event['error'] as Retried
+    const { message, retry_status } = event.error
     this.#retries += 1
-    const nextMs = Date.parse(retry_status.next_at ?? '')
+    // Runtimes that retry internally do not report the time.
+    const nextMs = Date.parse(retry_status?.next_at ?? '')
     const next = Number.isNaN(nextMs) ? this.#nowMs : nextMs
-    return [this.#status({ type: 'retry', attempt: retry_status.attempt ?? this.#retries, message, next })]
+    return [this.#status({ type: 'retry', attempt: retry_status?.attempt ?? this.#retries, message, next })]
   }
 
   #status(status: object): BusEvent {
@@ -173,12 +174,6 @@ const updated = (sessionID: string, part: Part, time: number): BusEvent => ({
   type: 'message.part.updated',
   properties: { sessionID, part, time },
 })
-
-/** An error after which a model call is retried. Runtimes that retry internally do not report the time. */
-interface Retried {
-  readonly message?: string
-  readonly retry_status?: { readonly attempt?: number; readonly next_at?: string }
-}
 
 /** The fields of both kinds of preview. */
 interface PreviewFields {

@@ -1,4 +1,4 @@
-import type { TextMatch } from '../../contract/opencode.ts'
+import type { TextMatch } from '../../contract/opencode-files.ts'
 
 const newline = 0x0a
 const maxMatchesPerLine = 100

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NewEvent, SessionEvent } from '../../contract/events.ts'
+import type { NewEvent, NewEventOf, SessionEvent } from '../../contract/events.ts'
 import { opencodeMessages } from './messages.ts'
 
 const stored = (events: readonly NewEvent[]): SessionEvent[] =>
@@ -31,7 +31,11 @@ const result = (id: string, text: string, is_error = false): NewEvent => ({
   content: [{ type: 'text', text }],
   is_error,
 })
-const ends: NewEvent = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: null }
+const ends: NewEventOf<'session.status_idle'> = {
+  type: 'session.status_idle',
+  stop_reason: { type: 'end_turn' },
+  stop_details: null,
+}
 
 const read = (...events: NewEvent[]) => opencodeMessages('ses_1', stored(events))
 const rolesOf = (messages: ReturnType<typeof read>) =>
@@ -93,7 +97,7 @@ test('the tokens of all model calls of a run are added', () => {
 })
 
 test('a failed run has its error; a retrying one has not ended', () => {
-  const error = (type: string): NewEvent => ({
+  const error = (type: 'retrying' | 'terminal'): NewEvent => ({
     type: 'session.error',
     error: { type: 'api_error', message: 'no', retry_status: { type } },
   })
@@ -104,7 +108,7 @@ test('a failed run has its error; a retrying one has not ended', () => {
 
 test('a run that was stopped, or ended by the deletion of the session, is aborted', () => {
   const stopped = { ...ends, stop_details: { type: 'interrupted' } }
-  for (const end of [stopped, { type: 'session.deleted' }]) {
+  for (const end of [stopped, { type: 'session.deleted' } as const]) {
     const [, answer] = read(asks('a', 'x'), runs('a'), end)
     assert.deepEqual(answer?.info['error'], { name: 'MessageAbortedError', data: { message: 'aborted' } })
   }
@@ -124,7 +128,14 @@ test('a run that is resumed after a crash is still one message', () => {
 
 const pauses: NewEvent = {
   type: 'session.status_idle',
-  stop_reason: { type: 'budget_reached' },
+  stop_reason: {
+    type: 'budget_reached',
+    scope: 'key',
+    scope_id: 'key_1',
+    max_usd: 1,
+    needed_usd: 1,
+    resets_at: null,
+  },
   stop_details: { type: 'budget_reached', message: 'no money' },
 }
 
@@ -150,7 +161,7 @@ test('a run that is cancelled while a budget stops it is aborted', () => {
 })
 
 test('thinking is shown as reasoning', () => {
-  const thinks = { type: 'agent.thinking', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }] }
+  const thinks: NewEvent = { type: 'agent.thinking', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }] }
   const [, answer] = read(asks('a', 'x'), runs('a'), thinks, ends)
   assert.deepEqual(
     answer?.parts.map(({ type, text }) => [type, text]),
@@ -159,12 +170,12 @@ test('thinking is shown as reasoning', () => {
 })
 
 test('a requested compaction is a message with its summary, and one in the middle of a run is a part of its answer', () => {
-  const compacted = (reason: string): NewEvent => ({
+  const compacted = (reason: 'auto' | 'request'): NewEvent => ({
     type: 'agent.thread_context_compacted',
     summary: 'so far',
     reason,
   })
-  const asked = { type: 'user.compact', prompt_id: 'msg_c', model: 'demo' }
+  const asked: NewEvent = { type: 'user.compact', prompt_id: 'msg_c', model: 'demo' }
   const messages = read(
     asks('msg_a', 'hi'),
     runs('msg_a'),

@@ -1,6 +1,8 @@
-import type { SessionEvent, TextBlock } from '../../contract/events.ts'
+import type { Content, SessionEvent } from '../../contract/events.ts'
 import { budgetReached, endsRun } from '../../contract/events.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
+
+type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
 
 /** A part of a message in opencode's format. */
 export type Part = Record<string, unknown>
@@ -62,14 +64,14 @@ export class MessageReading {
     }
     if (event.type !== 'session.status_running') return this.#continue(event)
     // The run continues after an approval.
-    if (this.#answer && [undefined, this.#answer.info['parentID']].includes(event['prompt_id'] as string))
-      return untouched
+    const { prompt_id: promptId } = event
+    if (this.#answer && (promptId === undefined || promptId === this.#answer.info['parentID'])) return untouched
     this.#answer = this.#begin(event)
     return { info: this.#answer.info, parts: [] }
   }
 
   #begin(event: SessionEvent): Answer {
-    const promptId = event['prompt_id']
+    const promptId = event.prompt_id
     const paused = this.#answers.get(promptId)
     if (paused) return reopened(paused)
     const prompt = this.messages.findIndex(({ info }) => info['id'] === promptId)
@@ -82,7 +84,7 @@ export class MessageReading {
   #continue(event: SessionEvent): Touched {
     const isEnd = endsRun(event)
     // The end of a prompt that was cancelled while a budget stopped it arrives without an active answer.
-    const answer = this.#answer ?? (isEnd ? this.#answers.get(event['prompt_id']) : undefined)
+    const answer = this.#answer ?? (isEnd ? this.#answers.get(event.prompt_id) : undefined)
     if (isEnd) this.#answer = undefined
     return answer ? extend(answer, event) : untouched
   }
@@ -100,10 +102,9 @@ const messageId = (id: string): string => `msg_${id.slice(id.indexOf('_') + 1)}`
 /** Returns the id of the part for an event. */
 export const partIdOf = (eventId: string): string => `prt_${eventId.slice(eventId.indexOf('_') + 1)}`
 
-function userMessage(sessionId: string, event: SessionEvent) {
-  const id = String(event['prompt_id'] ?? messageId(event.id))
-  const content = (event['content'] ?? []) as TextBlock[]
-  const said = content.map(({ text }) => ({ type: 'text', text }))
+function userMessage(sessionId: string, event: EventOf<'user.message' | 'user.compact'>) {
+  const id = event.prompt_id ?? messageId(event.id)
+  const said = (event.content ?? []).map(({ text }) => ({ type: 'text', text }))
   const parts = event.type === 'user.compact' ? [{ type: 'compaction', auto: false }] : said
   return {
     info: {
@@ -112,7 +113,7 @@ function userMessage(sessionId: string, event: SessionEvent) {
       role: 'user',
       time: { created: millis(event) },
       agent: 'builtin',
-      model: { providerID: 'switchyard', modelID: event['model'] ?? '' },
+      model: { providerID: 'switchyard', modelID: event.model ?? '' },
     },
     parts: parts.map((part, at) => ({ id: `prt_${id}_${at}`, sessionID: sessionId, messageID: id, ...part })),
   }
@@ -125,7 +126,7 @@ function newAnswer(sessionId: string, event: SessionEvent, prompt: Record<string
     id: messageId(event.id),
     sessionID: sessionId,
     role: 'assistant',
-    parentID: event['prompt_id'] ?? '',
+    parentID: event.prompt_id ?? '',
     modelID: model?.modelID ?? '',
     providerID: 'switchyard',
     mode: 'build',
@@ -157,26 +158,26 @@ function extend(answer: Answer, event: SessionEvent): Touched {
   const atOnce = { start: millis(event), end: millis(event) }
   switch (event.type) {
     case 'agent.message':
-      return part({ type: 'text', text: textOf(event['content']), time: atOnce })
+      return part({ type: 'text', text: textOf(event.content), time: atOnce })
     case 'agent.thinking':
-      return part({ type: 'reasoning', text: textOf(event['content']), time: atOnce })
+      return part({ type: 'reasoning', text: textOf(event.content), time: atOnce })
     case 'agent.tool_use':
     case 'agent.mcp_tool_use':
       return part({
         type: 'tool',
-        callID: event['tool_use_id'],
-        tool: event['name'],
-        state: { status: 'running', input: event['input'], time: { start: millis(event) } },
+        callID: event.tool_use_id,
+        tool: event.name,
+        state: { status: 'running', input: event.input, time: { start: millis(event) } },
       })
     case 'agent.tool_result':
     case 'agent.mcp_tool_result':
       return settleTool(answer, event)
     case 'agent.thread_context_compacted':
-      if (event['reason'] !== 'request') return part({ type: 'compaction', auto: true })
+      if (event.reason !== 'request') return part({ type: 'compaction', auto: true })
       answer.info['summary'] = true
-      return { ...part({ type: 'text', text: String(event['summary']), time: atOnce }), info: answer.info }
+      return { ...part({ type: 'text', text: event.summary ?? '', time: atOnce }), info: answer.info }
     case 'span.model_request_end':
-      addTokens(answer, event['model_usage'])
+      addTokens(answer, event.model_usage)
       return { info: answer.info, parts: [] }
     default:
       return settleRun(answer, event)
@@ -184,13 +185,13 @@ function extend(answer: Answer, event: SessionEvent): Touched {
 }
 
 function settleTool({ parts }: Answer, event: SessionEvent): Touched {
-  const callId = event['tool_use_id'] ?? event['mcp_tool_use_id']
+  const callId = event.tool_use_id ?? event.mcp_tool_use_id
   const tool = parts.find(({ type, callID }) => type === 'tool' && callID === callId)
   if (!tool) return untouched
   const { input, time } = tool['state'] as { input: unknown; time: { start: number } }
-  const text = textOf(event['content'])
+  const text = textOf(event.content)
   const settled = { input, time: { ...time, end: millis(event) } }
-  tool['state'] = event['is_error']
+  tool['state'] = event.is_error
     ? { status: 'error', ...settled, error: text }
     : { status: 'completed', ...settled, output: text, title: String(tool['tool']), metadata: { output: text } }
   return { parts: [tool] }
@@ -199,36 +200,32 @@ function settleTool({ parts }: Answer, event: SessionEvent): Touched {
 function settleRun({ info }: Answer, event: SessionEvent): Touched {
   if (!endsRun(event)) return untouched
   info['time'] = { ...(info['time'] as object), completed: millis(event) }
-  const details = event['stop_details'] as { type?: string } | null | undefined
   if (event.type === 'session.error') {
-    const { type, message } = event['error'] as { type?: string; message: string }
+    const { type, message } = event.error
     info['error'] =
       type === 'invalid_result_error'
         ? { name: 'StructuredOutputError', data: { message, retries: 1 } }
         : { name: 'UnknownError', data: { message } }
   } else if (budgetReached(event)) {
-    const { message } = (event['stop_details'] ?? {}) as { message?: string }
-    const data = { message: message ?? 'budget exceeded', statusCode: 402, isRetryable: true }
+    const message = event.stop_details?.message ?? 'budget exceeded'
+    const data = { message, statusCode: 402, isRetryable: true }
     info['error'] = { name: 'APIError', data }
-  } else if (event.type === 'session.deleted' || details?.type === 'interrupted') {
+  } else if (event.type === 'session.deleted' || event.stop_details?.type === 'interrupted') {
     info['error'] = { name: 'MessageAbortedError', data: { message: 'aborted' } }
   } else {
     info['finish'] = 'stop'
-    if (event['result'] !== undefined) info['structured'] = event['result']
+    if (event.result !== undefined) info['structured'] = event.result
   }
   return { info, parts: [] }
 }
 
-function addTokens({ tokens }: Answer, usage: unknown): void {
-  const counts = (usage ?? {}) as Record<string, number | undefined>
-  tokens.input += counts['input_tokens'] ?? 0
-  tokens.output += counts['output_tokens'] ?? 0
-  tokens.cache.read += counts['cache_read_input_tokens'] ?? 0
-  tokens.cache.write += counts['cache_creation_input_tokens'] ?? 0
+function addTokens({ tokens }: Answer, usage: EventOf<'span.model_request_end'>['model_usage']): void {
+  tokens.input += usage?.input_tokens ?? 0
+  tokens.output += usage?.output_tokens ?? 0
+  tokens.cache.read += usage?.cache_read_input_tokens ?? 0
+  tokens.cache.write += usage?.cache_creation_input_tokens ?? 0
 }
 
 /** Returns the text of content blocks; thinking blocks have it in `thinking`. */
-function textOf(content: unknown): string {
-  if (!Array.isArray(content)) return ''
-  return content.map(({ text, thinking }: { text?: string; thinking?: string }) => text ?? thinking ?? '').join('')
-}
+const textOf = (content: Content = []): string =>
+  content.map(block => String(block.text ?? ('thinking' in block ? block['thinking'] : ''))).join('')

@@ -1,4 +1,4 @@
-import { opencodeProvider } from '../../contract/opencode.ts'
+import { opencodeProvider } from '../../contract/opencode-route.ts'
 import type { PromptRequest } from '../../contract/prompts.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Runtime } from '../runtimes/runtime.ts'

@@ -1,5 +1,5 @@
 import type { Approval } from '../../contract/approvals.ts'
-import type { OpencodePermission } from '../../contract/opencode.ts'
+import type { OpencodePermission } from '../../contract/opencode-sessions.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 import { partIdOf } from './messages.ts'
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { apiVersion } from '../../contract/api.ts'
-import { opencodePlace, opencodeProvider, opencodeRoutes } from '../../contract/opencode.ts'
+import { opencodeRoutes } from '../../contract/opencode.ts'
+import { opencodePlace, opencodeProvider } from '../../contract/opencode-route.ts'
 import type { OpencodeSession } from '../../contract/sessions.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { Gateway } from '../gateway/gateway.ts'

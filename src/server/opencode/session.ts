@@ -1,5 +1,5 @@
 import { apiVersion } from '../../contract/api.ts'
-import { opencodePlace } from '../../contract/opencode.ts'
+import { opencodePlace } from '../../contract/opencode-route.ts'
 import type { OpencodeSession, Session } from '../../contract/sessions.ts'
 
 /** Returns the record of a session with the additional fields that opencode's clients read. */

@@ -18,7 +18,12 @@ test('components start in order, drain together and stop in reverse order', asyn
   const steps: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const slow = named('slow', steps, { drain: () => promise.then(() => void steps.push('drained slow')) })
-  const quick = named('quick', steps, { drain: graceMs => (steps.push(`drained quick in ${graceMs}`), resolve()) })
+  const quick = named('quick', steps, {
+    drain(graceMs) {
+      steps.push(`drained quick in ${graceMs}`)
+      resolve()
+    },
+  })
   const { start, stop } = lifecycleOf([slow, named('plain', steps), quick])
   await start()
   await stop(50)

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../contract/events.ts'
-import { recordsOf, textOf } from '../platform/json.ts'
+import { textOf } from '../platform/json.ts'
 import { shortened } from './remote/shortened.ts'
 
 const maxEntryLength = 4_000
@@ -7,17 +7,14 @@ const maxConversationLength = 200_000
 
 /** Renders an event for a reader who has not seen the conversation; empty for events without content. */
 export function conversationEntry(event: NewEvent): string[] {
-  const text = () =>
-    recordsOf(event['content'])
-      .map(block => textOf(block['text']))
-      .join('\n')
+  const text = () => (event.content ?? []).map(({ text }) => textOf(text)).join('\n')
   switch (event.type) {
     case 'user.message':
       return [`User:\n${text()}`]
     case 'agent.message':
       return [`Assistant:\n${text()}`]
     case 'agent.tool_use':
-      return [shortened(`Assistant called ${textOf(event['name'])}: ${JSON.stringify(event['input'])}`, maxEntryLength)]
+      return [shortened(`Assistant called ${event.name}: ${JSON.stringify(event.input)}`, maxEntryLength)]
     case 'agent.tool_result':
       return [shortened(`Result:\n${text()}`, maxEntryLength)]
     default:

@@ -9,7 +9,7 @@ export const unusableKeyFailure = {
 } as const
 
 /** Last event of such a run. */
-export const unusableKeyEvent: NewEvent = failed(unusableKeyFailure.type, unusableKeyFailure.message)
+export const unusableKeyEvent = failed(unusableKeyFailure.type, unusableKeyFailure.message)
 
 /** A budget that has no room for a model call. */
 export interface BudgetStop {

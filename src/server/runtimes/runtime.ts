@@ -1,4 +1,4 @@
-import type { NewEvent, SessionEvent, TextBlock } from '../../contract/events.ts'
+import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason, TextBlock } from '../../contract/events.ts'
 import type { PromptKind } from '../../contract/prompts.ts'
 import type { Caller } from '../http/caller.ts'
 
@@ -320,13 +320,16 @@ export const isFailureWithStatus = (error: unknown, status: number): error is Ru
   error instanceof RuntimeFailure && error.status === status
 
 /** Last event of a run that failed for good. `type` is one of the Managed Agents error types. Dialects: section 1.6. */
-export const failed = (type: string, message: string): NewEvent => ({
+export const failed = (type: string, message: string): NewEventOf<'session.error'> => ({
   type: 'session.error',
   error: { type, message, retry_status: { type: 'terminal' } },
 })
 
 /** Event of a run that is over, or that cannot continue before something changes. */
-export const idle = (stopReason: { readonly type: string }, details: object | null = null): NewEvent => ({
+export const idle = (
+  stopReason: StopReason,
+  details: StopDetails | null = null,
+): NewEventOf<'session.status_idle'> => ({
   type: 'session.status_idle',
   stop_reason: stopReason,
   stop_details: details,
@@ -340,7 +343,7 @@ export const requiresAction = (eventIds: readonly string[]): NewEvent => ({
 })
 
 /** Last event of a run that was stopped on request. */
-export const stopped: NewEvent = idle(
+export const stopped = idle(
   { type: 'end_turn' },
   { type: 'interrupted', message: 'stopped on request; running work was interrupted' },
 )

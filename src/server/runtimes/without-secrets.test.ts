@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type LooseFields, looseEvent } from '../../../test/support/loose-event.ts'
 import { managedAgentsStage } from '../../../test/support/managed-agents/managed-agents-stage.ts'
 import { promptOf, runRig, sessionWith } from '../../../test/support/sessions/run-rig.ts'
 import { wholeEchoes } from '../platform/echoes.ts'
@@ -21,7 +22,7 @@ const saying = (batches: readonly Batch[], pieces: readonly string[] = []) =>
 const refsOf = (refs: object) => ({ runtime_state: { ...refs } })
 
 test('S10: events do not contain a key that a runtime or its tools repeat', async () => {
-  const said = [
+  const said: LooseFields[] = [
     { type: 'agent.message', content: [{ type: 'text', text: `Your key is ${key}, is it not?` }] },
     { type: 'agent.tool_use', name: 'bash', input: { command: ['curl', '-H', `x: ${key}`], [key]: 1 } },
     { type: 'agent.tool_result', content: [{ type: 'text', text: JSON.stringify({ env: { KEY: key } }) }] },
@@ -32,7 +33,12 @@ test('S10: events do not contain a key that a runtime or its tools repeat', asyn
   const rig = runRig()
   const refs = refsOf({ kept: key })
   await rig.run(
-    { run: withoutSecrets(saying([said, { events: [said[0] ?? assert.fail()], refs }]), secrets) },
+    {
+      run: withoutSecrets(
+        saying([said.map(looseEvent), { events: [looseEvent(said[0] ?? assert.fail())], refs }]),
+        secrets,
+      ),
+    },
     promptOf('Hi'),
   )
   const log = JSON.stringify(rig.log)
@@ -46,13 +52,19 @@ test('S10: events do not contain a key that a runtime or its tools repeat', asyn
           .slice(4, 20),
       ),
     )
-  assert.deepEqual(rig.log[2]?.['content'], [{ type: 'text', text: 'Your key is [secret], is it not?' }])
+  assert.deepEqual(rig.log[2]?.content, [{ type: 'text', text: 'Your key is [secret], is it not?' }])
   assert.deepEqual(rig.refs.runtime_state, { kept: key })
 })
 
 test('content without the whole key is unchanged, also where it has a part of the key', async () => {
   const batches: readonly Batch[] = [
-    [{ type: 'agent.message', content: [{ type: 'text', text: `A key begins with ${key.slice(0, -1)}` }], n: null }],
+    [
+      looseEvent({
+        type: 'agent.message',
+        content: [{ type: 'text', text: `A key begins with ${key.slice(0, -1)}` }],
+        n: null,
+      }),
+    ],
     { events: [idle({ type: 'end_turn' })], refs: {} },
   ]
   const seen = await Array.fromAsync(
@@ -96,7 +108,7 @@ test('S10: the log of a run on a remote runtime does not contain its key', async
 
 test('M8: previews show the whole text once its event is stored, also an end that might start a credential', async () => {
   const rig = runRig()
-  const event = { id: 'evt_1', type: 'agent.message', content: [{ type: 'text', text: 'It is sk-c' }] }
+  const event = looseEvent({ id: 'evt_1', type: 'agent.message', content: [{ type: 'text', text: 'It is sk-c' }] })
   const run = withoutSecrets(saying([[event, idle({ type: 'end_turn' })]], ['It is ', 'sk-c']), secrets)
   await rig.run({ run }, promptOf('Hi'))
   assert.equal(rig.previews.map(({ text }) => text).join(''), 'It is sk-c')
@@ -106,7 +118,7 @@ test('M8: events of a program do not contain the credentials of the models that 
   const rig = runRig()
   const models = () => wholeEchoes(['sk-model-canary-0001'])
   const text = Buffer.from('Bearer sk-model-canary-0001').toString('base64')
-  const event = { type: 'agent.message', content: [{ type: 'text', text }] }
+  const event = looseEvent({ type: 'agent.message', content: [{ type: 'text', text }] })
   await rig.run({ run: withoutSecrets(saying([[event]]), { endpoint: { apiKey: undefined }, models }) }, promptOf('Hi'))
   assert.match(JSON.stringify(rig.log), /\[secret\]/)
 })
@@ -124,10 +136,10 @@ const programSecrets = { endpoint: { apiKey: undefined, env: variables }, models
 test('M8: events of a program do not contain the values of its variables, except plain settings and short values', async () => {
   const rig = runRig()
   const text = Object.entries(variables).map(pair => pair.join('='))
-  const event = { type: 'agent.tool_result', content: [{ type: 'text', text: text.join('\n') }] }
+  const event = looseEvent({ type: 'agent.tool_result', content: [{ type: 'text', text: text.join('\n') }] })
   await rig.run({ run: withoutSecrets(saying([[event]]), programSecrets) }, promptOf('Hi'))
   const shown = ['FORGE=[secret]', 'DB_PASSWORD=[secret]', ...text.slice(2)].join('\n')
-  assert.deepEqual(rig.log.at(-1)?.['content'], [{ type: 'text', text: shown }])
+  assert.deepEqual(rig.log.at(-1)?.content, [{ type: 'text', text: shown }])
 })
 
 test('M8: failure messages do not contain the values of variables, also where the message ends in the middle of one', async () => {

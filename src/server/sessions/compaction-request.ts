@@ -82,7 +82,7 @@ export function createCompactionRequests(deps: Deps) {
   async function lastError(sessionId: string): Promise<string> {
     const last = { after: Number.MAX_SAFE_INTEGER, limit: 1, order: 'desc', types: ['session.error'] } as const
     const { data } = await events.list({ sessionId, ...last })
-    const { message } = (data[0]?.['error'] ?? {}) as { readonly message?: string }
+    const { message } = data[0]?.error ?? {}
     return message ?? 'see the events of the session'
   }
 }

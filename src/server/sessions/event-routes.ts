@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { eventRoutes } from '../../contract/events.ts'
+import { eventRoutes } from '../../contract/event-routes.ts'
 import { bind, routeSchema } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { createdRange } from '../http/created-range.ts'

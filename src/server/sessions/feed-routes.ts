@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { eventRoutes } from '../../contract/events.ts'
+import { eventRoutes } from '../../contract/event-routes.ts'
 import type { Input } from '../../contract/route.ts'
 import { routeSchema } from '../http/bind.ts'
 import { nesting } from '../http/deep-query.ts'

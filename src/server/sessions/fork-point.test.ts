@@ -33,7 +33,7 @@ test('an incomplete answer is not copied', () => {
 test('open tool calls get a result, and open prompts and runs get an end', () => {
   const closing = pointOf(...called, ['user.message', { prompt_id: 'two' }]).closing()
   assert.deepEqual(
-    closing.map(({ type, ...event }) => [type, event['tool_use_id'] ?? event['prompt_id']]),
+    closing.map(({ type, ...event }) => [type, event.tool_use_id ?? event.prompt_id]),
     [
       ['agent.tool_result', 'b'],
       ['session.prompt_ended', 'two'],

@@ -1,6 +1,7 @@
 import { endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
+import { idle } from '../runtimes/runtime.ts'
 
-const notRun = [{ type: 'text', text: 'not run: the session was forked before this call ended' }]
+const notRun = [{ type: 'text', text: 'not run: the session was forked before this call ended' }] as const
 
 /** Tracks what a copied part of a log leaves open. Add its events in order. */
 export class ForkPoint {
@@ -12,14 +13,14 @@ export class ForkPoint {
   #running: { readonly prompt_id: string; readonly run_id: string } | undefined
 
   add(event: SessionEvent): void {
-    const promptId = String(event['prompt_id'])
+    const promptId = event.prompt_id ?? ''
     if (event.type === 'span.model_request_start') this.#openStart = event.seq
     else if (event.type === 'span.model_request_end') this.#openStart = undefined
-    else if (event.type === 'agent.tool_use') this.#openCalls.add(String(event['tool_use_id']))
-    else if (event.type === 'agent.tool_result') this.#openCalls.delete(String(event['tool_use_id']))
+    else if (event.type === 'agent.tool_use') this.#openCalls.add(event.tool_use_id)
+    else if (event.type === 'agent.tool_result') this.#openCalls.delete(event.tool_use_id)
     else if (event.type === 'user.message') this.#openPrompts.set(promptId, null)
     else if (event.type === 'session.prompt_ended') this.#openPrompts.delete(promptId)
-    else if (event.type === 'session.status_running' && event['run_id'] !== undefined) this.#begin(event)
+    else if (event.type === 'session.status_running' && event.run_id) this.#begin(promptId, event.run_id)
     else if (endsRun(event)) this.#end(event)
   }
 
@@ -30,32 +31,33 @@ export class ForkPoint {
 
   /** Events that close what is open, so that the fork does not resume it. */
   closing(): NewEvent[] {
-    const results = [...this.#openCalls].map(id => ({
-      type: 'agent.tool_result',
-      tool_use_id: id,
-      content: notRun,
-      is_error: true,
-    }))
+    const results = [...this.#openCalls].map(
+      (id): NewEvent => ({
+        type: 'agent.tool_result',
+        tool_use_id: id,
+        content: notRun,
+        is_error: true,
+      }),
+    )
     const running = this.#running
-    const ends = [...this.#openPrompts].flatMap(([prompt_id, run_id]) =>
+    const ends = [...this.#openPrompts].flatMap(([prompt_id, run_id]): NewEvent[] =>
       prompt_id === running?.prompt_id
         ? []
         : [{ type: 'session.prompt_ended', prompt_id, run_id, state: 'cancelled', reason: 'forked' }],
     )
     const details = { type: 'forked', message: 'the session was forked in the middle of this run' }
-    const idle = { type: 'session.status_idle', stop_reason: { type: 'end_turn' }, stop_details: details, ...running }
-    return [...results, ...ends, ...(running ? [idle] : [])]
+    const end = { ...idle({ type: 'end_turn' }, details), ...running }
+    return [...results, ...ends, ...(running ? [end] : [])]
   }
 
-  #begin(event: SessionEvent): void {
-    const [prompt_id, run_id] = [String(event['prompt_id']), String(event['run_id'])]
+  #begin(prompt_id: string, run_id: string): void {
     this.#running = { prompt_id, run_id }
     this.#openPrompts.set(prompt_id, run_id)
   }
 
   #end(event: SessionEvent): void {
     // A budget stop leaves the prompt waiting; in a fork it has ended.
-    this.#openPrompts.delete(String(event['prompt_id'] ?? this.#running?.prompt_id))
+    this.#openPrompts.delete(event.prompt_id ?? this.#running?.prompt_id ?? '')
     this.#running = undefined
     this.#openCalls.clear()
   }

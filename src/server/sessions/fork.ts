@@ -92,7 +92,7 @@ export function createFork(deps: Deps) {
     if (reads === 'any log') return 'log'
     if (reads !== 'own log' || runtime !== from.runtime) return 'transcript'
     const [mark] = from.forked_at_seq === null ? [] : await events.page(from.id, from.forked_at_seq - 1, 1)
-    return mark?.['context'] === 'transcript' ? 'transcript' : 'log'
+    return mark?.context === 'transcript' ? 'transcript' : 'log'
   }
 
   async function begin(client: PoolClient, from: SessionRow, { body, cut, caller }: Begin) {
@@ -105,7 +105,7 @@ export function createFork(deps: Deps) {
       begin: copy,
     })
     const context = await contextOf(from, created.runtime)
-    const forked = { type: 'session.forked', forked_from: { session_id: from.id, seq: cut.seq }, context }
+    const forked = { type: 'session.forked', forked_from: { session_id: from.id, seq: cut.seq }, context } as const
     const appended = await eventLog.appendByCaller(client, created.id, [...cut.point.closing(), forked])
     await forks.close(client, created.id, lastOf(appended.events))
     const row = await store.find(created.id, undefined, client)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { looseEvent } from '../../../test/support/loose-event.ts'
 import { eventually } from '../../../test/support/service/eventually.ts'
 import { seqs, startWebhookEndpointsApp, told } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
@@ -134,7 +135,8 @@ test('filters select types, prefixes and agents; S10: sessions of another owner 
 })
 
 test('C1: an error of a retried model call is not sent, and the final error is', async t => {
-  const error = (type: string) => ({ type: 'session.error', error: { message: 'a\u0000b', retry_status: { type } } })
+  const error = (type: string) =>
+    looseEvent({ type: 'session.error', error: { message: 'a\u0000b', retry_status: { type } } })
   for (const events of [[], ['session.error', 'a.last'], ['session.*', 'a.last']]) {
     const receiver = await startReceiver()
     await made({ url: receiver.url, events })

@@ -68,7 +68,7 @@ export function createFileWrites(deps: Deps) {
       }
       const packed = await checkpoints.pack(next)
       const hashes = piecesOf(next.change?.set ?? manifest.values())
-      const event = {
+      const event: NewEvent = {
         type: 'session.files_changed',
         path,
         change: word,

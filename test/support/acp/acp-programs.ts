@@ -128,7 +128,7 @@ export async function startProgramService(script: Script) {
 
 /** Why a run was idle; undefined for other events. */
 export const reasonOf = (event: SessionEvent | undefined): string | undefined =>
-  (event?.['stop_reason'] as { type: string } | undefined)?.type
+  (event?.stop_reason as { type: string } | undefined)?.type
 
 /** What an event holds, as JSON. */
-export const textIn = (event: SessionEvent): string => JSON.stringify(event['content'] ?? '')
+export const textIn = (event: SessionEvent): string => JSON.stringify(event.content ?? '')

@@ -70,7 +70,7 @@ export const turnTypes: readonly string[] = [
 
 /** The text of an event with content. */
 export const textOf = (event: NewEvent | undefined): string | undefined =>
-  (event?.['content'] as { text: string }[] | undefined)?.[0]?.text
+  (event?.content as { text: string }[] | undefined)?.[0]?.text
 
 /** What a `session.error` says. */
-export const errorOf = (event: NewEvent | undefined) => event?.['error'] as { type: string; message: string }
+export const errorOf = (event: NewEvent | undefined) => event?.error as { type: string; message: string }

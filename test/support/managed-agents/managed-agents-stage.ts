@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { type Content, type SessionEvent, textOfContent } from '../../../src/contract/events.ts'
 import { createOutbound } from '../../../src/server/platform/outbound.ts'
 import { managedAgentsKind } from '../../../src/server/runtimes/managed-agents/kind.ts'
 import type { ProviderRefs, RunSession, Runtime } from '../../../src/server/runtimes/runtime.ts'
@@ -70,40 +71,40 @@ export function assertOnce(fake: ManagedAgentsFake, messages = 1): void {
   assert.equal(fake.session.messages, messages)
 }
 
-interface Logged {
-  readonly type: string
-  readonly [field: string]: unknown
+function toldOf(event: SessionEvent): string {
+  switch (event.type) {
+    case 'agent.message':
+      return `says ${firstText(event.content)}`
+    case 'agent.tool_use':
+    case 'agent.mcp_tool_use':
+      return `uses ${event.name}`
+    case 'agent.tool_result':
+    case 'agent.mcp_tool_result':
+      return `${event.is_error ? 'error' : 'result'} ${firstText(event.content)}`
+    case 'session.status_running':
+      return 'running'
+    case 'session.status_idle':
+      return `idle ${event.stop_reason.type}`
+    case 'session.error':
+      return `${event.error.retry_status?.type}: ${event.error.message}`
+    default:
+      return event.type
+  }
 }
 
-const textOf = (event: Logged): string => ((event['content'] ?? []) as { text?: string }[])[0]?.text ?? ''
-
-const toldOf: Readonly<Record<string, (event: Logged) => string>> = {
-  'agent.message': event => `says ${textOf(event)}`,
-  'agent.tool_use': ({ name }) => `uses ${String(name)}`,
-  'agent.mcp_tool_use': ({ name }) => `uses ${String(name)}`,
-  'agent.tool_result': event => `${event['is_error'] ? 'error' : 'result'} ${textOf(event)}`,
-  'agent.mcp_tool_result': event => `${event['is_error'] ? 'error' : 'result'} ${textOf(event)}`,
-  'session.status_running': () => 'running',
-  'session.status_idle': ({ stop_reason }) => `idle ${(stop_reason as { type: string }).type}`,
-  'session.error': ({ error }) => {
-    const { message, retry_status } = error as { message: string; retry_status: { type: string } }
-    return `${retry_status.type}: ${message}`
-  },
-}
+const firstText = (content: Content = []): string => textOfContent(content.slice(0, 1))
 
 /** What a reader of the log is told, without ids and times. */
-export const story = (log: readonly Logged[]): string[] =>
-  log
-    .filter(({ type }) => type !== 'user.message' && !type.startsWith('span.'))
-    .map(event => toldOf[event.type]?.(event) ?? event.type)
+export const story = (log: readonly SessionEvent[]): string[] =>
+  log.filter(({ type }) => type !== 'user.message' && !type.startsWith('span.')).map(toldOf)
 
 /** The invariants of every finished log: each tool call has one result, no event is told twice, one end. */
-export function assertSound(log: readonly Logged[]): void {
-  const sources = log.flatMap(event => event['source_event_id'] ?? [])
+export function assertSound(log: readonly SessionEvent[]): void {
+  const sources = log.flatMap(event => event.source_event_id ?? [])
   assert.equal(new Set(sources).size, sources.length, 'an event was told twice')
-  const uses = log.filter(({ type }) => /^agent\.(mcp_)?tool_use$/.test(type)).map(event => event['tool_use_id'])
+  const uses = log.filter(({ type }) => /^agent\.(mcp_)?tool_use$/.test(type)).map(event => event.tool_use_id)
   const results = log
     .filter(({ type }) => type.endsWith('tool_result'))
-    .map(event => event['tool_use_id'] ?? event['mcp_tool_use_id'])
+    .map(event => event.tool_use_id ?? event.mcp_tool_use_id)
   assert.deepEqual(results.toSorted(), uses.toSorted())
 }

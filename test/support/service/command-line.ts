@@ -49,16 +49,6 @@ export function streamOf(events: readonly SessionEvent[]): (request: SeenRequest
   }
 }
 
-/** Events of a session with their numbers, from the parts that matter. */
-export function logOf(events: readonly { readonly type: string; readonly [field: string]: unknown }[]): SessionEvent[] {
-  return events.map((event, at) => ({
-    id: `evt_${at + 1}`,
-    processed_at: '2026-01-01T00:00:00.000Z',
-    seq: at + 1,
-    ...event,
-  }))
-}
-
 const refuse = () => Promise.reject(new Error('this command line has no server of its own'))
 
 /** A server that none of the commands may use. */

@@ -205,7 +205,7 @@ export function createEngine(
 /** The type of an event; how and with what details it ended a run. */
 function endOrType({ type, ...event }: NewEvent): string {
   if (type !== 'session.status_idle') return type
-  const { type: reason } = event['stop_reason'] as { type: string }
-  const details = event['stop_details'] as { type?: string } | null
+  const { type: reason } = event.stop_reason as { type: string }
+  const details = event.stop_details as { type?: string } | null
   return `idle ${details?.type ?? reason}`
 }

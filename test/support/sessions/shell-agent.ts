@@ -34,6 +34,6 @@ export async function shellAgent(service: Target): Promise<(command: string) => 
 }
 
 const resultOf = (event: SessionEvent): ShellResult => ({
-  text: ((event['content'] ?? []) as readonly { readonly text?: string }[]).map(({ text = '' }) => text).join(''),
-  isError: event['is_error'] === true,
+  text: ((event.content ?? []) as readonly { readonly text?: string }[]).map(({ text = '' }) => text).join(''),
+  isError: event.is_error === true,
 })

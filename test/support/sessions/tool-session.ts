@@ -27,7 +27,7 @@ export async function toolSession(target: Target): Promise<ToolSession> {
       const page = await send(target, `GET /v1/sessions/${id}/events?order=desc&limit=200&types=agent.tool_result`)
       const results = page.json<{ data: SessionEvent[] }>().data
       return tool_calls.map(call => {
-        const { content } = (results.find(event => event['tool_use_id'] === call.id) ?? {}) as Partial<SessionEvent>
+        const { content } = (results.find(event => event.tool_use_id === call.id) ?? {}) as Partial<SessionEvent>
         return Array.isArray(content) ? content.map(block => String((block as { text?: unknown }).text)).join('') : ''
       })
     },

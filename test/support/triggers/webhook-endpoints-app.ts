@@ -24,6 +24,7 @@ import { createEndpoints } from '../../../src/server/webhook-endpoints/endpoints
 import { createDispatch } from '../../../src/server/webhook-endpoints/message.ts'
 import { serveWebhookEndpoints } from '../../../src/server/webhook-endpoints/routes.ts'
 import { createSend } from '../../../src/server/webhook-endpoints/send.ts'
+import { looseEvent } from '../loose-event.ts'
 import { freshDatabase } from '../service/database.ts'
 import { type AnswerTo, type Received, startWebhookReceiver } from './webhook-receiver.ts'
 
@@ -148,7 +149,9 @@ export async function startWebhookEndpointsApp() {
     append: async (sessionId: string, ...added: (string | NewEvent)[]) =>
       (await events.append(
         sessionId,
-        added.map(event => withId(typeof event === 'string' ? { type: event, note: `note of ${event}` } : event)),
+        added.map(event =>
+          withId(typeof event === 'string' ? looseEvent({ type: event, note: `note of ${event}` }) : event),
+        ),
       )) ?? [],
     /** The log of an endpoint's deliveries, newest first. */
     deliveriesOf: async (id: string, query = '') =>

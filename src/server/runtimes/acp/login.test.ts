@@ -30,7 +30,7 @@ async function endOf(fake: object, prompt: string) {
   const rig = runRig()
   await rig.run(runtime, promptOf(prompt))
   const last = rig.log.at(-1)
-  return [last?.type, (last?.['error'] as { message: string } | undefined)?.message]
+  return [last?.type, (last?.error as { message: string } | undefined)?.message]
 }
 
 test('E5: a check opens a session and detects a program that requires a login', async () => {

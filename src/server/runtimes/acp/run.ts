@@ -80,7 +80,7 @@ export async function* runPrompt(given: Omit<Run, 'history'>): AsyncGenerator<Ba
   const results = history.openCalls.map(id =>
     resultEvent({ id }, 'interrupted; the outcome of the call is unknown', true),
   )
-  const running = history.isWaiting ? [{ type: 'session.status_running' }] : []
+  const running = history.isWaiting ? [{ type: 'session.status_running' } as const] : []
   if (results.length + running.length > 0) yield [...results, ...running]
   if (context.signal.aborted) return
   try {

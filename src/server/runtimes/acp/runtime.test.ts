@@ -14,8 +14,8 @@ const textsOf = (log: readonly NewEvent[], type = 'agent.message') =>
     .filter(event => event.type === type)
     .map(({ content }) => ((content ?? []) as { text?: string }[]).map(({ text }) => text).join(''))
 const lastOf = (log: readonly NewEvent[]): Event => log.at(-1)
-const reasonOf = (event: Event) => (event?.['stop_reason'] as { type: string } | undefined)?.type
-const errorOf = (event: Event) => (event?.['error'] as { message: string } | undefined)?.message ?? ''
+const reasonOf = (event: Event) => (event?.stop_reason as { type: string } | undefined)?.type
+const errorOf = (event: Event) => (event?.error as { message: string } | undefined)?.message ?? ''
 const ask = (fields: object = {}) => ({
   ask: { toolCallId: 'c1', title: 'List', kind: 'execute', rawInput: { command: 'ls' }, ...fields },
 })
@@ -92,7 +92,7 @@ for (const [stop, reason, detail] of stopReasons) {
     const rig = runRig()
     await rig.run(runtime, promptOf(doing({ say: 'a' }, { stop })))
     assert.equal(reasonOf(lastOf(rig.log)), reason)
-    assert.equal((lastOf(rig.log)?.['stop_details'] as { type: string } | null)?.type, detail)
+    assert.equal((lastOf(rig.log)?.stop_details as { type: string } | null)?.type, detail)
   })
 }
 
@@ -102,7 +102,7 @@ test('a call that the agent’s tools allow runs without a question, and one tha
   await rig.run(runtime, promptOf(doing(ask(), ask({ toolCallId: 'c2', kind: 'edit' }))))
   assert.deepEqual(textsOf(rig.log), ['(yes)', '(no)'])
   assert.deepEqual(
-    rig.log.filter(({ type }) => type === 'agent.tool_use').map(event => event['evaluated_permission']),
+    rig.log.filter(({ type }) => type === 'agent.tool_use').map(event => event.evaluated_permission),
     ['allow', 'deny'],
   )
 })
@@ -125,8 +125,8 @@ for (const [result, said] of [
     const seen: string[] = []
     const decide = async (eventId: string) => {
       const use = rig.log.find(({ id }) => id === eventId)
-      assert.deepEqual([use?.['evaluated_permission'], use?.['input']], ['ask', { command: 'ls' }])
-      const ids = askedBy(lastOf(rig.log) ?? { type: '' })
+      assert.deepEqual([use?.evaluated_permission, use?.input], ['ask', { command: 'ls' }])
+      const ids = askedBy(lastOf(rig.log) ?? assert.fail('no event'))
       seen.push(eventId)
       assert.deepEqual(ids, [eventId])
       return { result, message: undefined }
@@ -157,7 +157,7 @@ test('several calls that ask at once are asked about together, and each gets its
     },
   )
   await eventually(() => open.size === 2)
-  assert.equal(askedBy(lastOf(rig.log) ?? { type: '' }).length, 2)
+  assert.equal(askedBy(lastOf(rig.log) ?? assert.fail('no event')).length, 2)
   const [first, second] = [...open.values()]
   first?.({ result: 'deny', message: undefined })
   second?.({ result: 'allow', message: undefined })
@@ -178,7 +178,7 @@ test('an interrupt ends the run at once and gives open calls a result, and the p
     },
   })
   assert.deepEqual(rig.types().slice(1), ['agent.tool_use', 'agent.tool_result'])
-  assert.equal(lastOf(rig.log)?.['is_error'], true)
+  assert.equal(lastOf(rig.log)?.is_error, true)
   const before = rig.refs.provider_session_id
   await rig.run(runtime, promptOf(doing({ say: 'next' })))
   assert.equal(rig.refs.provider_session_id, before)
@@ -319,7 +319,7 @@ test('an interrupted run resumes: open calls get a result, and the program gets 
   await runtime.close()
   await rig.run(runtime, next, { isResumed: true })
   const result = rig.log.find(({ type }) => type === 'agent.tool_result')
-  assert.deepEqual([result?.['tool_use_id'], result?.['is_error']], ['c1', true])
+  assert.deepEqual([result?.tool_use_id, result?.is_error], ['c1', true])
   assert.match(textsOf(rig.log).at(-1) ?? '', /^Your last turn was cut off\..* It was:\ndo it/s)
 })
 

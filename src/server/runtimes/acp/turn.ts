@@ -64,7 +64,7 @@ function reasonToLeave({ context, stop, questions, normalizer }: Followed): stri
 function* left({ context, stop, questions, normalizer }: Followed, reason: string): Generator<Batch> {
   const end = context.signal.aborted ? undefined : stop()
   // Otherwise the log would still show that a person is asked.
-  const running = questions.areOpen ? [{ type: 'session.status_running' }] : []
+  const running = questions.areOpen ? [{ type: 'session.status_running' } as const] : []
   yield* batchOf([...normalizer.end(reason), ...running, ...(end ? [pausedByBudget(end)] : [])])
 }
 

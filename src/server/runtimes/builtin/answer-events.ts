@@ -1,7 +1,8 @@
-import type { NewEvent } from '../../../contract/events.ts'
+import type { NewEvent, NewEventOf } from '../../../contract/events.ts'
 import { estimateInputTokens, estimateTextTokens } from '../../gateway/tokens/estimate.ts'
 import type { TokenCounts } from '../../gateway/tokens/token-counts.ts'
 import { newId } from '../../platform/ids.ts'
+import { isRecord } from '../../platform/json.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
 
@@ -58,11 +59,11 @@ function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): N
 }
 
 /** Parses the arguments of a tool call. Text that is not a JSON object stays text, and the call then fails. */
-function inputOf(json: string): unknown {
+function inputOf(json: string): Readonly<Record<string, unknown>> | string {
   if (json.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : json
+    return isRecord(value) ? value : json
   } catch {
     return json
   }
@@ -76,23 +77,26 @@ export function estimatedUsage(
   answer: Answer,
   booked: Partial<TokenCounts>,
   body: Readonly<Record<string, unknown>>,
-): Record<string, number> {
+): ModelUsage {
   const stated = modelUsage(answer)
   const received = answer.blocks.map(block => (block.type === 'text' ? block.text : JSON.stringify(block))).join('')
   const receivedTokens = received === '' ? 0 : estimateTextTokens(received)
   const written = (booked.cache_write_5m_tokens ?? 0) + (booked.cache_write_1h_tokens ?? 0)
   const usage = {
-    input_tokens: booked.input_tokens || stated['input_tokens'] || 0,
-    output_tokens: Math.max(booked.output_tokens ?? 0, stated['output_tokens'] ?? 0, receivedTokens),
-    cache_creation_input_tokens: written || stated['cache_creation_input_tokens'] || 0,
-    cache_read_input_tokens: booked.cache_read_tokens || stated['cache_read_input_tokens'] || 0,
+    input_tokens: booked.input_tokens || stated.input_tokens,
+    output_tokens: Math.max(booked.output_tokens ?? 0, stated.output_tokens, receivedTokens),
+    cache_creation_input_tokens: written || stated.cache_creation_input_tokens,
+    cache_read_input_tokens: booked.cache_read_tokens || stated.cache_read_input_tokens,
   }
   const input = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
   return input > 0 ? usage : { ...usage, input_tokens: estimateInputTokens(body) }
 }
 
+/** The four counters of `span.model_request_end`. */
+export type ModelUsage = Required<NonNullable<NewEventOf<'span.model_request_end'>['model_usage']>>
+
 /** Returns the four counters of an answer's usage, as in `span.model_request_end`. */
-export function modelUsage({ usage }: Answer): Record<string, number> {
+export function modelUsage({ usage }: Answer): ModelUsage {
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0)
   return {
     input_tokens: count('input_tokens'),

@@ -25,7 +25,7 @@ const acts = fc.array(
   { maxLength: 25 },
 )
 
-const text = (said: string) => [{ type: 'text', text: said }]
+const text = (said: string) => [{ type: 'text', text: said } as const]
 const usage = { input_tokens: 90, output_tokens: 10 }
 
 /** The log of the steps `does`: a run includes waiting prompts, and a compaction cuts as the runtime does. */
@@ -50,7 +50,7 @@ function logOf(does: readonly Act[]): SessionEvent[] {
     add({ type: 'span.model_request_end', is_error: null, model_usage: counts ? usage : null })
     for (const id of calls) add({ type: 'agent.tool_result', tool_use_id: id, content: text('long '.repeat(40)) })
     if (tools === 0) {
-      add({ type: 'session.status_idle', prompt_id: running[0], stop_reason: { type: 'end_turn' } })
+      add({ type: 'session.status_idle', prompt_id: running[0] ?? '', stop_reason: { type: 'end_turn' } })
       running = []
     }
   }
@@ -71,7 +71,8 @@ function logOf(does: readonly Act[]): SessionEvent[] {
       waiting.push(`msg_${at}`)
       add({ type: 'user.message', prompt_id: `msg_${at}`, content: text(`prompt ${at}`) })
     } else if (act.does === 'withdraw' && waiting.length > 0) {
-      add({ type: 'session.prompt_ended', prompt_id: waiting.pop(), state: 'cancelled', reason: 'withdrawn' })
+      const prompt_id = waiting.pop() ?? assert.fail('no prompt')
+      add({ type: 'session.prompt_ended', prompt_id, run_id: null, state: 'cancelled', reason: 'withdrawn' })
     } else if (act.does === 'fail') {
       add({ type: 'span.model_request_start', prompt_ids: [] })
       add({ type: 'span.model_request_end', is_error: true, model_usage: null })

@@ -1,15 +1,9 @@
-import {
-  askedBy,
-  budgetReached,
-  contextCompacted,
-  endsRun,
-  type NewEvent,
-  type TextBlock,
-} from '../../../contract/events.ts'
-import type { Block } from './context/blocks.ts'
-import { seqOf, Transcript } from './context/transcript.ts'
+import { askedBy, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
+
+type EventOf<Type extends ReadEvent['type']> = Extract<ReadEvent, { readonly type: Type }>
 
 /** A tool call in the log without a result. */
 export interface OpenToolUse {
@@ -75,28 +69,28 @@ export class Conversation {
     return copy
   }
 
-  add(event: NewEvent): void {
+  add(event: ReadEvent): void {
     if (endsRun(event) && !budgetReached(event)) {
-      this.#prompts.delete(String(event['prompt_id']))
+      this.#prompts.delete(event.prompt_id ?? '')
       this.#repair = undefined
       this.#isRepairing = false
     }
     switch (event.type) {
       case 'user.message':
-        this.#prompts.set(String(event['prompt_id']), {
+        this.#prompts.set(event.prompt_id ?? '', {
           seq: seqOf(event),
-          content: (event['content'] ?? []) as TextBlock[],
+          content: event.content,
         })
         break
       case 'session.prompt_ended':
-        this.#prompts.delete(String(event['prompt_id']))
+        this.#prompts.delete(event.prompt_id ?? '')
         break
       case 'span.model_request_start':
         this.#begin(event)
         break
       case 'agent.thinking':
       case 'agent.message':
-        for (const block of (event['content'] ?? []) as Block[]) this.transcript.add('assistant', block, event)
+        for (const block of event.content ?? []) this.transcript.add('assistant', block, event)
         break
       case 'agent.tool_use':
         this.#useTool(event)
@@ -118,7 +112,7 @@ export class Conversation {
         this.#fail(event)
         break
       case 'session.usage':
-        this.#usage = addUsage(noUsage, event['usage'])
+        this.#usage = addUsage(noUsage, event.usage)
         break
       case 'span.model_request_end':
         this.#end(event)
@@ -173,46 +167,46 @@ export class Conversation {
   }
 
   /** Returns the tokens of all model requests of the session, plus those of one more. */
-  usageWith(usage: unknown): UsageTotals {
+  usageWith(usage: UsageTotals | undefined): UsageTotals {
     return addUsage(this.#usage, usage)
   }
 
-  #begin(event: NewEvent): void {
-    const isSummary = event['purpose'] === 'compaction'
+  #begin(event: EventOf<'span.model_request_start'>): void {
+    const isSummary = event.purpose === 'compaction'
     this.#openRequest = { id: event.id, isSummary }
     if (isSummary) return
     if (this.#open.size === 0) this.transcript.beginStep(event)
-    if (event['trimmed_until'] !== undefined) this.transcript.trimUntil(String(event['trimmed_until']))
+    if (event.trimmed_until !== undefined) this.transcript.trimUntil(event.trimmed_until)
     if (this.#repair) {
       this.#entered.push({ seq: this.#repair.seq, at: seqOf(event) })
       this.transcript.add('user', { type: 'text', text: this.#repair.instruction }, event)
       this.#repair = undefined
     }
-    for (const id of (event['prompt_ids'] ?? []) as string[]) this.#include(id, event)
+    for (const id of event.prompt_ids ?? []) this.#include(id, event)
   }
 
-  #end(event: NewEvent): void {
-    const tokens = this.#openRequest?.isSummary ? undefined : tokensInWindow(event['model_usage'])
+  #end(event: EventOf<'span.model_request_end'>): void {
+    const tokens = this.#openRequest?.isSummary ? undefined : tokensInWindow(event.model_usage)
     this.#openRequest = undefined
-    if (!event['is_error']) this.#failed = undefined
-    this.#usage = addUsage(this.#usage, event['model_usage'])
+    if (!event.is_error) this.#failed = undefined
+    this.#usage = addUsage(this.#usage, event.model_usage)
     if (tokens !== undefined) this.transcript.count(tokens)
   }
 
-  #fail(event: NewEvent): void {
+  #fail(event: EventOf<'session.error'>): void {
     const instruction = repairInstruction(event)
     if (instruction !== undefined) {
       this.#repair = { seq: seqOf(event), instruction }
       this.#isRepairing = true
       return
     }
-    const { retry_status: retry } = (event['error'] ?? {}) as { retry_status?: { type?: string; attempt?: number } }
-    const at = Date.parse(String(event['processed_at'] ?? ''))
+    const { retry_status: retry } = event.error
+    const at = Date.parse(event.processed_at ?? '')
     if (retry?.type !== 'retrying' || Number.isNaN(at)) this.#failed = undefined
-    else this.#failed = { count: Number(retry.attempt ?? 1), since: this.#failed?.since ?? at }
+    else this.#failed = { count: retry.attempt ?? 1, since: this.#failed?.since ?? at }
   }
 
-  #include(promptId: string, event: NewEvent): void {
+  #include(promptId: string, event: ReadEvent): void {
     if (this.#included.has(promptId)) return
     this.#included.add(promptId)
     const prompt = this.#prompts.get(promptId)
@@ -222,24 +216,22 @@ export class Conversation {
     for (const { text } of prompt.content) this.transcript.add('user', { type: 'text', text }, event)
   }
 
-  #useTool(event: NewEvent): void {
-    const id = String(event['tool_use_id'])
-    const name = String(event['name'])
-    const input = event['input'] ?? {}
-    const permission = String(event['evaluated_permission'] ?? 'allow')
+  #useTool(event: EventOf<'agent.tool_use'>): void {
+    const id = event.tool_use_id
+    const { name, input, evaluated_permission: permission = 'allow' } = event
     this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
     this.transcript.add('assistant', { type: 'tool_use', id, name, input }, event)
   }
 
-  #answerTool(event: NewEvent): void {
-    const id = String(event['tool_use_id'])
+  #answerTool(event: EventOf<'agent.tool_result'>): void {
+    const id = event.tool_use_id
     if (!this.#open.delete(id)) return
-    const content = event['content'] ?? []
-    const isError = event['is_error'] ? { is_error: true } : {}
+    const content = event.content ?? []
+    const isError = event.is_error ? { is_error: true } : {}
     this.transcript.add('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
   }
 
-  #compact(event: NewEvent): void {
+  #compact(event: ReadEvent): void {
     const compaction = contextCompacted(event)
     if (!compaction) return
     this.transcript.compact(compaction)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
 import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
@@ -113,7 +114,7 @@ interface Told {
 
 const typesOf = (log: readonly NewEvent[]) => log.map(({ type }) => type)
 const errorsOf = (log: readonly NewEvent[]) =>
-  log.filter(({ type }) => type === 'session.error').map(event => event['error'] as Told)
+  log.filter(({ type }) => type === 'session.error').map(event => event.error as Told)
 
 test('an exhausted budget pauses the run: its events stay, and the last one names the budget', async () => {
   const rig = createRig(['tool', noMoney])
@@ -137,11 +138,11 @@ test('a paused run resumes with the same conversation and runs no tool again', a
   const log = await runOn(rig, paused)
   assert.deepEqual(rig.commands, ['run 0', 'run 2'])
   assert.deepEqual(rig.bodies[2], rig.bodies[1], 'the refused request is made again, unchanged')
-  assert.deepEqual(log.at(-1)?.['stop_reason'], { type: 'end_turn' })
+  assert.deepEqual(log.at(-1)?.stop_reason, { type: 'end_turn' })
   assert.equal(typesOf(log).filter(type => type === 'user.message').length, 1)
   const begun = log.filter(({ type }) => type === 'span.model_request_start')
   assert.deepEqual(
-    begun.map(event => event['prompt_ids']),
+    begun.map(event => event.prompt_ids),
     [['msg_1'], [], [], []],
     'the prompt enters the conversation once',
   )
@@ -240,8 +241,12 @@ test('a long wait postpones the prompt; the run that resumes it counts the earli
 test('a run that resumes after ten minutes of failures fails the step', async () => {
   const rig = createRig([{ status: 529, headers: {} }])
   const processed_at = new Date(Date.now() - 601_000).toISOString()
-  const error = { type: 'model_overloaded_error', message: 'busy', retry_status: { type: 'retrying', attempt: 2 } }
-  const log = await runOn(rig, [asked, { type: 'session.error', error, processed_at }])
+  const error = {
+    type: 'model_overloaded_error',
+    message: 'busy',
+    retry_status: { type: 'retrying', attempt: 2 },
+  }
+  const log = await runOn(rig, [asked, looseEvent({ type: 'session.error', error, processed_at })])
   assert.equal(errorsOf(log).at(-1)?.retry_status.type, 'exhausted')
 })
 

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../../contract/events.ts'
+import type { NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
@@ -55,7 +55,7 @@ async function* request(run: Run, startId: string): AsyncGenerator<Events, Reque
   if (!room) return undefined
   // A prompt that joined during the run is not in the history that was read at its start.
   for (const { id, parts } of joined) run.conversation.add({ type: 'user.message', prompt_id: id, content: parts })
-  const start = { id: startId, type: 'span.model_request_start', model: prompt.model }
+  const start = { id: startId, type: 'span.model_request_start', model: prompt.model } as const
   yield [{ ...start, prompt_ids: joined.map(({ id }) => id), ...room }]
 
   const ids = new Map<number, string>()
@@ -89,7 +89,7 @@ async function answered(
   return { batch: [...events, usageEvent(run, usage), resultFailure(result.problem)], continues: false }
 }
 
-function endOf({ stopReason }: Answer): NewEvent {
+function endOf({ stopReason }: Answer): NewEventOf<'session.status_idle'> {
   if (stopReason === 'refusal') return idle({ type: 'refusal' })
   const isCut = stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded'
   return idle(

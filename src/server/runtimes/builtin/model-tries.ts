@@ -1,10 +1,10 @@
-import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
+import type { BudgetReached, NewEvent, NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { pause } from '../../platform/timers.ts'
 import { pausedByBudget, unusableKeyFailure } from '../endings.ts'
 import { failed, type RunPrompt } from '../runtime.ts'
 import type { Answer } from './answer.ts'
-import { estimatedUsage, interruptedEvents } from './answer-events.ts'
+import { estimatedUsage, interruptedEvents, type ModelUsage } from './answer-events.ts'
 import { retryDelay } from './backoff.ts'
 import { callModel, type ModelFailure, type ModelResult } from './model-call.ts'
 import type { Events, Run } from './run.ts'
@@ -87,7 +87,10 @@ export async function paidCall(run: Run, { prompt, body, onText }: PaidCall): Pr
 }
 
 /** Event of the end of a model request. */
-export const requestEnd = (startId: string, fields: { is_error?: true; model_usage?: object }): NewEvent => ({
+export const requestEnd = (
+  startId: string,
+  fields: { is_error?: true; model_usage?: ModelUsage },
+): NewEventOf<'span.model_request_end'> => ({
   type: 'span.model_request_end',
   model_request_start_id: startId,
   is_error: fields.is_error ?? null,
@@ -95,7 +98,7 @@ export const requestEnd = (startId: string, fields: { is_error?: true; model_usa
 })
 
 /** Event with the tokens of the session, plus those of one more request. */
-export const usageEvent = ({ conversation }: Pick<Run, 'conversation'>, usage?: unknown): NewEvent => ({
+export const usageEvent = ({ conversation }: Pick<Run, 'conversation'>, usage?: ModelUsage): NewEvent => ({
   type: 'session.usage',
   usage: conversation.usageWith(usage),
 })

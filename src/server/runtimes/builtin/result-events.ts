@@ -1,5 +1,4 @@
 import type { NewEvent } from '../../../contract/events.ts'
-import { recordOf, textOf } from '../../platform/json.ts'
 import { failed } from '../runtime.ts'
 
 const invalidResult = 'invalid_result_error'
@@ -21,7 +20,7 @@ export const resultFailure = (problem: string): NewEvent =>
 
 /** Returns the instruction for the model that belongs to such an event; undefined for any other event. */
 export function repairInstruction(event: NewEvent): string | undefined {
-  const { type, problem } = recordOf(event['error'])
-  if (event.type !== 'session.error' || type !== invalidResult || problem === undefined) return undefined
-  return `Your answer ${textOf(problem)}. Answer again, with nothing but JSON that fits the schema.`
+  const { type, problem } = event.error ?? {}
+  if (type !== invalidResult || problem === undefined) return undefined
+  return `Your answer ${problem}. Answer again, with nothing but JSON that fits the schema.`
 }

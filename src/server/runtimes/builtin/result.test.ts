@@ -79,7 +79,7 @@ for (const [what, answer] of [
     const gateway = gatewaySaying(answer)
     const log = await runOn(gateway, [asked])
     assert.equal(log.at(-1)?.type, 'session.status_idle')
-    assert.deepEqual(log.at(-1)?.['result'], { total: 7 })
+    assert.deepEqual(log.at(-1)?.result, { total: 7 })
     assert.match(gateway.bodies[0]?.system.at(-1)?.text ?? '', /fits the JSON Schema below.*"total"/s)
   })
 }
@@ -87,7 +87,7 @@ for (const [what, answer] of [
 test('an answer that does not match the schema is requested again with the reason', async () => {
   const gateway = gatewaySaying('Seven.', '{"total":7}')
   const log = await runOn(gateway, [asked])
-  assert.deepEqual(log.at(-1)?.['result'], { total: 7 })
+  assert.deepEqual(log.at(-1)?.result, { total: 7 })
   const error = log.find(({ type }) => type === 'session.error')?.['error'] as Record<string, unknown>
   assert.equal(error['type'], 'invalid_result_error')
   assert.match(String(error['message']), /^the answer is not JSON; asking the model again$/)
@@ -102,7 +102,7 @@ test('an answer that does not match the schema is requested again with the reaso
 test('a second answer that does not match ends the run with an error that names the place', async () => {
   const gateway = gatewaySaying('{"total":"7"}', '{"total":null}', '{"total":7}')
   const log = await runOn(gateway, [asked])
-  assert.deepEqual(log.at(-1)?.['error'], {
+  assert.deepEqual(log.at(-1)?.error, {
     type: 'invalid_result_error',
     message: 'the answer does not match the schema: total must be number; the model had a second try',
     retry_status: { type: 'terminal' },
@@ -116,7 +116,7 @@ test('the model gets one second try, wherever the process is killed', async () =
     const cut = await runOn(gatewaySaying('Seven.', '{"total":7}'), [asked], batches)
     const gateway = gatewaySaying('Seven.', '{"total":7}')
     const log = cut.length === whole.length ? cut : await runOn(gateway, cut)
-    assert.deepEqual(log.at(-1)?.['result'], { total: 7 })
+    assert.deepEqual(log.at(-1)?.result, { total: 7 })
     assert.equal(types(log).filter(type => type === 'session.error').length, 1)
     for (const { messages } of gateway.bodies.slice(-1)) {
       assert.deepEqual(
@@ -137,7 +137,7 @@ test('the next prompt gets its own second try', async () => {
   const log: NewEvent[] = []
   const context = contextOver([...ended, again], { prompts: async () => [next] })
   for await (const batch of runtime.run(session, next, context)) log.push(...partsOf(batch).events)
-  assert.deepEqual(log.at(-1)?.['result'], { total: 8 })
+  assert.deepEqual(log.at(-1)?.result, { total: 8 })
 })
 
 test('the schema of the agent applies to a prompt without one', async () => {
@@ -146,5 +146,5 @@ test('the schema of the agent applies to a prompt without one', async () => {
   const log: NewEvent[] = []
   const typed = { ...session, config: { output_schema: schema } }
   for await (const batch of runtime.run(typed, prompt, contextOver([asked]))) log.push(...partsOf(batch).events)
-  assert.deepEqual(log.at(-1)?.['result'], { total: 7 })
+  assert.deepEqual(log.at(-1)?.result, { total: 7 })
 })

@@ -93,8 +93,8 @@ const isOver = (log: readonly NewEvent[]) => log.at(-1)?.type === 'session.statu
 function told(log: readonly NewEvent[]): string[] {
   return log.flatMap(event => {
     if (event.type.startsWith('span.') || event.type === 'session.usage') return []
-    if (event.type === 'agent.tool_result') return [`result ${event['tool_use_id']}`]
-    return [`${event.type} ${JSON.stringify(event['content'] ?? event['input'] ?? null)}`]
+    if (event.type === 'agent.tool_result') return [`result ${event.tool_use_id}`]
+    return [`${event.type} ${JSON.stringify(event.content ?? event.input ?? null)}`]
   })
 }
 
@@ -131,11 +131,11 @@ test('a run that is interrupted anywhere, any number of times, has the same log 
 
 function mustBeSettled(log: readonly NewEvent[]): void {
   const ofType = (type: string) => log.filter(event => event.type === type)
-  const used = ofType('agent.tool_use').map(event => event['tool_use_id'])
-  const answered = ofType('agent.tool_result').map(event => event['tool_use_id'])
+  const used = ofType('agent.tool_use').map(event => event.tool_use_id)
+  const answered = ofType('agent.tool_result').map(event => event.tool_use_id)
   assert.deepEqual(answered.toSorted(), used.toSorted(), 'every tool call has one result')
   const begun = ofType('span.model_request_start').map(({ id }) => id)
-  const ended = ofType('span.model_request_end').map(event => event['model_request_start_id'])
+  const ended = ofType('span.model_request_end').map(event => event.model_request_start_id)
   assert.deepEqual(ended.toSorted(), begun.toSorted(), 'every model request has one end')
 }
 

@@ -1,7 +1,9 @@
-import type { NewEvent } from '../../../contract/events.ts'
+import type { NewEventOf } from '../../../contract/events.ts'
 import type { ToolContext, ToolResult } from '../../tools/tool.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { OpenToolUse } from './conversation.ts'
+
+type ResultEvent = NewEventOf<'agent.tool_result'>
 
 /** Maximum number of concurrent reads. */
 const maxReads = 8
@@ -15,12 +17,12 @@ export async function* runToolCalls(
   uses: readonly OpenToolUse[],
   tools: ReadonlyMap<string, EnabledTool>,
   context: () => Promise<ToolContext>,
-): AsyncGenerator<NewEvent> {
+): AsyncGenerator<ResultEvent> {
   for (const group of groupsOf(uses, tools)) {
     const running = new Map(group.map(use => [use.tool_use_id, runOne(use, tools, context)] as const))
     while (running.size > 0) {
       const done = await Promise.race(running.values())
-      running.delete(String(done['tool_use_id']))
+      running.delete(done.tool_use_id)
       yield done
     }
   }
@@ -50,15 +52,15 @@ export const isRead = ({ name }: OpenToolUse, tools: ReadonlyMap<string, Enabled
   tools.get(name)?.tool.reads ?? true
 
 /** Result of a call that an earlier owner may have run. */
-export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): NewEvent =>
+export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): ResultEvent =>
   resultEvent(tool_use_id, failure('interrupted; outcome unknown: the tool may or may not have run'))
 
 /** Result of a call that a person denied or never decided about. */
-export const notAllowed = ({ tool_use_id, name }: OpenToolUse, reason: string | undefined): NewEvent =>
+export const notAllowed = ({ tool_use_id, name }: OpenToolUse, reason: string | undefined): ResultEvent =>
   resultEvent(tool_use_id, failure(`${name} was not run: ${reason ?? 'a person denied it'}`))
 
 /** Result of a call whose question was open when the run was stopped. */
-export const neverAnswered = (use: OpenToolUse): NewEvent =>
+export const neverAnswered = (use: OpenToolUse): ResultEvent =>
   notAllowed(use, 'the run was stopped before a person answered')
 
 /** Reports whether the call may be repeated after a crash. */
@@ -69,7 +71,7 @@ async function runOne(
   use: OpenToolUse,
   tools: ReadonlyMap<string, EnabledTool>,
   context: () => Promise<ToolContext>,
-): Promise<NewEvent> {
+): Promise<ResultEvent> {
   return resultEvent(use.tool_use_id, await resultOf(use, tools, context))
 }
 
@@ -90,7 +92,7 @@ async function resultOf(
 
 const failure = (text: string): ToolResult => ({ content: [{ type: 'text', text }], is_error: true })
 
-const resultEvent = (tool_use_id: string, { content, is_error }: ToolResult): NewEvent => ({
+const resultEvent = (tool_use_id: string, { content, is_error }: ToolResult): ResultEvent => ({
   type: 'agent.tool_result',
   tool_use_id,
   content,

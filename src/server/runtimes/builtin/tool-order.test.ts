@@ -110,7 +110,7 @@ async function runOn(log: readonly NewEvent[], commands: string[], changes: Part
 }
 
 const resultsOf = (log: readonly NewEvent[]) =>
-  log.filter(({ type }) => type === 'agent.tool_result').map(event => event['tool_use_id'])
+  log.filter(({ type }) => type === 'agent.tool_result').map(event => event.tool_use_id)
 const deny = async (): Promise<Decision> => ({ result: 'deny', message: undefined })
 
 test('R4: a command after a write that asks waits for the answer, also across a change of owner', async () => {

@@ -14,8 +14,8 @@ export const noUsage: UsageTotals = {
 }
 
 /** Adds the counters of one request to the totals; missing counters count as 0. */
-export function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
-  const counts = (usage ?? {}) as Partial<Record<keyof UsageTotals, number>>
+export function addUsage(total: UsageTotals, usage: Partial<UsageTotals> | null | undefined): UsageTotals {
+  const counts = usage ?? {}
   return {
     input_tokens: total.input_tokens + (counts.input_tokens ?? 0),
     output_tokens: total.output_tokens + (counts.output_tokens ?? 0),
@@ -28,7 +28,7 @@ export function addUsage(total: UsageTotals, usage: unknown): UsageTotals {
  * Returns the tokens of a request and its answer in the model's context window; undefined when the provider did not
  * count the input.
  */
-export function tokensInWindow(usage: unknown): number | undefined {
+export function tokensInWindow(usage: Partial<UsageTotals> | null | undefined): number | undefined {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = addUsage(noUsage, usage)
   const input = input_tokens + cache_creation_input_tokens + cache_read_input_tokens
   return input > 0 ? input + output_tokens : undefined

@@ -42,9 +42,8 @@ export function conclude(reading: Reading, outcome: Outcome, clean: (text: strin
   const pending = pendingEvents(whole)
   const extra = result && isMissing(whole, pending, result) ? [message(result.text ?? '')] : []
   const results = result ? resultEvents(reading, result, status) : []
-  const isAnswered = (callId: unknown) => results.some(event => event['tool_use_id'] === callId)
-  const open =
-    status === undefined ? [] : interruptedResults(reading).filter(event => !isAnswered(event['tool_use_id']))
+  const isAnswered = (callId: unknown) => results.some(event => event.tool_use_id === callId)
+  const open = status === undefined ? [] : interruptedResults(reading).filter(event => !isAnswered(event.tool_use_id))
   return [
     ...pending,
     ...extra,
@@ -82,7 +81,7 @@ function lastEvent(
   { isCancelled }: Reading,
   { status, branches = [], error }: Outcome,
   clean: (text: string) => string,
-) {
+): NewEvent {
   const git = branches.length > 0 && { git: { branches } }
   if (status === 'FINISHED') return { ...idle({ type: 'end_turn' }), ...git }
   if (status === 'CANCELLED' && isCancelled) return { ...stopped, ...git }

@@ -252,7 +252,7 @@ test('text is previewed with the id of the later message', () => {
 
 test('a very long tool result is truncated with a note', () => {
   const { events } = readAll([ran('c1', 'x'.repeat(3_000_000))])
-  const content = (events.at(-1)?.['content'] ?? []) as { text: string }[]
+  const content = (events.at(-1)?.content ?? []) as { text: string }[]
   const text = content[0]?.text ?? ''
   assert.ok(text.length < 1_100_000)
   assert.match(text, /\[truncated: 3000000 characters\]$/)

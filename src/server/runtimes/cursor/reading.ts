@@ -1,5 +1,5 @@
 import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
-import { listOf, recordOf, textOf } from '../../platform/json.ts'
+import { textOf } from '../../platform/json.ts'
 import type { Branch } from './api.ts'
 
 /** State of one run as read so far. Immutable: each event gives a new reading. */
@@ -69,7 +69,7 @@ export async function readingFrom(
   let reading = newReading(start)
   let hasBegun = false
   for await (const event of history) {
-    hasBegun ||= event.type === 'session.status_running' && event['prompt_id'] === promptId
+    hasBegun ||= event.type === 'session.status_running' && event.prompt_id === promptId
     if (hasBegun) reading = withLogged(reading, event)
   }
   return reading
@@ -77,7 +77,7 @@ export async function readingFrom(
 
 /** Returns the reading after one of our events. */
 export function withLogged(reading: Reading, event: NewEvent): Reading {
-  const useId = textOf(event['tool_use_id'])
+  const useId = event.tool_use_id ?? ''
   switch (event.type) {
     case 'agent.message':
       return { ...reading, hasContent: true, messagesText: `${reading.messagesText}${messageText(event)}` }
@@ -98,7 +98,7 @@ export function withLogged(reading: Reading, event: NewEvent): Reading {
 }
 
 /** Returns the text of one of our `agent.message` events. */
-export const messageText = (event: NewEvent): string => textOf(recordOf(listOf(event['content'])[0])['text'])
+export const messageText = (event: NewEvent): string => textOf(event.content?.[0]?.text)
 
 /** Reports whether no event is pending. */
 export const isSettled = ({ text, thinking, thoughts }: Reading): boolean =>

@@ -13,10 +13,10 @@ import {
 import type { CursorStep } from '../../../../test/support/cursor/cursor-runs.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
-import type { NewEvent } from '../../../contract/events.ts'
+import type { SessionEvent } from '../../../contract/events.ts'
 
 /** The log without generated fields. */
-const told = (log: readonly NewEvent[]) => log.map(({ id: _, seq: __, processed_at: ___, ...event }) => event)
+const told = (log: readonly SessionEvent[]) => log.map(({ id: _, seq: __, processed_at: ___, ...event }) => event)
 
 /** Runs two prompts and interrupts a run at write number `cut`; returns the number of writes. */
 async function runCutOff(cut: number) {
@@ -56,7 +56,7 @@ async function endedUnseen(fake: Stage['fake'], runtime: Stage['runtime']) {
 test('a crash at any write creates no second agent or run and leaves the same log', async () => {
   const whole = await runCutOff(-1)
   assert.ok(whole.stored >= 12, `${whole.stored} things are stored`)
-  const shape = (log: readonly NewEvent[]) => log.map(({ prompt_id: _, git: __, ...event }) => event)
+  const shape = (log: ReturnType<typeof told>) => log.map(({ prompt_id: _, git: __, ...event }) => event)
   for (let cut = 0; cut < whole.stored; cut++) {
     const { log, made } = await runCutOff(cut)
     assert.deepEqual(made, [1, 2], `cut off at ${cut}`)
@@ -135,7 +135,7 @@ test('if the stream has expired, the run ends from its record, with its last tex
     'session.status_idle',
   ])
   assert.deepEqual(rig.log.filter(({ type }) => type === 'agent.message').map(textOf), ['I ', 'All done.'])
-  assert.deepEqual(rig.log.at(-1)?.['git'], git)
+  assert.deepEqual(rig.log.at(-1)?.git, git)
 })
 
 test('if Cursor rejects the place in the stream, the run ends from its record', async t => {
@@ -215,7 +215,7 @@ test('after done without an end, the run’s record is read', async t => {
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'))
   assert.deepEqual(rig.types(), ['session.status_running', 'agent.message', 'agent.tool_result', 'session.status_idle'])
-  assert.deepEqual(rig.log.at(-1)?.['git'], git)
+  assert.deepEqual(rig.log.at(-1)?.git, git)
 })
 
 const ends = [

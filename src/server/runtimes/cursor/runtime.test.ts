@@ -30,7 +30,7 @@ test('the first prompt creates one agent with repository, system prompt, memorie
     autoCreatePR: true,
   })
   assert.equal(rig.refs.provider_run_id, fake.runs[0]?.id)
-  assert.deepEqual(rig.log.at(-1)?.['git'], git)
+  assert.deepEqual(rig.log.at(-1)?.git, git)
   assert.deepEqual(rig.refs.runtime_state['git'], git)
 })
 
@@ -147,7 +147,7 @@ test('an interrupt cancels the run at Cursor, and each tool call gets a result',
   await running
   assert.equal(fake.runs[0]?.status, 'CANCELLED')
   assert.deepEqual(rig.types(), ['session.status_running', 'agent.tool_use', 'agent.message', 'agent.tool_result'])
-  assert.equal(rig.log.at(-1)?.['is_error'], true)
+  assert.equal(rig.log.at(-1)?.is_error, true)
   fake.account.script = () => [say('Back')]
   await rig.run(runtime, promptOf('Again'))
   assert.equal(rig.log.at(-1)?.type, 'session.status_idle')

@@ -65,7 +65,7 @@ test('an unknown type of error becomes unknown_error with its message', async t 
     script: () => [{ end: error('terminal', { type: 'gremlin_error' }) }],
   })
   await rig.run(runtime, promptOf('Go'))
-  const last = rig.log.at(-1)?.['error'] as { type: string; message: string }
+  const last = rig.log.at(-1)?.error as { type: string; message: string }
   assert.deepEqual([last.type, last.message], ['unknown_error', 'too busy'])
 })
 

@@ -1,5 +1,4 @@
-import type { NewEvent } from '../../../contract/events.ts'
-import { isRecord, listOf, textIn } from '../../platform/json.ts'
+import { askedBy, type NewEvent } from '../../../contract/events.ts'
 
 /** A tool call of the log. */
 export interface Call {
@@ -44,20 +43,20 @@ export class LogIndex {
   }
 
   add(event: NewEvent): void {
-    const { id, type } = event
-    const sourceId = textIn(event['source_event_id'])
+    const { id } = event
+    const sourceId = event.source_event_id
     if (id !== undefined && sourceId !== undefined) {
       this.#idOf.set(sourceId, id)
       this.#lastSourceId = sourceId
     }
-    if (type === 'agent.tool_use' || type === 'agent.mcp_tool_use') {
-      const toolUseId = String(event['tool_use_id'])
-      this.#open.set(toolUseId, { id: id ?? '', toolUseId, sourceId, isMcp: type === 'agent.mcp_tool_use' })
-    } else if (type === 'agent.tool_result' || type === 'agent.mcp_tool_result') {
-      this.#open.delete(String(event['tool_use_id'] ?? event['mcp_tool_use_id']))
-    } else if (type === 'session.status_running') this.#isRunning = true
-    else if (type === 'session.status_idle') this.#stop(event['stop_reason'])
-    else if (type === 'session.status_rescheduled') this.#isRunning = false
+    if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
+      const toolUseId = event.tool_use_id
+      this.#open.set(toolUseId, { id: id ?? '', toolUseId, sourceId, isMcp: event.type === 'agent.mcp_tool_use' })
+    } else if (event.type === 'agent.tool_result' || event.type === 'agent.mcp_tool_result') {
+      this.#open.delete(event.tool_use_id ?? event.mcp_tool_use_id ?? '')
+    } else if (event.type === 'session.status_running') this.#isRunning = true
+    else if (event.type === 'session.status_idle') this.#stop(askedBy(event))
+    else if (event.type === 'session.status_rescheduled') this.#isRunning = false
   }
 
   /** Returns our id of a provider event; undefined when it is not in the log. */
@@ -71,9 +70,8 @@ export class LogIndex {
     return this.#open.get(name) ?? this.open.find(({ sourceId }) => sourceId === name)
   }
 
-  #stop(reason: unknown): void {
+  #stop(ids: readonly string[]): void {
     this.#isRunning = false
-    const ids = isRecord(reason) && reason['type'] === 'requires_action' ? listOf(reason['event_ids']) : []
     this.#asked.splice(0, Infinity, ...this.open.filter(({ id }) => ids.includes(id)))
   }
 }

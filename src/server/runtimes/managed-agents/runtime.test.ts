@@ -62,15 +62,15 @@ test('a first prompt creates agent, environment and session, and its events have
   assert.equal(upstream.get(provider_run_id ?? ''), 'user.message')
   for (const event of rig.log.slice(2)) {
     assert.match(event.id, /^evt_/)
-    assert.equal(upstream.get(String(event['source_event_id'])), event.type)
+    assert.equal(upstream.get(String(event.source_event_id)), event.type)
   }
   const [use, result] = rig.log.filter(({ type }) => type.startsWith('agent.tool'))
-  assert.equal(use?.['tool_use_id'], use?.['source_event_id'])
-  assert.equal(result?.['tool_use_id'], use?.['tool_use_id'])
+  assert.equal(use?.tool_use_id, use?.source_event_id)
+  assert.equal(result?.tool_use_id, use?.tool_use_id)
   const [start, end] = rig.log.filter(({ type }) => type.startsWith('span.'))
-  assert.equal(end?.['model_request_start_id'], start?.id)
+  assert.equal(end?.model_request_start_id, start?.id)
   const counts = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
-  assert.deepEqual(end?.['model_usage'], counts)
+  assert.deepEqual(end?.model_usage, counts)
 })
 
 test('every call carries the key, the version and the beta header', async t => {
@@ -143,10 +143,10 @@ test('a tool call that asks waits for a person: it runs if allowed, and gets the
     asked,
     uses.map(({ id }) => id),
   )
-  assert.ok(uses.every(use => use['evaluated_permission'] === 'ask'))
+  assert.ok(uses.every(use => use.evaluated_permission === 'ask'))
   const questions = rig.log.filter(event => JSON.stringify(event).includes('requires_action'))
   assert.deepEqual(
-    questions.map(event => event['stop_reason']),
+    questions.map(event => event.stop_reason),
     asked.map(id => ({ type: 'requires_action', event_ids: [id] })),
   )
   assertSound(rig.log)

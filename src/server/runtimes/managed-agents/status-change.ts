@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../../contract/events.ts'
+import type { NewEvent, StopDetails } from '../../../contract/events.ts'
 import { isRecord, type Json, listOf, nonEmptyText, recordOf, textIn, textOf } from '../../platform/json.ts'
 import { failed, idle } from '../runtime.ts'
 
@@ -72,7 +72,7 @@ function afterIdle({ stop_reason, stop_details }: Json, clean: Clean): StatusCha
   return { kind: 'ends', isOfSession: false, event: endOf(type, detailsOf(stop_details, clean)) }
 }
 
-function endOf(type: string, details: Json | null): NewEvent {
+function endOf(type: string, details: StopDetails | null): NewEvent {
   if (type === 'retries_exhausted') return failed('model_request_failed_error', 'the runtime used up its retries')
   // Our own `budget_reached` pauses a run. This budget belongs to the provider, so the run is over.
   if (type === 'budget_reached')
@@ -80,11 +80,13 @@ function endOf(type: string, details: Json | null): NewEvent {
   return idle({ type: type === 'refusal' ? type : 'end_turn' }, details)
 }
 
-function detailsOf(details: unknown, clean: Clean): Json | null {
+function detailsOf(details: unknown, clean: Clean): StopDetails | null {
   if (!isRecord(details)) return null
-  return Object.fromEntries(
+  const cleaned: Json = Object.fromEntries(
     Object.entries(details).map(([name, value]) => [name, typeof value === 'string' ? clean(value) : value]),
   )
+  const { type, message, ...rest } = cleaned
+  return { ...rest, ...(typeof type === 'string' && { type }), ...(typeof message === 'string' && { message }) }
 }
 
 function afterError(error: Json, clean: Clean): StatusChange {
@@ -93,7 +95,6 @@ function afterError(error: Json, clean: Clean): StatusChange {
   const ours = failed(errorTypes.has(type) ? type : 'unknown_error', message)
   const status = textIn(recordOf(error['retry_status'])['type']) ?? 'terminal'
   const isOver = status === 'terminal' || status === 'exhausted'
-  const retry_status = { type: isOver ? status : 'retrying' }
-  const event = { ...ours, error: { ...recordOf(ours['error']), retry_status } }
+  const event = { ...ours, error: { ...ours.error, retry_status: { type: isOver ? status : 'retrying' } } } as const
   return isOver ? { kind: 'ends', isOfSession: false, event } : { kind: 'waits', event }
 }

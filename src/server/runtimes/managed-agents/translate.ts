@@ -29,6 +29,7 @@ function fieldsOf(event: Json, logIndex: LogIndex): NewEvent | undefined {
   const payload = payloadOf(event)
   switch (type) {
     case 'agent.message':
+      return { ...payload, type, content: cutBlocks(payload['content']) }
     case 'agent.thinking':
       return { ...payload, type, ...('content' in payload && { content: cutBlocks(payload['content']) }) }
     case 'agent.tool_use':
@@ -42,12 +43,15 @@ function fieldsOf(event: Json, logIndex: LogIndex): NewEvent | undefined {
     case 'span.model_request_end':
       return { ...payload, type, model_request_start_id: startOf(payload, logIndex) }
     default:
-      return passthroughTypes.test(type) ? { ...payload, type } : undefined
+      return passthroughTypes.test(type) ? passedThrough(type, payload) : undefined
   }
 }
 
+/** Nothing in this service reads these events, so the log stores the provider's fields unchecked. */
+const passedThrough = (type: string, payload: Json): NewEvent => ({ ...payload, type }) as NewEvent
+
 /** Uses the id of the event for a call without an id. */
-function toolUse(type: string, payload: Json, sourceId: string | undefined): NewEvent {
+function toolUse(type: 'agent.tool_use' | 'agent.mcp_tool_use', payload: Json, sourceId: string | undefined): NewEvent {
   const input = payload['input']
   return {
     ...payload,
@@ -78,7 +82,7 @@ const payloadOf = (event: Json): Json =>
 const storable = (text: string): string => text.replaceAll('\0', '')
 
 /** Returns content blocks with their texts cut; a plain string counts as one block. */
-function cutBlocks(content: unknown): readonly unknown[] {
+function cutBlocks(content: unknown): readonly Json[] {
   if (typeof content === 'string') return cutBlocks([{ type: 'text', text: content }])
   return recordsOf(listOf(content)).map(block => {
     const { text } = block

@@ -37,7 +37,7 @@ async function whole() {
 }
 
 const errorOf = (rig: ReturnType<typeof runRig>) =>
-  (rig.log.at(-1)?.['error'] ?? { message: `no error: ${rig.log.at(-1)?.type}` }) as { message: string }
+  (rig.log.at(-1)?.error ?? { message: `no error: ${rig.log.at(-1)?.type}` }) as { message: string }
 
 class Crash extends Error {}
 
@@ -128,7 +128,7 @@ test('a question that was open when the run was interrupted is asked once, and i
     assert.equal(asked.length, 1)
     const stops = rig.log.filter(({ type }) => type === 'session.status_idle')
     assert.equal(stops.length, 2, 'one question, one end')
-    assert.equal(rig.log.at(-1)?.['stop_details'], null)
+    assert.equal(rig.log.at(-1)?.stop_details, null)
   }
 })
 

@@ -73,7 +73,7 @@ const bashAsks = { bash: { permission_policy: 'ask' } }
 
 const messagesOf = (rig: ReturnType<typeof runRig>) =>
   rig.log.filter(({ type }) => type === 'agent.message').map(({ content }) => (content as { text: string }[])[0]?.text)
-const endOf = (rig: ReturnType<typeof runRig>) => rig.log.at(-1)?.['stop_reason'] ?? rig.log.at(-1)?.['error']
+const endOf = (rig: ReturnType<typeof runRig>) => rig.log.at(-1)?.stop_reason ?? rig.log.at(-1)?.error
 
 test('a local server calls the gateway for the run, with the model of the prompt and the rules of the agent', async () => {
   const { runtime, calls } = await localRig({ turns: [[{ callsModel: true, text: ['Done.'] }]] })

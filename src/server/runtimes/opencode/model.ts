@@ -1,4 +1,4 @@
-import { opencodeProvider } from '../../../contract/opencode.ts'
+import { opencodeProvider } from '../../../contract/opencode-route.ts'
 import { isModelNamed, unknownModel } from '../model-choice.ts'
 import { type RunContext, type RunPrompt, RuntimeFailure } from '../runtime.ts'
 import type { OpencodeApi, PromptBody } from './api.ts'

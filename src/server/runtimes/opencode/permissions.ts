@@ -16,7 +16,7 @@ export async function* ask(turn: Turn, request: PermissionRequest): AsyncGenerat
   const decision = turn.decisions.get(eventId)
   if (decision) return yield* decided(turn, pending, decision)
   const waiting = new Set(progress.state.asks.map(open => open.eventId))
-  const uses = added.map(use => ({ ...use, evaluated_permission: 'ask' }))
+  const uses = added.map(use => ({ ...use, evaluated_permission: 'ask' as const }))
   transcript.isWaiting = true
   yield { events: [...uses, requiresAction([...waiting])], refs: refsOf(turn) }
   awaitDecision(turn, pending)

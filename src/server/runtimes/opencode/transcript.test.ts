@@ -155,13 +155,13 @@ test('an interrupted call gets exactly one result', () => {
 test('usage totals continue from those in the log', () => {
   const step = part({ type: 'step-finish', cost: 1, tokens: { input: 1, output: 1, reasoning: 0, cache: {} } })
   const [first] = begun().part(step as never)
-  const [second] = begun([first ?? { type: '' }]).part({ ...step, id: 'prt_2' } as never)
-  assert.equal(second?.['cost_usd'], 2)
+  const [second] = begun([first ?? assert.fail('no event')]).part({ ...step, id: 'prt_2' } as never)
+  assert.equal(second?.cost_usd, 2)
 })
 
 test('a text of ten million characters keeps its start and end', () => {
   const [, end] = begun().part(tool('completed', { output: `a${'😀'.repeat(5_000_000)}z` }) as never)
-  const [{ text = '' } = {}] = (end?.['content'] ?? []) as { text?: string }[]
+  const [{ text = '' } = {}] = (end?.content ?? []) as { text?: string }[]
   assert.ok(text.length < 201_000)
   assert.match(text, /^a😀.*characters cut out.*😀z$/su)
   assert.ok(text.isWellFormed())

@@ -1,4 +1,4 @@
-import { askedBy, type NewEvent } from '../../../contract/events.ts'
+import { askedBy, type NewEvent, type NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { countOf, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'
@@ -41,8 +41,7 @@ export class Transcript {
 
   /** Adds an event of the log, in order. */
   restore(event: NewEvent): void {
-    const source = textOf(event['source_event_id'])
-    const callId = textOf(event['tool_use_id'])
+    const { source_event_id: source = '', tool_use_id: callId = '' } = event
     if (event.type === 'agent.tool_use') {
       this.#open.set(source, { eventId: textOf(event.id), callId })
       this.#uses.set(callId, textOf(event.id))
@@ -103,7 +102,7 @@ export class Transcript {
   }
 
   /** Adds a tool call that is not part of a message; `id` is used for both part and call. */
-  addCall({ id, name, input }: { readonly id: string; readonly name: string; readonly input: Json }): NewEvent {
+  addCall({ id, name, input }: { readonly id: string; readonly name: string; readonly input: Json }): ToolUseEvent {
     return this.#use({ id, callId: id, name, input })
   }
 
@@ -168,7 +167,7 @@ export class Transcript {
     return [...use, resultEvent({ part: id, callId, text, isError })]
   }
 
-  #use({ id, callId, name, input }: { id: string; callId: string; name: string; input: Json }): NewEvent {
+  #use({ id, callId, name, input }: { id: string; callId: string; name: string; input: Json }): ToolUseEvent {
     const eventId = newId('evt')
     this.#open.set(id, { eventId, callId })
     this.#uses.set(callId, eventId)
@@ -196,16 +195,17 @@ export class Transcript {
   }
 }
 
+type ToolUseEvent = NewEventOf<'agent.tool_use'>
+
 const noTotals: Totals = {
   usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
   cost_usd: 0,
 }
 
-function totalsIn(event: NewEvent): Totals {
-  const usage = recordOf(event['usage'])
+function totalsIn({ usage, cost_usd }: NewEventOf<'session.usage'>): Totals {
   return {
-    usage: Object.fromEntries(counters.map(name => [name, countOf(usage[name]) ?? 0])) as Totals['usage'],
-    cost_usd: dollarsOf(event['cost_usd']),
+    usage: Object.fromEntries(counters.map(name => [name, usage?.[name] ?? 0])) as Totals['usage'],
+    cost_usd: dollarsOf(cost_usd),
   }
 }
 

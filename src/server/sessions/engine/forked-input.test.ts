@@ -4,7 +4,7 @@ import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { createEngine, plays } from '../../../../test/support/sessions/session-engine.ts'
 import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
 import { Conversation } from '../../runtimes/builtin/conversation.ts'
-import { idle, noCapabilities, type RunPrompt, type Runtime } from '../../runtimes/runtime.ts'
+import { failed, idle, noCapabilities, type RunPrompt, type Runtime } from '../../runtimes/runtime.ts'
 
 const { pool } = await freshDatabase()
 const done = idle({ type: 'end_turn' })
@@ -30,7 +30,7 @@ function recordingRuntime(
       recorded.push({ prompt, history: await Array.fromAsync(context.history()) })
       await context.prompts()
       const text = prompt.parts.at(-1)?.text ?? ''
-      if (fails.has(text)) yield [{ type: 'session.error', error: { retry_status: { type: 'terminal' } } }]
+      if (fails.has(text)) yield [failed('unknown_error', 'failed')]
       else yield [says(`answer to ${text}`), done]
     },
     dispose: async () => undefined,

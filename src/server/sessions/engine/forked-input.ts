@@ -39,7 +39,7 @@ export async function runInputOf<P extends RunPrompt>(
   const { id, forked_at_seq: at } = row
   if (at === null || runtime.reads === 'any log') return { history, prompt }
   const { events: marks } = await whileLeased(leased, () => history.after(id, at - 1, 1))
-  if (marks[0]?.['context'] !== 'transcript') return { history, prompt }
+  if (marks[0]?.context !== 'transcript') return { history, prompt }
   const text = conversationText(await whileLeased(leased, () => transcriptUntil(history, id, at)))
   if (runtime.reads === 'own log')
     return { history: historyAfter(history, at, text === '' ? [] : firstMessage(at, text)), prompt }
@@ -109,5 +109,5 @@ async function isFirstPrompt(events: Deps['events'], { id: sessionId, at, prompt
   if (!answer) return true
   const begins = { sessionId, after: answer.seq, limit: 1, order: 'desc', types: ['session.status_running'] } as const
   const [begun] = (await events.list(begins)).data
-  return begun?.['prompt_id'] === own
+  return begun?.prompt_id === own
 }

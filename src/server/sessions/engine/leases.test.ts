@@ -114,7 +114,7 @@ test('V6: an owner whose lease may have expired writes nothing, even before a ti
   const leased = await acquireLease(leases, 'a')
   const folds = { note: () => undefined }
   const log = () => createEventLog({ store: writer, pool: undefined as never, live, folds })
-  const append = () => log().append(leased, [{ type: 'any' }])
+  const append = () => log().append(leased, [{ type: 'user.interrupt' }])
   const stored: string[] = []
   const live = { publish: () => undefined } as unknown as LiveEvents
   const writer = {
@@ -209,7 +209,7 @@ test('a run without its lease does not expire, and is lost when another owner ha
   await new Promise(resolve => setTimeout(resolve, 60))
   assert.equal(leased.lost.aborted, false)
   taken.add('a')
-  await assert.rejects(log.append(leased, [{ type: 'agent.message' }]), FenceLost)
+  await assert.rejects(log.append(leased, [{ type: 'agent.message', content: [] }]), FenceLost)
   assert.equal(leased.lost.aborted, true)
 })
 

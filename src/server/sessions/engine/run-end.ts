@@ -26,13 +26,14 @@ interface Ending {
 
 type Outcome = 'completed' | 'failed' | 'cancelled'
 
+type Stamped = Extract<NewEvent, { readonly type: `session.status_${string}` | 'session.error' }>
+
+/** A run never emits `session.deleted`, the only end without these ids. */
+const isStamped = (event: NewEvent): event is Stamped => endsRun(event) || event.type.startsWith('session.status_')
+
 /** Adds the ids of prompt and run to every status event and every end event. */
 export const stamped = (batch: readonly NewEvent[], promptId: string, runId: string): NewEvent[] =>
-  batch.map(event =>
-    endsRun(event) || event.type.startsWith('session.status_')
-      ? { ...event, prompt_id: promptId, run_id: runId }
-      : event,
-  )
+  batch.map(event => (isStamped(event) ? { ...event, prompt_id: promptId, run_id: runId } : event))
 
 const promptStates = { completed: 'done', failed: 'error', cancelled: 'cancelled' } as const
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { storedPrompt, storedSession } from '../../../../test/support/sessions/session-rows.ts'
+import { idle } from '../../runtimes/runtime.ts'
 import { eventStore, withId } from '../log/event-store.ts'
 import { promptStore } from '../queue/prompt-store.ts'
 import { leaseStore } from './lease-store.ts'
@@ -10,7 +11,7 @@ import { runStore } from './run-store.ts'
 const { pool } = await freshDatabase()
 const runs = runStore(pool)
 const prompts = promptStore(pool)
-const events = [withId({ type: 'agent.message' }), withId({ type: 'session.status_idle' })]
+const events = [withId({ type: 'agent.message', content: [] }), withId(idle({ type: 'end_turn' }))]
 const done = { state: 'done', outcome: 'completed' } as const
 
 /** Returns a session with an active run. */

@@ -261,7 +261,7 @@ async function begin(
     if (isResumed) await whileLeased(leased, () => prompts.setResumes(prompt.id, prompt.resumes + 1))
     return
   }
-  const running = { type: 'session.status_running', prompt_id: prompt.id, run_id: runId }
+  const running = { type: 'session.status_running', prompt_id: prompt.id, run_id: runId } as const
   await eventLog.appendBy(leased, [running], (events, on) =>
     runs.begin(leased, { promptId: prompt.id, runId }, events, on),
   )

@@ -91,7 +91,7 @@ test('while callers wait, sessions start a few at a time, even beside long runs;
 })
 
 test('R5: a session that waits for approval uses no slot, and continues after the decision', async t => {
-  const ask = { id: 'evt_ask', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
+  const ask = { id: 'evt_ask', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} } as const
   const waitsForApproval: Part = async function* (_sessionId, { decision }) {
     yield [ask]
     yield [requiresAction([ask.id])]
@@ -111,7 +111,7 @@ test('R5: a session that waits for approval uses no slot, and continues after th
 })
 
 test('a run that can be parked while it waits for approval releases its slot and its lease, and continues in any process', async t => {
-  const ask = { id: 'evt_parked', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
+  const ask = { id: 'evt_parked', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} } as const
   const waitsForApproval: Part = async function* (_sessionId, { decision }) {
     yield [ask]
     yield [requiresAction([ask.id])]
@@ -139,7 +139,7 @@ test('a run that can be parked while it waits for approval releases its slot and
 
 test('a run that defers its prompt releases its lease, and continues when the delay is over', async t => {
   const waits: Part = async function* (_sessionId, { postpone }) {
-    yield [{ type: 'agent.message' }]
+    yield [{ type: 'agent.message', content: [] }]
     await postpone?.(300)
   }
   const engine = createEngine(t, { pool, parts: [waits, plays(done)], maxSessions: 1, parks: true })

@@ -57,7 +57,7 @@ function explain(cause: unknown): never {
 }
 
 function restoredEvents({ checkpointId, seq, files, bytes, leftOut }: RestoredFiles): NewEvent[] {
-  const restored = {
+  const restored: NewEvent = {
     type: 'session.workspace_restored',
     checkpoint_id: checkpointId,
     checkpoint_seq: seq,

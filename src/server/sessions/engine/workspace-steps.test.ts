@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { createEngine, plays } from '../../../../test/support/sessions/session-engine.ts'
+import type { NewEvent } from '../../../contract/events.ts'
 import { AppError } from '../../platform/errors.ts'
 import { idle } from '../../runtimes/runtime.ts'
 import type { ReadyCheckpoint } from '../../workspaces/workspaces.ts'
 
 const { pool } = await freshDatabase()
 const done = idle({ type: 'end_turn' })
-const call = (id: string, name: string) => ({ type: 'agent.tool_use', tool_use_id: id, name, input: {} })
-const result = (id: string) => ({ type: 'agent.tool_result', tool_use_id: id, content: [], is_error: false })
+const call = (id: string, name: string): NewEvent => ({ type: 'agent.tool_use', tool_use_id: id, name, input: {} })
+const result = (id: string): NewEvent => ({ type: 'agent.tool_result', tool_use_id: id, content: [], is_error: false })
 
 /** A workspace whose files change before every capture. Records the event number of each commit. */
 function changingFiles({ fails = 0 } = {}) {

@@ -74,7 +74,7 @@ export class WorkspaceSteps {
     if (!workspace) return noFiles
     let hasResult = false
     for (const event of events) {
-      const id = String(event['tool_use_id'])
+      const id = event.tool_use_id ?? ''
       if (event.type === 'agent.tool_use') {
         this.#calls.set(id, { isRead: workspace.isRead(String(event['name'])) })
       } else if (event.type === 'agent.tool_result') {

@@ -9,7 +9,7 @@ import { eventStore, withId } from './event-store.ts'
 const { pool } = await freshDatabase()
 const events = eventStore(pool)
 
-const text = (said: string) => [{ type: 'text', text: said }]
+const text = (said: string) => [{ type: 'text', text: said } as const]
 const asks = (prompt: string): NewEvent => ({
   type: 'user.message',
   prompt_id: prompt,
@@ -18,7 +18,10 @@ const asks = (prompt: string): NewEvent => ({
 })
 const run = (prompt: string, answers = 1): NewEvent[] => [
   { type: 'session.status_running', prompt_id: prompt, run_id: `run_${prompt}` },
-  ...Array.from({ length: answers }, (_, at) => ({ type: 'agent.message', content: text(`${prompt} ${at}`) })),
+  ...Array.from(
+    { length: answers },
+    (_, at): NewEvent => ({ type: 'agent.message', content: text(`${prompt} ${at}`) }),
+  ),
   { type: 'session.status_idle', prompt_id: prompt, stop_reason: { type: 'end_turn' }, stop_details: null },
 ]
 

@@ -35,9 +35,9 @@ export async function exchangeOf(events: Log, sessionId: string, promptId: strin
   let hasBegun = false
   for await (const event of eventsFrom(events, sessionId, first)) {
     reading.take(event)
-    if (endsRun(event) && event['prompt_id'] === promptId) {
+    if (endsRun(event) && event.prompt_id === promptId) {
       hasEnd = true
-      result = event['result']
+      result = event.result
     }
     isRequested ||= isRequestWith(promptId, event)
     hasBegun ||= isRequested && event.type.startsWith('agent.')
@@ -52,7 +52,7 @@ export async function budgetStopOf(events: Log, sessionId: string): Promise<stri
   const types = ['session.status_idle']
   const { data } = await events.list({ sessionId, after: Number.MAX_SAFE_INTEGER, limit: 20, order: 'desc', types })
   const stop = data.find(event => budgetReached(event))
-  return ((stop?.['stop_details'] ?? {}) as { readonly message?: string }).message
+  return stop?.stop_details?.message
 }
 
 /** Yields the log from event `first` to the current end, one page at a time. */
@@ -74,6 +74,5 @@ function withoutOlder(messages: readonly OpencodeMessage[]): OpencodeMessage[] {
 }
 
 function isRequestWith(promptId: string, event: SessionEvent): boolean {
-  const ids = event.type === 'span.model_request_start' ? event['prompt_ids'] : undefined
-  return Array.isArray(ids) && ids.includes(promptId)
+  return event.type === 'span.model_request_start' && (event.prompt_ids ?? []).includes(promptId)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { storedSession } from '../../../../test/support/sessions/session-rows.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
@@ -35,7 +36,7 @@ async function leasedSession(fence = 0): Promise<Writer & { readonly lose: () =>
   return { ...leased, lose: () => lost.abort() }
 }
 
-const idle = { type: 'session.status_idle' }
+const idle = looseEvent({ type: 'session.status_idle' })
 const rowsOf = async ({ sessionId }: Writer) => eventStore(database.pool).page(sessionId, 0, 10)
 const cut = new DatabaseUnavailable('the connection was lost', undefined)
 

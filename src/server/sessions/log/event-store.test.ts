@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from 'pg'
+import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { storedSession } from '../../../../test/support/sessions/session-rows.ts'
@@ -117,7 +118,7 @@ test('an append sends one notification with its numbers and the owner of the ses
 
 test('V2: a page for readers has up to 256 KB of events, or one larger event, and the length of the log', async () => {
   const sessionId = await storedSession(database.pool)
-  const sized = (bytes: number) => withId({ type: 'agent.message', text: 'x'.repeat(bytes) })
+  const sized = (bytes: number) => withId(looseEvent({ type: 'agent.message', text: 'x'.repeat(bytes) }))
   const sizes = [100_000, 100_000, 100_000, 1_000_000, 10]
   for (const bytes of sizes) await store.append(sessionId, [sized(bytes)])
   const pageAt = async (after: number) => {
@@ -138,7 +139,7 @@ test('V2: a page for readers has up to 256 KB of events, or one larger event, an
 test('R2: the size of a log is counted in UTF-8 bytes', async () => {
   const sessionId = await storedSession(database.pool)
   const text = 'ü€😀'
-  await store.append(sessionId, [withId({ type: 'agent.message', text })])
+  await store.append(sessionId, [withId(looseEvent({ type: 'agent.message', text }))])
   const { rows } = await database.pool.query('select log_bytes from sessions where id = $1', [sessionId])
   const sizes = await database.pool.query('select bytes from session_events where session_id = $1', [sessionId])
   const bytes = Buffer.byteLength(JSON.stringify({ text }))

@@ -250,10 +250,6 @@ export function columnsOf(events: readonly NamedEvent[]): unknown[] {
 }
 
 /** Builds an event with its fields in a fixed order, so that list and stream return the same bytes. */
-export const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent => ({
-  id,
-  type,
-  processed_at: created_at.toISOString(),
-  seq,
-  ...payload,
-})
+export const toEvent = ({ id, type, created_at, seq, payload }: Row): SessionEvent =>
+  // The only cast from rows to events: `withId` is the only writer of payloads, and it takes typed events.
+  ({ id, type, processed_at: created_at.toISOString(), seq, ...payload }) as SessionEvent

@@ -14,6 +14,7 @@ const fold = (bytes: number, last = 1) => ({ state: reading.begin(), reading, la
 const event = (seq: number, fields: object = {}): SessionEvent => ({
   id: `evt_${seq}`,
   type: 'agent.message',
+  content: [],
   processed_at: '2026-01-01T00:00:00.000Z',
   seq,
   ...fields,

@@ -7,6 +7,7 @@ const eventsFrom = (first: number, count: number): SessionEvent[] =>
   Array.from({ length: count }, (_, at) => ({
     id: `evt_${first + at}`,
     type: 'agent.message',
+    content: [],
     processed_at: '2026-01-01T00:00:00.000Z',
     seq: first + at,
   }))

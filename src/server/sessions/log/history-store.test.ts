@@ -10,7 +10,7 @@ const { pool } = await freshDatabase()
 const events = eventStore(pool)
 const history = historyStore(pool)
 
-const text = (said: string) => [{ type: 'text', text: said }]
+const text = (said: string) => [{ type: 'text', text: said } as const]
 const says: NewEvent = { type: 'agent.message', content: text('said') }
 
 async function sessionWith(log: readonly NewEvent[]): Promise<string> {

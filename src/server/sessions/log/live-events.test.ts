@@ -6,7 +6,13 @@ import type { Notifications } from '../../db/notifications.ts'
 import { createLog } from '../../platform/log.ts'
 import { LiveEvents } from './live-events.ts'
 
-const event = (seq: number): SessionEvent => ({ id: `evt_${seq}`, type: 'agent.message', processed_at: '', seq })
+const event = (seq: number): SessionEvent => ({
+  id: `evt_${seq}`,
+  type: 'agent.message',
+  content: [],
+  processed_at: '',
+  seq,
+})
 const seqs = (frames: readonly { readonly seq: number }[] | undefined) => frames?.map(({ seq }) => seq)
 const pageEvents = 200
 

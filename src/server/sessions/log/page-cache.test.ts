@@ -4,7 +4,9 @@ import { type LogPage, pageOf } from './log-page.ts'
 import { PageCache } from './page-cache.ts'
 
 function page(sessionId: string, first: number, text = ''): LogPage {
-  const made = pageOf(sessionId, [{ id: `evt_${first}`, type: 'agent.message', processed_at: '', seq: first, text }])
+  const content = [{ type: 'text', text }]
+  const event = { id: `evt_${first}`, type: 'agent.message', processed_at: '', seq: first, content } as const
+  const made = pageOf(sessionId, [event])
   assert.ok(made)
   return made
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { looseLog } from '../../../../test/support/loose-event.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
@@ -10,13 +11,10 @@ import { createLog } from '../../platform/log.ts'
 import { LiveEvents } from './live-events.ts'
 import { writeEventStream } from './stream.ts'
 
-const event = (seq: number, type = 'agent.message', text = ''): SessionEvent => ({
-  id: `evt_${seq}`,
-  type,
-  processed_at: '2026-01-01T00:00:00.000Z',
-  seq,
-  text,
-})
+const event = (seq: number, type = 'agent.message', text = ''): SessionEvent => {
+  const [made] = looseLog([{ id: `evt_${seq}`, type, seq, text }])
+  return made ?? assert.fail('no event')
+}
 
 interface Log {
   readonly events: SessionEvent[]

@@ -36,7 +36,7 @@ test('C3: a prompt that joined a turn ends directly before the turn, with the sa
     const joined = await engine.prompt(id, 'joins', 'steer')
     await engine.settle()
     const log = await logOf(id)
-    const run_id = log.at(-1)?.['run_id']
+    const run_id = log.at(-1)?.run_id
     assert.deepEqual(endsIn(log), [{ prompt_id: joined, run_id, state, reason: 'steered' }])
     assert.deepEqual(
       log.slice(-2).map(({ type }) => type),
@@ -72,7 +72,14 @@ test('C3: a deletion ends running and waiting prompts before its last event', as
 })
 
 test('C3: prompts that joined an interrupted turn end as interrupted', async t => {
-  const paused = idle({ type: 'budget_reached' })
+  const paused = idle({
+    type: 'budget_reached',
+    scope: 'key',
+    scope_id: 'key_1',
+    max_usd: 1,
+    needed_usd: 1,
+    resets_at: null,
+  })
   const engine = createEngine(t, { pool, parts: [plays([paused])] })
   const id = await engine.create()
   const first = await engine.prompt(id, 'one')
@@ -81,12 +88,12 @@ test('C3: prompts that joined an interrupted turn end as interrupted', async t =
   await engine.rules.interrupt(id, masterCaller)
   const log = await logOf(id)
   assert.deepEqual(endsIn(log), [{ prompt_id: joined, run_id: null, state: 'cancelled', reason: 'interrupted' }])
-  assert.deepEqual([log.at(-1)?.['prompt_id'], log.at(-1)?.['run_id']], [first, null])
+  assert.deepEqual([log.at(-1)?.prompt_id, log.at(-1)?.run_id], [first, null])
 })
 
 test('C3: every status event names its prompt and its run, also in the middle of a run', async t => {
-  const asks = { id: 'evt_asks', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} }
-  const goesOn = { type: 'session.status_running' }
+  const asks = { id: 'evt_asks', type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', input: {} } as const
+  const goesOn = { type: 'session.status_running' } as const
   const engine = createEngine(t, { pool, parts: [plays([asks], [requiresAction(['evt_asks'])], [goesOn], [done])] })
   const id = await engine.create()
   const promptId = await engine.prompt(id, 'one')
@@ -95,5 +102,5 @@ test('C3: every status event names its prompt and its run, also in the middle of
   assert.equal(statuses.length, 4)
   assert.deepEqual(new Set(statuses.map(({ prompt_id }) => prompt_id)), new Set([promptId]))
   assert.equal(new Set(statuses.map(({ run_id }) => run_id)).size, 1)
-  assert.ok(statuses[0]?.['run_id'])
+  assert.ok(statuses[0]?.run_id)
 })

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { NewEvent } from '../../../contract/events.ts'
 import type { PromptMode, PromptPart } from '../../../contract/prompts.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -114,7 +115,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     const others = joined.map(id => ({ id, run_id: null }))
     const ends = promptsEnded(others, { state: 'cancelled', reason: 'interrupted' })
     // Its run ended when the budget stopped it.
-    const events = [{ type: 'user.interrupt' }, ...ends, { ...stopped, prompt_id: first, run_id: null }]
+    const events: NewEvent[] = [{ type: 'user.interrupt' }, ...ends, { ...stopped, prompt_id: first, run_id: null }]
     unpublished.push(await eventLog.appendByCaller(client, sessionId, events))
     await store.setDue(client, sessionId)
     wakeUps.send(client, sessionId)
@@ -147,7 +148,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
       const isRunning = await prompts.requestStop(client, sessionId, keyIds)
       const cancelled = await prompts.cancelWaiting(client, sessionId, keyIds)
       if (!isRunning && cancelled.length === 0) return { runs: 0, prompts: 0 }
-      const interrupt = { type: 'user.interrupt', ...(reason !== undefined && { reason }) }
+      const interrupt: NewEvent = { type: 'user.interrupt', ...(reason !== undefined && { reason }) }
       const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'interrupted' })
       unpublished.push(await eventLog.appendByCaller(client, sessionId, [interrupt, ...ends]))
       if (isRunning) store.notifyOwner(client, sessionId)

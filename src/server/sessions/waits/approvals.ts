@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Approval, ApprovalState } from '../../../contract/approvals.ts'
+import type { NewEvent } from '../../../contract/events.ts'
 import { transaction } from '../../db/connect.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -56,7 +57,7 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps }: De
     if (!(await store.decide(client, approval.id, decision))) {
       throw new AppError('conflict', `approval ${approval.id} is ${approval.state}; only a pending one can be decided`)
     }
-    const event = {
+    const event: NewEvent = {
       type: 'user.tool_confirmation',
       tool_use_id: approval.id,
       result,

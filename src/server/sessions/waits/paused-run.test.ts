@@ -67,10 +67,10 @@ test('the end of a paused run names its prompt, and each attempt is a separate r
   const all = await eventStore(pool).page(id, 0, 100)
   const ends = all.filter(({ type }) => type === 'session.status_idle')
   assert.deepEqual(
-    ends.map(event => event['prompt_id']),
+    ends.map(event => event.prompt_id),
     [promptId, promptId],
   )
-  assert.equal(new Set(ends.map(event => event['run_id'])).size, 2)
+  assert.equal(new Set(ends.map(event => event.run_id)).size, 2)
 })
 
 test('a pause is not a failure, and an earlier failure shows again after the prompt is cancelled', async t => {

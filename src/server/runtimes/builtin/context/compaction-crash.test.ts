@@ -156,11 +156,11 @@ test('a compaction request is queued like a prompt, and later prompts see the su
   await engine.settle()
   const log = await logOf(id)
   const [compaction] = compactionsIn(log)
-  assert.equal(compaction?.['reason'], 'request')
+  assert.equal(compaction?.reason, 'request')
   const said = log.filter(({ type }) => /user|compacted|agent.message/.test(type)).map(({ type }) => type)
   const queued = ['user.message', 'user.compact', 'user.message']
   assert.deepEqual(said, [...queued, 'agent.message', 'agent.thread_context_compacted', 'agent.message'])
-  assert.deepEqual(compaction?.['waiting_seqs'], [log.findLast(({ type }) => type === 'user.message')?.seq])
+  assert.deepEqual(compaction?.waiting_seqs, [log.findLast(({ type }) => type === 'user.message')?.seq])
   assert.match(answerIn(log), /FACT-1/)
   const running = log.filter(({ type, prompt_id }) => type === 'session.status_running' && prompt_id === promptId)
   assert.equal(running.length, 1)

@@ -202,7 +202,7 @@ test('a compaction request in a new session does nothing', async () => {
   const rig = createRig()
   await rig.run(rig.runtime, promptOf('', { kind: 'compact', parts: [] }))
   assert.deepEqual(rig.model.requests, [])
-  assert.equal(JSON.stringify(rig.log.at(-1)?.['stop_details']).includes('nothing_to_compact'), true)
+  assert.equal(JSON.stringify(rig.log.at(-1)?.stop_details).includes('nothing_to_compact'), true)
 })
 
 /** Prompts up to the one whose request does not fit. */
@@ -240,12 +240,12 @@ test('a summary that exceeds the budget pauses the run, and is made once the bud
     if (isSummary && !hasRoom) throw new AppError('budget_exceeded', 'used up', { cause: usedUp })
   }
   const rig = createRig({ before })
-  const isPaused = () => JSON.stringify(rig.log.at(-1)?.['stop_reason'] ?? '').includes('budget_reached')
+  const isPaused = () => JSON.stringify(rig.log.at(-1)?.stop_reason ?? '').includes('budget_reached')
   await fill(rig, isPaused)
   assert.deepEqual(rig.compactions(), [])
   const paused = rig.log.findLast(({ type }) => type === 'user.message')
   hasRoom = true
-  const prompt = promptOf('', { id: String(paused?.['prompt_id']), parts: paused?.['content'] as [] })
+  const prompt = promptOf('', { id: String(paused?.prompt_id), parts: paused?.content as [] })
   await rig.run(rig.runtime, prompt, { isResumed: true })
   assert.equal(rig.compactions().length, 1)
   assert.ok(factsIn(rig.answer()).length > 3)
@@ -261,7 +261,7 @@ test('a run that is stopped during a summary records its usage and shows no text
   const begun = rig.log.findLastIndex(({ type }) => type === 'span.model_request_start')
   const [start, end, ...rest] = rig.log.slice(begun)
   assert.deepEqual(
-    [start?.['purpose'], end?.['interrupted'], rest.map(({ type }) => type)],
+    [start?.purpose, end?.interrupted, rest.map(({ type }) => type)],
     ['compaction', true, ['session.usage']],
   )
 })

@@ -1,5 +1,8 @@
-import type { ContextCompacted, NewEvent } from '../../../../contract/events.ts'
+import type { ContextCompacted, NewEvent, SessionEvent } from '../../../../contract/events.ts'
 import { type Block, type Entry, type Message, messagesOf, summaryOf, tokensOfBlock, trimmed } from './blocks.ts'
+
+/** An event of the log, or one that this run adds to the conversation before it is read from there. */
+export type ReadEvent = NewEvent & Partial<Pick<SessionEvent, 'seq' | 'processed_at'>>
 
 /** Start of a model request; no tool call is open there. */
 export interface Step {
@@ -19,7 +22,7 @@ export interface WholeResult {
 }
 
 /** Returns the sequence number of an event; infinite when it is unknown. */
-export const seqOf = ({ seq }: NewEvent): number => (typeof seq === 'number' ? seq : Number.POSITIVE_INFINITY)
+export const seqOf = ({ seq }: ReadEvent): number => seq ?? Number.POSITIVE_INFINITY
 
 /** Content of a conversation as the next model request sends it, with its number of tokens. */
 export class Transcript {
@@ -98,14 +101,14 @@ export class Transcript {
     })
   }
 
-  add(role: Message['role'], block: Block, event: NewEvent): void {
+  add(role: Message['role'], block: Block, event: ReadEvent): void {
     const tokens = tokensOfBlock(block)
     this.#entries.push({ role, block, seq: seqOf(event), tokens })
     this.#since += tokens
     this.#isAsCompacted = false
   }
 
-  beginStep(event: NewEvent): void {
+  beginStep(event: ReadEvent): void {
     this.#steps.push({ seq: seqOf(event), at: this.#entries.length })
   }
 
