@@ -13,6 +13,7 @@ const violations = [
   ['src/contract/agents.ts', '../server/platform/ids.ts', 'contract-imports-nothing-of-ours'],
   ['src/client/reader.ts', '../server/platform/ids.ts', 'client-sees-only-the-contract'],
   ['src/client/files.ts', 'node:fs', 'client-runs-in-browsers'],
+  ['src/contract/paths.ts', 'node:path', 'client-runs-in-browsers'],
   ['src/cli/format.ts', '../server/main.ts', 'cli-reaches-the-server-only-to-start-or-examine-it'],
   ['src/server/platform/clock.ts', '../http/server.ts', 'platform-and-db-are-leaves'],
   ['src/server/platform/rows.ts', '../db/connect.ts', 'platform-knows-no-database'],

@@ -11,6 +11,7 @@ const textOf = (page: string): string => readFileSync(join(root, page), 'utf8')
 
 /** Pages whose blocks need providers or processes of their own, and the test that runs them. */
 const ranElsewhere: Readonly<Record<string, string>> = {
+  'docs/client-library.md': 'test/e2e/client-library.test.ts',
   'docs/clients.md': 'test/clients/page.test.ts',
   'docs/endpoints.md': 'test/e2e/docs-endpoints.test.ts',
   'docs/guides/scaling.md': 'test/e2e/docs-scaling.test.ts',
@@ -22,6 +23,7 @@ const notRun: Readonly<Record<string, number>> = {
   'CONTRIBUTING.md': 1,
   'README.md': 1,
   'docs/benchmarks.md': 1,
+  'docs/client-library.md': 1,
   'docs/guides/scaling.md': 1,
   'docs/runtimes.md': 2,
   'docs/secrets.md': 1,

@@ -9,6 +9,7 @@ import type { ErrorShape, Route } from '../../../contract/route.ts'
 import { tagGroups, tags } from '../../../contract/tags.ts'
 import { type Components, createComponents } from './components.ts'
 import { descriptionOf } from './descriptions.ts'
+import { parameterExample, requestExample, responseExample } from './examples.ts'
 import { introduction } from './introduction.ts'
 import { parameterDescription } from './parameters.ts'
 import { documentedEvent } from './session-event.ts'
@@ -73,10 +74,13 @@ function operation(route: TaggedRoute, components: Components): Record<string, u
     tags: [group],
     security: securityOf(route),
     ...((params || query) && {
-      parameters: [...parameters('path', params, components), ...parameters('query', query, components)],
+      parameters: [...parameters(route, 'path', components), ...parameters(route, 'query', components)],
     }),
     ...(body && {
-      requestBody: { required: !bodyOptional, content: { [consumes]: { schema: components.refer(body) } } },
+      requestBody: {
+        required: !bodyOptional,
+        content: { [consumes]: { schema: components.refer(body), ...requestExample(route) } },
+      },
     }),
     ...(isRaw && { requestBody: { required: true, content: { [consumes]: {} } } }),
     responses: { ...successes(route, components), ...failures(route, components) },
@@ -91,12 +95,8 @@ function securityOf({ access }: Route): Record<string, readonly string[]>[] {
   return access === 'key-or-query' ? [...headers, { queryKey: [] }] : headers
 }
 
-function parameters(
-  place: 'path' | 'query',
-  schema: TSchema | undefined,
-  components: Components,
-): Record<string, unknown>[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as {
+function parameters(route: Route, place: 'path' | 'query', components: Components): Record<string, unknown>[] {
+  const { properties = {}, required = [] } = (route[place === 'path' ? 'params' : 'query'] ?? {}) as {
     properties?: Record<string, TSchema>
     required?: string[]
   }
@@ -109,18 +109,20 @@ function parameters(
       ...(description !== undefined && { description }),
       ...((property as { type?: unknown }).type === 'object' && { style: 'deepObject', explode: true }),
       schema: components.refer(property),
+      ...parameterExample(route, place, { name, schema: property }),
     }
   })
 }
 
-function successes({ responses, produces, hasCsv }: Route, components: Components): Record<string, unknown> {
+function successes(route: Route, components: Components): Record<string, unknown> {
+  const { responses, produces, hasCsv } = route
   const answers = Object.entries(responses).map(([status, schema]) => [
     status,
     {
       description: schema ? 'Success' : 'Success, without a body',
       ...(schema && {
         content: {
-          [produces ?? 'application/json']: { schema: components.refer(schema) },
+          [produces ?? 'application/json']: { schema: components.refer(schema), ...responseExample(route, status) },
           ...(hasCsv && { 'text/csv': { schema: { type: 'string' } } }),
         },
       }),

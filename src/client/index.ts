@@ -1,0 +1,11 @@
+// What `switchyard/client` exports. The build step of `npm pack` compiles it for Node and browsers.
+export type { Agent } from '../contract/agents.ts'
+export type { Approval } from '../contract/approvals.ts'
+export type { ErrorCode } from '../contract/errors.ts'
+export type { SessionEvent } from '../contract/events.ts'
+export type { Input, Result, Route } from '../contract/route.ts'
+export type { Session } from '../contract/sessions.ts'
+export { type CallOptions, type Client, type ClientOptions, createClient, type Page, type Request } from './client.ts'
+export { type ReadEvent, type ReadEventsOptions, type ReaderState, readEvents } from './event-reader.ts'
+export { ApiError, InvalidParameter, ServiceUnreachable } from './failures.ts'
+export { ConnectionLost, EventMissing, isRetryable, type Pace } from './reconnect.ts'

@@ -1,0 +1,34 @@
+import type { Examples } from './example.ts'
+
+const agent = { name: 'Scribe', owner_id: 'me', model: 'demo', system: 'Write short notes.' }
+
+/** Agents, their memories and their skills. */
+export const agentExamples: Examples = {
+  'agents.list': { query: { owner_id: 'me', limit: 2 } },
+  'agents.create': { body: agent },
+  'agents.update': { body: { ...agent, system: 'Write short notes in English.' } },
+  'agents.diff': { query: { to: 2 } },
+  'agents.import': {
+    query: { name: 'Copied scribe' },
+    body: {
+      format: 'switchyard.agent',
+      format_version: 1,
+      agent: { ...agent, description: null, harness: 'builtin', tools: [], config: {} },
+      skills: [],
+      omitted: [],
+    },
+  },
+  'memories.list': { query: { q: 'deploy' } },
+  'memories.create': { body: { text: 'Deploy on Tuesdays', tags: ['deploy'], type: 'fact', priority: 10 } },
+  'memories.update': { body: { priority: 20 } },
+  'memories.import': { body: { memories: [{ text: 'Use tabs', tags: ['style'] }] } },
+  'memories.mcp': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+  'skills.create': { body: { name: 'Terse', content: 'Answer in one sentence.' } },
+  'skills.import': {
+    body: { text: '---\nname: terse\ndescription: Short answers\n---\nAnswer in one sentence.\n' },
+  },
+  'skills.update': { body: { content: 'Answer in at most two sentences.' } },
+  'skills.upgrade': { body: { dry_run: true } },
+  'agent_skills.attach': { body: { skill_id: '{skill_id}' } },
+  'agent_skills.detach': { query: { skill_id: '{skill_id}' } },
+}

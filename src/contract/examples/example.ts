@@ -1,0 +1,48 @@
+/**
+ * Request of an operation as the API reference shows it. A text that is a name in braces, such as `{agent_id}`, stands for the id of
+ * an object: the tests create one, the reference shows a sample. Path parameters are such placeholders unless given here.
+ */
+export interface Example {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+  /** Why the tests do not send the request. The response has no example then. */
+  readonly notRun?: string
+}
+
+/** Examples by the id of their operation. */
+export type Examples = Readonly<Record<string, Example>>
+
+/** Returns a copy of `value` in which `idOf` has replaced each placeholder. */
+export function filled(value: unknown, idOf: (placeholder: string) => string): unknown {
+  if (typeof value === 'string') return value.replace(/^\{(\w+)\}$/, (_, name: string) => idOf(name))
+  if (Array.isArray(value)) return value.map(item => filled(item, idOf))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filled(member, idOf)]))
+}
+
+/** Samples of placeholders that are not the name of an object with `_id`. */
+const samples: Readonly<Record<string, string>> = {
+  alias: 'team-opencode',
+  approval_id: 'evt_4f9a2c7d10',
+  budgeted_agent_id: 'agent_4f9a2c7d10',
+  careful_session_id: 'ses_4f9a2c7d10',
+  key: 'GITHUB_TOKEN',
+  message_id: 'msg_4f9a2c7d10',
+  model: 'demo',
+  model_id: 'demo',
+  model_setting_id: 'model_4f9a2c7d10',
+  name: 'demo',
+  path: 'notes.txt',
+  provider_id: 'openai',
+  runtime_id: 'cursor',
+  scope: 'agent',
+  session_id: 'ses_4f9a2c7d10',
+  vault_key: 'OLD_TOKEN',
+  version: '1',
+  waiting_prompt_id: 'prompt_4f9a2c7d10',
+  webhook_delivery_id: 'delivery_4f9a2c7d10',
+}
+
+/** Returns the id that the API reference shows for a placeholder. */
+export const sampleId = (name: string): string => samples[name] ?? `${name.replace(/_id$/, '')}_4f9a2c7d10`

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { promisify } from 'node:util'
+
+const root = join(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+
+/**
+ * Packs the package and installs it into a new folder without network: the packed files, and a link to the one
+ * package that the client imports. Returns the folder; it is removed after the last test of the file.
+ */
+export async function installClientPackage(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-client-package-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  const installed = join(folder, 'node_modules', 'switchyard')
+  await mkdir(installed, { recursive: true })
+  const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(folder, 'cache') }
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: root, env, maxBuffer: 32 * 1024 * 1024 })
+  await run('tar', ['-xzf', join(folder, 'switchyard-0.1.0.tgz'), '-C', installed, '--strip-components', '1'])
+  await symlink(join(root, 'node_modules', 'typebox'), join(folder, 'node_modules', 'typebox'))
+  return folder
+}

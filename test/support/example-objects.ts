@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { sampleId } from '../../src/contract/examples/example.ts'
+import { eventually } from './service/eventually.ts'
+import { send } from './service/send.ts'
+import type { Service } from './service/service.ts'
+
+/** Objects of one operation. */
+export interface ExampleObjects {
+  /** Returns the id of the object that a placeholder names; creates it when it is first needed. */
+  idOf(placeholder: string): Promise<string>
+  /** Returns the created ids by their placeholder. */
+  ids(): Promise<ReadonlyMap<string, string>>
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+/** Returns objects for one operation, separate from those of all others, so that operations run in any order. */
+export function exampleObjects(service: Service): ExampleObjects {
+  const made = new Map<string, Promise<string>>()
+  const idOf = (placeholder: string): Promise<string> => {
+    const id = made.get(placeholder) ?? makers[placeholder]?.() ?? Promise.resolve(sampleId(placeholder))
+    made.set(placeholder, id)
+    return id
+  }
+
+  async function ok<T>(line: string, body?: unknown): Promise<T> {
+    const answer = await send(service, line, body === undefined ? {} : { body })
+    assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
+    return answer.text === '' ? (undefined as T) : answer.json<T>()
+  }
+  const created = async (line: string, body: Body): Promise<string> => (await ok<{ id: string }>(line, body)).id
+
+  async function idle(session: string): Promise<string> {
+    await ok(`GET /v1/sessions/${session}/events?types=session.status_idle&wait=30`)
+    return session
+  }
+
+  async function agent(): Promise<string> {
+    const id = await created('POST /api/agents', { name: 'Scribe', owner_id: 'me', model: 'demo' })
+    await ok(`PATCH /api/agents/${id}`, { name: 'Scribe', owner_id: 'me', system: 'Write short notes.' })
+    return id
+  }
+
+  async function budgetedAgent(): Promise<string> {
+    const id = await agent()
+    await ok(`PUT /api/budgets/agent/${id}`, { max_budget: 5, budget_duration: '30d' })
+    return id
+  }
+
+  async function harness(): Promise<string> {
+    const alias = `team-${randomUUID()}`
+    await ok('POST /api/runtime-harnesses', { alias, api_spec: 'opencode', api_base: 'https://opencode.example.com' })
+    return alias
+  }
+
+  async function carefulSession(): Promise<string> {
+    const tools = [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }]
+    const id = await created('POST /api/agents', { name: 'Careful', owner_id: 'me', model: 'demo', tools })
+    return idle(await created('POST /session', { agent: id, prompt: 'List the files' }))
+  }
+
+  async function waitingPrompt(): Promise<string> {
+    const session = await idOf('careful_session_id')
+    const model = { providerID: 'switchyard', modelID: 'demo' }
+    await ok(`POST /session/${session}/prompt_async`, { model, parts: [{ type: 'text', text: 'Later' }] })
+    const { data } = await ok<{ data: { id: string }[] }>(`GET /session/${session}/prompts`)
+    return data.at(-1)?.id ?? assert.fail('no prompt waits')
+  }
+
+  async function approval(): Promise<string> {
+    const path = `GET /api/approvals?state=pending&session_id=${await idOf('careful_session_id')}`
+    const { approvals } = await ok<{ approvals: { id: string }[] }>(path)
+    return approvals[0]?.id ?? assert.fail('no approval is pending')
+  }
+
+  async function file(): Promise<string> {
+    const path = sampleId('path')
+    const session = await idOf('session_id')
+    await eventually(async () => {
+      const { status } = await send(service, `PUT /api/sessions/${session}/files/${path}`, {
+        body: 'hello\n',
+        headers: { 'content-type': 'application/octet-stream' },
+      })
+      return status === 200
+    })
+    return path
+  }
+
+  const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
+  const makers: Readonly<Record<string, () => Promise<string>>> = {
+    agent_id: agent,
+    approval_id: approval,
+    alias: harness,
+    budgeted_agent_id: budgetedAgent,
+    careful_session_id: carefulSession,
+    endpoint_id: () => created('POST /api/webhook-endpoints', { url: 'https://hooks.example.com/in', owner_id: 'me' }),
+    environment_id: () => created('POST /v1/environments', { name: 'Node' }),
+    freeze_id: () => created('PUT /v1/freezes', { owner: 'bo' }),
+    key_id: () => created('POST /api/keys', { label: 'Ana', owner_id: 'ana' }),
+    memory_id: async () =>
+      created(`POST /api/v1/managed_agents/agents/${await idOf('agent_id')}/memory`, { text: 'Deploy on Tuesdays' }),
+    message_id: async () => {
+      const messages = await ok<{ info: { id: string } }[]>(`GET /session/${await idOf('session_id')}/message`)
+      return messages[0]?.info.id ?? assert.fail('the session has no message')
+    },
+    model_setting_id: () => created('POST /api/models', model),
+    path: file,
+    provider_id: async () => {
+      await ok('PUT /api/providers/openai', { api_key: 'sk-sample-0123456789' })
+      return 'openai'
+    },
+    response_id: () => created('POST /v1/responses', { model: 'demo', input: 'Say hello' }),
+    schedule_id: async () =>
+      created('POST /api/schedules', {
+        name: 'Morning report',
+        agent_id: await idOf('agent_id'),
+        cron: '30 9 * * MON-FRI',
+        prompt: 'Write the report',
+      }),
+    session_id: async () =>
+      idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
+    skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
+    vault_key: async () => {
+      await ok('POST /api/vault', { key: 'OLD_TOKEN', value: 'sample-0123456789', scope: 'global' })
+      return 'OLD_TOKEN'
+    },
+    waiting_prompt_id: waitingPrompt,
+    webhook_delivery_id: async () =>
+      created('POST /api/deliveries', { agent_id: await idOf('agent_id'), payload: { action: 'opened' } }),
+  }
+  const ids = async () => {
+    const entries = [...made].map(async ([name, id]) => [name, await id] as const)
+    return new Map(await Promise.all(entries))
+  }
+  return { idOf, ids }
+}
