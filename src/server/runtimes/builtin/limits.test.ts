@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/builtin-rig.ts'
+import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { fullUsage, messageFrames } from '../../../../test/support/message-frames.ts'
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'
@@ -10,7 +11,6 @@ import { partsOf, type RunContext } from '../runtime.ts'
 import { retryDelay } from './backoff.ts'
 import type { Message } from './context/blocks.ts'
 import { builtinRuntime } from './runtime.ts'
-import { looseEvent } from '../../../../test/support/loose-event.ts'
 
 type Said = 'tool' | 'done'
 /** Outcome of one model call: an answer, a rejection of the gateway, or an error of the provider. */
