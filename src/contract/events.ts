@@ -96,7 +96,7 @@ export function endsRun(event: NewEvent): boolean {
 
 /** Returns the ids of the `agent.tool_use` events that wait for a person since this event; empty for other events. */
 export const askedBy = ({ stop_reason: reason }: NewEvent): readonly string[] =>
-  reason?.type === 'requires_action' ? reason.event_ids : []
+  reason?.type === 'requires_action' ? (reason.event_ids ?? []) : []
 
 /** `session.prompt_ended`: the end of a prompt that no status event reports. */
 export type PromptEnded = Pick<NewEventOf<'session.prompt_ended'>, 'prompt_id' | 'run_id' | 'state' | 'reason'>

@@ -92,7 +92,7 @@ const StopReason = named(
     Type.Object(
       {
         type: Type.Literal('requires_action'),
-        event_ids: Type.Array(Type.String(), { description: 'The tool calls that wait for a person' }),
+        event_ids: Type.Optional(Type.Array(Type.String(), { description: 'The tool calls that wait for a person' })),
       },
       open,
     ),
