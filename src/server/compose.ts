@@ -18,6 +18,7 @@ import { composeWorkspaces } from './compose/workspaces.ts'
 import type { Config } from './config/config.ts'
 import { ownUrl } from './http/own-url.ts'
 import type { Keyring } from './platform/encryption.ts'
+import { createLifecycle, type Part } from './platform/lifecycle.ts'
 import type { Log } from './platform/log.ts'
 import type { RequestLog } from './platform/request-log.ts'
 import { createResultSchemas } from './platform/result-schema/result-schemas.ts'
@@ -54,8 +55,8 @@ export interface Composed {
 }
 
 /**
- * Builds the server part by part; each part uses the parts before it. Only this file decides the order of start and
- * stop.
+ * Builds the server section by section; each uses the sections before it. The order of building is the order of start,
+ * and the reverse is the order of stop.
  */
 export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
   const owner = randomUUID()
@@ -63,7 +64,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const shutdown = leaving.signal
   const runsSessions = config.role !== 'api'
 
-  const database = composeDatabase({ log, databaseUrl })
+  const database = composeDatabase({ log, databaseUrl, owner })
   const { pool, callPool, db, notifications, audit } = database
   /** Dependencies of most parts. */
   const base = { config, log, keyring, pool, db, notifications, audit, resultSchemas: createResultSchemas() }
@@ -73,9 +74,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const ledger = composeLedger({ ...base, callPool })
   const { usage, budgets, budgetRows, freezes } = ledger
   const access = await composeAccess({ ...base, budgetRows })
-  const { reencryption, keys, tickets, logins, addressOf, vault, authenticate } = access
+  const { keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets, freezes })
-  const { gateway, modelsInForce, loop, files, outbound, guard, defaultModel } = calls
+  const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
   const execution = await composeRuntimes({
@@ -97,7 +98,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { registry: runtimes, sandboxes, workspaceOf } = execution
   const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
-  const { readiness, reserve } = dataFolder
+  const { readiness } = dataFolder
   const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
   const { agentRows } = library
 
@@ -121,11 +122,27 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     makeRoom: dataFolder.makeRoom,
     agentRows,
   })
-  const { sessions, live, leases, runner, disposal, pausedSessions, frozenSessions } = engine
+  const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
-  const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
-  const { feed } = dialects
-  const controls = composeControls({ ...base, ...ledger, gateway, keys, sessions })
+  const dialects = composeDialects({
+    ...base,
+    shutdown,
+    budgetRows,
+    keys,
+    gateway,
+    runtimes,
+    agents: library.agents,
+    agentRows,
+    skills: library.skills,
+    sessions,
+    approvals: engine.approvals,
+    events: engine.events,
+    live: engine.live,
+    slots: engine.slots,
+    rename: engine.rename,
+    setMetadata: engine.setMetadata,
+  })
+  const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
   const triggers = composeWebhooksAndSchedules({
     ...base,
     vault,
@@ -137,7 +154,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sessions,
     runAs: access.runAs,
   })
-  const { ticker, delivery } = triggers
 
   const retention = createRetention({
     settings: config.retention,
@@ -161,7 +177,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runtimes,
   })
   const { app } = http
-  const parts = [
+  const sections = [
     database,
     ledger,
     access,
@@ -175,7 +191,25 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     triggers,
     controls,
   ]
-  for (const { serve } of parts) serve(app)
+  for (const { serve } of sections) serve(app)
+
+  const parts: readonly Part[] = [
+    ...database.parts,
+    // Stops before the pools, which do not close while the database does not respond.
+    { name: 'request log', stop: requestLog.flush },
+    ...ledger.parts,
+    ...access.parts,
+    ...calls.parts,
+    ...execution.parts,
+    ...stored.parts,
+    ...dataFolder.parts,
+    ...engine.parts,
+    ...dialects.parts,
+    ...triggers.parts,
+    { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
+    ...http.parts,
+  ]
+  const lifecycle = createLifecycle({ parts, runsSessions, log })
 
   return {
     id: owner,
@@ -184,55 +218,14 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     get models() {
       return gateway.models().map(({ id }) => id)
     },
-    async start() {
-      await notifications.start(owner)
-      await freezes.start()
-      await modelsInForce.start()
-      reencryption.start()
-      budgets.start()
-      reserve.start()
-      if (!runsSessions) return
-      await runner.start()
-      pausedSessions.start()
-      frozenSessions.start()
-      disposal.start()
-      stored.leftBehind.start()
-      execution.healthChecks.start()
-      ticker.start()
-      delivery.start()
-      retention.start()
-    },
+    start: lifecycle.start,
     reload: calls.reload,
     hasPeers: siblings => notifications.hasPeers(siblings),
     leave: () => readiness.leave(),
     async stop(graceMs) {
       readiness.leave()
       leaving.abort()
-      await Promise.all([http.close(graceMs), runner.drain(graceMs), ticker.stop(), delivery.stop()])
-      await pausedSessions.stop()
-      await frozenSessions.stop()
-      await disposal.stop()
-      await stored.leftBehind.stop()
-      await execution.healthChecks.stop()
-      await leases.stop()
-      await feed.stop()
-      await live.stop()
-      await reencryption.stop()
-      await retention.stop()
-      await modelsInForce.stop()
-      await runtimes.close()
-      await sandboxes.stopAll()
-      await stored.close()
-      await gateway.close()
-      await freezes.stop()
-      await budgets.stop()
-      await usage.stop()
-      await keys.stop()
-      await notifications.stop()
-      await reserve.stop()
-      loop.stop()
-      requestLog.flush()
-      await Promise.all([pool.end(), callPool.end()])
+      await lifecycle.stop(graceMs)
     },
   }
 }

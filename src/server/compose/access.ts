@@ -18,6 +18,7 @@ import { serveKeys } from '../keys/routes.ts'
 import { createRunAs } from '../keys/run-as.ts'
 import { keyStore } from '../keys/store.ts'
 import { createValueCipher, type Keyring } from '../platform/encryption.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import { createReencryption } from '../secrets/reencryption.ts'
 import { loadServiceSecret } from '../secrets/service-secret.ts'
@@ -77,9 +78,13 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     assigned: assignedCallers.of,
   })
 
+  const parts: readonly Part[] = [
+    { name: 'keys', stop: keys.stop },
+    { name: 're-encryption', start: reencryption.start, stop: reencryption.stop },
+  ]
+
   return {
     vault,
-    reencryption,
     keys,
     runAs: createRunAs(keys),
     tickets,
@@ -90,6 +95,7 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     /** True for a request whose caller was passed in that way. */
     isFromProgram: (request: IncomingMessage) => assignedCallers.of(request) !== undefined,
     authenticate,
+    parts,
     serve(app: FastifyInstance) {
       serveVault(app, { vault })
       serveKeys(app, { keys })

@@ -20,6 +20,7 @@ import { serveOpencode } from '../opencode/routes.ts'
 import { opencodeSession } from '../opencode/session.ts'
 import { SessionFeed } from '../opencode/session-feed.ts'
 import { SessionTranslations } from '../opencode/session-translation.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
@@ -87,8 +88,10 @@ export function composeDialects(needs: Needs) {
   const feed = new SessionFeed({ store: feedRows, notifications, log })
   const translations = new SessionTranslations({ live, contextOf: feedRows.contextOf })
 
+  const parts: readonly Part[] = [{ name: 'session feed', stop: () => feed.stop() }]
+
   return {
-    feed,
+    parts,
     serve(app: FastifyInstance) {
       serveManagedAgents(app, { agents: managedAgents })
       serveEnvironments(app, { environments })

@@ -10,6 +10,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
@@ -198,6 +199,20 @@ export function composeSessions(needs: Needs) {
     waitForPrompt,
   })
 
+  const parts: readonly Part[] = [
+    { name: 'live events', stop: () => live.stop() },
+    { name: 'leases', stop: () => leases.stop() },
+    {
+      name: 'runner',
+      isSessionWork: true,
+      start: () => runner.start(),
+      drain: graceMs => runner.drain(graceMs),
+    },
+    { name: 'disposal', isSessionWork: true, start: disposal.start, stop: disposal.stop },
+    { name: 'paused sessions', isSessionWork: true, start: pausedSessions.start, stop: pausedSessions.stop },
+    { name: 'frozen sessions', isSessionWork: true, start: frozenSessions.start, stop: frozenSessions.stop },
+  ]
+
   const fork = createFork({ pool, sessions, store: sessionRows, forks: forkStore, events, history, eventLog, runtimes })
 
   return {
@@ -206,14 +221,10 @@ export function composeSessions(needs: Needs) {
     events,
     live,
     slots,
-    leases,
-    runner,
-    disposal,
-    pausedSessions,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
-    frozenSessions,
     rename: sessionRows.rename,
     setMetadata: sessionRows.setMetadata,
+    parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)
       serveSessions(app, {
