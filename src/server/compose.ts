@@ -139,6 +139,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     events: engine.events,
     live: engine.live,
     slots: engine.slots,
+    turns: engine.turns,
     rename: engine.rename,
     setMetadata: engine.setMetadata,
   })

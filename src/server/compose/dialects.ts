@@ -7,6 +7,7 @@ import type { BudgetStore } from '../budgets/store.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
+import type { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { agentTimesStore } from '../managed-agents/agent-times-store.ts'
 import { createManagedAgents } from '../managed-agents/agents.ts'
@@ -51,6 +52,7 @@ interface Needs {
   readonly events: EventStore
   readonly live: LiveEvents
   readonly slots: StreamSlots
+  readonly turns: WriteTurns
   readonly rename: SessionStore['rename']
   readonly setMetadata: SessionStore['setMetadata']
 }
@@ -97,7 +99,7 @@ export function composeDialects(needs: Needs) {
       serveEnvironments(app, { environments })
       serveDialectSessions(app, { sessions: dialectSessions })
       serveOpencode(app, {
-        bus: { feed, translations, events },
+        bus: { feed, translations, events, turns: needs.turns },
         sessions,
         approvals: needs.approvals,
         agents,

@@ -8,6 +8,7 @@ import type { Freezes } from '../controls/freezes.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
+import { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
 import type { Part } from '../platform/lifecycle.ts'
@@ -94,6 +95,7 @@ export function composeSessions(needs: Needs) {
   // the log
   const events = eventStore(pool)
   const slots = new StreamSlots()
+  const turns = new WriteTurns()
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const history = historyStore(pool)
   const folds = new FoldCache()
@@ -221,6 +223,7 @@ export function composeSessions(needs: Needs) {
     events,
     live,
     slots,
+    turns,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
     rename: sessionRows.rename,
     setMetadata: sessionRows.setMetadata,
@@ -237,8 +240,8 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
-      serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, shutdown })
-      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
+      serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
+      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
     },
   }
 }

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/support/eventually.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
+import { WriteTurns } from '../../http/write-turns.ts'
 import { createLog } from '../../platform/log.ts'
 import { LiveEvents } from './live-events.ts'
 import { writeEventStream } from './stream.ts'
@@ -81,6 +82,7 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
     owner: 'me',
     log: createLog('silent'),
   })
+  const turns = new WriteTurns()
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams
     stage.open++
@@ -91,6 +93,7 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
       isOver: query.get('isOver') === 'true',
       withPreviews: query.get('withPreviews') === 'true',
       shutdown: stage.shutdown.signal,
+      turns,
       slowReaderMs: stage.slowReaderMs,
     }).finally(() => stage.open--)
   })
