@@ -11,7 +11,6 @@ import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeMemories } from './compose/memories.ts'
-import type { Part } from './compose/part.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
@@ -19,7 +18,7 @@ import { composeWorkspaces } from './compose/workspaces.ts'
 import type { Config } from './config/config.ts'
 import { ownUrl } from './http/own-url.ts'
 import type { Keyring } from './platform/encryption.ts'
-import { createLifecycle } from './platform/lifecycle.ts'
+import { createLifecycle, type Part } from './platform/lifecycle.ts'
 import type { Log } from './platform/log.ts'
 import type { RequestLog } from './platform/request-log.ts'
 import { createResultSchemas } from './platform/result-schema/result-schemas.ts'
@@ -55,7 +54,10 @@ export interface Composed {
   stop(graceMs: number): Promise<void>
 }
 
-/** Builds the server part by part; each part uses the parts before it. That order is also the order of start. */
+/**
+ * Builds the server section by section; each uses the sections before it. The order of building is the order of start,
+ * and the reverse is the order of stop.
+ */
 export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
   const owner = randomUUID()
   const leaving = new AbortController()
@@ -122,8 +124,26 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
-  const dialects = composeDialects({ ...base, shutdown, budgetRows, keys, gateway, runtimes, ...library, ...engine })
-  const controls = composeControls({ ...base, ...ledger, gateway, keys, sessions })
+  const dialects = composeDialects({
+    ...base,
+    shutdown,
+    budgetRows,
+    keys,
+    gateway,
+    runtimes,
+    agents: library.agents,
+    agentRows,
+    skills: library.skills,
+    sessions,
+    approvals: engine.approvals,
+    events: engine.events,
+    live: engine.live,
+    slots: engine.slots,
+    turns: engine.turns,
+    rename: engine.rename,
+    setMetadata: engine.setMetadata,
+  })
+  const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
   const triggers = composeWebhooksAndSchedules({
     ...base,
     vault,
@@ -158,28 +178,39 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runtimes,
   })
   const { app } = http
-  const parts: readonly Part[] = [
-    { components: [{ stop: requestLog.flush }] },
+  const sections = [
     database,
     ledger,
     access,
     calls,
     memories,
     execution,
-    stored,
-    dataFolder,
     library,
     engine,
     sessionFiles,
     dialects,
-    controls,
     triggers,
-    { components: [{ ...retention, isForSessions: true }] },
-    http,
+    controls,
   ]
-  for (const part of parts) part.serve?.(app)
-  const components = parts.flatMap(part => part.components ?? [])
-  const lifecycle = createLifecycle(components, { runsSessions, log })
+  for (const { serve } of sections) serve(app)
+
+  const parts: readonly Part[] = [
+    ...database.parts,
+    // Stops before the pools, which do not close while the database does not respond.
+    { name: 'request log', stop: requestLog.flush },
+    ...ledger.parts,
+    ...access.parts,
+    ...calls.parts,
+    ...execution.parts,
+    ...stored.parts,
+    ...dataFolder.parts,
+    ...engine.parts,
+    ...dialects.parts,
+    ...triggers.parts,
+    { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
+    ...http.parts,
+  ]
+  const lifecycle = createLifecycle({ parts, runsSessions, log })
 
   return {
     id: owner,

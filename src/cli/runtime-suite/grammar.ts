@@ -12,8 +12,8 @@ interface Run {
   readonly runId: string | null | undefined
 }
 
-const uses = new Set(['agent.tool_use', 'agent.mcp_tool_use'])
-const results = new Set(['agent.tool_result', 'agent.mcp_tool_result'])
+const uses: ReadonlySet<string> = new Set(['agent.tool_use', 'agent.mcp_tool_use'])
+const results: ReadonlySet<string> = new Set(['agent.tool_result', 'agent.mcp_tool_result'])
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 class LogChecker {

@@ -4,7 +4,7 @@ export const secretMarker = '[secret]'
 /**
  * Last words of field names whose text is a secret. `key_id` and `last4` end in another word, so they are not masked.
  */
-const secretWords = new Set([
+const secretWords: ReadonlySet<string> = new Set([
   'apikey',
   'authorization',
   'bearer',
@@ -26,7 +26,7 @@ const secretWords = new Set([
 ])
 
 /** Fields whose members may be secrets under any name. */
-const secretHolders = new Set(['env', 'environment', 'headers'])
+const secretHolders: ReadonlySet<string> = new Set(['env', 'environment', 'headers'])
 
 /** Texts that are masked under any name: `sk-` keys, header values, private keys. */
 const secretText = /\bsk-[\w-]{12,}|\b(?:Bearer|Basic)\s+[\w+/.~=-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY-----/

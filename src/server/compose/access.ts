@@ -18,6 +18,7 @@ import { serveKeys } from '../keys/routes.ts'
 import { createRunAs } from '../keys/run-as.ts'
 import { keyStore } from '../keys/store.ts'
 import { createValueCipher, type Keyring } from '../platform/encryption.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import { createReencryption } from '../secrets/reencryption.ts'
 import { loadServiceSecret } from '../secrets/service-secret.ts'
@@ -77,6 +78,11 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     assigned: assignedCallers.of,
   })
 
+  const parts: readonly Part[] = [
+    { name: 'keys', stop: keys.stop },
+    { name: 're-encryption', start: reencryption.start, stop: reencryption.stop },
+  ]
+
   return {
     vault,
     keys,
@@ -89,7 +95,7 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     /** True for a request whose caller was passed in that way. */
     isFromProgram: (request: IncomingMessage) => assignedCallers.of(request) !== undefined,
     authenticate,
-    components: [{ stop: keys.stop }, reencryption],
+    parts,
     serve(app: FastifyInstance) {
       serveVault(app, { vault })
       serveKeys(app, { keys })

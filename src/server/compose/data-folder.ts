@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
@@ -29,9 +30,10 @@ export function composeDataFolder(needs: Needs) {
     folderCheck(dataDir),
     async () => files.shortage,
   ])
+  const parts: readonly Part[] = [{ name: 'disk reserve', start: reserve.start, stop: reserve.stop }]
   return {
     readiness,
-    components: [reserve],
+    parts,
     /** Deletes the files of a session when the database cannot write; returns false when `cause` is another error. */
     async makeRoom(sessionId: string, cause: unknown): Promise<boolean> {
       const isFull = await reserve.freeIfFull()

@@ -5,6 +5,7 @@ import { auditStore } from '../audit/store.ts'
 import { createKysely, createPool } from '../db/connect.ts'
 import { sendHintsBy } from '../db/hints.ts'
 import { createNotifications } from '../db/notifications.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 
 interface Needs {
@@ -24,6 +25,10 @@ export function composeDatabase({ log, databaseUrl, owner }: Needs) {
   const notifications = createNotifications({ connectionString: databaseUrl }, log)
   for (const written of [pool, callPool]) sendHintsBy(written, notifications.send)
   const auditRows = auditStore(db)
+  const parts: readonly Part[] = [
+    { name: 'database pools', stop: async () => void (await Promise.all([pool.end(), callPool.end()])) },
+    { name: 'notifications', start: () => notifications.start(owner), stop: notifications.stop },
+  ]
 
   return {
     pool,
@@ -31,10 +36,7 @@ export function composeDatabase({ log, databaseUrl, owner }: Needs) {
     db,
     notifications,
     audit: createAudit(auditRows),
-    components: [
-      { stop: async () => void (await Promise.all([pool.end(), callPool.end()])) },
-      { start: () => notifications.start(owner), stop: notifications.stop },
-    ],
+    parts,
     serve: (app: FastifyInstance) => serveAudit(app, { log: auditRows }),
   }
 }

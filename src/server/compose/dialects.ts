@@ -7,6 +7,7 @@ import type { BudgetStore } from '../budgets/store.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
+import type { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { agentTimesStore } from '../managed-agents/agent-times-store.ts'
 import { createManagedAgents } from '../managed-agents/agents.ts'
@@ -20,6 +21,7 @@ import { serveOpencode } from '../opencode/routes.ts'
 import { opencodeSession } from '../opencode/session.ts'
 import { SessionFeed } from '../opencode/session-feed.ts'
 import { SessionTranslations } from '../opencode/session-translation.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
@@ -50,6 +52,7 @@ interface Needs {
   readonly events: EventStore
   readonly live: LiveEvents
   readonly slots: StreamSlots
+  readonly turns: WriteTurns
   readonly rename: SessionStore['rename']
   readonly setMetadata: SessionStore['setMetadata']
 }
@@ -87,14 +90,16 @@ export function composeDialects(needs: Needs) {
   const feed = new SessionFeed({ store: feedRows, notifications, log })
   const translations = new SessionTranslations({ live, contextOf: feedRows.contextOf })
 
+  const parts: readonly Part[] = [{ name: 'session feed', stop: () => feed.stop() }]
+
   return {
-    components: [{ stop: () => feed.stop() }],
+    parts,
     serve(app: FastifyInstance) {
       serveManagedAgents(app, { agents: managedAgents })
       serveEnvironments(app, { environments })
       serveDialectSessions(app, { sessions: dialectSessions })
       serveOpencode(app, {
-        bus: { feed, translations, events },
+        bus: { feed, translations, events, turns: needs.turns },
         sessions,
         approvals: needs.approvals,
         agents,

@@ -42,6 +42,7 @@ import { serveModelSettings, serveProviders } from '../model-settings/routes.ts'
 import { createSettingsEncryption } from '../model-settings/stored-settings.ts'
 import { changeChannel, settingsVersion } from '../model-settings/version-store.ts'
 import type { Keyring } from '../platform/encryption.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import { watchLoopDelay } from '../platform/loop-delay.ts'
 import { watchOpenFiles } from '../platform/open-files.ts'
@@ -150,6 +151,12 @@ export function composeGateway(needs: Needs) {
   })
   const modelSettings = createModelSettings({ store: deploymentRows, encryption, inForce: modelsInForce, audit })
 
+  const parts: readonly Part[] = [
+    { name: 'event loop delay', stop: loop.stop },
+    { name: 'gateway', stop: gateway.close },
+    { name: 'models', start: modelsInForce.start, stop: modelsInForce.stop },
+  ]
+
   return {
     gateway,
     loop,
@@ -168,7 +175,7 @@ export function composeGateway(needs: Needs) {
       gateway.reload({ ...next, deployments: modelsInForce.take(next) }, isAllowUnchanged ? undefined : guard())
       hooked.reload({ hooks: next.hooks, outbound: guard() })
     },
-    components: [loop, { stop: gateway.close }, modelsInForce],
+    parts,
     serve(app: FastifyInstance) {
       serveMessages(app, { gateway })
       const responses = createResponseCalls({ gateway, stored, storePolicy: () => current.responseStore })

@@ -8,6 +8,7 @@ import { createCloseServer } from '../http/close-server.ts'
 import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
 import { serveAsWorker } from '../http/worker-role.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { RequestLog } from '../platform/request-log.ts'
@@ -37,7 +38,8 @@ export function composeHttp(needs: Needs) {
   const app = createServer({ authenticate, log, requestLog, addressOf })
   if (needs.config.role === 'worker') serveAsWorker(app, { isFromProgram: needs.isFromProgram })
   boundConnections(app, { log, maxConnections: files.maxConnections })
+  const parts: readonly Part[] = [{ name: 'HTTP server', drain: createCloseServer(app) }]
   serveSystem(app, { readiness, providers, gateway, runtimes })
   serveDocs(app)
-  return { app, components: [{ drain: createCloseServer(app) }] }
+  return { app, parts }
 }

@@ -14,6 +14,7 @@ import { isConnectionLoss } from '../db/connect.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Database } from '../db/types.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import { reportStore } from '../usage/report-store.ts'
 import { serveUsage } from '../usage/routes.ts'
@@ -55,6 +56,11 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
 
   const freezeRows = freezeStore(pool)
   const freezes = createFreezes({ store: freezeRows, notifications, log })
+  const parts: readonly Part[] = [
+    { name: 'usage', stop: usage.stop },
+    { name: 'budgets', start: budgets.start, stop: budgets.stop },
+    { name: 'freezes', start: freezes.start, stop: freezes.stop },
+  ]
 
   return {
     usage,
@@ -62,7 +68,7 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     freezes,
     budgets,
     budgetRows,
-    components: [{ stop: usage.stop }, budgets, freezes],
+    parts,
     serve(app: FastifyInstance) {
       serveUsage(app, { ledger: reportStore(db) })
       serveBudgets(app, { settings: createBudgetSettings({ pool, store: budgetRows, audit }) })

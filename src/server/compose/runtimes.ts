@@ -10,6 +10,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { SessionMemories } from '../memories/session-memories.ts'
 import type { Keyring } from '../platform/encryption.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
@@ -110,13 +111,19 @@ export async function composeRuntimes(needs: Needs) {
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })
   const healthChecks = createHealthChecks({ externals, probes, store, log })
 
+  const parts: readonly Part[] = [
+    { name: 'sandboxes', stop: sandboxes.stopAll },
+    { name: 'runtimes', stop: registry.close },
+    { name: 'runtime health checks', isSessionWork: true, start: healthChecks.start, stop: healthChecks.stop },
+  ]
+
   return {
     registry,
     sandboxes,
     /** Id of the built-in runtime. */
     ownId: builtin.id,
     workspaceOf: (sessionId: string) => join(workspacesDir, sessionId),
-    components: [{ stop: sandboxes.stopAll }, { stop: registry.close }, { ...healthChecks, isForSessions: true }],
+    parts,
     serve(app: FastifyInstance) {
       serveModels(app, {
         gateway,

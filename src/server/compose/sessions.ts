@@ -8,9 +8,10 @@ import type { Freezes } from '../controls/freezes.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
+import { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
-import type { Component } from '../platform/lifecycle.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
@@ -94,6 +95,7 @@ export function composeSessions(needs: Needs) {
   // the log
   const events = eventStore(pool)
   const slots = new StreamSlots()
+  const turns = new WriteTurns()
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const history = historyStore(pool)
   const folds = new FoldCache()
@@ -199,6 +201,20 @@ export function composeSessions(needs: Needs) {
     waitForPrompt,
   })
 
+  const parts: readonly Part[] = [
+    { name: 'live events', stop: () => live.stop() },
+    { name: 'leases', stop: () => leases.stop() },
+    {
+      name: 'runner',
+      isSessionWork: true,
+      start: () => runner.start(),
+      drain: graceMs => runner.drain(graceMs),
+    },
+    { name: 'disposal', isSessionWork: true, start: disposal.start, stop: disposal.stop },
+    { name: 'paused sessions', isSessionWork: true, start: pausedSessions.start, stop: pausedSessions.stop },
+    { name: 'frozen sessions', isSessionWork: true, start: frozenSessions.start, stop: frozenSessions.stop },
+  ]
+
   const fork = createFork({ pool, sessions, store: sessionRows, forks: forkStore, events, history, eventLog, runtimes })
 
   return {
@@ -207,17 +223,11 @@ export function composeSessions(needs: Needs) {
     events,
     live,
     slots,
+    turns,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
     rename: sessionRows.rename,
     setMetadata: sessionRows.setMetadata,
-    components: [
-      { stop: () => live.stop() },
-      { stop: () => leases.stop() },
-      { start: () => runner.start(), drain: graceMs => runner.drain(graceMs), isForSessions: true },
-      { ...pausedSessions, isForSessions: true },
-      { ...frozenSessions, isForSessions: true },
-      { start: disposal.start, stop: disposal.stop, isForSessions: true },
-    ] satisfies readonly Component[],
+    parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)
       serveSessions(app, {
@@ -230,8 +240,8 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
-      serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, shutdown })
-      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, shutdown })
+      serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
+      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
     },
   }
 }

@@ -12,6 +12,7 @@ import type { LoginLimiter } from '../http/login-limiter.ts'
 import type { RunAs } from '../keys/run-as.ts'
 import { keyChannel } from '../keys/store.ts'
 import { createValueCipher, type Keyring } from '../platform/encryption.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { serveSchedules } from '../schedules/routes.ts'
@@ -121,11 +122,13 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     log,
   })
 
+  const parts: readonly Part[] = [
+    { name: 'schedules', isSessionWork: true, start: ticker.start, drain: ticker.stop },
+    { name: 'webhook deliveries', isSessionWork: true, start: delivery.start, drain: delivery.stop },
+  ]
+
   return {
-    components: [
-      { start: ticker.start, drain: ticker.stop, isForSessions: true },
-      { start: delivery.start, drain: delivery.stop, isForSessions: true },
-    ],
+    parts,
     serve(app: FastifyInstance) {
       serveWebhooks(app, { admission, webhooks })
       serveSchedules(app, { schedules })

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
 import type { Caller } from '../http/caller.ts'
 import { serveOpencodeFiles } from '../opencode/file-routes.ts'
+import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
@@ -54,11 +55,20 @@ export function composeWorkspaces(needs: Needs) {
     folderOf: workspaceOf,
     makeFolder: sandboxes.makeFolder,
   })
-  const orphans = createOrphanCleanup({ folder, deletedAmong: checkpoints.deletedAmong, remove: sandboxes.remove, log })
+  const cleanup = createOrphanCleanup({
+    folder,
+    deletedAmong: checkpoints.deletedAmong,
+    remove: sandboxes.remove,
+    log,
+  })
+  const parts: readonly Part[] = [
+    { name: 'object store', stop: () => objects?.close() },
+    { name: 'orphan cleanup', isSessionWork: true, start: cleanup.start, stop: cleanup.stop },
+  ]
   return {
     workspaces,
     removeObject: objects?.remove,
-    components: [{ stop: async () => objects?.close() }, { ...orphans, isForSessions: true }],
+    parts,
     /** Routes to read and change the files. */
     composeFiles({ sessions, events, changeFiles }: FileNeeds) {
       const files = createFiles({ sessions, events, checkpoints, blobs })

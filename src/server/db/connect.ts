@@ -134,15 +134,15 @@ async function commit(client: PoolClient): Promise<void> {
 }
 
 /** SQLSTATEs of terminated or rejected connections. Source: PostgreSQL manual, appendix A. */
-const lostStates = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
+const lostStates: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300'])
 
 /**
  * SQLSTATEs of temporary failures: read-only server, lock or statement timeout, I/O error, or conflict with other
  * transactions.
  */
-const stuckStates = new Set(['25006', '40001', '40P01', '55P03', '57014', '58030'])
+const stuckStates: ReadonlySet<string> = new Set(['25006', '40001', '40P01', '55P03', '57014', '58030'])
 
-const lostCodes = new Set([
+const lostCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',

@@ -8,6 +8,10 @@ export interface Hint {
   readonly payload: string
 }
 
+/**
+ * Sender of each pool, and hints of each open transaction. They belong to the pool and to the client, which callers
+ * already pass on; the maps attach them without a subclass of either.
+ */
 const senders = new WeakMap<object, SendHint>()
 const collected = new WeakMap<object, Hint[]>()
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../../test/support/service/eventually.ts'
 import { FrameWriter } from './frame-writer.ts'
+import { WriteTurns } from './write-turns.ts'
 
 /** A connection that drains each frame 20 ms after it was written. */
 class SlowConnection extends EventEmitter {
@@ -23,7 +24,10 @@ class SlowConnection extends EventEmitter {
 
 async function framesTaken(bytes: number, most: number): Promise<number> {
   const connection = new SlowConnection()
-  const writer = new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, 200)
+  const writer = new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, {
+    turns: new WriteTurns(),
+    slowReaderMs: 200,
+  })
   for (let count = 0; count < most; count++) {
     if (!(await writer.write(Buffer.alloc(bytes)))) {
       assert.ok(writer.isOver)
@@ -54,8 +58,9 @@ class StuckConnection extends SlowConnection {
 
 test('V2: readers that time out together are disconnected in turns, without further writes to them', async () => {
   const connections = Array.from({ length: 20 }, () => new StuckConnection())
+  const options = { turns: new WriteTurns(), slowReaderMs: 20 }
   const writers = connections.map(
-    connection => new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, 20),
+    connection => new FrameWriter(connection as unknown as ServerResponse, new AbortController().signal, options),
   )
   const cutCount = () => connections.filter(({ isCut }) => isCut).length
   const answers = writers.map(writer => writer.write('frame').then(isWritten => [isWritten, writer.write('more')]))

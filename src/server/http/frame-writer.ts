@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { writeTurns } from './write-turns.ts'
+import type { WriteTurns } from './write-turns.ts'
 
 /** Interval of heartbeats on idle streams. */
 export const heartbeatMs = 10_000
@@ -21,6 +21,13 @@ export const eventStreamHeaders = {
   'referrer-policy': 'no-referrer',
 } as const
 
+interface WriterOptions {
+  /** Queue that all streams of the process share. */
+  readonly turns: WriteTurns
+  /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
+  readonly slowReaderMs?: number | undefined
+}
+
 /**
  * Writes frames to one reader with backpressure; large amounts in turns with other streams. Disconnects a reader after
  * 30 s of waiting in which it read less than 5 MiB; the reader can resume later.
@@ -28,6 +35,7 @@ export const eventStreamHeaders = {
 export class FrameWriter {
   readonly #response: ServerResponse
   readonly #signal: AbortSignal
+  readonly #turns: WriteTurns
   readonly #slowReaderMs: number
   /** Bytes since the last turn. */
   #written = 0
@@ -37,9 +45,14 @@ export class FrameWriter {
   #taken = 0
   #isDisconnected = false
 
-  constructor(response: ServerResponse, signal: AbortSignal, slowReaderMs = defaultSlowReaderMs) {
+  constructor(
+    response: ServerResponse,
+    signal: AbortSignal,
+    { turns, slowReaderMs = defaultSlowReaderMs }: WriterOptions,
+  ) {
     this.#response = response
     this.#signal = signal
+    this.#turns = turns
     this.#slowReaderMs = slowReaderMs
   }
 
@@ -87,14 +100,14 @@ export class FrameWriter {
     const bytes = this.#written
     this.#written = 0
     this.#isQueued = true
-    await writeTurns.take(bytes)
+    await this.#turns.take(bytes)
     this.#isQueued = false
   }
 
   /** In turns: the kernel frees megabytes per connection, and 200 at once would delay all other readers by 100 ms. */
   async #disconnect(): Promise<void> {
     this.#isDisconnected = true
-    await writeTurns.takeWhole()
+    await this.#turns.takeWhole()
     this.#response.destroy()
   }
 

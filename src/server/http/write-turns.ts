@@ -6,7 +6,8 @@ const bytesPerTurn = 256 * 1024
 
 /**
  * Queue of large writes: grants a number of bytes per event loop turn, first come, first served. Otherwise a stream
- * with a backlog would write all of it at once, and hundreds of them would block the event loop for seconds.
+ * with a backlog would write all of it at once, and hundreds of them would block the event loop for seconds. All
+ * streams of a process share one queue.
  */
 export class WriteTurns {
   readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = []
@@ -45,6 +46,3 @@ export class WriteTurns {
     this.#schedule()
   }
 }
-
-/** One per process, which has one event loop. */
-export const writeTurns = new WriteTurns()

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { OpencodeSession } from '../../contract/sessions.ts'
 import { sseFrame } from '../../contract/sse.ts'
 import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../http/frame-writer.ts'
+import type { WriteTurns } from '../http/write-turns.ts'
 import { newId } from '../platform/ids.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
@@ -14,6 +15,8 @@ export interface BusDeps {
   readonly translations: SessionTranslations
   /** Event store for the lists that are read next to the stream. */
   readonly events: EventStore
+  /** Queue of the writes of all streams of the process. */
+  readonly turns: WriteTurns
   /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
   readonly slowReaderMs?: number
 }
@@ -76,7 +79,7 @@ export async function writeBus(
   const disconnected = new AbortController()
   response.once('close', () => disconnected.abort())
   const signal = AbortSignal.any([disconnected.signal, options.shutdown])
-  const writer = new FrameWriter(response, signal, deps.slowReaderMs)
+  const writer = new FrameWriter(response, signal, deps)
   const bus = new Bus({ deps, options, writer, signal, cut: () => response.destroy() })
   const leave = await deps.feed.listen(change => bus.notify(change))
   options.begin()

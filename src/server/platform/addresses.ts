@@ -58,7 +58,7 @@ export function isPrivateAddress(address: string): boolean {
   return true
 }
 
-const privateNames = new Set([
+const privateNames: ReadonlySet<string> = new Set([
   'localhost',
   'metadata',
   'metadata.google.internal',

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { AppError } from './errors.ts'
 import { closeInheritedDescriptors } from './inherited-descriptors.ts'
 
+/** Module state, because descriptors belong to the whole process. */
 let isClean = false
 
 /** Runs once, before the first program starts: later descriptors are always opened with close-on-exec. */

@@ -42,6 +42,7 @@ function hexOfMs(milliseconds: number): string {
 }
 
 const randomBytes = 8
+/** Module state without meaning for callers: random bytes, and the digits of the last millisecond above. */
 const supply = Buffer.alloc(512 * randomBytes)
 let supplyAt = supply.length
 

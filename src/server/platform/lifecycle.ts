@@ -1,47 +1,69 @@
 import type { Log } from './log.ts'
 
-/** Something of the service that runs by itself, or that must be closed. */
-export interface Component {
+/** Part of a process that has background work or connections. */
+export interface Part {
+  /** Names the part in the log. */
+  readonly name: string
+  /** True for work of sessions: only processes that run sessions start it. */
+  readonly isSessionWork?: boolean
+  /** Starts the background work. */
   start?(): void | Promise<void>
-  /** Finishes what is in flight, within `graceMs`. */
-  drain?(graceMs: number): void | Promise<void>
+  /** Finishes accepted work within `graceMs`. Runs at the same time as the drains of all parts. */
+  drain?(graceMs: number): Promise<void>
+  /** Stops the work and releases the connections. Must also work for a part that was not started. */
   stop?(): void | Promise<void>
-  /** True: started only in processes that run sessions. */
-  readonly isForSessions?: boolean
 }
 
+/** Starts and stops the parts of a process. */
 export interface Lifecycle {
-  /** Starts the components in order. Rejects with the first error, and starts no further component. */
+  /** Starts the parts one after another. When one cannot start, stops all parts and rejects with its error. */
   start(): Promise<void>
-  /** Drains all components at the same time, and then stops them in reverse order. */
+  /**
+   * Drains all parts at once, then stops them one after another in reverse order. Logs failures and continues; never
+   * rejects. Further calls wait for the first.
+   */
   stop(graceMs: number): Promise<void>
 }
 
-interface Options {
+interface Deps {
+  /** In the order in which they were built. */
+  readonly parts: readonly Part[]
   readonly runsSessions: boolean
-  readonly log: Pick<Log, 'error'>
+  readonly log: Pick<Log, 'warn'>
 }
 
-/**
- * Returns the lifecycle of components, which are given in the order in which they were built: each may use those before
- * it. A component that cannot drain or stop is logged, and does not prevent the others from stopping. `stop` also stops
- * components that were not started.
- */
-export function createLifecycle(components: readonly Component[], { runsSessions, log }: Options): Lifecycle {
-  const logged = async (work: () => void | Promise<void> | undefined): Promise<void> => {
+export function createLifecycle({ parts, runsSessions, log }: Deps): Lifecycle {
+  const reversed = parts.toReversed()
+  let stopping: Promise<void> | undefined
+
+  /** Runs one step of a stop. A failure must not keep the other parts from stopping. */
+  async function attempt({ name }: Part, step: () => void | Promise<void> | undefined): Promise<void> {
     try {
-      await work()
-    } catch (error) {
-      log.error({ err: error }, 'cannot stop a part of the service')
+      await step()
+    } catch (cause) {
+      log.warn({ err: cause, part: name }, 'cannot stop a part of the server; stopping the others')
     }
   }
+
+  async function stopAll(graceMs: number): Promise<void> {
+    await Promise.all(reversed.map(part => attempt(part, () => part.drain?.(graceMs))))
+    for (const part of reversed) await attempt(part, () => part.stop?.())
+  }
+
+  function stop(graceMs: number): Promise<void> {
+    stopping ??= stopAll(graceMs)
+    return stopping
+  }
+
   return {
     async start() {
-      for (const component of components) if (runsSessions || !component.isForSessions) await component.start?.()
+      try {
+        for (const part of parts) if (runsSessions || !part.isSessionWork) await part.start?.()
+      } catch (cause) {
+        await stop(0)
+        throw cause
+      }
     },
-    async stop(graceMs) {
-      await Promise.all(components.map(component => logged(() => component.drain?.(graceMs))))
-      for (const component of components.toReversed()) await logged(() => component.stop?.())
-    },
+    stop,
   }
 }

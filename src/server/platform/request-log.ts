@@ -60,6 +60,7 @@ export function createRequestLog({ level, sample, logLevel, stream, origin = {} 
   if (level === 'off' || !isEnabled(level)) return silentRequestLog
   const worker = origin.worker === undefined ? '' : `"worker":${origin.worker},`
   const writesProbes = isEnabled('debug')
+  const isoTime = createIsoTime()
   const add = (of: Level, line: RequestLine) => {
     buffered += `{"level":"${of}","time":"${isoTime(Date.now())}",${worker}${fieldsOf(line)},"msg":"request"}\n`
     if (buffered.length >= flushLength) flush()
@@ -85,17 +86,18 @@ function fieldsOf({ request_id, method, path, status, ms, address, caller }: Req
   return given + from + (caller === undefined ? '' : `,"caller":${JSON.stringify(caller)}`)
 }
 
-let lastSecond = Number.NaN
-let lastPrefix = ''
-
-/** Returns `2026-11-25T10:00:00.000Z`. Caches the second, because formatting it is most of the work. */
-function isoTime(atMs: number): string {
-  const second = Math.floor(atMs / 1_000)
-  if (second !== lastSecond) {
-    lastSecond = second
-    lastPrefix = new Date(second * 1_000).toISOString().slice(0, 20)
+/** Creates a function that returns `2026-11-25T10:00:00.000Z`. It caches the second: formatting is most of the work. */
+function createIsoTime(): (atMs: number) => string {
+  let lastSecond = Number.NaN
+  let lastPrefix = ''
+  return atMs => {
+    const second = Math.floor(atMs / 1_000)
+    if (second !== lastSecond) {
+      lastSecond = second
+      lastPrefix = new Date(second * 1_000).toISOString().slice(0, 20)
+    }
+    return `${lastPrefix}${String(atMs % 1_000).padStart(3, '0')}Z`
   }
-  return `${lastPrefix}${String(atMs % 1_000).padStart(3, '0')}Z`
 }
 
 /** Writes nothing. */

@@ -5,6 +5,7 @@ import type { Caller } from '../http/caller.ts'
 import { createdRange } from '../http/created-range.ts'
 import { fastifyPath } from '../http/paths.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
+import type { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { invalid, notFound } from '../platform/errors.ts'
 import type { EventStore, ListPage } from './log/event-store.ts'
@@ -21,6 +22,7 @@ interface Deps {
   readonly tickets: TicketStore
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots
+  readonly turns: WriteTurns
   readonly shutdown: AbortSignal
 }
 
@@ -40,7 +42,7 @@ const pastTheEnd = Number.MAX_SAFE_INTEGER
 
 /** Serves the event routes: list, send, stream. The events of a deleted session stay readable until they are purged. */
 export function serveEvents(app: FastifyInstance, deps: Deps): void {
-  const { sessions, store, live, tickets, keys, slots, shutdown } = deps
+  const { sessions, store, live, tickets, keys, slots, turns, shutdown } = deps
 
   /** Returns the page of `load`; if it is empty, waits up to `seconds` for events. */
   async function awaited(
@@ -104,6 +106,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
         after,
         withPreviews: wantsPreviews(streamQuery),
         isOver: session.deleted_at !== null,
+        turns,
         shutdown: AbortSignal.any([shutdown, watched.signal]),
       }).finally(() => {
         watched.close()

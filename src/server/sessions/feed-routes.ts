@@ -5,6 +5,7 @@ import { routeSchema } from '../http/bind.ts'
 import { nesting } from '../http/deep-query.ts'
 import { fastifyPath } from '../http/paths.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
+import type { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { invalid } from '../platform/errors.ts'
 import { type FeedStore, firstPlace, type Place, placeIn } from './log/feed-store.ts'
@@ -16,13 +17,14 @@ interface Deps {
   readonly live: Pick<LiveEvents, 'anyChange'>
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots
+  readonly turns: WriteTurns
   readonly shutdown: AbortSignal
 }
 
 type FeedQuery = Input<typeof eventRoutes.feed>['query']
 
 /** Serves the event stream over all sessions of the caller. Source: Rulings, 19. */
-export function serveFeed(app: FastifyInstance, { feed, live, keys, slots, shutdown }: Deps): void {
+export function serveFeed(app: FastifyInstance, { feed, live, keys, slots, turns, shutdown }: Deps): void {
   /** Returns the position after which the reader continues; without a cursor the current end. */
   async function placeFor({ headers }: FastifyRequest, { after, from }: FeedQuery): Promise<Place> {
     const lastEventId = headers['last-event-id']
@@ -55,7 +57,7 @@ export function serveFeed(app: FastifyInstance, { feed, live, keys, slots, shutd
       const watched = keys.watch(caller)
       reply.hijack()
       const ends = AbortSignal.any([shutdown, watched.signal])
-      await writeFeed(reply.raw, id, { store: feed, live, after, filter, shutdown: ends }).finally(() => {
+      await writeFeed(reply.raw, id, { store: feed, live, after, filter, turns, shutdown: ends }).finally(() => {
         watched.close()
         release()
       })

@@ -35,7 +35,7 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
   const alias = await aliasIn(deps, body)
   const agent =
     alias === undefined && wanted !== undefined
-      ? await activeAgent(deps, { id: wanted, version: body.agent_version }, caller)
+      ? await activeAgent(deps, wanted, body.agent_version, caller)
       : undefined
   const runtime = await runtimeOf(deps, body, alias ?? agent?.config['runtime'] ?? 'builtin')
   const session = {
@@ -51,20 +51,20 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     timezone,
   }
   const model = body.model ?? (await modelWithoutName(deps, { environment, agent, runtime }))
-  const ignored = await ignoredBy(deps, runtime, { environment, agent })
+  const ignored = await ignoredBy(deps, runtime, environment, agent)
   return { session, metadata: body.metadata ?? {}, model, budgetUsd: budgetOf(agent), ignored }
-}
-
-interface RunSettings {
-  readonly environment: NonNullable<SessionCreate['environment']>
-  readonly agent: Agent | undefined
 }
 
 /**
  * Returns the fields that the runtime ignores. Throws `invalid_request` for a bad environment; an agent was checked
  * before.
  */
-async function ignoredBy({ runtimes }: Deps, runtime: string, { environment, agent }: RunSettings): Promise<string[]> {
+async function ignoredBy(
+  { runtimes }: Deps,
+  runtime: string,
+  environment: NonNullable<SessionCreate['environment']>,
+  agent: Agent | undefined,
+): Promise<string[]> {
   const { tools, config } = withOverrides(agent ?? { system: '', tools: {}, config: {} }, environment)
   const findings = await runtimes.findings(runtime, { tools, config, environment })
   const wrong = findings.find(({ field, problem }) => problem !== undefined && field.startsWith('environment.'))
@@ -104,14 +104,11 @@ function budgetOf(agent: Agent | undefined): number | undefined {
   return typeof budget === 'number' && budget > 0 ? budget : undefined
 }
 
-interface WantedAgent {
-  readonly id: string
-  /** Undefined selects the pinned version, else the current one. */
-  readonly version: number | undefined
-}
-
-/** Returns the agent in the version that the session runs. Status and owner are always those of the current version. */
-async function activeAgent({ agents }: Deps, { id, version }: WantedAgent, caller: Caller): Promise<Agent> {
+/**
+ * Returns the agent in the version that the session runs: `version`, else the pinned one, else the current one. Status
+ * and owner are always those of the current version.
+ */
+async function activeAgent({ agents }: Deps, id: string, version: number | undefined, caller: Caller): Promise<Agent> {
   const agent = await agents.find(id, caller.ownerScope)
   if (!agent) throw notFound('agent', id)
   if (agent.status !== 'active') {

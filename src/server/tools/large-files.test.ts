@@ -2,15 +2,23 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ByteGate } from '../platform/byte-gate.ts'
 import { quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
-import { defaultToolLimits, type ToolContext, toolMemory } from './tool.ts'
+import { defaultToolLimits, type ToolContext, toolMemoryBytes } from './tool.ts'
 import { builtinTools } from './toolset.ts'
 
 const MiB = 1024 * 1024
+const memory = new ByteGate(toolMemoryBytes)
 const sandboxes = await sandboxesForTests('virtual')
 
 async function setUp(id: string, signal = new AbortController().signal) {
-  const context: ToolContext = { sandbox: await sandboxes.open(id), signal, limits: defaultToolLimits, log: quiet }
+  const context: ToolContext = {
+    sandbox: await sandboxes.open(id),
+    signal,
+    limits: defaultToolLimits,
+    memory,
+    log: quiet,
+  }
   const call = async (name: string, input: unknown) => {
     const tool = builtinTools.find(builtin => builtin.name === name)
     assert(tool)
@@ -36,13 +44,13 @@ test('H7: parallel edits above 256 MiB wait for each other and release all memor
   for (const name of names) await writeFile(join(folder, name), 'a'.repeat(MiB))
   let most = 0
   const watching = setInterval(() => {
-    most = Math.max(most, toolMemory.usedBytes)
+    most = Math.max(most, memory.usedBytes)
   }, 1)
   const edits = names.map(file_path => call('edit', { file_path, old_string: 'a', new_string: 'b', replace_all: true }))
   for (const text of await Promise.all(edits)) assert.match(text, /1048576 places/)
   clearInterval(watching)
   assert.ok(most > 100 * MiB && most <= 256 * MiB, `${most} bytes were reserved`)
-  assert.equal(toolMemory.usedBytes, 0)
+  assert.equal(memory.usedBytes, 0)
 })
 
 test('H7: reading some lines decodes only those', async () => {
@@ -65,5 +73,5 @@ test('H7: an interrupted edit stops at once', async () => {
   setImmediate(() => stop.abort())
   assert.equal(await editing, 'cancelled')
   assert.equal((await readFile(join(folder, 'a'), 'utf8')).includes('b'), false)
-  assert.equal(toolMemory.usedBytes, 0)
+  assert.equal(memory.usedBytes, 0)
 })

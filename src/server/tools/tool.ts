@@ -2,7 +2,7 @@ import type { Static, TObject } from 'typebox'
 import Value from 'typebox/value'
 import type { TextBlock } from '../../contract/events.ts'
 import type { Memory } from '../../contract/memories.ts'
-import { ByteGate } from '../platform/byte-gate.ts'
+import type { ByteGate } from '../platform/byte-gate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -22,8 +22,8 @@ export interface ToolLimits {
 /** About 16,000 tokens (our choice). */
 export const defaultToolLimits: ToolLimits = { resultChars: 65_536 }
 
-/** Limits the memory that the tools of all sessions in this process use at once. */
-export const toolMemory = new ByteGate(256 * 1024 * 1024)
+/** Memory that the tools of all sessions of a process may use at once. */
+export const toolMemoryBytes = 256 * 1024 * 1024
 
 /** The memories of the session's agent. */
 export interface ToolMemories {
@@ -44,11 +44,14 @@ export interface ServerContext {
   /** Aborts when the run is interrupted: the call then ends at once with an error result. */
   readonly signal: AbortSignal
   readonly limits: ToolLimits
+  /** Limits the memory of concurrent calls. Absent where no tool declares `memoryBytes`. */
+  readonly memory?: ByteGate
   readonly log: Pick<Log, 'error'>
 }
 
 export interface ToolContext extends ServerContext {
   readonly sandbox: Sandbox
+  readonly memory: ByteGate
 }
 
 /** A tool that a model can call. */
@@ -115,7 +118,8 @@ async function attempt<Input extends TObject, Context extends ServerContext>(
   try {
     if (!Value.Check(spec.input, input)) return failed(inputFault(spec, input))
     const run = () => spec.run(input, context)
-    return spec.memoryBytes ? await toolMemory.run(spec.memoryBytes(input), context.signal, run) : await run()
+    const { memory } = context
+    return spec.memoryBytes && memory ? await memory.run(spec.memoryBytes(input), context.signal, run) : await run()
   } catch (error) {
     if (context.signal.aborted) return failed('cancelled')
     if (error instanceof AppError && error.code !== 'internal') return failed(error.message)

@@ -3,11 +3,13 @@ import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { lack } from '../../../test/support/service/lack.ts'
+import { ByteGate } from '../platform/byte-gate.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { eventually, quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
-import { defaultToolLimits, type ToolContext } from './tool.ts'
+import { defaultToolLimits, type ToolContext, toolMemoryBytes } from './tool.ts'
 import { builtinTools } from './toolset.ts'
 
+const memory = new ByteGate(toolMemoryBytes)
 let sessions = 0
 
 for (const driver of ['bubblewrap', 'virtual'] as const) {
@@ -22,6 +24,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
       sandbox,
       signal: new AbortController().signal,
       limits: defaultToolLimits,
+      memory,
       log: quiet,
     }
     const call = async (name: string, input: unknown, changes: Partial<ToolContext> = {}) => {
@@ -215,7 +218,7 @@ test('an internal error is logged and not shown to the model', async () => {
     },
   })
   const log = { error: (fields: unknown) => void logged.push(fields) } as unknown as ToolContext['log']
-  const context = { sandbox: broken, signal: new AbortController().signal, limits: defaultToolLimits, log }
+  const context = { sandbox: broken, signal: new AbortController().signal, limits: defaultToolLimits, memory, log }
   for (const { name, run } of builtinTools) {
     const input = { command: 'x', file_path: 'x', content: '', old_string: 'a', new_string: 'b', pattern: 'x' }
     const { content, is_error } = await run(input, context)

@@ -193,7 +193,7 @@ async function settle({ store, endpoints, audit, ...deps }: Deps, claim: Claim, 
   })
 
   async function disableThis(reason: string, client: PoolClient, before: EndpointRow): Promise<void> {
-    if (before.status === 'active') await disable({ endpoints, audit }, client, { before, reason })
+    if (before.status === 'active') await disable({ endpoints, audit }, client, before, reason)
   }
 }
 
@@ -204,19 +204,15 @@ async function disableWithInvalidKey({ endpoints, audit }: Pick<Deps, 'endpoints
   await endpoints.transaction(async client => {
     const reason = 'key of the endpoint was revoked or has expired'
     for (const before of await endpoints.lockWithInvalidKey(client, maxDisabled))
-      await disable({ endpoints, audit }, client, { before, reason })
+      await disable({ endpoints, audit }, client, before, reason)
   })
-}
-
-interface DisableChange {
-  readonly before: EndpointRow
-  readonly reason: string
 }
 
 async function disable(
   { endpoints, audit }: Pick<Deps, 'endpoints' | 'audit'>,
   client: PoolClient,
-  { before, reason }: DisableChange,
+  before: EndpointRow,
+  reason: string,
 ): Promise<void> {
   const after = await endpoints.disable(client, before.id, reason)
   await audit.record(sqlOfClient(client), {

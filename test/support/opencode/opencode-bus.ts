@@ -8,6 +8,7 @@ import type { NewEvent } from '../../../src/contract/events.ts'
 import { sseReader } from '../../../src/contract/sse.ts'
 import { transaction } from '../../../src/server/db/connect.ts'
 import { createNotifications } from '../../../src/server/db/notifications.ts'
+import { WriteTurns } from '../../../src/server/http/write-turns.ts'
 import { type BusDeps, writeBus } from '../../../src/server/opencode/bus.ts'
 import { feedStore } from '../../../src/server/opencode/feed-store.ts'
 import { opencodeSession } from '../../../src/server/opencode/session.ts'
@@ -64,6 +65,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
     feed: given.feed ?? feed,
     translations: new SessionTranslations({ live, contextOf: rows.contextOf }),
     events,
+    turns: new WriteTurns(),
     ...(slowReaderMs !== undefined && { slowReaderMs }),
   }
   const answers: ServerResponse[] = []

@@ -23,7 +23,7 @@ export interface Build {
 }
 
 /** Platforms with a build in our `package.json`. */
-const platforms = new Set(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
+const platforms: ReadonlySet<string> = new Set(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
 
 /** Returns the build for this platform from its npm package. Throws `unavailable` if there is none. */
 export function packagedBuild(platform: string = `${process.platform}-${process.arch}`): Build {

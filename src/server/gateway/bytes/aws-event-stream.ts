@@ -132,6 +132,7 @@ const utf8 = (bytes: Uint8Array): string =>
 type Library = typeof import('@smithy/core/event-streams')
 
 const require = createRequire(import.meta.url)
+/** A constant, assigned on first use. */
 let codec: EventStreamCodec | undefined
 
 /** Loads the library for the first stream: it takes 13 MB, and most servers never call AWS. */

@@ -94,6 +94,7 @@ let room = new Uint8Array(scanner.memory.buffer)
 /** Values, maximum depth, found words and long strings since the last reset. */
 let counts = new Int32Array(scanner.memory.buffer, countsAt, 4)
 for (const digit of '0123456789abcdefABCDEF') room[digit.charCodeAt(0)] = 1
+/** Texts opened so far. The scanner is module state: its memory is scratch space that no call retains. */
 let opened = 0
 /** Number of the text in the scanner's memory, and the words that it watches for. */
 let loadedNumber = 0

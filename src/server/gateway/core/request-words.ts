@@ -1,9 +1,9 @@
 import { wordsOf } from '../bytes/json-scanner.ts'
 
 /** Types of image blocks. */
-export const imageTypes = new Set(['image', 'image_url', 'input_image', 'computer_screenshot'])
+export const imageTypes: ReadonlySet<string> = new Set(['image', 'image_url', 'input_image', 'computer_screenshot'])
 /** Types of blocks with documents, or with references to stored data. */
-export const documentTypes = new Set([
+export const documentTypes: ReadonlySet<string> = new Set([
   'document',
   'file',
   'input_file',

@@ -6,8 +6,8 @@ import type { UsageTap } from './passthrough-format.ts'
 import { StreamTap } from './stream-tap.ts'
 
 /** Events that only confirm that the request was accepted. */
-const opening = new Set(['response.created', 'response.queued', 'response.in_progress'])
-const endings = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+const opening: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const endings: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 /** Returns a tap that reads usage from a stream of OpenAI's Responses. */
 export const createResponsesTap = (): UsageTap => new ResponsesTap()

@@ -50,6 +50,7 @@ export interface PriceTable {
   readonly providers: Readonly<Record<string, TableProvider>>
 }
 
+/** A constant, assigned on first use. */
 let table: PriceTable | undefined
 
 /** Returns the built-in table, which is read on first use. */

@@ -16,7 +16,7 @@ export const isFailure = (ending: Outcome | Failure): ending is Failure =>
  */
 type Verdict = 'again' | 'elsewhere' | 'final'
 
-const transientStatuses = new Set([408, 409, 429, 500, 502, 503, 504, 529])
+const transientStatuses: ReadonlySet<number> = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 
 /** Returns what may be tried after a failure, by its status or code. Source: Gateway, section 3. */
 export function verdictOf(failure: Failure): Verdict {

@@ -7,7 +7,14 @@ const bytesPerToken = 3.5
 const tokensPerItem = 8
 
 /** Fields whose text the model does not read. */
-const unread = new Set(['signature', 'cache_control', 'media_type', 'encrypted_content', 'id', 'tool_use_id'])
+const unread: ReadonlySet<string> = new Set([
+  'signature',
+  'cache_control',
+  'media_type',
+  'encrypted_content',
+  'id',
+  'tool_use_id',
+])
 
 /**
  * Estimates the input tokens of a request in Anthropic's format; never 0. Includes system, messages, tools, images and

@@ -15,7 +15,7 @@ export type Authorize = (
 ) => Record<string, string> | Promise<Record<string, string>>
 
 /** Providers that take their key as a Bearer token on Anthropic's routes too. */
-const bearerProviders = new Set(['openrouter', 'ollama'])
+const bearerProviders: ReadonlySet<string> = new Set(['openrouter', 'ollama'])
 
 /** Servers with OpenAI's formats take a Bearer token on all routes; Anthropic's own API takes `x-api-key`. */
 const isBearer = ({ provider, protocols }: Deployment): boolean =>

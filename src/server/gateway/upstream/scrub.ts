@@ -20,7 +20,10 @@ export function secretsOf(deployment: Deployment): readonly string[] {
   return secrets
 }
 
-/** Cached because every response is searched for the secrets, and only access tokens change. */
+/**
+ * Cached because every response is searched for the secrets, and only access tokens change. Keyed by the deployment,
+ * which is immutable and which a reload replaces, so an entry lives as long as its deployment.
+ */
 const secretsCache = new WeakMap<Deployment, readonly string[]>()
 
 /** The newest and the previous token: calls with the previous one may still be in flight. */

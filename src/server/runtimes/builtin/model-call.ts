@@ -177,7 +177,7 @@ const typesOfErrors: Readonly<Record<string, string>> = {
 }
 
 /** Errors inside a stream that correspond to a 4xx other than 429. */
-const finalErrors = new Set([
+const finalErrors: ReadonlySet<string> = new Set([
   'invalid_request_error',
   'authentication_error',
   'billing_error',

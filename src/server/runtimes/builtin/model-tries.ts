@@ -51,7 +51,7 @@ export async function* requestWithRetries(
     const { failure } = ending
     const waitMs = retryDelay(failure, { count, waitedMs, elapsedMs: performance.now() - begunMs }, Math.random())
     const isLast = waitMs === undefined
-    const event = isLast ? lastFailure(failure, count) : retrying(failure, { attempt: count, waitMs })
+    const event = isLast ? lastFailure(failure, count) : retrying(failure, count, waitMs)
     yield [requestEnd(startId, { is_error: true }), event]
     if (isLast || !(await waited(run, waitMs))) return undefined
     waitedMs += waitMs
@@ -141,13 +141,8 @@ async function waited({ context, deps: { wait = pause } }: Run, waitMs: number):
   return mayContinue()
 }
 
-interface Wait {
-  /** Number of the failed try, from 1. */
-  readonly attempt: number
-  readonly waitMs: number
-}
-
-function retrying({ type, message }: ModelFailure, { attempt, waitMs }: Wait): NewEvent {
+/** `attempt` is the number of the failed try, from 1. */
+function retrying({ type, message }: ModelFailure, attempt: number, waitMs: number): NewEvent {
   const next_at = new Date(Date.now() + waitMs).toISOString()
   const text = `${message}; retrying in ${Math.ceil(waitMs / 1000)} s`
   return { type: 'session.error', error: { type, message: text, retry_status: { type: 'retrying', attempt, next_at } } }

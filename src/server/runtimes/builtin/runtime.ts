@@ -1,5 +1,6 @@
+import { ByteGate } from '../../platform/byte-gate.ts'
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
-import { defaultToolLimits } from '../../tools/tool.ts'
+import { defaultToolLimits, toolMemoryBytes } from '../../tools/tool.ts'
 import { builtinTools, memoryTools, toolsFor } from '../../tools/toolset.ts'
 import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
@@ -15,6 +16,7 @@ const defaultMaxTurns = 100
 
 /** The agent loop on our own gateway: calls the model and runs its tools until it calls none. Id `builtin`. */
 export function builtinRuntime(deps: BuiltinDeps): Runtime {
+  const memory = new ByteGate(toolMemoryBytes)
   return {
     id: 'builtin',
     parks: true,
@@ -46,6 +48,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         memories: hasMemories ? memoriesFor(deps, session, prompt) : undefined,
         signal: context.signal,
         limits: defaultToolLimits,
+        memory,
         log: deps.log,
       })
       const memories = await deps.memories.block(session)

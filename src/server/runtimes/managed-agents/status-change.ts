@@ -16,7 +16,7 @@ export type StatusChange =
 type Clean = (text: string) => string
 
 /** Source: Dialects, section 1.6. */
-const errorTypes = new Set([
+const errorTypes: ReadonlySet<string> = new Set([
   'unknown_error',
   'model_overloaded_error',
   'model_rate_limited_error',

@@ -39,7 +39,7 @@ export type ExternalRuntimes = ReturnType<typeof createExternalRuntimes>
 export function createExternalRuntimes({ store, encryption, supports, configured, guard }: Deps) {
   const checked = (given: Given): ExternalRuntime => {
     const { key, command, env, isolation, ...runtime } = given
-    const problem = problemOf(given, { supports, guard: guard() })
+    const problem = problemOf(given, supports, guard())
     const { id, apiBase } = runtime
     const started = command && { command, env: env ?? {}, ...(isolation && { isolation }) }
     const endpoint = problem === undefined ? { id, apiBase, apiKey: key.apiKey, ...started } : undefined
@@ -123,12 +123,11 @@ const givenBy = ({ alias, apiSpec, displayName, apiBase, apiKey, ...program }: C
   ...(program.command && { ...program, command: program.command }),
 })
 
-interface Checks {
-  readonly supports: (spec: ApiSpec) => boolean
-  readonly guard: Guard
-}
-
-function problemOf({ id, spec, origin, apiBase, key }: Given, { supports, guard }: Checks): string | undefined {
+function problemOf(
+  { id, spec, origin, apiBase, key }: Given,
+  supports: (spec: ApiSpec) => boolean,
+  guard: Guard,
+): string | undefined {
   if (!supports(spec)) return `cannot be used: this server does not support ${spec}`
   if (key.problem !== undefined) return `cannot be used: ${key.problem}`
   if (key.apiKey === undefined && factsOfSpec[spec].needsKey) return missingKey[origin](id)

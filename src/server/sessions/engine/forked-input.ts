@@ -43,8 +43,7 @@ export async function runInputOf<P extends RunPrompt>(
   const text = conversationText(await whileLeased(leased, () => transcriptUntil(history, id, at)))
   if (runtime.reads === 'own log')
     return { history: historyAfter(history, at, text === '' ? [] : firstMessage(at, text)), prompt }
-  const isFirst =
-    text !== '' && (await whileLeased(leased, () => isFirstPrompt(events, { id, at, promptId: prompt.id })))
+  const isFirst = text !== '' && (await whileLeased(leased, () => isFirstPrompt(events, id, at, prompt.id)))
   const parts = isFirst ? [{ type: 'text' as const, text }, ...prompt.parts] : prompt.parts
   return { history: historyAfter(history, at, []), prompt: { ...prompt, parts } }
 }
@@ -95,14 +94,8 @@ function historyAfter(history: HistoryStore, at: number, first: readonly Session
   }
 }
 
-interface First {
-  readonly id: string
-  readonly at: number
-  readonly promptId: string
-}
-
 /** True until the runtime has answered a prompt other than this one. */
-async function isFirstPrompt(events: Deps['events'], { id: sessionId, at, promptId: own }: First): Promise<boolean> {
+async function isFirstPrompt(events: Deps['events'], sessionId: string, at: number, own: string): Promise<boolean> {
   const types = ['agent.message', 'agent.thinking', 'agent.tool_use']
   const answers = await events.list({ sessionId, after: at, limit: 1, order: 'asc', types })
   const [answer] = answers.data

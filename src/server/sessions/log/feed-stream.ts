@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { sseFrame } from '../../../contract/sse.ts'
 import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../../http/frame-writer.ts'
+import type { WriteTurns } from '../../http/write-turns.ts'
 import { pause } from '../../platform/timers.ts'
 import { cursorOf, type FedEvent, type FeedFilter, type FeedPage, type FeedStore, type Place } from './feed-store.ts'
 import type { LiveEvents } from './live-events.ts'
@@ -12,6 +13,8 @@ interface FeedOptions {
   readonly filter: FeedFilter
   /** Aborts when the server stops, or when the reader's key becomes invalid. */
   readonly shutdown: AbortSignal
+  /** Queue of the writes of all streams of the process. */
+  readonly turns: WriteTurns
   /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
   readonly slowReaderMs?: number
 }
@@ -32,7 +35,7 @@ export async function writeFeed(response: ServerResponse, requestId: string, opt
   const signal = AbortSignal.any([disconnected.signal, options.shutdown])
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   response.write('retry: 2000\n\n')
-  const writer = new FrameWriter(response, signal, options.slowReaderMs)
+  const writer = new FrameWriter(response, signal, options)
   let { after } = options
   const heartbeat = setInterval(() => writer.offer(`id: ${cursorOf(after)}\n: keep-alive\n\n`), heartbeatMs)
   try {

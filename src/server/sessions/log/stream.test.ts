@@ -7,6 +7,7 @@ import { looseLog } from '../../../../test/support/loose-event.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
+import { WriteTurns } from '../../http/write-turns.ts'
 import { createLog } from '../../platform/log.ts'
 import { LiveEvents } from './live-events.ts'
 import { writeEventStream } from './stream.ts'
@@ -79,6 +80,7 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
     owner: 'me',
     log: createLog('silent'),
   })
+  const turns = new WriteTurns()
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams
     stage.open++
@@ -89,6 +91,7 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
       isOver: query.get('isOver') === 'true',
       withPreviews: query.get('withPreviews') === 'true',
       shutdown: stage.shutdown.signal,
+      turns,
       slowReaderMs: stage.slowReaderMs,
     }).finally(() => stage.open--)
   })

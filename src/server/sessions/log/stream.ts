@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { sseFrame } from '../../../contract/sse.ts'
 import { eventStreamHeaders, FrameWriter, heartbeatMs } from '../../http/frame-writer.ts'
+import type { WriteTurns } from '../../http/write-turns.ts'
 import { pause } from '../../platform/timers.ts'
 import type { LiveEvents, Subscription } from './live-events.ts'
 import { bytesOf, type LogFrame } from './log-page.ts'
@@ -16,6 +17,8 @@ interface StreamOptions {
   readonly isOver: boolean
   /** Aborts when the server stops, so the reader resumes elsewhere, or when the reader's key becomes invalid. */
   readonly shutdown: AbortSignal
+  /** Queue of the writes of all streams of the process. */
+  readonly turns: WriteTurns
   /** Milliseconds after which a reader that does not read is disconnected; default 30,000. */
   readonly slowReaderMs?: number
 }
@@ -39,7 +42,7 @@ export async function writeEventStream(
   response.writeHead(200, { ...eventStreamHeaders, 'request-id': requestId })
   response.write('retry: 2000\n\n')
 
-  const writer = new FrameWriter(response, signal, options.slowReaderMs)
+  const writer = new FrameWriter(response, signal, options)
   const onPreview = options.withPreviews ? (preview: Preview) => writer.offer(previewFrame(preview)) : undefined
   const subscription = live.subscribe(sessionId, { onPreview, signal })
   const heartbeat = setInterval(() => writer.offer(': keep-alive\n\n'), heartbeatMs)

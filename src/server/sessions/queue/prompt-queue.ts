@@ -32,11 +32,6 @@ export interface CompactTarget {
   readonly mode: 'enqueue' | 'reject'
 }
 
-interface Paused {
-  readonly sessionId: string
-  readonly promptId?: string
-}
-
 export interface Halt {
   /** Keys whose prompts are stopped; undefined stops all. */
   readonly keyIds: readonly string[] | undefined
@@ -98,7 +93,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
       // A waiting prompt has no owner: the next owner ends it.
       await store.setDue(client, sessionId)
       wakeUps.send(client, sessionId)
-    } else await cancelPaused(client, { sessionId }, unpublished)
+    } else await cancelPaused(client, unpublished, sessionId)
   }
 
   /**
@@ -107,8 +102,9 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
    */
   async function cancelPaused(
     client: Queryable,
-    { sessionId, promptId }: Paused,
     unpublished: Appended[],
+    sessionId: string,
+    promptId?: string,
   ): Promise<boolean> {
     const [first, ...joined] = await pauses.cancel(client, sessionId, promptId)
     if (first === undefined) return false
@@ -127,7 +123,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
 
     /** Cancels a prompt that waits in the queue or for its budget. */
     async withdraw(client: Queryable, sessionId: string, promptId: string, unpublished: Appended[]): Promise<void> {
-      if (await cancelPaused(client, { sessionId, promptId }, unpublished)) return
+      if (await cancelPaused(client, unpublished, sessionId, promptId)) return
       const state = await prompts.withdraw(client, sessionId, promptId)
       if (state === undefined) throw notFound('prompt', promptId)
       if (state !== 'waiting')

@@ -5,8 +5,7 @@ import { blocksOf, type Conversion, type Placed } from './conversion.ts'
 /** Limit of cache points in a request. */
 const maxCachePoints = 4
 
-/** Paths of the marks behind cache points, for degradations. */
-const origins = new WeakMap<object, string>()
+type PointNotes = Pick<Conversion, 'note' | 'cachePointPaths'>
 
 interface Mark {
   readonly control: unknown
@@ -23,7 +22,7 @@ export function cachePoints({ control, path, section }: Mark, conversion: Conver
     return []
   }
   const point = { cachePoint: { type: 'default', ...lifetime(control['ttl'], path, conversion) } }
-  origins.set(point, path)
+  conversion.cachePointPaths.set(point, path)
   return [point]
 }
 
@@ -48,7 +47,7 @@ export const isCachePoint = (block: Json | undefined): boolean => block !== unde
  * Moves each cache point to a position that Converse accepts: not first, not after reasoning, and after no document
  * other than a PDF. A point without such a position is dropped and recorded.
  */
-export function placeCachePoints(content: readonly Json[], { note }: Pick<Conversion, 'note'>): readonly Json[] {
+export function placeCachePoints(content: readonly Json[], { note, cachePointPaths }: PointNotes): readonly Json[] {
   const placed: Json[] = []
   for (const block of content) {
     if (!isCachePoint(block)) {
@@ -60,7 +59,7 @@ export function placeCachePoints(content: readonly Json[], { note }: Pick<Conver
     // The previous point covers the same prefix.
     if (isCachePoint(placed[place - 1])) continue
     if (place > 0) placed.splice(place, 0, block)
-    else note(origins.get(block) ?? 'cache_control', 'dropped')
+    else note(cachePointPaths.get(block) ?? 'cache_control', 'dropped')
   }
   return placed
 }
@@ -79,12 +78,12 @@ export interface Sections {
 }
 
 /** Removes the first cache points above the limit of a request. */
-export function limitCachePoints(sections: Sections, { note }: Pick<Conversion, 'note'>): Sections {
+export function limitCachePoints(sections: Sections, { note, cachePointPaths }: PointNotes): Sections {
   const { tools, system, messages } = sections
   const all = [...tools, ...system, ...messages.flatMap(({ content }) => content)].filter(isCachePoint)
   if (all.length <= maxCachePoints) return sections
   const excess = new Set(all.slice(0, -maxCachePoints))
-  for (const point of excess) note(origins.get(point) ?? 'cache_control', 'dropped')
+  for (const point of excess) note(cachePointPaths.get(point) ?? 'cache_control', 'dropped')
   const withoutExcess = (blocks: readonly Json[]) => blocks.filter(block => !excess.has(block))
   return {
     tools: withoutExcess(tools),

@@ -68,6 +68,8 @@ export interface Conversion {
   readonly degraded: readonly Degradation[]
   /** Returns a unique name for a document with the given title. */
   readonly documentName: (title: string) => string
+  /** Paths of the `cache_control` fields behind the cache points, for degradations. */
+  readonly cachePointPaths: Map<Json, string>
 }
 
 /** Content block with its path in the request. */
@@ -86,6 +88,7 @@ export function startConversion(context: CodecContext): Conversion {
     },
     degraded,
     documentName: createDocumentNames(),
+    cachePointPaths: new Map(),
   }
 }
 

@@ -9,7 +9,7 @@ import { toolBlocks, toolSettings } from './write-tools.ts'
 import { converted, instructionBlocks, withLastPoint } from './write-turns.ts'
 
 /** Fields that are converted, or need no conversion. */
-const knownFields = new Set([
+const knownFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'tools', 'tool_choice', 'cache_control', 'metadata'],
   ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'thinking', 'output_config', 'output_format'],
 ])

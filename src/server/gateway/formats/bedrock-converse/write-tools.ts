@@ -67,7 +67,14 @@ function converseChoice({ type, name }: Choice): Json | undefined {
   }
 }
 
-const knownFields = new Set(['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'])
+const knownFields: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'cache_control',
+  'strict',
+])
 
 /**
  * Converts the tools of a request, each with its cache point. Throws `invalid_request` for tools run or defined by

@@ -149,7 +149,7 @@ const answered = (stop: StopReason): Answered => ({ stop, isVague: false })
 /** Finish of a blocked prompt. */
 const blocked: Finish = answered('refusal')
 
-const refusals = new Set([
+const refusals: ReadonlySet<string> = new Set([
   'SAFETY',
   'RECITATION',
   'LANGUAGE',
@@ -166,7 +166,7 @@ const refusals = new Set([
 /** Returns true for a `finishReason` that means the model or a safety filter declined to answer. */
 export const isRefusedBy = (reason: string): boolean => refusals.has(reason)
 
-const faults = new Set([
+const faults: ReadonlySet<string> = new Set([
   'MALFORMED_FUNCTION_CALL',
   'MALFORMED_RESPONSE',
   'UNEXPECTED_TOOL_CALL',

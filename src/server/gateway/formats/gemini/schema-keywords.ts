@@ -6,7 +6,7 @@ interface Types {
   readonly isNullable: boolean
 }
 
-const typeNames = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean'])
+const typeNames: ReadonlySet<string> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean'])
 
 /** Returns the types of a node, inferred from other keywords if it has no `type`. */
 export function typesOf(node: Json): Types {

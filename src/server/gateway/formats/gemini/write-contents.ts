@@ -148,7 +148,7 @@ interface ConvertedResult {
 }
 
 /** Media types allowed in a function response. Source: Google's list for multimodal function responses. */
-const nestable = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
+const nestable: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf'])
 
 const movedNote = '(the content follows in this message)'
 const emptyNote = '(no content)'

@@ -8,7 +8,7 @@ import { contentsOf } from './write-contents.ts'
 import { generationConfigOf } from './write-settings.ts'
 
 /** Fields that are converted, or are part of the path. */
-const handled = new Set([
+const handled: ReadonlySet<string> = new Set([
   'cache_control',
   'max_tokens',
   'messages',
@@ -137,7 +137,7 @@ function readTools(tools: unknown, options: Options): Tools {
   return { functions, searchName: search?.name }
 }
 
-const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'cache_control'])
+const functionFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'cache_control'])
 
 function declarationOf(tool: Json, path: string, degradations: Degradations): Json {
   const name = nonEmptyText(tool['name'])
@@ -149,7 +149,7 @@ function declarationOf(tool: Json, path: string, degradations: Degradations): Js
   return { name, ...(description !== undefined && { description }), ...(schema && { parameters: schema }) }
 }
 
-const searchFields = new Set(['type', 'name', 'cache_control'])
+const searchFields: ReadonlySet<string> = new Set(['type', 'name', 'cache_control'])
 
 function searchNameOf(tool: Json, path: string, degradations: Degradations): string {
   noteOtherFields(tool, { path, handledFields: searchFields, degradations })

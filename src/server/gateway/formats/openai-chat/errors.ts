@@ -25,7 +25,7 @@ const policyCode = /content_?filter|content_policy|policy_violation|moderation|R
 const policyWords = /content (management )?policy|usage polic|content[ _]filter|safety system|flagged/i
 
 /** Statuses about credentials, credit, routes or rates. They never have a `reason`, whatever their message. */
-const statusesWithoutReason = new Set([401, 402, 404, 429])
+const statusesWithoutReason: ReadonlySet<number> = new Set([401, 402, 404, 429])
 
 function reasonOf(status: number, { message, codes: found }: ProblemText): UpstreamProblem['reason'] {
   if (statusesWithoutReason.has(status)) return undefined
@@ -155,7 +155,7 @@ const reasons: Readonly<Record<string, StopReason>> = {
 }
 
 /** Values of `finish_reason` that mean the answer is incomplete because of an error. */
-const failedReasons = new Set([
+const failedReasons: ReadonlySet<string> = new Set([
   'error',
   'abort',
   'network_error',

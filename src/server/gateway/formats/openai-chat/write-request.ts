@@ -10,7 +10,7 @@ import { chatMessages } from './write-messages.ts'
 import { toolSettings } from './write-tools.ts'
 
 /** Fields that are converted. Others are dropped and recorded. */
-const knownFields = new Set([
+const knownFields: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'system',
@@ -148,7 +148,7 @@ function fitsStrictMode(schema: unknown): boolean {
 
 /** Maximum length of `user` at OpenAI. */
 const maxUserLength = 64
-const takesUser = new Set(['openai', 'azure', 'openrouter'])
+const takesUser: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
 
 /** Returns `user` for providers that support it. Some compatible servers reject unknown fields. */
 function userSettings(request: Json, { deployment }: CodecContext, note: Note): Json {

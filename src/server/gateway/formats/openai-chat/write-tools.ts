@@ -25,7 +25,14 @@ export function toolSettings(request: Json, options: Options): ToolSettings {
 }
 
 /** Fields that are converted, or only affect Anthropic's streaming. */
-const knownFields = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'eager_input_streaming'])
+const knownFields: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'eager_input_streaming',
+])
 
 function toolOf(tool: unknown, path: string, { note }: Options): Json {
   if (!isRecord(tool)) throw invalid(`${path} must be an object`)

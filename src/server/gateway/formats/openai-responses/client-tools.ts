@@ -89,7 +89,9 @@ export const clientTools: ReadonlyMap<string, ClientTool> = new Map([
   ],
 ])
 
-const byCall = new Map([...clientTools].map(([type, tool]) => [tool.callType, { type, tool }]))
+const byCall: ReadonlyMap<string, { readonly type: string; readonly tool: ClientTool }> = new Map(
+  [...clientTools].map(([type, tool]) => [tool.callType, { type, tool }]),
+)
 
 /** Returns the tool of a call item or result item; undefined for other items. */
 export const clientToolOf = (itemType: string) => byCall.get(itemType.replace(/_output$/, ''))

@@ -11,7 +11,7 @@ import { responseUsage } from '../shared/openai-answer.ts'
 
 const trigger = 'compaction_trigger'
 /** Types of items that replace the conversation before them. Clients use several names. */
-const compactionTypes = new Set(['compaction', 'compaction_summary', 'context_compaction'])
+const compactionTypes: ReadonlySet<string> = new Set(['compaction', 'compaction_summary', 'context_compaction'])
 
 export const isTrigger = (item: unknown): boolean => recordOf(item)['type'] === trigger
 

@@ -141,7 +141,7 @@ function textField(request: Json, note: Note): Json | undefined {
 }
 
 /** Fields that are converted or recorded above, and `cache_control`: the provider caches implicitly. */
-const knownFields = new Set([
+const knownFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'max_tokens', 'stream', 'system', 'tools', 'tool_choice', 'temperature', 'top_p'],
   ...['thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control'],
 ])
