@@ -1,3 +1,4 @@
+import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { RequestLogSettings } from '../platform/request-log.ts'
 
 /** Protocols of upstreams. `demo` is the scripted model in process; files cannot use it. */
@@ -193,7 +194,7 @@ export interface CooldownSettings {
 /** Agent runtime of the configuration file. */
 export interface ConfiguredHarness {
   readonly alias: string
-  readonly apiSpec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
+  readonly apiSpec: ApiSpec
   readonly displayName: string
   /** Without a trailing slash; empty for a program that the service starts. */
   readonly apiBase: string
