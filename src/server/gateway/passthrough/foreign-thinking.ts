@@ -27,7 +27,7 @@ const nothingCut: readonly Degradation[] = []
  * Gateway, section 2.1.
  */
 export function withoutForeignThinking(body: Buffer, { toClaude, members }: Options): Cleaned {
-  if (!mayHoldForeignThinking(body, { toClaude, members })) return { body, degraded: nothingCut }
+  if (!mayContainForeignThinking(body, { toClaude, members })) return { body, degraded: nothingCut }
   const splices: Splice[] = []
   const degraded: Degradation[] = []
   const text = openText(body)
@@ -68,7 +68,7 @@ const comma = 0x2c
 const quote = 0x22
 
 /** Checks without parsing whether `body` may hold such blocks; false is certain. */
-export const mayHoldForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
+export const mayContainForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
   mayHoldEncrypted(body) || (toClaude && mayHoldThinking(body, members) && mayHoldUnsigned(body))
 
 const mayHoldThinking = (body: Buffer, members: Options['members']): boolean =>

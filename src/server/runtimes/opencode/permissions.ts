@@ -4,7 +4,7 @@ import type { PendingPermission } from './state.ts'
 import { refsOf, retryLater, store, type Turn } from './turn.ts'
 
 /** Asks a person about a permission request. The question is stored before it can be answered. */
-export async function* ask(turn: Turn, request: PermissionRequest): AsyncGenerator<Batch> {
+export async function* requestApproval(turn: Turn, request: PermissionRequest): AsyncGenerator<Batch> {
   const { transcript, progress } = turn
   const { state } = progress
   if (!state || state.asks.some(({ id }) => id === request.id)) return

@@ -2,17 +2,17 @@ import type { Notifications } from '../../db/notifications.ts'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
 import type { Writer } from '../log/event-log.ts'
-import type { PromptStore, TakenAtOnce } from '../queue/prompt-store.ts'
+import type { ClaimedAtOnce, PromptStore } from '../queue/prompt-store.ts'
 import { controlChannel } from '../session-store.ts'
-import type { LeaseStore, TakenLease } from './lease-store.ts'
+import type { AcquiredLease, LeaseStore } from './lease-store.ts'
 import { WarmSessions } from './warm-sessions.ts'
 
 /** A session that this process has a lease on. */
-export interface LeasedSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
+export interface LeasedSession extends Omit<AcquiredLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
   /** The logged start of its first run; undefined once the run has read it. */
-  begun: TakenLease['begun']
+  begun: AcquiredLease['begun']
   /** The session row when the lease was acquired; undefined from its first run on. */
-  session: TakenLease['session'] | undefined
+  session: AcquiredLease['session'] | undefined
   /** Number of the last event that this process stored, or of the last event at the time of acquisition. */
   lastSeq: number
   /** Prompts may have arrived since the run last asked for its prompts. */
@@ -82,7 +82,7 @@ export class Leases {
   }
 
   /** Registers a lease that was acquired for this process by a request sent at `takenAt`. */
-  adopt(taken: TakenAtOnce, takenAt: number): LeasedSession {
+  adopt(taken: ClaimedAtOnce, takenAt: number): LeasedSession {
     return this.#register({ ...taken, wasAbandoned: false, hasOthers: false }, takenAt)
   }
 
@@ -111,7 +111,7 @@ export class Leases {
     return (await this.#store.acquireOldest(limit, this.#owner)).map(lease => this.#register(lease, takenAt))
   }
 
-  #register(taken: TakenLease, takenAt: number): LeasedSession {
+  #register(taken: AcquiredLease, takenAt: number): LeasedSession {
     const warm = this.#warm.get(taken.sessionId)
     if (warm) return this.#resumeWith(warm, taken, takenAt)
     const { hasOthers: hasNews, ...lease } = taken
@@ -141,7 +141,7 @@ export class Leases {
     return leased
   }
 
-  #resumeWith(warm: OwnLease, { fence, session }: TakenLease, takenAt: number): LeasedSession {
+  #resumeWith(warm: OwnLease, { fence, session }: AcquiredLease, takenAt: number): LeasedSession {
     this.#warm.remove(warm.sessionId)
     const now = { takenAt, renewedAt: takenAt, usedAt: takenAt }
     Object.assign(warm, { fence, lastSeq: session.next_seq - 1, hasNews: true, isWarm: false, ...now })

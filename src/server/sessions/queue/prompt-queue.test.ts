@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import type { Caller } from '../../http/caller.ts'
 import { type AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { createPromptQueue, type Offer } from './prompt-queue.ts'
-import type { Accepted, PromptStore, TakenAtOnce } from './prompt-store.ts'
+import type { Accepted, ClaimedAtOnce, PromptStore } from './prompt-store.ts'
 
 const caller = { principal: 'ana', key: undefined } as unknown as Caller
 const target = { id: 'ses_1', caller, prompt: { parts: [], model: 'demo' } }
-const taken = { sessionId: 'ses_1', fence: 1 } as TakenAtOnce
+const taken = { sessionId: 'ses_1', fence: 1 } as ClaimedAtOnce
 const accepted: Accepted = { outcome: 'accepted', promptId: 'msg_1', events: [], taken: undefined }
 
 /** A queue whose prompts `accept` stores. Records what it settled, published and woke. */

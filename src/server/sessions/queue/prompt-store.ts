@@ -66,11 +66,11 @@ export interface Accepted {
   readonly promptId: string
   /** Its message, and the start of its run if the session was `taken`. */
   readonly events: readonly SessionEvent[]
-  readonly taken: TakenAtOnce | undefined
+  readonly taken: ClaimedAtOnce | undefined
 }
 
 /** A session that was acquired by the statement that queued its prompt, with the run already started. */
-export interface TakenAtOnce extends Lease {
+export interface ClaimedAtOnce extends Lease {
   readonly first: QueuedPrompt
   /** The logged start of the run. */
   readonly begun: SessionEvent
