@@ -187,7 +187,7 @@ test('twenty updates at the same time are twenty versions: none is lost', async 
   assert.equal(Object.keys(agent.config).length, 21)
 })
 
-test('an Idempotency-Key makes one agent, replays the answer, and refuses another body', async () => {
+test('an Idempotency-Key makes one agent, replays the answer, and rejects another body', async () => {
   const headers = { 'idempotency-key': 'agent-key-1' }
   const body = { name: 'Once', owner_id: 'once' }
   const answers = await Promise.all(

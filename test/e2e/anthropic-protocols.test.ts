@@ -64,7 +64,7 @@ for (const [version, Anthropic] of [
       assert.equal(usage.output_tokens, 10)
     })
 
-    test(named('a turn with thinking and two calls goes on with their results'), async () => {
+    test(named('a turn with thinking and two calls continues with their results'), async () => {
       const calls = [...(bash('ls').tool_calls ?? []), ...(bash('pwd').tool_calls ?? [])]
       const request = {
         ...asked(saying({ thinking: 'I should look around.', text: 'Looking.', tool_calls: calls }, { text: 'Done.' })),

@@ -159,7 +159,7 @@ test('S17: a row of the log has its payload encrypted, and neither token nor sig
   for (const canary of ['a-canary', secret]) assert.ok(!text.includes(canary), canary)
 })
 
-test('POST /api/deliveries/{id}/replay delivers the payload anew under the settings of now', async () => {
+test('POST /api/deliveries/{id}/replay delivers the payload again under the settings of now', async () => {
   const { id } = await newAgent({ events: ['push'] })
   await deliver(id, { type: 'ping', n: 1 }, { 'webhook-id': 'w' })
   const [line] = await list(`agent_id=${id}`)

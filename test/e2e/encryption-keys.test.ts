@@ -106,7 +106,7 @@ function withFile(content: string, mode: number): string {
 }
 
 for (const [guarantee, options, reason] of refused) {
-  test(`S16: a start with ${guarantee} is refused with the reason, and the database stays as it is`, async () => {
+  test(`S16: a start with ${guarantee} is rejected with the reason, and the database stays as it is`, async () => {
     const before = await encryptedRows()
     const given = { dataDir: mkdtempSync(join(root, 'data-')), ...options() }
     const had = existsSync(join(given.dataDir, 'encryption.key'))

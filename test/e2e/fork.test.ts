@@ -44,7 +44,7 @@ async function pathsOf(id: string, query = ''): Promise<string[]> {
 const textOf = (event: SessionEvent | undefined): string =>
   ((event?.content ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
 
-test('a fork between two file writes has the first file and not the second, and goes on by itself', async () => {
+test('a fork between two file writes has the first file and not the second, and continues by itself', async () => {
   const { id } = await ok<Session>('POST /session', { title: 'Original' })
   const [first, second] = await run(id, bash('echo one > one.txt'), bash('echo two > two.txt'))
   const forked = await fork(id, { event_id: first?.id })
@@ -149,7 +149,7 @@ test('a fork of a session at work leaves its run alone, and repeats are one', as
   await eventually(async () => (await pathsOf(id)).length === 2 || undefined, { withinMs: 20_000 })
 })
 
-test('what names nothing is refused', async () => {
+test('what names nothing is rejected', async () => {
   const { id } = await ok<Session>('POST /session', {})
   const cases = [
     [{ event_id: 'evt_nothing' }, 404, 'event evt_nothing not found'],

@@ -166,7 +166,7 @@ test('S19: the ticket of a key opens nothing once the key is revoked', async () 
   await stream.ended
 })
 
-test('the streams of a key end when it is revoked, those of others go on', async () => {
+test('the streams of a key end when it is revoked, those of others continue', async () => {
   const [holder, other] = [await holderOf(service), await holderOf(service)]
   const { id } = (await send(service, 'POST /session', { body: {} })).json<Session>()
   const streams = await Promise.all([

@@ -79,7 +79,7 @@ for (const protocol of everyProtocol) {
     }
   })
 
-  test(named('a chat with two calls goes on with their results'), async () => {
+  test(named('a chat with two calls continues with their results'), async () => {
     const messages: ChatCompletionMessageParam[] = said(turn)
     const request = { model, tools: chatTools, reasoning_effort: 'high' as const }
     const first = await client.chat.completions.stream({ ...request, messages }).finalChatCompletion()
@@ -109,7 +109,7 @@ for (const protocol of everyProtocol) {
     assert.deepEqual([cut.status, cut.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
   })
 
-  test(named('a streamed response goes on with thinking, calls and results as items of the input'), async () => {
+  test(named('a streamed response continues with thinking, calls and results as items of the input'), async () => {
     const input: ResponseInputItem[] = said(turn)
     const request = {
       model,
@@ -182,7 +182,7 @@ for (const [form, asked] of [
 }
 
 for (const protocol of ['anthropic-messages', 'bedrock-converse'] as const) {
-  test(`openai 7.55.0 over ${protocol}: embeddings are refused by name of the model`, async () => {
+  test(`openai 7.55.0 over ${protocol}: embeddings are rejected by name of the model`, async () => {
     const call = client.embeddings.create({ model: aliasOf(protocol), input: 'one' })
     await assert.rejects(
       call,

@@ -152,7 +152,7 @@ for (const [response, state] of [
   ['once', 'completed'],
   ['reject', 'error'],
 ] as const) {
-  test(`a tool call that asks is listed and told; after "${response}" it is ${state}, and the run goes on`, async () => {
+  test(`a tool call that requires approval is listed and emitted; after "${response}" it is ${state}, and the run continues`, async () => {
     const seen = await watch(client)
     const id = await newSession(client, { agent: agentId })
     await prompt(id, saying(bash('echo asked'), { text: 'Well.' }))
@@ -230,7 +230,7 @@ test('a run that fails is session.error, then idle', async () => {
   await find(seen, id, 'session.idle')
 })
 
-test('a title that is changed, and a deletion, are told with the record', async () => {
+test('a changed title and a deletion are emitted with the record', async () => {
   const seen = await watch(client)
   const id = await newSession()
   const renamed = await client.session.update({ path: { id }, body: { title: 'Another title' } })

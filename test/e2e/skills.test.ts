@@ -49,7 +49,7 @@ test('a skill that is attached is in the prompt that the model gets; detached, i
   assert.equal(await promptSeen(agent), base)
 })
 
-test('a session that runs goes on with the prompt that it was made with', async () => {
+test('a session that runs continues with the prompt that it was made with', async () => {
   const agent = await done<Agent>('POST /api/agents', { name: 'Ada', owner_id: 'team', system: 'Base.' })
   const { id } = await done<Session>('POST /session', { agent_id: agent.id })
   await done(`POST /api/v1/managed_agents/agents/${agent.id}/skill`, { content: 'Later.' })

@@ -62,7 +62,7 @@ const resultsOf = (log: readonly SessionEvent[]): string[] =>
 
 const lost = ['session.workspace_restored', 'session.warning']
 
-test('a session whose replica was killed goes on at one with another disk, with the files of its last step', async () => {
+test('a session whose replica was killed continues at one with another disk, with the files of its last step', async () => {
   const start = await replicas()
   const one = await start()
   const id = await begin(

@@ -161,7 +161,7 @@ test('a restore never writes through a link in the way', async () => {
   assert.equal(await readFile(join(other.folderOf(id), 'dir/file'), 'utf8'), 'inside')
 })
 
-test('files beyond a limit are left out and reported once', async () => {
+test('files beyond a limit are omitted and reported once', async () => {
   const one = machine({ fileBytes: 100, bytes: 150, files: 6 })
   const { id, folder } = await sessionOn(one)
   await writeFile(join(folder, 'huge'), 'x'.repeat(101))

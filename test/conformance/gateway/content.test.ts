@@ -180,7 +180,7 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
   })
 }
 
-test('M8: schemas for Gemini lose what it refuses, and properties with such names survive', async t => {
+test('M8: schemas for Gemini lose what it rejects, and properties with such names survive', async t => {
   const { ask, sentText } = await startPair(t, 'gemini', { script: [{}] })
   const input_schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

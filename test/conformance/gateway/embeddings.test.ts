@@ -129,7 +129,7 @@ test('P37: embedContent and batchEmbedContents are translated for OpenAI’s ups
   assert.deepEqual(two.value.embeddings, [{ values: [4, 0.5] }, { values: [1, 0.5] }])
 })
 
-test('P38: what cannot be embedded is refused by its name, in the client’s format', async () => {
+test('P38: content that cannot be embedded is rejected by its name, in the client’s format', async () => {
   const refusal = async (path: string, body: object) => {
     const response = await app.post(body, { path })
     const { error } = (await response.json()) as { error: { message: string; code: unknown } }

@@ -51,7 +51,7 @@ test('B1: of any number of calls at once, a budget lets in those that it has roo
   assert.equal((await settled(id)).spend, 0.7)
 })
 
-test('B2: one call after the other is never refused for the slot, the tokens or the money of the one before', async () => {
+test('B2: one call after the other is never rejected for the slot, the tokens or the money of the one before', async () => {
   const { id, key: secret } = await key({ max_parallel_requests: 1, max_budget: 2.1, tpm_limit: 4_000 })
   for (let number = 1; number <= 20; number++) {
     const answer = await ask(secret, { stream: number % 2 === 0 })
@@ -117,7 +117,7 @@ test('B3: a call that fails, is aborted or breaks off gives back what was held, 
   assert.ok(cut > 0 && cut < 1, `cut off by the upstream: ${cut}`)
 })
 
-test('B4: a model without a known price is refused under a budget, and booked as unknown without one', async () => {
+test('B4: a model without a known price is rejected under a budget, and booked as unknown without one', async () => {
   const limited = await key({ max_budget: 10 })
   const before = upstream.requests.length
   const refused = await ask(limited.key, { model: 'unpriced' })

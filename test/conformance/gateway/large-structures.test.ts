@@ -17,7 +17,7 @@ const calls: Readonly<Record<string, string>> = {
 }
 
 for (const protocol of ['anthropic-messages', 'openai-chat'] as const) {
-  test(`E11, ${protocol}: a body of too many values or levels is refused before anything is made of it`, async t => {
+  test(`E11, ${protocol}: a body of too many values or levels is rejected before anything is made of it`, async t => {
     const { app, upstream } = await startPair(t, protocol, { script: [{}] })
     for (const [path, fields] of Object.entries(calls)) {
       const said = async (odd: string) => {

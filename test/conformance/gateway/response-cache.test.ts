@@ -279,7 +279,7 @@ test('H9: the ledger marks what the cache answered; it costs nothing and spends 
   assert.ok(answers.some(({ answer }) => answer.status === 429))
 })
 
-test('H10: a key whose money is used up is refused, whatever the cache has', async () => {
+test('H10: a key whose money is used up is rejected, whatever the cache has', async () => {
   const { key: secret } = await keyOf({ max_budget: 0.5, owner_id: 'poor' })
   const { key: rich } = await keyOf({ owner_id: 'poor' })
   const given = { prompt: fresh() }
@@ -290,7 +290,7 @@ test('H10: a key whose money is used up is refused, whatever the cache has', asy
   await eventually(async () => (await ask({ ...given, key: secret })).answer.status === 402)
 })
 
-test('H11: responses that are stored or go on from others are not cached', async () => {
+test('H11: responses that are stored or continue from others are not cached', async () => {
   const input = fresh()
   const post = (body: object) => send({ ...service, key }, 'POST /v1/responses', { body: { model: 'cached', ...body } })
   const first = await post({ input })

@@ -31,7 +31,7 @@ for (const [protocol, isCarried] of carriers) {
     })
   }
 
-  test(`K4, ${protocol}: thinking that another provider signed is left out, and listed`, async t => {
+  test(`K4, ${protocol}: thinking that another provider signed is omitted, and listed`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}], changes: foreign[protocol] ?? {} })
     const content = [
       { type: 'thinking', thinking: 'strange thoughts', signature: 'of-somebody-else' },
