@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { looseEvent } from '../../../test/support/loose-event.ts'
+import { looseEvent } from '../../../test/support/sessions/loose-event.ts'
 import { eventually } from '../../../test/support/service/eventually.ts'
 import { seqs, startWebhookEndpointsApp, told } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'

@@ -24,8 +24,8 @@ import { createEndpoints } from '../../../src/server/webhook-endpoints/endpoints
 import { createDispatch } from '../../../src/server/webhook-endpoints/message.ts'
 import { serveWebhookEndpoints } from '../../../src/server/webhook-endpoints/routes.ts'
 import { createSend } from '../../../src/server/webhook-endpoints/send.ts'
-import { looseEvent } from '../loose-event.ts'
 import { freshDatabase } from '../service/database.ts'
+import { looseEvent } from '../sessions/loose-event.ts'
 import { type AnswerTo, type Received, startWebhookReceiver } from './webhook-receiver.ts'
 
 const log = createLog('silent')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseEvent } from '../../../../test/support/loose-event.ts'
+import { looseEvent } from '../../../../test/support/sessions/loose-event.ts'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
 import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'

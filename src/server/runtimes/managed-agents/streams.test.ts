@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LooseFields } from '../../../../test/support/loose-event.ts'
+import type { LooseFields } from '../../../../test/support/sessions/loose-event.ts'
 import type { Switches } from '../../../../test/support/managed-agents/managed-agents-fake-script.ts'
 import {
   assertOnce,
