@@ -1,8 +1,20 @@
 // What the generated configuration reference states about each setting. The key is the path in the file, with `[]` for
 // the entries of a list and `<name>` for names of the operator's own.
 
+import { apiSpecs } from '../src/contract/runtimes.ts'
+import { providers } from '../src/server/config/providers.ts'
+
 /** Meaning, and the value when absent. */
 export type SettingText = readonly [meaning: string, absent?: string]
+
+/** Returns the variables of provider keys. */
+function keyVariables(): Record<string, SettingText> {
+  const rows = Object.entries(providers).flatMap(([provider, { keyVariable }]) => {
+    const text: SettingText = [`Enables \`${provider}/*\` when the file has no \`model_list\``, 'none']
+    return keyVariable === undefined ? [] : [[keyVariable, text] as const]
+  })
+  return Object.fromEntries(rows)
+}
 
 /** Environment variables. */
 export const variables: Readonly<Record<string, SettingText>> = {
@@ -35,10 +47,7 @@ export const variables: Readonly<Record<string, SettingText>> = {
     '5000',
   ],
   LOG_LEVEL: ['`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`', '`info`'],
-  ANTHROPIC_API_KEY: ['Enables `anthropic/*` when the file has no `model_list`', 'none'],
-  OPENAI_API_KEY: ['Enables `openai/*` when the file has no `model_list`', 'none'],
-  GEMINI_API_KEY: ['Enables `gemini/*` when the file has no `model_list`', 'none'],
-  OPENROUTER_API_KEY: ['Enables `openrouter/*` when the file has no `model_list`', 'none'],
+  ...keyVariables(),
   OLLAMA_HOST: ['Enables `ollama/*` at this address when the file has no `model_list`', 'none'],
 }
 
@@ -147,7 +156,7 @@ export const settings: Readonly<Record<string, SettingText>> = {
 
   runtime_harnesses: ['[Runtimes](../runtimes.md#harnesses-of-the-configuration-file) beside the built-in ones'],
   'runtime_harnesses[].alias': ['The name that agents and sessions use', 'required'],
-  'runtime_harnesses[].api_spec': ['`claude_managed_agents`, `opencode`, `cursor` or `acp`', 'required'],
+  'runtime_harnesses[].api_spec': [apiSpecs.map(spec => `\`${spec}\``).join(', '), 'required'],
   'runtime_harnesses[].api_base': ['Address of the server', "the provider's own"],
   'runtime_harnesses[].api_key': ['Credential', 'none'],
   'runtime_harnesses[].display_name': ['Name for people', 'the alias'],

@@ -1,87 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { CacheSettings, LogBodies } from './keys.ts'
+import { modelParams } from './model-params.ts'
 import { named } from './named.ts'
-import { ServiceAccount, Source } from './providers.ts'
+import { Source } from './providers.ts'
 import { route } from './route.ts'
-import { JsonObject, NextCursor, Nullable, pageQuery } from './schemas.ts'
-
-const Text = Type.String({ maxLength: 10_000 })
-const optional = <S extends Parameters<typeof Nullable>[0]>(schema: S) => Type.Optional(Nullable(schema))
-const text = optional(Text)
-const number = optional(Type.Number({ minimum: 0 }))
-const count = optional(Type.Integer({ minimum: 1 }))
-
-const flag = Type.Optional(Type.Boolean())
-
-const Capabilities = named(
-  'ModelCapabilities',
-  Type.Object(
-    {
-      reasoning: Type.Optional(
-        Type.Boolean({ description: 'false: translated calls never request reasoning; true: they may' }),
-      ),
-      vision: flag,
-      pdf_input: flag,
-      function_calling: flag,
-      context_window: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens' })),
-      max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum tokens of an answer' })),
-    },
-    {
-      additionalProperties: true,
-      description: 'Capabilities of the model; they take precedence over those derived from names and price lists',
-    },
-  ),
-)
+import { JsonObject, NextCursor, Nullable, nullableFields, pageQuery } from './schemas.ts'
 
 /** Upstream of a model, as `params` of the configuration file. null has the effect of an absent field. */
 export const ModelParams = named(
   'ModelParams',
-  Type.Object(
-    {
-      model: optional(Type.String({ maxLength: 500, description: '`<provider>/<upstream id>`' })),
-      base_model: optional(
-        Type.String({
-          maxLength: 300,
-          description:
-            'Model that `model` stands for when its name differs, such as `gpt-5.5` or `openai/gpt-5.5`; determines prices, limits and reasoning',
-        }),
-      ),
-      capabilities: optional(Capabilities),
-      api_base: text,
-      api_key: text,
-      protocol: text,
-      protocols: optional(Type.Array(Text, { maxItems: 20 })),
-      weight: number,
-      headers: optional(Type.Record(Type.String(), Text)),
-      timeouts: optional(Type.Record(Type.String(), Type.Integer({ minimum: 1 }))),
-      timeout: number,
-      stream_timeout: number,
-      rpm: count,
-      tpm: count,
-      max_parallel: count,
-      input_cost_per_token: number,
-      output_cost_per_token: number,
-      cache_read_input_token_cost: number,
-      cache_creation_input_token_cost: number,
-      cache_creation_input_token_cost_above_1hr: number,
-      input_cost_per_character: number,
-      input_cost_per_second: number,
-      output_cost_per_image: number,
-      input_cost_per_query: number,
-      web_search_cost_per_query: number,
-      cache: optional(CacheSettings),
-      log_bodies: optional(LogBodies),
-      aws_region_name: text,
-      aws_access_key_id: text,
-      aws_secret_access_key: text,
-      aws_session_token: text,
-      vertex_project: text,
-      vertex_location: text,
-      vertex_credentials: optional(ServiceAccount),
-      deny: optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 200 })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object(nullableFields(modelParams), { additionalProperties: true }),
 )
 export type ModelParams = Static<typeof ModelParams>
 

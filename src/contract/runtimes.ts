@@ -11,14 +11,13 @@ const ApiSpec = named(
   ),
 )
 
+export type ApiSpec = Static<typeof ApiSpec>
+
 /** Protocols of harnesses. Gaps: section 10. */
-export const apiSpecs: readonly Static<typeof ApiSpec>[] = ApiSpec.anyOf.map(({ const: spec }) => spec)
+export const apiSpecs: readonly ApiSpec[] = ApiSpec.anyOf.map(({ const: spec }) => spec)
 
 /** Pattern of aliases. Gaps: section 10. */
 export const aliasPattern = '^[A-Za-z0-9_-]{1,64}$'
-
-/** Reserved aliases: the ids of the built-in runtimes. */
-export const builtInRuntimeIds = ['builtin', 'cursor', 'claude_managed_agents'] as const
 
 /** A tool of a runtime's agents. */
 const RuntimeTool = named(

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TNull, type TOptional, type TProperties, type TUnion, Type } from 'typebox'
 
 /** Display name: 1 to 200 characters, not blank. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' })
@@ -19,6 +19,16 @@ export const NextCursor = Type.Union([Type.String(), Type.Null()])
 
 export const Nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
+
+type NullableFields<Fields extends TProperties> = {
+  [Name in keyof Fields]: TOptional<TUnion<[Fields[Name], TNull]>>
+}
+
+/** Returns the fields of an object as optional ones that may be null. */
+export const nullableFields = <Fields extends TProperties>(fields: Fields): NullableFields<Fields> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, Type.Optional(Nullable(schema))]),
+  ) as NullableFields<Fields>
 
 /** Amount of US dollars. The server stores it as an exact decimal. */
 export const Usd = Type.Number({ minimum: 0, maximum: 1e12, description: 'US dollars' })

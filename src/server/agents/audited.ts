@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { agentFields, type FieldName, fieldNames } from './fields.ts'
+import { shownFields, storedNames } from './fields.ts'
 import type { StoredAgent } from './stored-agent.ts'
 
 /**
@@ -7,19 +7,18 @@ import type { StoredAgent } from './stored-agent.ts'
  * stored version with the full text.
  */
 export const publicFields = (agent: StoredAgent) => ({
-  ...Object.fromEntries(fieldNames.map(name => [name, shown(agent, name)])),
+  ...Object.fromEntries(recorded.map(name => [name, shown(agent, name)])),
   runtime: agent.config['runtime'],
-  status: agent.status,
-  version: agent.version,
-  run_as_key_id: agent.run_as_key_id,
 })
 
-function shown(agent: StoredAgent, name: FieldName): unknown {
-  const { audit } = agentFields[name]
+const recorded = storedNames.filter(name => shownFields[name].audit !== 'hidden')
+
+function shown(agent: StoredAgent, name: keyof StoredAgent): unknown {
+  const { audit } = shownFields[name]
   const value = agent[name]
-  if (audit === 'whole' || value === null) return value
-  if (audit === 'digest') return digestOf(typeof value === 'string' ? value : JSON.stringify(value))
-  return (audit as (value: unknown) => unknown)(value)
+  if (audit === 'digest')
+    return value === null ? null : digestOf(typeof value === 'string' ? value : JSON.stringify(value))
+  return typeof audit === 'function' ? (audit as (value: unknown) => unknown)(value) : value
 }
 
 /** `bytes` counts UTF-8. */

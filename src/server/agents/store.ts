@@ -4,16 +4,14 @@ import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
 import { kyselyOn } from '../db/connect.ts'
 import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
 import type { AgentTable, Database } from '../db/types.ts'
-import { agentFields, fieldNames } from './fields.ts'
+import { agentFields, completed, fieldNames, storedNames } from './fields.ts'
 import type { AgentFields, StoredAgent } from './stored-agent.ts'
-
-const columns = [...fieldNames, 'id', 'status', 'version', 'created_at', 'run_as_key_id'] as const
 
 export interface StoredVersion extends AgentVersion {
   readonly agent: StoredAgent
 }
 
-const toAgent = ({ created_at, ...row }: Pick<Selectable<AgentTable>, (typeof columns)[number]>): StoredAgent => ({
+const toAgent = ({ created_at, ...row }: Pick<Selectable<AgentTable>, keyof StoredAgent>): StoredAgent => ({
   ...row,
   created_at: created_at.getTime(),
 })
@@ -51,7 +49,7 @@ function agentReads(db: Kysely<Database>) {
     async find(id: string, owner: string | undefined): Promise<StoredAgent | undefined> {
       let mine = db.selectFrom('agents').where('id', '=', id)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
-      const row = await mine.select(columns).executeTakeFirst()
+      const row = await mine.select(storedNames).executeTakeFirst()
       return row && toAgent(row)
     },
 
@@ -97,7 +95,7 @@ export function agentStore(db: Kysely<Database>) {
       owner: string | undefined,
       { after, limit, without, from, before }: PageOf & AgentFilter,
     ): Promise<StoredAgent[]> {
-      let mine = db.selectFrom('agents').select(columns)
+      let mine = db.selectFrom('agents').select(storedNames)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
       if (after !== undefined) mine = mine.where('id', '<', after)
       if (without !== undefined) mine = mine.where('status', '<>', without)
@@ -117,7 +115,7 @@ export function agentStore(db: Kysely<Database>) {
           const added = trx
             .insertInto('agents')
             .values({ id: values.id, run_as_key_id: values.run_as_key_id, ...asRow(values) })
-          const agent = await addVersion(trx, toAgent(await added.returning(columns).executeTakeFirstOrThrow()))
+          const agent = await addVersion(trx, toAgent(await added.returning(storedNames).executeTakeFirstOrThrow()))
           await onChange(sqlOf(trx), undefined, agent)
           return agent
         }),
@@ -136,7 +134,7 @@ export function agentStore(db: Kysely<Database>) {
       return db.transaction().execute(async trx => {
         let mine = trx.selectFrom('agents').where('id', '=', id)
         if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
-        const found = await mine.select(columns).forUpdate().executeTakeFirst()
+        const found = await mine.select(storedNames).forUpdate().executeTakeFirst()
         if (!found) return undefined
         const before = toAgent(found)
         const changed = change(before)
@@ -146,7 +144,7 @@ export function agentStore(db: Kysely<Database>) {
           .updateTable('agents')
           .set({ ...asRow(fields), status, run_as_key_id, version: found.version + 1 })
           .where('id', '=', id)
-          .returning(columns)
+          .returning(storedNames)
           .executeTakeFirstOrThrow()
         const agent = await addVersion(trx, toAgent(row))
         await onChange(sqlOf(trx), before, agent)
@@ -159,7 +157,7 @@ export function agentStore(db: Kysely<Database>) {
       return db.transaction().execute(async trx => {
         let mine = trx.deleteFrom('agents').where('id', '=', id)
         if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
-        const removed = await mine.returning(columns).executeTakeFirst()
+        const removed = await mine.returning(storedNames).executeTakeFirst()
         if (removed) await onChange(sqlOf(trx), toAgent(removed), undefined)
         return removed !== undefined
       })
@@ -175,7 +173,7 @@ export function agentStore(db: Kysely<Database>) {
       let mine = db.selectFrom('agents').where(sql<boolean>`strpos(system, ${text}) > 0`)
       if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
       if (after !== undefined) mine = mine.where('id', '<', after)
-      return (await mine.select(columns).orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
+      return (await mine.select(storedNames).orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
     },
 
     /** Returns versions, newest first. */
@@ -189,19 +187,10 @@ export function agentStore(db: Kysely<Database>) {
 
 export type AgentChange = AgentFields & Pick<StoredAgent, 'status' | 'run_as_key_id'>
 
-/** Snapshots of older releases have neither skills nor a key. */
 const toVersion = (row: { version: number; created_at: Date; snapshot: unknown }): StoredVersion => ({
   version: row.version,
   created_at: row.created_at.getTime(),
-  agent: complete(row.snapshot as Snapshot),
-})
-
-type Snapshot = Omit<Agent, 'run_as_key_id'> & Partial<StoredAgent>
-
-const complete = ({ skills = [], run_as_key_id = null, ...agent }: Snapshot): StoredAgent => ({
-  ...agent,
-  run_as_key_id,
-  skills,
+  agent: completed(row.snapshot as Partial<StoredAgent>),
 })
 
 /** Values of the columns that a write sets. */

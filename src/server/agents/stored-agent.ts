@@ -1,4 +1,4 @@
-import type { Agent } from '../../contract/agents.ts'
+import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
 
 /** An agent with a field that callers do not see: the skill blocks as written into its prompt. */
@@ -7,7 +7,7 @@ export interface StoredAgent extends Agent {
 }
 
 /** Fields of an agent that the server sets, not the caller. */
-type ServerField = 'id' | 'created_at' | 'version' | 'status' | 'run_as_key_id'
+export type ServerField = Exclude<keyof Agent, keyof AgentWrite>
 
 /** Fields of an agent that a write sets. */
 export type AgentFields = Omit<StoredAgent, ServerField | 'owner_id'> & { readonly owner_id: string }

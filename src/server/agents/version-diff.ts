@@ -1,22 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AgentFieldChange } from '../../contract/agents.ts'
 import { lineDiff } from '../platform/line-diff.ts'
-import { agentFields, fieldNames } from './fields.ts'
+import { type ShownRule, shownFields, storedNames } from './fields.ts'
 import type { StoredAgent } from './stored-agent.ts'
 
 /** Returns the fields that differ between two versions; texts also line by line, `config` by its keys. */
-export function versionDiff(from: StoredAgent, to: StoredAgent): AgentFieldChange[] {
-  const fields = fieldNames.flatMap(name => changesOf(name, agentFields[name].diff, [from[name], to[name]]))
-  return [...fields, ...changesOf('status', 'whole', [from.status, to.status])]
-}
+export const versionDiff = (from: StoredAgent, to: StoredAgent): AgentFieldChange[] =>
+  storedNames.flatMap(name => changesOf(name, shownFields[name].diff, [from[name], to[name]]))
 
 type Versions = readonly [from: unknown, to: unknown]
 
-function changesOf(
-  field: string,
-  shown: 'whole' | 'lines' | 'keys' | 'hidden',
-  [from, to]: Versions,
-): AgentFieldChange[] {
+function changesOf(field: string, shown: ShownRule<unknown>['diff'], [from, to]: Versions): AgentFieldChange[] {
   if (shown === 'hidden' || isDeepStrictEqual(from, to)) return []
   if (shown === 'keys') return changedKeys(field, from as object, to as object)
   const lines = shown === 'lines' && { lines: lineDiff(String(from ?? ''), String(to ?? '')) }

@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { AwsAccess, Deployment, GoogleAccess, GoogleServiceAccount } from './config.ts'
 import type { ModelParams } from './model-shape.ts'
+import { protocols } from './protocols.ts'
 import { isUnsendable } from './providers.ts'
 import type { ModelRoute } from './route-of-model.ts'
 import type { ReportAt } from './yaml-shape.ts'
@@ -20,9 +21,10 @@ const googleFields = ['vertex_project', 'vertex_location', 'vertex_credentials']
 
 /** Returns the credential of a Bedrock or Vertex AI deployment. Messages never contain secret values. */
 export function accessOf(options: Options): Pick<Deployment, 'aws' | 'google'> {
-  const { provider, protocols } = options.route
-  const isAws = provider === 'bedrock' || protocols.some(name => name.startsWith('bedrock-'))
-  const isGoogle = provider === 'vertex' || protocols.includes('vertex-anthropic')
+  const { provider } = options.route
+  const clouds = options.route.protocols.map(name => protocols[name].cloud)
+  const isAws = provider === 'bedrock' || clouds.includes('aws')
+  const isGoogle = provider === 'vertex' || clouds.includes('google')
   if (!isAws) reportForeign(options, awsFields, 'bedrock')
   if (!isGoogle) reportForeign(options, googleFields, 'vertex')
   if (isAws) reportUnsendable(options)

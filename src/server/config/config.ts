@@ -1,15 +1,6 @@
+import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { RequestLogSettings } from '../platform/request-log.ts'
-
-/** Protocols of upstreams. `demo` is the scripted model in process; files cannot use it. */
-export type Protocol =
-  | 'anthropic-messages'
-  | 'openai-chat'
-  | 'openai-responses'
-  | 'gemini'
-  | 'bedrock-converse'
-  | 'bedrock-invoke'
-  | 'vertex-anthropic'
-  | 'demo'
+import type { Protocol } from './protocols.ts'
 
 /** Milliseconds; by default 5,000, 60,000, 60,000 and 600,000. Source: Gateway, section 3. */
 export interface UpstreamTimeouts {
@@ -193,7 +184,7 @@ export interface CooldownSettings {
 /** Agent runtime of the configuration file. */
 export interface ConfiguredHarness {
   readonly alias: string
-  readonly apiSpec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
+  readonly apiSpec: ApiSpec
   readonly displayName: string
   /** Without a trailing slash; empty for a program that the service starts. */
   readonly apiBase: string

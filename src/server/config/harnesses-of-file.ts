@@ -1,8 +1,9 @@
-import { aliasPattern, apiSpecs, builtInRuntimeIds } from '../../contract/runtimes.ts'
+import { type ApiSpec, aliasPattern, apiSpecs } from '../../contract/runtimes.ts'
 import { closestTo } from '../platform/closest.ts'
 import type { ConfiguredHarness } from './config.ts'
 import type { ConfigFile, HarnessEntry, Place } from './file.ts'
 import { isUnsendable } from './providers.ts'
+import { isBuiltInRuntime, runtimeSpecs } from './runtime-specs.ts'
 import type { ReportAt } from './yaml-shape.ts'
 
 interface Options {
@@ -10,17 +11,7 @@ interface Options {
   readonly report: (text: string, place: Place) => void
 }
 
-type Spec = ConfiguredHarness['apiSpec']
 type Entry = Partial<HarnessEntry>
-
-/** Default addresses of runtimes; the other specs have none. */
-export const runtimeBases = {
-  cursor: 'https://api.cursor.com',
-  claude_managed_agents: 'https://api.anthropic.com',
-} as const
-
-/** Specs of programs that the service can start. */
-const startedSpecs: readonly Spec[] = ['acp', 'opencode']
 
 /** Returns the runtimes of `runtime_harnesses`. Only this block can name programs to start. Security: S30. */
 export function harnessesOfFile({ file, report }: Options): ConfiguredHarness[] {
@@ -48,13 +39,12 @@ function checkedAlias(entry: Entry, taken: ReadonlySet<string>, reportAt: Report
     return undefined
   }
   if (!new RegExp(aliasPattern).test(alias)) reportAt('.alias must have 1 to 64 letters, digits, _ or -', 'alias')
-  else if ((builtInRuntimeIds as readonly string[]).includes(alias))
-    reportAt(`.alias ${alias} is a built-in runtime`, 'alias')
+  else if (isBuiltInRuntime(alias)) reportAt(`.alias ${alias} is a built-in runtime`, 'alias')
   else if (taken.has(alias)) reportAt(`.alias ${alias} is a duplicate`, 'alias')
   return alias
 }
 
-function checkedSpec(entry: Entry, reportAt: ReportAt): Spec | undefined {
+function checkedSpec(entry: Entry, reportAt: ReportAt): ApiSpec | undefined {
   const { api_spec: given } = entry
   if (given === undefined) {
     if (!('api_spec' in entry)) reportAt('.api_spec is required')
@@ -75,23 +65,21 @@ const displayNameOf = ({ display_name }: Entry, alias: string): string => displa
 type Target = Pick<ConfiguredHarness, 'apiBase' | 'command' | 'env' | 'isolation'>
 
 /** Returns either a program to start or an address to call. */
-function checkedTarget(entry: Entry, spec: Spec, reportAt: ReportAt): Target {
+function checkedTarget(entry: Entry, spec: ApiSpec, reportAt: ReportAt): Target {
   const { env = {}, api_base } = entry
+  const { target, builtIn } = runtimeSpecs[spec]
   const isStarted = 'command' in entry
-  if (isStarted && !startedSpecs.includes(spec))
-    reportAt(`.command is not supported for ${spec}; use api_base`, 'command')
+  if (isStarted && target === 'address') reportAt(`.command is not supported for ${spec}; use api_base`, 'command')
   if (isStarted && 'api_base' in entry) reportAt(' has both command and api_base; remove one')
-  if (!isStarted && spec === 'acp') reportAt('.command is required for acp')
+  if (!isStarted && target === 'program') reportAt(`.command is required for ${spec}`)
   if (!isStarted && 'env' in entry) reportAt('.env requires command', 'env')
   if (!isStarted && 'sandbox' in entry) reportAt('.sandbox requires command', 'sandbox')
   if (isStarted) return { apiBase: '', ...checkedProgram({ ...entry, env }, reportAt) }
-  const base = api_base ?? ownBase(spec)
-  if (base === undefined && !('api_base' in entry) && spec !== 'acp') reportAt(`.api_base is required for ${spec}`)
+  const base = api_base ?? builtIn?.defaultBase
+  if (base === undefined && !('api_base' in entry) && target !== 'program')
+    reportAt(`.api_base is required for ${spec}`)
   return { apiBase: base === undefined ? '' : plainBase(base, reportAt), command: undefined, env: {} }
 }
-
-const ownBase = (spec: Spec): string | undefined =>
-  spec === 'cursor' || spec === 'claude_managed_agents' ? runtimeBases[spec] : undefined
 
 function checkedProgram({ command, env = {}, sandbox }: Entry, reportAt: ReportAt): Omit<Target, 'apiBase'> {
   if (sandbox !== undefined && sandbox !== 'none') reportAt('.sandbox must be "none" or omitted', 'sandbox')

@@ -107,14 +107,15 @@ const ownHeaders = new Set([
   'accept-encoding',
 ])
 
-function checkedHeaders(headers: Readonly<Record<string, string>>, reportAt: ReportAt): Record<string, string> {
+function checkedHeaders(headers: NonNullable<ModelParams['headers']>, reportAt: ReportAt): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => {
+    Object.entries(headers).flatMap(([name, value]) => {
       const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name)
       if (!isName || ownHeaders.has(name.toLowerCase())) reportAt(`headers.${name} cannot be set`, 'headers', name)
-      else if (typeof value === 'string' && isUnsendable(value))
+      else if (value !== undefined && isUnsendable(value))
         reportAt(`headers.${name} is not a valid header value`, 'headers', name)
-      return [name.toLowerCase(), value]
+      // A value of a wrong type was reported while the file was parsed.
+      return value === undefined ? [] : [[name.toLowerCase(), value] as const]
     }),
   )
 }

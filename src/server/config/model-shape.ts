@@ -1,46 +1,18 @@
-import { flag, readJsonShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
+import { type TSchema, Type } from 'typebox'
+import { type ModelParamValues, modelParams } from '../../contract/model-params.ts'
+import { readJsonShape, type Shape, text } from './yaml-shape.ts'
 
-/** Parameters of a model in the file. Gaps: section 2. */
-export interface ModelParams {
-  readonly model: string
-  readonly api_base?: string
-  readonly api_key?: string
-  readonly base_model?: string
-  readonly capabilities?: Partial<Record<'reasoning' | 'vision' | 'pdf_input' | 'function_calling', boolean>> &
-    Partial<Record<'context_window' | 'max_output_tokens', number>>
-  /** Pins one protocol. */
-  readonly protocol?: string
-  readonly protocols?: readonly (string | undefined)[]
-  readonly weight?: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly timeouts?: Readonly<Record<'connect_ms' | 'first_byte_ms' | 'idle_ms' | 'total_ms', number | undefined>>
-  /** Seconds, as in LiteLLM. */
-  readonly timeout?: number
-  readonly stream_timeout?: number
-  readonly rpm?: number
-  readonly tpm?: number
-  readonly max_parallel?: number
-  readonly input_cost_per_token?: number
-  readonly output_cost_per_token?: number
-  readonly cache_read_input_token_cost?: number
-  readonly cache_creation_input_token_cost?: number
-  readonly cache_creation_input_token_cost_above_1hr?: number
-  readonly input_cost_per_character?: number
-  readonly input_cost_per_second?: number
-  readonly output_cost_per_image?: number
-  readonly input_cost_per_query?: number
-  readonly web_search_cost_per_query?: number
-  readonly log_bodies?: { readonly until?: string }
-  readonly aws_region_name?: string
-  readonly aws_access_key_id?: string
-  readonly aws_secret_access_key?: string
-  readonly aws_session_token?: string
-  readonly vertex_project?: string
-  readonly vertex_location?: string
-  readonly vertex_credentials?: string
-  readonly cache?: { readonly ttl?: string }
-  readonly deny?: readonly (string | undefined)[]
-}
+/** What is left of a value after its invalid parts were reported and omitted. */
+type Read<Value> = Value extends readonly (infer Item)[]
+  ? readonly (Read<Item> | undefined)[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]?: Read<Value[Name]> }
+    : Value
+
+type Values = Omit<ModelParamValues, 'vertex_credentials'> & { readonly vertex_credentials: string }
+
+/** Parameters of a model as they were read. Texts of a service account are not parsed. */
+export type ModelParams = Pick<Values, 'model'> & Read<Omit<Values, 'model'>>
 
 /** An entry of `model_list` with exactly one of the two parameter blocks. `model_info` comes from LiteLLM. */
 export interface ModelEntry {
@@ -50,60 +22,24 @@ export interface ModelEntry {
   readonly model_info?: { readonly base_model?: string }
 }
 
-const capabilities: Shape = {
-  kind: 'block',
-  keys: {
-    reasoning: flag,
-    vision: flag,
-    pdf_input: flag,
-    function_calling: flag,
-    context_window: whole,
-    max_output_tokens: whole,
-  },
+/** Returns the shape of the values of a schema. Rules of their own check lengths and patterns of texts. */
+function shapeOf(schema: TSchema): Shape {
+  if (Type.IsUnion(schema)) return text
+  if (Type.IsBoolean(schema)) return { kind: 'flag' }
+  if (Type.IsInteger(schema)) return { kind: 'whole', min: minimumOf(schema) }
+  if (Type.IsNumber(schema)) return { kind: 'number', min: minimumOf(schema) }
+  if (Type.IsArray(schema)) return { kind: 'list', of: shapeOf(schema.items) }
+  if (Type.IsObject(schema)) return { kind: 'block', keys: shapesOf(schema.properties) }
+  if (Type.IsRecord(schema)) return { kind: 'by name', of: text }
+  return text
 }
 
-const price: Shape = { kind: 'number', min: 0 }
+const minimumOf = (schema: TSchema): number => ('minimum' in schema ? Number(schema.minimum) : 0)
 
-const params: Shape = {
-  kind: 'block',
-  keys: {
-    model: text,
-    base_model: text,
-    capabilities,
-    api_base: text,
-    api_key: text,
-    protocol: text,
-    protocols: texts,
-    weight: { kind: 'number', min: 0 },
-    headers: { kind: 'by name', of: text },
-    timeouts: { kind: 'block', keys: { connect_ms: whole, first_byte_ms: whole, idle_ms: whole, total_ms: whole } },
-    timeout: seconds,
-    stream_timeout: seconds,
-    rpm: whole,
-    tpm: whole,
-    max_parallel: whole,
-    input_cost_per_token: price,
-    output_cost_per_token: price,
-    cache_read_input_token_cost: price,
-    cache_creation_input_token_cost: price,
-    cache_creation_input_token_cost_above_1hr: price,
-    input_cost_per_character: price,
-    input_cost_per_second: price,
-    output_cost_per_image: price,
-    input_cost_per_query: price,
-    web_search_cost_per_query: price,
-    log_bodies: { kind: 'block', keys: { until: text } },
-    aws_region_name: text,
-    aws_access_key_id: text,
-    aws_secret_access_key: text,
-    aws_session_token: text,
-    vertex_project: text,
-    vertex_location: text,
-    vertex_credentials: text,
-    cache: { kind: 'block', keys: { ttl: text } },
-    deny: texts,
-  },
-}
+const shapesOf = (schemas: Readonly<Record<string, TSchema>>): Record<string, Shape> =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, shapeOf(schema)]))
+
+const params: Shape = { kind: 'block', keys: shapesOf(modelParams) }
 
 /** Shape of an entry of `model_list`. */
 export const modelEntry: Shape = {

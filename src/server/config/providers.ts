@@ -1,4 +1,4 @@
-import type { Protocol, Protocols, UpstreamTimeouts } from './config.ts'
+import type { Protocols, UpstreamTimeouts } from './config.ts'
 
 /** Built-in data of a provider. */
 export interface Provider {
@@ -96,17 +96,6 @@ function vertexBase(location: string): string {
   if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`
   return `https://${location}-aiplatform.googleapis.com`
 }
-
-/** Protocols that a configuration file may use. */
-export const protocolNames: readonly Protocol[] = [
-  'anthropic-messages',
-  'openai-chat',
-  'openai-responses',
-  'gemini',
-  'bedrock-converse',
-  'bedrock-invoke',
-  'vertex-anthropic',
-]
 
 export const defaultTimeouts: UpstreamTimeouts = {
   connectMs: 5_000,

@@ -1,7 +1,8 @@
 import { closestTo } from '../platform/closest.ts'
-import type { Deployment, Protocol, Protocols } from './config.ts'
+import type { Deployment, Protocols } from './config.ts'
 import type { ModelParams } from './model-shape.ts'
-import { cloudBase, type Provider, plainBase, protocolNames, providerOf, providers } from './providers.ts'
+import { isOpenAiFormat, type Protocol, protocolNames } from './protocols.ts'
+import { cloudBase, type Provider, plainBase, providerOf, providers } from './providers.ts'
 import type { ReportAt } from './yaml-shape.ts'
 
 /** Provider, protocols and address of a model. */
@@ -81,7 +82,7 @@ function checkedProtocol(given: string, field: string, reportAt: ReportAt): Prot
 
 /** Returns the default address of a provider. If it serves Messages below `/v1`, OpenAI's formats are there too. */
 function ownBase(known: Provider | undefined, protocols: Protocols): string | undefined {
-  const isOpenAiOnly = protocols.every(name => name.startsWith('openai-'))
+  const isOpenAiOnly = protocols.every(isOpenAiFormat)
   const isBelowV1 = isOpenAiOnly && known?.protocols.includes('anthropic-messages')
   return isBelowV1 && known?.apiBase ? `${known.apiBase}/v1` : known?.apiBase
 }

@@ -4,6 +4,7 @@ import type { AttachedSkill } from '../../contract/attached-skill.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
+import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as a value, written as JSON text, because pg would send an array as a PostgreSQL array. */
@@ -302,7 +303,7 @@ export interface RuntimeCredentialTable extends EncryptedValue {
 /** Table `runtime_harnesses`: runtimes registered through the API. */
 export interface RuntimeHarnessTable {
   alias: string
-  api_spec: 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
+  api_spec: ApiSpec
   display_name: string
   api_base: string
   /** Null without a key, like the next two columns. */

@@ -1,4 +1,4 @@
-import type { Protocol } from '../config/config.ts'
+import { isOpenAiFormat, type Protocol } from '../config/protocols.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import {
   type BedrockKind,
@@ -44,7 +44,6 @@ import { vertexAnthropic } from './passthrough/vertex-anthropic.ts'
 import { protocolsOf } from './routing/served-protocols.ts'
 import { createAuthorize } from './upstream/authorize.ts'
 import { createGoogleTokens } from './upstream/google-token.ts'
-import { isOpenAi } from './upstream/paths.ts'
 import type { Pools } from './upstream/pools.ts'
 import { createSend } from './upstream/send.ts'
 
@@ -129,13 +128,13 @@ const passthroughFormats: Readonly<
 
 /** True where the bytes of the answer are relayed unchanged. */
 export const isPassthrough = (kind: CallKind, protocol: Protocol): boolean =>
-  isEndpoint(kind) ? isOpenAi(protocol) : passthroughFormats[kind][protocol] !== undefined
+  isEndpoint(kind) ? isOpenAiFormat(protocol) : passthroughFormats[kind][protocol] !== undefined
 
 /** Returns the protocol for calls of a kind to a model: the client's own if served, else the default. */
 function protocolFor(kind: CallKind, model: DeployedModel): Protocol {
   const served = protocolsOf(model)
   const own = served.find(protocol => isPassthrough(kind, protocol))
-  return own ?? (isEmbedding(kind) ? served.find(isOpenAi) : undefined) ?? served[0]
+  return own ?? (isEmbedding(kind) ? served.find(isOpenAiFormat) : undefined) ?? served[0]
 }
 
 /** Creates the choice of adapters. Each adapter is built on first use. */

@@ -1,3 +1,4 @@
+import { credentialParams } from '../../contract/model-params.ts'
 import type { Config, Deployment } from '../config/config.ts'
 import { checkedEntry } from '../config/model-entry.ts'
 import { readModelEntry } from '../config/model-shape.ts'
@@ -116,20 +117,11 @@ function blockedAddresses({ deployment: { apiBase, google }, given, allow }: Add
   ]
 }
 
-/** Parameters that contain a credential. */
-const credentialNames = [
-  'api_key',
-  'aws_access_key_id',
-  'aws_secret_access_key',
-  'aws_session_token',
-  'vertex_credentials',
-]
-
 /** Parameters that determine the address. */
 const addressNames = ['api_base', 'aws_region_name', 'vertex_location']
 
 const hasOwnAccess = (params: Params, stored: Params): boolean =>
-  credentialNames.some(name => name in params) ||
+  credentialParams.some(name => name in params) ||
   addressNames.some(name => name in params && params[name] !== stored[name])
 
 const credentialHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ModelParamName } from '../../contract/model-params.ts'
 import type { Deployment } from '../config/config.ts'
 import { defaultTimeouts } from '../config/providers.ts'
 import { compact } from '../platform/json.ts'
 
-/** Returns the parameters of a deployment with the names of the configuration file, without defaults. */
+/** Returns the parameters of a deployment without defaults. `timeouts` has the values of the two timeouts in seconds. */
 export function paramsOf(deployment: Deployment): Record<string, unknown> {
   const {
     provider,
@@ -21,12 +22,13 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     aws,
     google,
   } = deployment
-  return compact({
+  const params: Readonly<Record<Exclude<ModelParamName, 'timeout' | 'stream_timeout'>, unknown>> = {
     model: `${provider}/${upstreamModel}`,
     base_model:
       baseModel && (baseModel.provider === provider ? baseModel.model : `${baseModel.provider}/${baseModel.model}`),
     capabilities: capabilities && capabilityParams(capabilities),
-    ...(protocols.length === 1 ? { protocol: protocols[0] } : { protocols }),
+    protocol: protocols.length === 1 ? protocols[0] : undefined,
+    protocols: protocols.length === 1 ? undefined : protocols,
     api_base: apiBase,
     api_key: apiKey,
     headers: Object.keys(headers).length > 0 ? headers : undefined,
@@ -58,7 +60,8 @@ export function paramsOf(deployment: Deployment): Record<string, unknown> {
     vertex_credentials: google?.serviceAccount?.clientEmail,
     cache: deployment.cacheTtlMs ? { ttl: `${deployment.cacheTtlMs / 1_000}s` } : undefined,
     deny: deployment.deny,
-  })
+  }
+  return compact(params)
 }
 
 const capabilityParams = (given: NonNullable<Deployment['capabilities']>) =>

@@ -1,17 +1,11 @@
+import { credentialParams } from '../../contract/model-params.ts'
 import { isRecord } from '../platform/json.ts'
 import { hidden, masked } from '../platform/mask.ts'
 
 /** Parameters of a model or a credential, with the names of the configuration file. */
 export type Params = Readonly<Record<string, unknown>>
 
-const secretNames = new Set([
-  'api_key',
-  'aws_access_key_id',
-  'aws_secret_access_key',
-  'aws_session_token',
-  'headers',
-  'vertex_credentials',
-])
+const secretNames: ReadonlySet<string> = new Set([...credentialParams, 'headers'])
 
 /** Returns the parameters that are or contain secrets; undefined if there are none. */
 export function secretsOf(params: Params): Params | undefined {

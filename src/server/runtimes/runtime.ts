@@ -1,5 +1,6 @@
 import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason, TextBlock } from '../../contract/events.ts'
 import type { PromptKind } from '../../contract/prompts.ts'
+import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { Caller } from '../http/caller.ts'
 
 /** What a runtime supports. The API returns these flags; an error for an unsupported feature names its flag. */
@@ -265,9 +266,6 @@ export interface RuntimeEndpoint {
   /** `none` for a program that the operator trusts as much as the server itself. */
   readonly isolation?: 'sandbox' | 'none'
 }
-
-/** Protocols of external runtimes. Gaps: section 10. */
-export type ApiSpec = 'claude_managed_agents' | 'opencode' | 'acp' | 'cursor'
 
 /** Implementation of a protocol of external runtimes. */
 export interface RuntimeKind {

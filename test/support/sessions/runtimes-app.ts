@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
+import type { ApiSpec } from '../../../src/contract/runtimes.ts'
 import { createAudit } from '../../../src/server/audit/audit.ts'
 import { auditStore } from '../../../src/server/audit/store.ts'
 import type { ConfiguredHarness } from '../../../src/server/config/config.ts'
@@ -19,7 +20,6 @@ import { createRegistry } from '../../../src/server/runtimes/registry/registry.t
 import { serveRuntimes } from '../../../src/server/runtimes/registry/routes.ts'
 import { runtimeStore } from '../../../src/server/runtimes/registry/store.ts'
 import {
-  type ApiSpec,
   idle,
   noCapabilities,
   type Runtime,

@@ -1,4 +1,4 @@
-import type { Protocol } from '../../../src/server/config/config.ts'
+import type { Protocol } from '../../../src/server/config/protocols.ts'
 import { anthropicMessages } from './dialects/anthropic-messages.ts'
 import { bedrockConverse } from './dialects/bedrock-converse.ts'
 import type { Dialect } from './dialects/dialect.ts'

@@ -1,5 +1,6 @@
+import { isAnthropicFormat, protocols } from '../../config/protocols.ts'
 import { isRecord, recordOf } from '../../platform/json.ts'
-import { isAnthropicFormat, traitsOf } from '../formats/shared/model-traits.ts'
+import { traitsOf } from '../formats/shared/model-traits.ts'
 import { modelLimits } from '../pricing/price-book.ts'
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
@@ -41,7 +42,7 @@ export function withinCapabilities(request: CanonicalRequest, { target, note }: 
 /** Returns the maximum of a sampling setting. OpenAI's formats and Gemini accept temperatures up to 2. */
 function maxOf(name: 'temperature' | 'top_p' | 'top_k', protocol: Target['protocol']): number {
   if (name === 'top_k') return Number.POSITIVE_INFINITY
-  return name === 'top_p' || isAnthropicFormat(protocol) || protocol === 'bedrock-converse' ? 1 : 2
+  return name === 'top_p' ? 1 : protocols[protocol].maxTemperature
 }
 
 /** Returns the request with sampling settings in the ranges of its upstream, which would reject the call otherwise. */

@@ -1,6 +1,6 @@
 import type { Reservation } from '../../budgets/budgets.ts'
 import type { Payers } from '../../budgets/store.ts'
-import type { Protocol } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import type { FrozenPayers } from '../../controls/freezes.ts'
 import { newId } from '../../platform/ids.ts'
 import { lesserUsd, sumUsd } from '../../platform/usd.ts'

@@ -1,4 +1,5 @@
-import type { Deployment, Protocol } from '../../config/config.ts'
+import type { Deployment } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { CancelSignal } from '../../platform/cancel-signal.ts'
 import type { OwnMembers } from '../bytes/json-members.ts'

@@ -1,5 +1,5 @@
+import { isAnthropicFormat } from '../../config/protocols.ts'
 import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
-import { isAnthropicFormat } from '../formats/shared/model-traits.ts'
 import type { CanonicalRequest } from './codec.ts'
 import type { StepOptions } from './normal-history.ts'
 

@@ -1,6 +1,7 @@
+import { isAnthropicFormat, isOpenAiFormat } from '../../config/protocols.ts'
 import { isRecord, type Json, listOf, recordOf, recordsOf, textOf, withEntries } from '../../platform/json.ts'
 import { detailOf } from '../formats/shared/extras.ts'
-import { isAnthropicFormat, isClaude, isOpenAiFormat, traitsOf } from '../formats/shared/model-traits.ts'
+import { isClaude, traitsOf } from '../formats/shared/model-traits.ts'
 import { baseModelOf, type Target } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'
 import { signaturePrefix } from './reasoning-signers.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { deploymentAt, targetAt } from '../../../../test/support/gateway/gateway-app.ts'
-import type { Protocol } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import { recordsOf } from '../../platform/json.ts'
 import { normalRequest } from './normal-request.ts'
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { type NameRule, protocols } from '../../config/protocols.ts'
 import { isRecord, recordOf, textOf, withEntries } from '../../platform/json.ts'
 import type { AnswerEvent } from './answer-event.ts'
 import type { Target } from './call.ts'
@@ -6,26 +7,6 @@ import type { CanonicalRequest } from './codec.ts'
 
 /** The client's names of tools, by the names sent to the upstream; empty when all names are sent unchanged. */
 export type ToolNames = ReadonlyMap<string, string>
-
-interface NameRule {
-  readonly pattern: RegExp
-  readonly maxLength: number
-}
-
-const narrow: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }
-const anthropic: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 }
-
-/** Valid tool names of each protocol. Vertex AI rejects colons, which Gemini's own API accepts. */
-const rules: Readonly<Record<Target['protocol'], NameRule>> = {
-  'anthropic-messages': anthropic,
-  'bedrock-invoke': anthropic,
-  'vertex-anthropic': anthropic,
-  'bedrock-converse': narrow,
-  'openai-chat': narrow,
-  'openai-responses': narrow,
-  gemini: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, maxLength: 64 },
-  demo: { pattern: /^/, maxLength: 0 },
-}
 
 interface Named {
   readonly request: CanonicalRequest
@@ -43,7 +24,7 @@ export function withLegalNames(
   given: ReadonlySet<string>,
   protocol: Target['protocol'],
 ): Named {
-  const rule = rules[protocol]
+  const rule = protocols[protocol].toolNames
   const illegal = [...given].filter(name => !rule.pattern.test(name))
   if (illegal.length === 0) return { request, names: unchanged }
   const taken = new Set(given)

@@ -1,9 +1,10 @@
+import { isOpenAiFormat, protocols } from '../../config/protocols.ts'
 import { invalid } from '../../platform/errors.ts'
 import { countOf, isAbsent, type Json, listOf, recordOf, recordsOf } from '../../platform/json.ts'
 import { baseModelOf, type CallKind, type DeployedModel, type Target } from '../core/call.ts'
 import { tokenCount } from '../tokens/token-counts.ts'
 import { modelPath } from '../upstream/bedrock.ts'
-import { geminiPath, geminiResource, isOpenAi } from '../upstream/paths.ts'
+import { geminiPath, geminiResource } from '../upstream/paths.ts'
 
 /** Calls for embeddings, in OpenAI's format and in Google's two. */
 export type EmbeddingKind = 'embeddings' | 'gemini_embed' | 'gemini_embed_batch'
@@ -161,9 +162,9 @@ const cohere: Upstream = {
 export function upstreamOf(target: Target): Upstream | undefined {
   const { deployment, protocol } = target
   const model = baseModelOf(target)
-  if (isOpenAi(protocol)) return openAi
+  if (isOpenAiFormat(protocol)) return openAi
   if (protocol === 'gemini') return deployment.google ? undefined : gemini
-  if (protocol !== 'bedrock-converse' && protocol !== 'bedrock-invoke') return undefined
+  if (protocols[protocol].cloud !== 'aws') return undefined
   if (/titan-embed/.test(model)) return titan
   return /cohere\.embed/.test(model) ? cohere : undefined
 }

@@ -1,4 +1,5 @@
-import type { Protocol, RateName, TieredRate } from '../../config/config.ts'
+import type { RateName, TieredRate } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import { usdOf } from '../../platform/usd.ts'
 import { baseModelOf, type DeployedModel, type Units } from '../core/call.ts'
 import type { InputBound } from '../tokens/input-bound.ts'

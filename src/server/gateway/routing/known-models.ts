@@ -1,4 +1,5 @@
-import type { Deployment, Protocol } from '../../config/config.ts'
+import type { Deployment } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { DeployedModel } from '../core/call.ts'
 import { limitsOf } from '../pricing/price-book.ts'

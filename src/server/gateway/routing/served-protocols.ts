@@ -1,4 +1,5 @@
-import type { Protocol, Protocols } from '../../config/config.ts'
+import type { Protocols } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import { baseModelOf, type DeployedModel } from '../core/call.ts'
 
 /** OpenAI's models that only one of its protocols serves. Source: the pages of the models at OpenAI. */

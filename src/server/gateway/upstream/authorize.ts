@@ -1,8 +1,8 @@
-import type { Deployment, Protocol } from '../../config/config.ts'
+import type { Deployment } from '../../config/config.ts'
+import { isOpenAiFormat, type Protocol, protocols } from '../../config/protocols.ts'
 import type { Target } from '../core/call.ts'
 import { signAws, type Unsigned } from './aws-signature.ts'
 import type { GoogleTokens } from './google-token.ts'
-import { isOpenAi } from './paths.ts'
 import { addToken } from './scrub.ts'
 
 /**
@@ -18,8 +18,9 @@ export type Authorize = (
 const bearerProviders: ReadonlySet<string> = new Set(['openrouter', 'ollama'])
 
 /** Servers with OpenAI's formats take a Bearer token on all routes; Anthropic's own API takes `x-api-key`. */
-const isBearer = ({ provider, protocols }: Deployment): boolean =>
-  bearerProviders.has(provider) || (provider !== 'anthropic' && protocols.some(isOpenAi))
+const isBearer = (deployment: Deployment): boolean =>
+  bearerProviders.has(deployment.provider) ||
+  (deployment.provider !== 'anthropic' && deployment.protocols.some(isOpenAiFormat))
 
 interface Options {
   /** For deployments with a service account; without it they need a key. */
@@ -48,21 +49,9 @@ export function createAuthorize({ googleTokens }: Options = {}): Authorize {
 }
 
 function keyHeader(deployment: Deployment, protocol: Protocol, apiKey: string): Record<string, string> {
+  const { format, keyHeader: usual } = protocols[protocol]
   const { provider } = deployment
-  const bearer = { authorization: `Bearer ${apiKey}` }
-  switch (protocol) {
-    case 'anthropic-messages':
-      return isBearer(deployment) ? bearer : { 'x-api-key': apiKey }
-    case 'gemini':
-      return provider === 'vertex' ? bearer : { 'x-goog-api-key': apiKey }
-    case 'openai-chat':
-    case 'openai-responses':
-      return provider === 'azure' ? { 'api-key': apiKey } : bearer
-    case 'bedrock-converse':
-    case 'bedrock-invoke':
-    case 'vertex-anthropic':
-      return bearer
-    case 'demo':
-      return {}
-  }
+  if (format === 'openai' && provider === 'azure') return { 'api-key': apiKey }
+  const takesBearer = format === 'anthropic' ? isBearer(deployment) : provider === 'vertex'
+  return usual === 'authorization' || takesBearer ? { authorization: `Bearer ${apiKey}` } : { [usual]: apiKey }
 }

@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
 import { readStream } from '../../../../test/support/sessions/event-grammar.ts'
 import { awsEvent } from '../../../../test/support/upstream/dialects/aws-frame.ts'
-import type { Protocol } from '../../config/config.ts'
+import type { Protocol } from '../../config/protocols.ts'
 import { signAws } from './aws-signature.ts'
 
 const aws = { region: 'eu-west-1', accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'canary', sessionToken: 'token' }

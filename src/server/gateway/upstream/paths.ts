@@ -1,8 +1,6 @@
-import type { Deployment, Protocol } from '../../config/config.ts'
+import type { Deployment } from '../../config/config.ts'
+import { isOpenAiFormat } from '../../config/protocols.ts'
 import type { Target } from '../core/call.ts'
-
-/** Reports whether a protocol is one of OpenAI's formats, whose base address ends in `/v1`. */
-export const isOpenAi = (protocol: Protocol): boolean => protocol === 'openai-chat' || protocol === 'openai-responses'
 
 /**
  * Returns the path between a deployment's base address and the paths of a protocol. The base address is that of
@@ -10,7 +8,7 @@ export const isOpenAi = (protocol: Protocol): boolean => protocol === 'openai-ch
  */
 export function basePathOf({ deployment, protocol }: Pick<Target, 'deployment' | 'protocol'>): string {
   const { provider, protocols, apiBase } = deployment
-  if (!isOpenAi(protocol)) return ''
+  if (!isOpenAiFormat(protocol)) return ''
   if (provider === 'gemini')
     return apiBase.endsWith('/openai') ? '' : `${/\/v\d[a-z\d]*$/.test(apiBase) ? '' : '/v1beta'}/openai`
   return protocols.includes('anthropic-messages') ? '/v1' : ''

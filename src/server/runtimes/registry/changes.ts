@@ -1,13 +1,14 @@
-import type { CredentialWrite, HarnessCreate, HarnessUpdate } from '../../../contract/runtimes.ts'
+import type { ApiSpec, CredentialWrite, HarnessCreate, HarnessUpdate } from '../../../contract/runtimes.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { ConfiguredHarness } from '../../config/config.ts'
 import { isUnsendable } from '../../config/providers.ts'
+import { isBuiltInRuntime, runtimeSpecs } from '../../config/runtime-specs.ts'
 import type { RunSql } from '../../db/once.ts'
 import type { By } from '../../http/caller.ts'
 import { rejectNarrow } from '../../http/reach.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { checkedAddress, type Guard } from './address.ts'
-import { builtInRuntimes, isBuiltIn } from './catalogue.ts'
+import { builtInRuntimes } from './catalogue.ts'
 import type { RuntimeKeyEncryption } from './key-encryption.ts'
 import type { CredentialRow, HarnessRow, RuntimeStore } from './store.ts'
 
@@ -28,7 +29,7 @@ export function createRuntimeChanges({ store, encryption, configured, guard, aud
 
   /** Throws for a harness that the API cannot change. */
   const rejectLocked = (alias: string): void => {
-    if (isBuiltIn(alias))
+    if (isBuiltInRuntime(alias))
       throw invalid(
         `runtime ${alias} is built in; set its credential with PUT /api/agent-runtimes/${alias}/credentials`,
       )
@@ -126,7 +127,7 @@ export function createRuntimeChanges({ store, encryption, configured, guard, aud
 function builtInOf(id: string) {
   const runtime = builtInRuntimes.get(id)
   if (runtime) return runtime
-  if (isBuiltIn(id))
+  if (isBuiltInRuntime(id))
     throw invalid(`runtime ${id} takes no credential: it calls models with the credentials of their providers`)
   throw notFound('runtime', id)
 }
@@ -147,9 +148,11 @@ function changedHarness(
 }
 
 /** Only the operator may configure a program to start, never an API call. Security: S30. */
-function rejectProgramSpec(spec: string): void {
-  if (spec === 'acp')
-    throw invalid('api_spec acp starts a program: it is allowed only in runtime_harnesses of the configuration file')
+function rejectProgramSpec(spec: ApiSpec): void {
+  if (runtimeSpecs[spec].target === 'program')
+    throw invalid(
+      `api_spec ${spec} starts a program: it is allowed only in runtime_harnesses of the configuration file`,
+    )
 }
 
 function checkedKey(key: string): string {

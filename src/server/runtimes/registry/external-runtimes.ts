@@ -1,9 +1,11 @@
+import type { ApiSpec } from '../../../contract/runtimes.ts'
 import type { ConfiguredHarness } from '../../config/config.ts'
+import { runtimeSpecs } from '../../config/runtime-specs.ts'
 import { masked } from '../../platform/mask.ts'
 import { blockedReasonFor } from '../../platform/outbound.ts'
-import type { ApiSpec, RuntimeEndpoint } from '../runtime.ts'
+import type { RuntimeEndpoint } from '../runtime.ts'
 import type { Guard } from './address.ts'
-import { type BuiltInRuntime, builtInRuntimes, factsOfSpec } from './catalogue.ts'
+import { type BuiltInRuntime, builtInRuntimes } from './catalogue.ts'
 import type { DecryptedKey, RuntimeKeyEncryption } from './key-encryption.ts'
 import type { CredentialRow, HarnessRow, RuntimeStore } from './store.ts'
 
@@ -130,7 +132,7 @@ function problemOf(
 ): string | undefined {
   if (!supports(spec)) return `cannot be used: this server does not support ${spec}`
   if (key.problem !== undefined) return `cannot be used: ${key.problem}`
-  if (key.apiKey === undefined && factsOfSpec[spec].needsKey) return missingKey[origin](id)
+  if (key.apiKey === undefined && runtimeSpecs[spec].needsKey) return missingKey[origin](id)
   const problem = apiBase === '' ? undefined : blockedReasonFor(apiBase, guard)
   return problem === undefined ? undefined : `cannot be called: ${problem}`
 }

@@ -1,29 +1,21 @@
+import type { ApiSpec } from '../../../contract/runtimes.ts'
+import { type EnvironmentField, ownSupport, runtimeSpecs, type SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, recordOf, recordsOf } from '../../platform/json.ts'
-import type { ApiSpec, Finding, RequestedSettings } from '../runtime.ts'
+import type { Finding, RequestedSettings } from '../runtime.ts'
 import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
 
-type EnvironmentField = 'repository' | 'ref' | 'auto_create_pr'
-
-/** Fields of a session's `environment` that a runtime uses, by protocol. */
-const environmentOf: Readonly<Record<Spec, readonly EnvironmentField[]>> = {
-  builtin: [],
-  acp: [],
-  opencode: [],
-  claude_managed_agents: ['repository', 'ref'],
-  cursor: ['repository', 'ref', 'auto_create_pr'],
-}
-
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
 export function findingsFor(spec: Spec, { tools, config, environment }: RequestedSettings): Finding[] {
+  const support = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
   const servers = recordsOf(config['mcp_servers'])
   return [
-    ...(environment === undefined ? [] : environmentFindings(spec, environment)),
-    ...toolFindings({ spec, tools, servers }),
+    ...(environment === undefined ? [] : environmentFindings(support, environment)),
+    ...toolFindings({ support, tools, servers }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
-    ...(servers.length > 0 && spec !== 'claude_managed_agents' ? [noServers] : []),
+    ...(servers.length > 0 && !support.mcpServers ? [noServers] : []),
   ]
 }
 
@@ -45,8 +37,11 @@ const noTypedResults: Finding = {
   problem: 'is not supported: the runtime cannot return typed results',
 }
 
-function environmentFindings(spec: Spec, environment: NonNullable<RequestedSettings['environment']>): Finding[] {
-  const isUsed = (name: EnvironmentField) => environmentOf[spec].includes(name)
+function environmentFindings(
+  support: SettingSupport,
+  environment: NonNullable<RequestedSettings['environment']>,
+): Finding[] {
+  const isUsed = (name: EnvironmentField) => support.environment.includes(name)
   const { repository, source } = environment
   const hasRepository = isGiven(repository) || (isRecord(source) && isGiven(source['repository']))
   return (Object.keys(checks) as EnvironmentField[]).flatMap(name => {

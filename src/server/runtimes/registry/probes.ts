@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { RuntimeTest } from '../../../contract/runtimes.ts'
+import type { ApiSpec, RuntimeTest } from '../../../contract/runtimes.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { echoesOfEndpoint, textWithoutSecrets } from '../endpoint-secrets.ts'
-import { type ApiSpec, type RuntimeEndpoint, RuntimeFailure, type RuntimeKind, type RuntimeModel } from '../runtime.ts'
+import { type RuntimeEndpoint, RuntimeFailure, type RuntimeKind, type RuntimeModel } from '../runtime.ts'
 import type { ExternalRuntime, ExternalRuntimes } from './external-runtimes.ts'
 import type { RuntimeStore } from './store.ts'
 

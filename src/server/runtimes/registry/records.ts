@@ -1,6 +1,7 @@
 import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
+import { runtimeSpecs } from '../../config/runtime-specs.ts'
 import { type Capabilities, noCapabilities, type Runtime, type RuntimeKind } from '../runtime.ts'
-import { type BuiltInRuntime, factsOfSpec, ownRuntime } from './catalogue.ts'
+import { type BuiltInRuntime, ownRuntime } from './catalogue.ts'
 import type { ExternalRuntime } from './external-runtimes.ts'
 import type { HealthRow } from './store.ts'
 
@@ -26,7 +27,7 @@ const stateOf = ({ runtime, kind, health }: Shown): State => {
     connected: runtime.endpoint !== undefined,
     api_base: runtime.apiBase,
     masked_api_key: runtime.masked,
-    tools: [...factsOfSpec[runtime.spec].tools],
+    tools: [...runtimeSpecs[runtime.spec].listedTools],
     capabilities: flags(kind?.capabilities ?? noCapabilities),
     last_checked_at: current?.checked_at.toISOString() ?? null,
     last_error: runtime.problem === undefined ? (current?.error ?? null) : errorOf(runtime),

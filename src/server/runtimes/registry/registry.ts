@@ -1,7 +1,6 @@
-import type { AgentRuntime, RuntimeHarness } from '../../../contract/runtimes.ts'
+import type { AgentRuntime, ApiSpec, RuntimeHarness } from '../../../contract/runtimes.ts'
 import type { WholeEchoes } from '../../platform/echoes.ts'
 import {
-  type ApiSpec,
   failed,
   noCapabilities,
   type Runtime,

@@ -1,10 +1,11 @@
+import type { SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, type Json, recordsOf } from '../../platform/json.ts'
 import { isToolName, isToolsetType, toolNames, toolPolicies } from '../../tools/toolset.ts'
-import type { ApiSpec, Finding } from '../runtime.ts'
+import type { Finding } from '../runtime.ts'
 
-/** Tools of an agent, and the protocol of its runtime. */
+/** Tools of an agent, and what its runtime supports. */
 interface RequestedTools {
-  readonly spec: ApiSpec | 'builtin'
+  readonly support: SettingSupport
   /** The agent's `tools`, as sent. */
   readonly tools: unknown
   /** Its `config.mcp_servers`. */
@@ -42,18 +43,18 @@ function ofName(name: string, value: unknown, requested: RequestedTools): Findin
 }
 
 /** Reports whether the runtime reads tool names as the service's own runtime does. */
-const readsTools = ({ spec }: RequestedTools): boolean => spec !== 'cursor' && spec !== 'claude_managed_agents'
+const readsTools = ({ support }: RequestedTools): boolean => support.tools === 'names'
 
 function ofToolset(entry: Json, field: string, requested: RequestedTools): Finding[] {
-  if (requested.spec === 'cursor') return [{ field }]
+  if (requested.support.tools === 'ignored') return [{ field }]
   if (!readsTools(requested)) return []
   return recordsOf(entry['configs']).flatMap(({ name, enabled }, at) =>
     enabled === false || isToolName(String(name)) ? [] : [{ field: `${field}.configs[${at}]` }],
   )
 }
 
-function ofMcp({ mcp_server_name: name }: Json, field: string, { spec, servers }: RequestedTools): Finding[] {
-  if (spec !== 'claude_managed_agents') {
+function ofMcp({ mcp_server_name: name }: Json, field: string, { support, servers }: RequestedTools): Finding[] {
+  if (!support.mcpServers) {
     return [{ field, problem: 'of type mcp_toolset is not supported: the runtime does not call MCP servers' }]
   }
   if (typeof name !== 'string' || name.trim() === '')

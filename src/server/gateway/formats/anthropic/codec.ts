@@ -1,5 +1,5 @@
 import { codeOfStatus, type ErrorCode } from '../../../../contract/errors.ts'
-import type { Protocol } from '../../../config/config.ts'
+import type { Protocol } from '../../../config/protocols.ts'
 import { compact, recordOf, textIn } from '../../../platform/json.ts'
 import type { Parts } from '../../bytes/body-edit.ts'
 import type { CallKind } from '../../core/call.ts'

@@ -1,8 +1,8 @@
+import { isOpenAiFormat } from '../../../config/protocols.ts'
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
 import { cacheMark } from '../shared/content-parts.ts'
-import { isOpenAiFormat } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,

@@ -1,8 +1,9 @@
+import { isOpenAiFormat } from '../../../config/protocols.ts'
 import { invalid } from '../../../platform/errors.ts'
 import { isAbsent, isRecord, type Json, recordOf } from '../../../platform/json.ts'
 import type { Target } from '../../core/call.ts'
 import { placed } from '../../core/degradations.ts'
-import { isAnthropicApi, isOpenAiFormat, webSearchTool } from '../shared/model-traits.ts'
+import { isAnthropicApi, webSearchTool } from '../shared/model-traits.ts'
 import type { Note } from '../shared/settings.ts'
 import {
   createToolSet,

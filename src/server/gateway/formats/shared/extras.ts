@@ -1,4 +1,4 @@
-import type { Protocol } from '../../../config/config.ts'
+import type { Protocol } from '../../../config/protocols.ts'
 import { isAbsent, type Json, recordOf, textIn } from '../../../platform/json.ts'
 
 /**

@@ -1,3 +1,4 @@
+import { isOpenAiFormat, protocols } from '../../../config/protocols.ts'
 import { baseModelOf, type Target } from '../../core/call.ts'
 
 /** Settings that a model accepts. */
@@ -61,10 +62,6 @@ function claudeVersion(model: string): number | undefined {
   return found ? Number(`${found[1]}.${found[2] ?? 0}`) : undefined
 }
 
-/** Returns true for OpenAI's two formats, which have the same features of tools, schemas and turns. */
-export const isOpenAiFormat = (protocol: Target['protocol']): boolean =>
-  protocol === 'openai-chat' || protocol === 'openai-responses'
-
 /** Providers of OpenAI's models. Compatible servers may reject features specific to OpenAI. */
 const openAiProviders: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter'])
 
@@ -79,16 +76,12 @@ export function takesCacheBreakpoints(target: Target): boolean {
 export const takesFileIds = ({ protocol, deployment: { provider } }: Target): boolean =>
   isOpenAiFormat(protocol) && (provider === 'openai' || provider === 'azure')
 
-/** Returns true for protocols whose requests have the canonical format. */
-export const isAnthropicFormat = (protocol: Target['protocol']): boolean =>
-  protocol === 'anthropic-messages' || protocol === 'bedrock-invoke' || protocol === 'vertex-anthropic'
-
 /**
  * Returns true for Claude at any provider. Claude verifies signatures of thinking; servers of other models neither
  * create nor verify them. Two protocols serve only Claude, whose model name may be an ARN there.
  */
 export const isClaude = (target: Pick<Target, 'protocol'> & Parameters<typeof baseModelOf>[0]): boolean =>
-  target.protocol === 'vertex-anthropic' || target.protocol === 'bedrock-invoke' || /claude/i.test(baseModelOf(target))
+  protocols[target.protocol].isClaudeOnly === true || /claude/i.test(baseModelOf(target))
 
 /** Anthropic's web search tool, which Anthropic runs. */
 export const webSearchTool = { type: 'web_search_20250305', name: 'web_search' } as const

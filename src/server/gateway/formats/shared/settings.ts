@@ -1,8 +1,9 @@
+import { isOpenAiFormat } from '../../../config/protocols.ts'
 import { invalid } from '../../../platform/errors.ts'
 import { compact, isAbsent, isRecord, type Json, recordOf, textIn } from '../../../platform/json.ts'
 import { baseModelOf, type Target } from '../../core/call.ts'
 import { modelLimits } from '../../pricing/price-book.ts'
-import { isOpenAiFormat, type ModelTraits, traitsOf } from './model-traits.ts'
+import { type ModelTraits, traitsOf } from './model-traits.ts'
 
 /** Records a degradation of the request. The default action is `dropped`. */
 export type Note = (path: string, action?: string) => void
