@@ -30,7 +30,7 @@ const budgetsText = `
 export const queue: BenchCase = {
   name: 'queue',
   title: `claims and looks for budgets with room, beside ${steps.map(n => n.toLocaleString('en')).join(', ')} sessions that wait or are held; medians of ${looks}`,
-  async run({ folder, say }) {
+  async run({ folder, log }) {
     const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), log: createLog('silent') })
     const pool = new Pool({ connectionString: database.url, max: 2 })
     try {
@@ -38,7 +38,7 @@ export const queue: BenchCase = {
       const figures: Figure[] = []
       for (const count of steps) {
         figures.push(...(await beside(pool, count)))
-        say(`${count} sessions measured`)
+        log(`${count} sessions measured`)
       }
       return figures
     } finally {

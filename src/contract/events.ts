@@ -107,7 +107,7 @@ export function contextCompacted(event: {
 }
 
 /** Returns whether the conversation after the compaction is built from the event. */
-export const isKeptBy = ({ kept_from_seq, waiting_seqs }: ContextCompacted, seq: number): boolean =>
+export const isRetainedBy = ({ kept_from_seq, waiting_seqs }: ContextCompacted, seq: number): boolean =>
   seq >= kept_from_seq || waiting_seqs.includes(seq)
 
 const SessionPath = Type.Object({ session_id: Type.String() })

@@ -14,7 +14,7 @@ export interface Bench {
   readonly signal: AbortSignal
   defer(undo: () => Promise<unknown> | unknown): void
   /** A line for people who watch. */
-  say(line: string): void
+  log(line: string): void
 }
 
 /** What a case that passed has to tell. */

@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answered, Sent, Target } from '../support/service/send.ts'
-import { ask } from './ask.ts'
 import type { Bench } from './fault-case.ts'
+import { sendOnce } from './single-connection.ts'
 
 /** A session that the service acknowledged. */
 export interface AcknowledgedSession {
@@ -62,7 +62,7 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
 
   const attempt = async (target: Target, { line, key, ...sent }: JournaledRequest): Promise<Answered | undefined> => {
     write({ sent: line, key })
-    const answer = await ask(target, line, sent).catch(() => undefined)
+    const answer = await sendOnce(target, line, sent).catch(() => undefined)
     const status = answer?.status ?? 0
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     write({ answered: line, key, status })

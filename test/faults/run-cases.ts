@@ -80,7 +80,7 @@ export async function runOnBench<T>(
     cluster: cluster ?? noCluster,
     signal: ended.signal,
     defer: (work: () => unknown) => void undo.push(work),
-    say: (line: string) => void process.stdout.write(`  ${line}\n`),
+    log: (line: string) => void process.stdout.write(`  ${line}\n`),
   }
   try {
     return await run(bench)

@@ -77,9 +77,9 @@ export interface Call {
   readonly session?: CallSession
   /** Id of the only deployment that may serve the call: it stores the state that the call continues from. */
   readonly deployment?: string
-  /** Of Responses calls. `isStored`: the client allows storage. `isKept`: the gateway stores a translated answer. */
+  /** Of Responses calls. `isStored`: the client allows storage. `isRetained`: the gateway stores a translated answer. */
   readonly chain?:
-    | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isKept: boolean }
+    | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isRetained: boolean }
     | undefined
   /** Aborts when the client disconnects, the run ends or the call is stopped. */
   readonly signal: CancelSignal

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { ask, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
@@ -20,7 +20,7 @@ async function answered(
     socket.end()
   })
   const format = kind === 'chat' ? openAiChat : anthropicMessages
-  const probe = probeLane({ format, deployment: deploymentAt(server.url) })
+  const probe = probeMode({ format, deployment: deploymentAt(server.url) })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -80,10 +80,10 @@ test('F17: a line of 10 MB is relayed with bounded memory', () => {
       end: () => undefined,
     },
     open: () => undefined,
-    buffersRefusals: false,
+    buffersDeclined: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onFirstContent: () => undefined,
   })
   const controller = { paused: false, aborted: false, reason: null, pause() {}, resume() {}, abort() {} }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { ask, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
@@ -20,7 +20,7 @@ async function timed(
   const server = await startByteServer(answer)
   const apiBase = lookup ? 'http://upstream.example' : server.url
   const deployment = deploymentAt(apiBase, { timeouts: { ...patient, ...timeouts } })
-  const probe = probeLane({ format, deployment, ...(lookup && { lookup }) })
+  const probe = probeMode({ format, deployment, ...(lookup && { lookup }) })
   after(async () => {
     await probe.close()
     await server.stop()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { ask } from '../../../../test/support/gateway/gateway-pair.ts'
 import { jsonAnswer, startByteServer } from '../../../../test/support/upstream/byte-server.ts'
@@ -16,7 +16,7 @@ async function passthroughWith(authorize: Authorize, totalMs = 10_000) {
     socket.end(jsonAnswer('{"type":"message","content":[]}'))
   })
   const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs }
-  const probe = probeLane({ format: anthropicMessages, deployment: deploymentAt(server.url, { timeouts }), authorize })
+  const probe = probeMode({ format: anthropicMessages, deployment: deploymentAt(server.url, { timeouts }), authorize })
   after(async () => {
     await probe.close()
     await server.stop()

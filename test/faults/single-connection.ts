@@ -5,7 +5,7 @@ import { type EventTail, followEvents } from '../support/sessions/event-tail.ts'
 const once = { connection: 'close' }
 
 /** Sends one request on a connection of its own. */
-export const ask = (target: Target, line: string, sent: Sent = {}): Promise<Answered> =>
+export const sendOnce = (target: Target, line: string, sent: Sent = {}): Promise<Answered> =>
   send(target, line, { ...sent, headers: { ...once, ...sent.headers } })
 
 /** Opens an event stream on a connection of its own. */
