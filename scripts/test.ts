@@ -64,7 +64,7 @@ interface Setting extends TestDatabase {
 }
 
 function runTests(files: string[], flags: string[], { lacking, ...database }: Setting): Promise<number> {
-  // A test that starts a server gives it a database of its own, so the caller's must not reach it.
+  // A test that starts a server gives it its own database, so the caller's must not reach it.
   const { DATABASE_URL: _, ...env } = process.env
   const child = spawn(
     process.execPath,

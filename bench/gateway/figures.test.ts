@@ -78,8 +78,8 @@ test('an added time is that through the gateway minus that without anything in b
     sample(['Switchyard', 'translation', 'one stream'], { result: { firstByte: { p50: 0.9, p99: 3 } } }),
     sample(['direct', 'translation', 'one stream'], { result: { firstByte: { p50: 0.5, p99: 1 } } }),
   ]
-  assert.equal(figureOf(samples, 'translated, one client: added time to first byte, p50'), 0.4)
-  assert.equal(figureOf(samples, 'translated, one client: added time to first byte, p99'), 2)
+  assert.equal(figureOf(samples, 'translation, one client: added time to first byte, p50'), 0.4)
+  assert.equal(figureOf(samples, 'translation, one client: added time to first byte, p99'), 2)
 })
 
 test('lost events of every round count', () => {

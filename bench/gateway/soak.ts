@@ -27,7 +27,7 @@ export interface Soak {
   readonly figures: readonly Figure[]
   /** Memory of the gateway in MiB, one value each five seconds. */
   readonly residentMib: readonly number[]
-  /** Loads that could not go on, with the reason. */
+  /** Loads that could not continue, with the reason. */
   readonly failures: readonly string[]
 }
 

@@ -17,7 +17,7 @@ const waitingText = `
   insert into prompts (id, session_id, position, parts, model, mode, principal, state)
   select 'msg_' || n, 'ses_' || n, 1, '[]', 'demo', 'enqueue', 'bob', 'waiting' from generate_series(1, $1::int) n`
 
-/** Each of them is stopped by one budget that is used up, or by a budget of its own. */
+/** Each of them is stopped by one budget that is used up, or by its own budget. */
 const heldText = (budget: string) => `
   insert into waits (prompt_id, kind, session_id, needs_usd, not_before, scope, scope_id)
   select id, 'budget', session_id, 0.1, clock_timestamp(), ${budget} from prompts`

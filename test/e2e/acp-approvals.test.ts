@@ -30,7 +30,7 @@ const { service, ok, ask, settled, logWhen } = await startProgramService(script)
 
 for (const [alias, program] of Object.entries(realPrograms))
   for (const result of ['allow', 'deny'] as const) {
-    test(`${program.title} (${program.api_spec}) asks before a command that always asks, and obeys when a person says ${result}`, {
+    test(`${program.title} (${program.api_spec}) asks before a command that always asks, and obeys when a person answers ${result}`, {
       skip: skipPrograms,
     }, async () => {
       checkInstalled(program)

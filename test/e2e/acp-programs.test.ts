@@ -85,7 +85,7 @@ for (const [alias, program] of Object.entries(programs)) {
 }
 
 for (const [alias, { title }] of Object.entries(programs)) {
-  test(`${title} (ACP) is stopped by the budget of its session, and goes on once that is raised`, {
+  test(`${title} (ACP) is stopped by the budget of its session, and continues once that is raised`, {
     skip: skipPrograms,
   }, async () => {
     const { id } = await ok<Session>('POST /session', { runtime: alias })

@@ -72,7 +72,7 @@ const confirm = ({ id }: Asking, tool_use_id: string, result: 'allow' | 'deny', 
     body: { events: [{ type: 'user.tool_confirmation', tool_use_id, result, deny_message }] },
   })
 
-test('a tool call that asks waits for a person; the session idles with requires_action, and goes on when it is allowed', async () => {
+test('a tool call that asks waits for a person; the session idles with requires_action, and continues when it is allowed', async () => {
   const session = await askingSession('echo allowed-run')
   const { tail, questions } = session
   assert.equal(await statusOf(session), 'idle')

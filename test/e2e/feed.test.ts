@@ -43,7 +43,7 @@ test('events of all sessions come in one stream, as their logs have them', async
   tail.close()
 })
 
-test('a reader that goes on behind any frame gets the rest, once', async () => {
+test('a reader that continues behind any frame gets the rest, once', async () => {
   const tail = await followFeed(service)
   const session = await run()
   await idle(tail, session)
@@ -76,7 +76,7 @@ test('a stream of an agent, or of sessions with some metadata, has no others; fr
   all.close()
 })
 
-test('nobody hears of the sessions of others', async () => {
+test('a caller does not find the sessions of others', async () => {
   const { key } = await post<{ key: string }>('/api/keys', { label: 'other', owner_id: 'other' })
   const tail = await followFeed({ ...service, key }, { query: 'from=start' })
   await run()

@@ -109,7 +109,7 @@ const isDone = (event: SessionEvent | undefined) => reasonOf(event) === 'end_tur
 const prompt = (id: string, text: string, modelID = 'gateway/scripted') =>
   ok(`POST /session/${id}/prompt_async`, { model: { modelID }, parts: [{ type: 'text', text }] })
 
-test('the real opencode is a harness: it asks, writes a file, and goes on in the same conversation', {
+test('the real opencode is a harness: it asks, writes a file, and continues in the same conversation', {
   skip,
 }, async () => {
   const harness = { alias: 'desk', api_spec: 'opencode', api_base: `http://127.0.0.1:${port}`, api_key: password }
@@ -146,10 +146,10 @@ test('a tool call of the real opencode that is denied is not made', { skip }, as
   await ok(`POST /v1/sessions/${id}/events`, { events: [denial] })
   const log = await endedWith(id, isDone)
   assert.match(said(log, 'agent.tool_result')[0] ?? '', /Not in here/)
-  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model goes on with the refusal')
+  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model continues with the refusal')
 })
 
-test('a model call that is refused is made again by the real opencode, and the run goes on', { skip }, async () => {
+test('a model call that is refused is made again by the real opencode, and the run continues', { skip }, async () => {
   const { id } = await ok<Session>('POST /session', { runtime: 'desk', title: 'Rush' })
   refusals = 10
   await prompt(id, 'You are in a rush')

@@ -92,7 +92,7 @@ interface Flood {
   readonly perSecond: number
 }
 
-/** From a process of its own: what the client costs must not slow the calls that are measured. */
+/** From its own process: what the client costs must not slow the calls that are measured. */
 function startFlood({ url }: Site): Promise<Flood> {
   const script = fileURLToPath(import.meta.resolve('./flood-main.ts'))
   const options = JSON.stringify({ url, perSecond: badPerSecond, seconds: leadS + phaseS + 1 })

@@ -86,7 +86,7 @@ async function callAtOnce(
   return (status: number): number => statuses.get(status)?.length ?? 0
 }
 
-/** Once nothing is held any more: what the ledger, the key and the upstream say must be the same, to the cent. */
+/** Once nothing is reserved: ledger, key and upstream must agree, to the cent. */
 async function settled(
   { upstream, observer, ...place }: Place,
   key: ApiKey,
@@ -133,7 +133,7 @@ async function crowd(bench: Bench, replicas: number) {
   return { rounds: calls, numbers: { admitted: count(200), refused_402: count(402), ...figures, all_answered_ms: ms } }
 }
 
-/** F28: the same, but the server is killed while the fifty are at work. */
+/** F28: the same, but the server is killed while the fifty are in flight. */
 async function killAtWork(bench: Bench, replicas: number) {
   const place = await createPlace(bench, replicas)
   const { observer, sites, upstream } = place
@@ -143,7 +143,7 @@ async function killAtWork(bench: Bench, replicas: number) {
   // All of them at the one that will be killed.
   const answered = callAtOnce([site], key.key, { calls, name: 'killed', delayMs: 60_000 })
   const atWork = () => upstream.record().filter(({ what }) => what === 'call').length === admitted
-  await eventually(atWork, { withinMs: 30_000, what: 'fifty calls at work' })
+  await eventually(atWork, { withinMs: 30_000, what: 'fifty calls in flight' })
   await site.kill()
   await answered
   if (replicas === 1) await site.start()

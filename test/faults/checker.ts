@@ -105,7 +105,7 @@ export async function readLog(target: Target, sessionId: string): Promise<Sessio
   return events
 }
 
-/** I3: what a reader collected is what the list says. */
+/** I3: what a reader collected is what the list states. */
 function ofReaders({ readers }: Evidence, logs: Logs): Broken[] {
   const rows = readers.flatMap(({ sessionId, events }) => {
     const log = logs.get(sessionId) ?? []
@@ -147,7 +147,7 @@ async function ofModelCalls({ observer, upstream }: Evidence): Promise<Broken[]>
   return broken('I5', 'no model call is booked that was not made', booked > calls ? [{ booked, calls }] : [])
 }
 
-/** I10: no answer tells what it should not, and no rejection went unhandled. */
+/** I10: no answer reveals internals, and no rejection went unhandled. */
 function ofWords({ journal, logs }: Evidence): Broken[] {
   const telling = /\bat .+:\d+:\d+|node:internal|\bselect\b.+\bfrom\b|postgres:\/\/|sk-upstream/is
   const leaks = journal.refusals.filter(({ text }) => telling.test(text)).map(({ status, text }) => ({ status, text }))

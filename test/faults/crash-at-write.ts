@@ -44,7 +44,7 @@ export interface Scene {
   readonly beside?: (site: Site, sessionId: string, signal: AbortSignal) => Promise<void>
   /** What happens between the crash and the next start, while the prompt has not ended. */
   readonly between?: (site: Site, sessionId: string) => Promise<void>
-  /** Rejects what a log must not tell besides. */
+  /** Rejects what a log must not contain. */
   readonly check?: (log: readonly SessionEvent[], key: string) => void
 }
 
@@ -73,7 +73,7 @@ export async function crashAtEveryWrite(bench: Bench, scene: Scene = {}) {
     if (round.wasStruck) struck++
     bench.log(`${nameOf(plan)}: ${round.wasStruck ? 'crashed' : 'not reached'}, same transcript`)
   }
-  // The last write may come after the look that ends a round; every other crash must really have happened.
+  // The last write may come after the check that ends a round; every other crash must really have happened.
   assert.ok(struck >= plans.length - 2, `only ${struck} of ${plans.length} crashes happened`)
   return { rounds: plans.length, numbers: { writes: writes.length, crashes: struck } }
 }
@@ -146,7 +146,7 @@ async function isOpen(observer: Observer, { sessionId, key }: { sessionId: strin
 /** Time for the writes that come after the lease was given back. */
 const lastWritesMs = 300
 
-/** True once the process is gone; false when its work is done and it stays alive. */
+/** True once the process has exited; false when its work is done and it stays alive. */
 async function struckOrQuiet(
   { pid }: Service,
   observer: Observer,

@@ -28,11 +28,11 @@ const asking: Scene = {
   check(log) {
     const asked = log.filter(({ stop_reason }) => (stop_reason as { type?: string } | null)?.type === 'requires_action')
     const answered = log.filter(({ type }) => type === 'user.tool_confirmation')
-    assert.deepEqual([asked.length, answered.length], [1, 1], 'a person is asked once, and heard once')
+    assert.deepEqual([asked.length, answered.length], [1, 1], 'one question and one answer per call')
   },
 }
 
-/** Allows what waits. An answer that was stored, though nobody said so, is refused the second time. */
+/** Allows what waits. An answer that was stored without a response is rejected the second time. */
 async function allowAll(site: Site, sessionId: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const found = await sendOnce(site, `GET /api/approvals?session_id=${sessionId}&state=pending`).catch(

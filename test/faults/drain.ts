@@ -19,7 +19,7 @@ const streams = 200
 const sessions = 10
 const drainMs = 30_000
 
-/** F07: SIGTERM with calls and streams in flight and sessions at work. */
+/** F07: SIGTERM with calls and streams in flight and running sessions. */
 async function drainUnderLoad(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })

@@ -28,7 +28,7 @@ interface Stage {
   readonly sessionId: string
 }
 
-/** F22: a reader on a replica that hears nothing, and on one whose listening connection is cut. */
+/** F22: a reader on a replica that receives nothing, and on one whose listening connection is cut. */
 async function loseHints(bench: Bench) {
   const upstream = await startUpstream(bench)
   const shared = { upstream, database: await bench.cluster.database(), dataDir: join(bench.folder, 'data') }

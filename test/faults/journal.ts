@@ -23,7 +23,7 @@ export interface Journal {
   readonly prompts: readonly AcknowledgedPrompt[]
   /** Answers by status, and failed connections under 0. */
   readonly statuses: ReadonlyMap<number, number>
-  /** Answers of 400 and above, for the look at what they tell. */
+  /** Answers of 400 and above, for the check of what they reveal. */
   readonly refusals: readonly Answered[]
   /** Sends a request until it is answered with success, always under the same key. Rejects for a refusal for good. */
   until2xx(target: () => Target, request: JournaledRequest): Promise<Answered>

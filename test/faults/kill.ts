@@ -25,7 +25,7 @@ const limits = { resumeMs: 5_000 }
 
 /**
  * F01: kills the only server at random moments, starting it again each time, while clients work; then checks that every
- * promise was kept. Rejects when sessions that ran were not taken up within 5 s of a start.
+ * promise was kept. Rejects when sessions that ran were not resumed within 5 s of a start.
  */
 export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillResult> {
   const { random, log } = bench
@@ -77,7 +77,7 @@ export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillRe
   }
 }
 
-/** Starts the server; the milliseconds from ready until all runs that were cut off have an owner again, if any were. */
+/** Starts the server; the milliseconds from ready until all runs that were interrupted have an owner again, if any were. */
 async function restartMeasured(site: Site, observer: Observer, cutOff: readonly LeaseRow[]): Promise<number[]> {
   await site.start()
   const startedAt = performance.now()

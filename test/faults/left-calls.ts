@@ -99,7 +99,7 @@ export async function hangUp(bench: Bench, { calls, database }: { calls: number;
 
 /**
  * The server is stopped with calls in flight. The upstream answers them all; half of the clients have left before that, half
- * leave after it. Then the server goes on.
+ * leave after it. Then the server continues.
  */
 export async function pause(bench: Bench, { calls, database }: { calls: number; database: string }) {
   const { site, upstream, observer } = await createPlace(bench, database)
@@ -168,7 +168,7 @@ export async function killUnderCalls(bench: Bench, { forMs, database }: { forMs:
   return { answered: answeredAt.size, lost: lost.length, oldest_lost_ms: Math.round(Math.max(0, ...lost)) }
 }
 
-/** V4 and V5: what the ledger says of calls that were left, and after a kill. */
+/** V4 and V5: what the ledger states of calls that were left, and after a kill. */
 export const ledgerCases: readonly FaultCase[] = [
   {
     id: 'V4',

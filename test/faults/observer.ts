@@ -9,7 +9,7 @@ export interface LeaseRow {
   readonly lease_owner: string | null
 }
 
-/** A look at the service's database from outside; survives every fault of it. */
+/** Reads the service's database from outside; survives every fault of the service. */
 export interface Observer {
   readonly pool: Pool
   openPrompts(): Promise<number>

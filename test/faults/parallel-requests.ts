@@ -64,7 +64,7 @@ async function repeatUnderOneKey(bench: Bench) {
   return { rounds: 200, numbers: { busy_409: sessions.busy + prompts.busy } }
 }
 
-/** All answers are the same success, or 409 while the first was at work. */
+/** All answers are the same success, or 409 while the first was running. */
 function oneAnswer(answers: readonly Answered[], success: number): { body: string; busy: number } {
   const wrong = answers.filter(({ status }) => status !== success && status !== 409)
   assert.deepEqual(wrong, [])
@@ -105,7 +105,7 @@ async function deleteInParallel(bench: Bench) {
   const dead = await observer.pool.query(
     `select from sessions where deleted_at is not null and sandbox_status = 'dead' and lease_owner is null`,
   )
-  assert.equal(dead.rowCount, 2, 'both rows are dead, and nobody owns them')
+  assert.equal(dead.rowCount, 2, 'both rows are dead and have no owner')
   await checkInvariants({
     observer,
     journal,
@@ -132,10 +132,10 @@ async function deleteAtWork(site: Site, id: string, isAtWork: () => boolean): Pr
   await tail.ended
   assert.equal(tail.events.at(-1)?.type, 'session.deleted')
   const endedMs = Math.round(await ended)
-  assert.ok(endedMs <= 2_000, `the work went on for ${endedMs} ms, not 2 s`)
+  assert.ok(endedMs <= 2_000, `the work continued for ${endedMs} ms, not 2 s`)
   assert.equal((await sendOnce(site, `DELETE ${path}`)).status, 204, 'once more')
   assert.equal((await sendOnce(site, `GET ${path}`)).json()['sandbox_status'], 'dead')
-  assert.equal(existsSync(join(site.dataDir, 'workspaces', id)), false, 'the workspace is gone')
+  assert.equal(existsSync(join(site.dataDir, 'workspaces', id)), false, 'the workspace is deleted')
   const late = await tailEvents(site, id, { query: `after=${tail.events.length}` })
   await late.ended
   return endedMs

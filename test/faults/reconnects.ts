@@ -119,5 +119,5 @@ async function badPositions(site: Site, id: string): Promise<void> {
 
 /** F21. */
 export const reconnectCases: readonly FaultCase[] = [
-  { id: 'F21', title: `${reconnects} reconnects at random positions over 40 sessions at work`, run: reconnectAtRandom },
+  { id: 'F21', title: `${reconnects} reconnects at random positions over 40 running sessions`, run: reconnectAtRandom },
 ]

@@ -152,7 +152,7 @@ function startTraffic(site: Site, work: Work & { bench: Bench }): { stop(): Prom
     }
   }
   const working = Promise.all([...Array.from({ length: plan.writers }, (_, at) => writer(at)), keyHolder()])
-  // Told by `stop`; until then nobody listens.
+  // Rethrown by `stop`, which is the first to await it.
   working.catch(() => undefined)
   return {
     async stop() {
@@ -163,7 +163,7 @@ function startTraffic(site: Site, work: Work & { bench: Bench }): { stop(): Prom
   }
 }
 
-/** While the server is away nobody answers, and at its end it may say so; any other refusal breaks the contract. */
+/** While the server is down requests fail to connect, and during shutdown it may answer 503; any other rejection breaks the contract. */
 async function assertOpens(site: Site, key: string): Promise<void> {
   const answer = await sendOnce({ url: site.url, key }, 'GET /v1/models').catch(() => undefined)
   if (answer && answer.status !== 200 && answer.status !== 503)
@@ -178,7 +178,7 @@ interface After {
 
 async function assertAllThere(site: Site, { promised, newKey, observer }: After): Promise<void> {
   for (const key of promised.virtualKeys)
-    assert.equal((await sendOnce({ url: site.url, key }, 'GET /v1/models')).status, 200, 'a virtual key is gone')
+    assert.equal((await sendOnce({ url: site.url, key }, 'GET /v1/models')).status, 200, 'a virtual key was lost')
   const cipher = createRowCipher(createKeyring([newKey]), 'vault_entries')
   const { rows } = await observer.pool.query<Parameters<typeof cipher.decrypt>[0]>('select * from vault_entries')
   assert.equal(rows.length, promised.values.size)

@@ -25,7 +25,7 @@ const eventsPerSecond = 20
 const maxMoreMb = 64
 const cutWithinS = 35
 const slower = 1.2
-/** Below this, a difference says more about the machine than about the service. */
+/** Below this, a difference is noise of the machine. */
 const noiseMs = 5
 
 interface Stage {
@@ -36,7 +36,7 @@ interface Stage {
   readonly healthy: readonly HealthyReader[]
 }
 
-/** Hears of each event once. */
+/** Receives each event once. */
 interface HealthyReader {
   /** Resolves when the event of that number comes. */
   arrival(seq: number): Promise<void>
@@ -49,7 +49,7 @@ interface Kind {
   readonly isLive: boolean
 }
 
-/** Readers that never read cost a bounded amount of memory, are cut, and slow nobody down. */
+/** Readers that never read cost a bounded amount of memory, are disconnected, and do not slow others down. */
 async function stallReaders(bench: Bench, kind: Kind) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })

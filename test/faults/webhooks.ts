@@ -155,7 +155,7 @@ export async function flowOfIds(
   return { deliveries, ...numbers }
 }
 
-/** Where the process dies, and what the sender is told in the end. */
+/** Where the process dies, and what the sender receives in the end. */
 const moments = [
   { name: 'after the claim', plan: { words: 'insert into sessions' }, told: 'accepted' },
   { name: 'after the session', plan: { words: 'from accept_prompt(' }, told: 'accepted' },
@@ -188,7 +188,7 @@ export async function crashAtEachStep(bench: Bench, plan: CrashPlan) {
 
 type Crash = CrashPlan & (typeof moments)[number] & { readonly upstream: Upstream; readonly folder: string }
 
-/** The milliseconds from the first request until the sender was told. */
+/** The milliseconds from the first request until the sender got the reply. */
 async function crashOnce(bench: Bench, crash: Crash): Promise<number> {
   const { name, plan, told, upstream, folder, database, isShort } = crash
   const dataDir = join(bench.folder, folder)

@@ -110,7 +110,7 @@ for (const protocol of everyProtocol) {
   })
 }
 
-/** Protocols whose codecs carry reasoning, and where it stands in the next request. */
+/** Protocols whose codecs carry reasoning, and where it is in the next request. */
 const carriers: readonly (readonly [SpokenProtocol, RegExp])[] = [
   ['openai-responses', /"encrypted_content":"sig_0"/],
   ['gemini', /"thoughtSignature":"sig_0"/],

@@ -290,7 +290,7 @@ test('H10: a key whose money is used up is refused, whatever the cache has', asy
   await eventually(async () => (await ask({ ...given, key: secret })).answer.status === 402)
 })
 
-test('H11: responses that are stored or go on from others are not cached', async () => {
+test('H11: responses that are stored or continue from others are not cached', async () => {
   const input = fresh()
   const post = (body: object) => send({ ...service, key }, 'POST /v1/responses', { body: { model: 'cached', ...body } })
   const first = await post({ input })

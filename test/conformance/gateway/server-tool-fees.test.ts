@@ -53,7 +53,7 @@ for (const protocol of everyProtocol) {
   }
 }
 
-test('F11: a model of its own states what a search costs, and a fee that nobody states is in no cost', async t => {
+test('F11: its own model states what a search costs, and a fee without a stated rate is in no cost', async t => {
   for (const [searchPrice, cost] of [
     [0.5, '1.5'],
     [undefined, '0'],

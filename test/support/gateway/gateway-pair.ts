@@ -45,5 +45,5 @@ export const ask = { model: 'test-model', max_tokens: 100, messages: [{ role: 'u
 /** The same, streamed. */
 export const streamed = { ...ask, stream: true }
 
-/** What a streamed answer said; its grammar is asserted. */
+/** The content of a streamed answer; its grammar is asserted. */
 export const textOf = async (answer: Response) => readStream(await answer.text())

@@ -16,14 +16,14 @@ interface GotRequest {
   readonly asked: Asked
   readonly text: string
   readonly headers: IncomingHttpHeaders
-  /** Resolves once the answer is out, or the connection is gone: whether it was answered. */
+  /** Resolves once the answer is out, or the connection is closed: whether it was answered. */
   readonly closed: Promise<boolean>
 }
 
 /** An answer; text is sent as it is, `hang` never answers. */
 type Said = object | string | 'hang'
 
-/** A program that is asked about calls, and answers what `say` returns for them; `allow` until told otherwise. */
+/** A program that is asked about calls, and answers what `say` returns for them; `allow` by default. */
 export async function startHookServer() {
   const got: GotRequest[] = []
   let waiting: { readonly count: number; readonly resolve: () => void }[] = []
@@ -85,7 +85,7 @@ export const hookAt = (url: string, changes: Partial<Hook> = {}): Hook => ({
   ...changes,
 })
 
-/** An answer that masks a word wherever it stands in what the hook is asked about. */
+/** An answer that masks a word anywhere in what the hook is asked about. */
 export function masking(word: string): (asked: Asked) => object {
   const masked = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll(word, '[masked]'))
   return ({ phase, call, response }) => ({

@@ -68,7 +68,7 @@ export const rowOf = (
   ...more,
 })
 
-/** The stores of budgets, reservations and the ledger over a database of their own, whose clock the test sets. */
+/** The stores of budgets, reservations and the ledger over their own database, whose clock the test sets. */
 export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
   const { pool, url } = await freshDatabase()
   await pool.query(`create table test_clock as select timestamptz '2026-01-01T00:00:00Z' as at`)

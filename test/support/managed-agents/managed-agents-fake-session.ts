@@ -14,7 +14,7 @@ interface Reader {
   frames: number
 }
 
-/** One session of the fake: its events, who reads them, and the turn that goes on. */
+/** One session of the fake: its events, who reads them, and the turn that continues. */
 export class FakeSession {
   readonly events: Stored[] = []
   readonly id: string
@@ -185,7 +185,7 @@ export class FakeSession {
   async #streamStep(step: Extract<Step, { bytes: string } | { cut: unknown }>): Promise<undefined> {
     if ('bytes' in step) this.writeBytes(step.bytes)
     else this.endStreams(step.cut)
-    // Whoever is cut off is gone before the turn goes on.
+    // A disconnected reader is removed before the turn continues.
     await new Promise(resolve => setImmediate(resolve))
   }
 
@@ -226,7 +226,7 @@ export class FakeSession {
     return undefined
   }
 
-  /** Idle until the user has answered all of these; each answer that leaves some open tells the rest again. */
+  /** Idle until the user has answered all of these; each answer that leaves some open repeats the rest. */
   async #answered(ids: readonly string[]): Promise<'interrupted' | undefined> {
     for (let told = 0; ; ) {
       const open = ids.filter(id => !this.#answers.has(id))

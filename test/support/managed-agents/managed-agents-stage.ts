@@ -91,13 +91,13 @@ const toldOf: Readonly<Record<string, (event: Logged) => string>> = {
   },
 }
 
-/** What a reader of the log is told, without ids and times. */
+/** What a reader of the log receives, without ids and times. */
 export const story = (log: readonly Logged[]): string[] =>
   log
     .filter(({ type }) => type !== 'user.message' && !type.startsWith('span.'))
     .map(event => toldOf[event.type]?.(event) ?? event.type)
 
-/** The invariants of every finished log: each tool call has one result, no event is told twice, one end. */
+/** The invariants of every finished log: each tool call has one result, no event is reported twice, one end. */
 export function assertSound(log: readonly Logged[]): void {
   const sources = log.flatMap(event => event['source_event_id'] ?? [])
   assert.equal(new Set(sources).size, sources.length, 'an event was told twice')

@@ -98,12 +98,12 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
     async write(sessionId: string, ...added: readonly NewEvent[]): Promise<void> {
       eventLog.publish(await transaction(pool, client => eventLog.appendByCaller(client, sessionId, added)))
     },
-    /** Waits until the tables were looked at twice more: what would be told again has been by then. */
+    /** Waits for two more polls of the tables, after which a repeated report would have arrived. */
     async settled(): Promise<void> {
       const before = looks
       await eventually(() => looks >= before + 2, { what: 'two more looks at the tables' })
     },
-    /** Connects a reader, which reads nothing before it is told to. */
+    /** Connects a reader, which reads nothing until the test reads the response. */
     async open(): Promise<IncomingMessage> {
       const request = get({ port, path: '/', agent: false })
       const [response] = (await once(request, 'response')) as [IncomingMessage]

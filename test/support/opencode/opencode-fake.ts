@@ -259,14 +259,14 @@ export async function startOpencodeFake({
     refusals: () => refusals,
     /** An event of its own. */
     send,
-    /** Lets the turns go on that wait at a `hold`. */
+    /** Lets the turns continue that wait at a `hold`. */
     release(): void {
       for (const resolve of releases) resolve()
       releases = []
     },
     /** How many turns wait at a `hold`. */
     held: () => releases.length,
-    /** Ends all streams; what happens before they are opened again is told to nobody. */
+    /** Ends all streams; events before they are opened again are lost. */
     dropStreams(): void {
       for (const stream of streams) stream.destroy()
       streams.clear()

@@ -28,7 +28,7 @@ export interface FakeStep {
   readonly retry?: string
   /** The turn ends with this error, as `name` and `data`. */
   readonly error?: { readonly name: string; readonly data: Readonly<Record<string, unknown>> }
-  /** The error is told by an event alone, without an assistant message. */
+  /** Only an event reports the error, without an assistant message. */
   readonly errorOnly?: boolean
   /** Waits here for `release()`. */
   readonly hold?: 'before' | 'in tool' | 'in text'

@@ -17,7 +17,7 @@ export interface WindowRequest {
   readonly isSummary: boolean
 }
 
-/** What the model says to a request: a text, and calls of tools. */
+/** The answer of the model to a request: a text, and calls of tools. */
 export interface Said {
   readonly text: string
   readonly tools?: readonly { readonly name: string; readonly input: unknown }[]

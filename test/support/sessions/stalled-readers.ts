@@ -37,15 +37,15 @@ export async function openStalled({ url, key }: Target, path: string): Promise<S
   return socket
 }
 
-/** A process as /proc shows it, looked at every 250 ms on a thread of its own: a look takes milliseconds. */
+/** A process as /proc shows it, read every 250 ms on its own thread: one read takes milliseconds. */
 export interface WatchedProcess {
-  /** Resident memory in MB at the last look, and the most since `maxFromNow`. */
+  /** Resident memory in MB at the last read, and the maximum since `maxFromNow`. */
   readonly mb: number
   readonly maxMb: number
   /** Connections of clients to its port. */
   readonly sockets: number
   maxFromNow(): void
-  /** Resolves after a whole look. */
+  /** Resolves after a whole read. */
   looked(): Promise<void>
   stop(): Promise<void>
 }

@@ -37,7 +37,7 @@ const callers = {
 } as const satisfies Record<string, Caller>
 type Name = keyof typeof callers
 
-/** What a receiver is told of an event. */
+/** What a receiver gets of an event. */
 export interface Told {
   readonly type: string
   readonly timestamp: string

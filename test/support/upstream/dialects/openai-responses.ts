@@ -116,7 +116,7 @@ function textEvents(text: string, place: object): Event[] {
   ]
 }
 
-/** The calls of the search, and one look into a page, which is free. */
+/** The calls of the search, and one read of a page, which is free. */
 function searchItems(message: ScriptedMessage): object[] {
   const count = searchesIn(message)
   if (count === 0) return []
