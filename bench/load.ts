@@ -60,7 +60,7 @@ async function oneSession(server: Server, agentId: string, { number, task }: Num
   await feed.next(0, event => endsRun(event) && ++ended === prompts.length)
   feed.close()
   const log = await wholeLog(server, sessionId)
-  return faultsOf({ prompts, log, streamed: feed.arrivals.map(({ event }) => event) })
+  return faultsOf({ prompts, log, streamed: feed.deliveries.map(({ event }) => event) })
 }
 
 const promptText = (task: Task, mark: string): string =>

@@ -30,7 +30,7 @@ export type NewEvent = { readonly id?: string; readonly type: string; readonly [
 
 /** Types after which no prompt runs until the next `session.status_running`. */
 export function endsRun(event: { readonly type: string; readonly [field: string]: unknown }): boolean {
-  if (event.type === 'session.status_idle') return askedBy(event).length === 0
+  if (event.type === 'session.status_idle') return awaitedApprovals(event).length === 0
   if (event.type === 'session.deleted') return true
   if (event.type !== 'session.error') return false
   const error = event['error'] as { retry_status?: { type?: string } } | undefined
@@ -38,7 +38,10 @@ export function endsRun(event: { readonly type: string; readonly [field: string]
 }
 
 /** Returns the ids of the `agent.tool_use` events that wait for a person since this event; empty for other events. */
-export function askedBy(event: { readonly type: string; readonly [field: string]: unknown }): readonly string[] {
+export function awaitedApprovals(event: {
+  readonly type: string
+  readonly [field: string]: unknown
+}): readonly string[] {
   if (event.type !== 'session.status_idle') return []
   const reason = event['stop_reason'] as { readonly type?: string; readonly event_ids?: unknown } | null | undefined
   return reason?.type === 'requires_action' && Array.isArray(reason.event_ids) ? reason.event_ids.map(String) : []

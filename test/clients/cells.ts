@@ -197,7 +197,7 @@ export async function startCells(): Promise<{ cell(client: Client, protocol: Spo
       const sent = () =>
         upstreams[protocol].requests.slice(before).map(({ url, body, rawBody }) => ({
           body: rawBody.toString(),
-          isStream: spoken[protocol].dialect.ask(url.split('?')[0] ?? '', body) === 'stream',
+          isStream: spoken[protocol].dialect.requestKind(url.split('?')[0] ?? '', body) === 'stream',
         }))
       return { target: { url: service.url, key: service.key, model: aliasOf(protocol) }, protocol, sent }
     }

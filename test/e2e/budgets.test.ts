@@ -11,7 +11,7 @@ import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 
-const { service, ok, key, setBudget, budget, ask } = await startPricedService()
+const { service, ok, key, setBudget, budget, request: ask } = await startPricedService()
 const unlimited = {
   max_budget: null,
   soft_budget: null,
@@ -290,7 +290,7 @@ test('a service that is stopped settles every call that it has answered', async 
   const { url: databaseUrl } = await freshDatabase()
   const other = await startPricedService({ databaseUrl })
   const { id, key: secret } = await other.key({ max_budget: 10 })
-  const answers = await Promise.all(Array.from({ length: 20 }, () => other.ask(secret)))
+  const answers = await Promise.all(Array.from({ length: 20 }, () => other.request(secret)))
   await other.service.stop()
   assert.ok(answers.every(({ status }) => status === 200))
   const pool = createPool({ url: databaseUrl, max: 1, onLost: () => undefined })

@@ -124,7 +124,7 @@ test('S48: model calls that clients make themselves end with a stop of their key
   })
   const waiting = (caller: Target) => send(at(caller), 'POST /v1/messages', message(slow, false))
   const streaming = async (caller: Target) => {
-    const held = saying({ text: 'a long answer', holdAtFrame: 3 })
+    const held = saying({ text: 'a long answer', pauseAtFrame: 3 })
     const answer = await open(at(caller), 'POST /v1/messages', message(held, true))
     answer.on('error', () => {}).resume()
     return { ended: new Promise<boolean>(done => answer.once('close', () => done(answer.complete))) }

@@ -150,7 +150,9 @@ async function ofModelCalls({ observer, upstream }: Evidence): Promise<Broken[]>
 /** I10: no answer reveals internals, and no rejection went unhandled. */
 function ofWords({ journal, logs }: Evidence): Broken[] {
   const telling = /\bat .+:\d+:\d+|node:internal|\bselect\b.+\bfrom\b|postgres:\/\/|sk-upstream/is
-  const leaks = journal.refusals.filter(({ text }) => telling.test(text)).map(({ status, text }) => ({ status, text }))
+  const leaks = journal.rejections
+    .filter(({ text }) => telling.test(text))
+    .map(({ status, text }) => ({ status, text }))
   const unhandled = logs.split('\n').filter(line => /unhandled|uncaught|triggerUncaughtException/i.test(line))
   return [
     ...broken('I10', 'no answer holds a stack, SQL or a secret', leaks),

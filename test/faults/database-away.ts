@@ -49,7 +49,9 @@ async function takeDatabaseAway(bench: Bench) {
     logs,
   })
   for (const reader of readers) await reader.close()
-  const wrong = journal.refusals.filter(({ status, headers }) => status !== 503 || headers['retry-after'] === undefined)
+  const wrong = journal.rejections.filter(
+    ({ status, headers }) => status !== 503 || headers['retry-after'] === undefined,
+  )
   assert.deepEqual(wrong, [], 'every refusal is 503 with Retry-After')
   assert.equal(journal.statuses.get(0) ?? 0, 0, 'no request stays without an answer')
   assert.equal(await service.stop(), 0, 'the same process served all the time, and ends in order')

@@ -24,7 +24,7 @@ export interface Journal {
   /** Answers by status, and failed connections under 0. */
   readonly statuses: ReadonlyMap<number, number>
   /** Answers of 400 and above, for the check of what they reveal. */
-  readonly refusals: readonly Answered[]
+  readonly rejections: readonly Answered[]
   /** Sends a request until it is answered with success, always under the same key. Rejects for a refusal for good. */
   until2xx(target: () => Target, request: JournaledRequest): Promise<Answered>
   /** `fields` go into the body besides the title. */
@@ -57,7 +57,7 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
   const sessions: AcknowledgedSession[] = []
   const prompts: AcknowledgedPrompt[] = []
   const statuses = new Map<number, number>()
-  const refusals: Answered[] = []
+  const rejections: Answered[] = []
   const write = (entry: object) => appendFileSync(file, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
 
   const attempt = async (target: Target, { line, key, ...sent }: JournaledRequest): Promise<Answered | undefined> => {
@@ -66,7 +66,7 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
     const status = answer?.status ?? 0
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     write({ answered: line, key, status })
-    if (answer && status >= 400) refusals.push(answer)
+    if (answer && status >= 400) rejections.push(answer)
     return answer
   }
 
@@ -86,7 +86,7 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
     sessions,
     prompts,
     statuses,
-    refusals,
+    rejections,
     until2xx,
     async session(target, key, fields) {
       const headers = { 'idempotency-key': key }

@@ -117,7 +117,7 @@ async function stalledPhase(stage: Stage, { path, isLive }: Kind) {
   await fillLog(pool, filled, log)
   const made = await sendOnce(site, 'POST /api/keys', { body: { label: 'stalled', role: 'admin' } })
   const target = { url: site.url, key: made.json<{ key: string }>().key }
-  await service.looked()
+  await service.sampled()
   const { sockets: socketsBefore } = service
   const fewLeft = socketsBefore + stalledReaders / 20
   service.maxFromNow()

@@ -19,7 +19,7 @@ async function newSession(target: Target): Promise<string> {
   return answer.json<{ id: string }>().id
 }
 
-const toldOf = (session: string): number => receiver.taken.filter(({ text }) => text.includes(session)).length
+const toldOf = (session: string): number => receiver.accepted.filter(({ text }) => text.includes(session)).length
 
 test('a key with only a label neither makes an endpoint for all owners nor takes one over', async () => {
   const attacker = await holderOf(service, { label: 'anyone' })

@@ -144,7 +144,7 @@ test('F10, anthropic-messages: a Chat client’s orphan results, doubled ids and
 
 for (const model of ['claude-sonnet-5', 'kimi-k3']) {
   test(`F10, anthropic-messages: unsigned thinking and ${model} behind its own address`, async t => {
-    const { ask, sentText } = await startPair(t, 'anthropic-messages', {
+    const { request: ask, sentText } = await startPair(t, 'anthropic-messages', {
       script: [{}],
       changes: { upstreamModel: model, provider: 'acme' },
     })

@@ -111,7 +111,7 @@ export async function startProgramService(script: Script) {
     ok,
     promptsOf,
     logWhen,
-    ask: (id: string, text: string) =>
+    request: (id: string, text: string) =>
       ok(`POST /session/${id}/prompt_async`, { model: { modelID: 'scripted' }, parts: [{ type: 'text', text }] }),
     /** The log, once no prompt is running. */
     settled: (id: string) =>

@@ -101,7 +101,7 @@ export async function startManagedAgentsFake({
 
   const removeSession = (session: FakeSession): Answer => {
     if (session.status === 'running') return refused(400, 'a running session cannot be deleted')
-    session.tell({ type: 'session.deleted' })
+    session.emit({ type: 'session.deleted' })
     session.endStreams('end')
     sessions.delete(session.id)
     return { body: { id: session.id, type: 'session_deleted' } }
@@ -205,7 +205,7 @@ export async function startManagedAgentsFake({
       return session
     },
     /** Requests of this method whose path ends so. */
-    asked: (method: string, ending: string): readonly FakeRequest[] =>
+    requestsTo: (method: string, ending: string): readonly FakeRequest[] =>
       requests.filter(request => request.method === method && request.path.endsWith(ending)),
     /** Forgets a session, as if it had been deleted by somebody else. */
     lose: (id: string): boolean => sessions.delete(id),

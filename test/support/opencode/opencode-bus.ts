@@ -112,12 +112,12 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
       return response
     },
     /** What a reader has been told so far, from now on. */
-    async watch(): Promise<readonly Told[]> {
-      const told: Told[] = []
+    async watch(): Promise<readonly BusEvent[]> {
+      const told: BusEvent[] = []
       const read = sseReader()
       const response = (await this.open()).setEncoding('utf8')
       response.on('data', (text: string) => {
-        for (const { data } of read(text)) told.push(JSON.parse(data) as Told)
+        for (const { data } of read(text)) told.push(JSON.parse(data) as BusEvent)
       })
       await eventually(() => told.length > 0, { what: 'the first event' })
       return told
@@ -126,7 +126,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
 }
 
 /** An event as opencode's clients read it. */
-export interface Told {
+export interface BusEvent {
   readonly type: string
   readonly properties: Readonly<Record<string, unknown>>
 }

@@ -46,7 +46,7 @@ export interface WatchedProcess {
   readonly sockets: number
   maxFromNow(): void
   /** Resolves after a whole read. */
-  looked(): Promise<void>
+  sampled(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -56,15 +56,15 @@ export async function watchProcess(pid: number, url: string): Promise<WatchedPro
   })
   let seen: Seen = { mb: 0, sockets: 0 }
   let most = 0
-  worker.on('message', (look: Seen) => {
-    seen = look
-    most = Math.max(most, look.mb)
+  worker.on('message', (sample: Seen) => {
+    seen = sample
+    most = Math.max(most, sample.mb)
   })
-  const looked = async () => {
+  const sampled = async () => {
     await once(worker, 'message')
     await once(worker, 'message')
   }
-  await looked()
+  await sampled()
   return {
     get mb() {
       return seen.mb
@@ -78,7 +78,7 @@ export async function watchProcess(pid: number, url: string): Promise<WatchedPro
     maxFromNow() {
       most = seen.mb
     },
-    looked,
+    sampled,
     async stop() {
       await worker.terminate()
     },

@@ -75,7 +75,7 @@ export async function startScriptedUpstream({
     open++
     response.once('close', () => open--)
     const recorded = await record(request, response)
-    const asked = dialect.ask((request.url ?? '').split('?')[0] ?? '', recorded.body)
+    const asked = dialect.requestKind((request.url ?? '').split('?')[0] ?? '', recorded.body)
     if (asked === 'stream' || asked === 'whole') return onCall(recorded, response, asked === 'stream')
     if (asked === 'embeddings') {
       requests.push(recorded)

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
-import { ask, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
+import { simpleRequest, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
 import type { CallKind } from '../core/call.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
@@ -191,10 +191,10 @@ const answers: readonly (readonly [string, object, string, number])[] = [
     jsonAnswer('{"type":"error","error":{"type":"api_error","message":"no"}}'),
     529,
   ],
-  ['an error in the body of a call without a stream', ask, jsonAnswer('{"error":{"message":"no"}}'), 529],
+  ['an error in the body of a call without a stream', simpleRequest, jsonAnswer('{"error":{"message":"no"}}'), 529],
   ['a whole response to a streamed call', streamed, jsonAnswer('{"type":"message","content":[]}'), 502],
-  ['an HTML page', ask, `${streamHead('text/html')}<html></html>`, 502],
-  ['a truncated response', ask, `${streamHead('application/json')}{"type":"message","content":[`, 502],
+  ['an HTML page', simpleRequest, `${streamHead('text/html')}<html></html>`, 502],
+  ['a truncated response', simpleRequest, `${streamHead('application/json')}{"type":"message","content":[`, 502],
 ]
 
 for (const [what, request, bytes, status] of answers) {

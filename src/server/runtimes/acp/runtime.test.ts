@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { acpRig, doing } from '../../../../test/support/acp/acp-rig.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { noRefs, promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
-import { askedBy, type NewEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 import { isRunning } from '../../sandboxes/sandboxes-for-tests.ts'
 
 type Event = NewEvent | undefined
@@ -126,7 +126,7 @@ for (const [result, said] of [
     const decide = async (eventId: string) => {
       const use = rig.log.find(({ id }) => id === eventId)
       assert.deepEqual([use?.['evaluated_permission'], use?.['input']], ['ask', { command: 'ls' }])
-      const ids = askedBy(lastOf(rig.log) ?? { type: '' })
+      const ids = awaitedApprovals(lastOf(rig.log) ?? { type: '' })
       seen.push(eventId)
       assert.deepEqual(ids, [eventId])
       return { result, message: undefined }
@@ -157,7 +157,7 @@ test('several calls that ask at once are asked about together, and each gets its
     },
   )
   await eventually(() => open.size === 2)
-  assert.equal(askedBy(lastOf(rig.log) ?? { type: '' }).length, 2)
+  assert.equal(awaitedApprovals(lastOf(rig.log) ?? { type: '' }).length, 2)
   const [first, second] = [...open.values()]
   first?.({ result: 'deny', message: undefined })
   second?.({ result: 'allow', message: undefined })

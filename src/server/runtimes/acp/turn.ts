@@ -37,7 +37,7 @@ export async function* followTurn(options: Options): AsyncGenerator<Batch> {
     for (;;) {
       const reason = reasonToLeave(followed)
       if (reason !== undefined) return yield* left(followed, reason)
-      const { arrival } = questions
+      const { decided: arrival } = questions
       yield* questions.answer()
       const ms = questions.areOpen ? questionPollMs : pollMs
       const item = await turn.next(ms, AbortSignal.any([context.signal, arrival]))
@@ -69,7 +69,7 @@ function* left({ context, stop, questions, normalizer }: Followed, reason: strin
 }
 
 function* take({ context, normalizer, questions }: Followed, item: TurnItem): Generator<Batch> {
-  if (item.kind === 'permission') yield* questions.ask(item.request)
+  if (item.kind === 'permission') yield* questions.requestApproval(item.request)
   if (item.kind !== 'update') return
   const { events, preview } = normalizer.take(item.update)
   if (preview) context.preview(preview.eventId, preview.text)

@@ -1,5 +1,5 @@
 import {
-  askedBy,
+  awaitedApprovals,
   budgetReached,
   contextCompacted,
   endsRun,
@@ -108,8 +108,8 @@ export class Conversation {
         this.#compact(event)
         break
       case 'session.status_idle':
-        for (const id of askedBy(event)) this.#asked.add(id)
-        this.#isWaiting = askedBy(event).length > 0
+        for (const id of awaitedApprovals(event)) this.#asked.add(id)
+        this.#isWaiting = awaitedApprovals(event).length > 0
         break
       case 'session.status_running':
         this.#isWaiting = false

@@ -39,7 +39,7 @@ export class LogIndex {
   }
 
   /** Tool calls that wait for a person; empty while the run is running. */
-  get asked(): readonly Call[] {
+  get awaitingApproval(): readonly Call[] {
     return this.#isRunning ? [] : this.#asked
   }
 

@@ -4,7 +4,7 @@ import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, R
 import type { PermissionRequest } from './api.ts'
 import { isAborted } from './ending.ts'
 import { type Frame, readFrame } from './frame.ts'
-import { ask, awaitPendingDecisions, decided, settled } from './permissions.ts'
+import { awaitPendingDecisions, decided, requestApproval, settled } from './permissions.ts'
 import { sessionRules } from './session-rules.ts'
 import { catchUp, deliver, readList, rejectQuestion, resumeTurn } from './settle.ts'
 import { Transcript } from './transcript.ts'
@@ -128,7 +128,7 @@ async function* take(turn: Turn, item: Exclude<Item, { kind: 'closed' }>): Async
   if (item.kind === 'broken') throw item.error
   if (item.kind === 'decided') {
     if (!item.decision) return true
-    yield* decided(turn, item.ask, item.decision)
+    yield* decided(turn, item.requestApproval, item.decision)
     return false
   }
   const { progress, children } = turn
@@ -168,7 +168,7 @@ async function* follow(turn: Turn, frame: Frame): AsyncGenerator<Batch> {
     case 'permission':
       // The call of the request may be in the list only.
       if (isUnknownCall(turn, frame.request)) yield* readList(turn)
-      return yield* ask(turn, frame.request)
+      return yield* requestApproval(turn, frame.request)
     case 'replied':
       return yield* settled(turn, frame.id, frame.isAllowed)
     case 'question':

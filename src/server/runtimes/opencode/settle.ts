@@ -4,7 +4,7 @@ import { type Batch, failed, RuntimeFailure } from '../runtime.ts'
 import type { ListedMessage } from './api.ts'
 import { endingOf } from './ending.ts'
 import { modelOf } from './model.ts'
-import { ask } from './permissions.ts'
+import { requestApproval } from './permissions.ts'
 import { ownMessage, promptBody } from './prompt.ts'
 import { hasEnded } from './transcript.ts'
 import { refsOf, sessionIdOf, store, type Turn } from './turn.ts'
@@ -178,7 +178,8 @@ async function* openQuestions(turn: Turn): AsyncGenerator<Batch> {
   for (const child of await orEmpty(api.children(sessionId, context.signal))) children.add(child)
   const isOurs = (asking: { readonly sessionId: string }) =>
     asking.sessionId === sessionId || children.has(asking.sessionId)
-  for (const request of await orEmpty(api.permissions(context.signal))) if (isOurs(request)) yield* ask(turn, request)
+  for (const request of await orEmpty(api.permissions(context.signal)))
+    if (isOurs(request)) yield* requestApproval(turn, request)
   for (const question of await orEmpty(api.questions(context.signal)))
     if (isOurs(question)) await rejectQuestion(turn, question.id)
 }

@@ -3,7 +3,10 @@ import type { ScriptedMessage } from '../message-frames.ts'
 /** How a scripted upstream speaks: what its protocol makes of an answer that is given in Anthropic's terms. */
 export interface Dialect {
   /** What a request asks for; undefined is a path that such an upstream does not have. */
-  ask(path: string, body: Readonly<Record<string, unknown>>): 'stream' | 'whole' | 'count' | 'embeddings' | undefined
+  requestKind(
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+  ): 'stream' | 'whole' | 'count' | 'embeddings' | undefined
   /** The frames of a streamed answer, each as its own piece. */
   frames(message: ScriptedMessage): readonly Buffer[]
   whole(message: ScriptedMessage): unknown

@@ -3,7 +3,7 @@ import { allInput, counted, type Dialect, pieces, searchesIn } from './dialect.t
 
 /** OpenAI's Responses. Thinking is a summary; its signature travels as the encrypted content. */
 export const openaiResponses: Dialect = {
-  ask(path, { stream }) {
+  requestKind(path, { stream }) {
     if (path.endsWith('/responses/input_tokens')) return 'count'
     if (!path.endsWith('/responses')) return undefined
     return stream === true ? 'stream' : 'whole'
