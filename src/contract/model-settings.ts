@@ -43,7 +43,7 @@ export const ModelParams = named(
         Type.String({
           maxLength: 300,
           description:
-            'Model that `model` stands for when its name differs, such as `gpt-5.5` or `openai/gpt-5.5`; determines prices, limits and reasoning',
+            'Model behind `model` when its name differs, such as `gpt-5.5` or `openai/gpt-5.5`; determines prices, limits and reasoning',
         }),
       ),
       capabilities: optional(Capabilities),

@@ -27,7 +27,7 @@ const upstream = await startScriptedUpstream({
     // A side question, such as for a title.
     if (!offersWrite(request)) return { text: 'ok' }
     const last = lastText(request)
-    if (last.includes('was cut off')) return { text: 'Finished.' }
+    if (last.includes('was interrupted')) return { text: 'Finished.' }
     const usage = last.includes('dear') ? { usage: { input_tokens: 4_000, output_tokens: 36_000 } } : {}
     if (last.includes('tool_result')) return { text: 'The file is written.' }
     if (last.includes('How are you')) return { text: 'Fine.' }

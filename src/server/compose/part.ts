@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Component } from '../platform/lifecycle.ts'
 
-/** What a compose function adds to the server, besides what other parts use of it. */
+/** Routes and components that a compose function adds to the server. */
 export interface Part {
   serve?(app: FastifyInstance): void
   /** In the order in which they were built. */

@@ -166,7 +166,7 @@ export interface ParsedRequest {
 /** A model at a deployment. */
 export interface DeployedModel {
   readonly deployment: Deployment
-  /** The model's name there. */
+  /** Name of the model at the deployment. */
   readonly upstreamModel: string
 }
 

@@ -8,7 +8,7 @@ import { type HookClient, HookFailure } from './client.ts'
 /** Request to a hook, and the conversion of a replaced body. */
 interface Question<T> {
   readonly body: () => string
-  /** Throws HookFailure for a body that is not usable. */
+  /** Throws HookFailure for an invalid body. */
   readonly replace: (body: unknown) => T
 }
 

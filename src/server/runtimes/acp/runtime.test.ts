@@ -320,7 +320,7 @@ test('an interrupted run resumes: open calls get a result, and the program gets 
   await rig.run(runtime, next, { isResumed: true })
   const result = rig.log.find(({ type }) => type === 'agent.tool_result')
   assert.deepEqual([result?.['tool_use_id'], result?.['is_error']], ['c1', true])
-  assert.match(textsOf(rig.log).at(-1) ?? '', /^Your last turn was cut off\..* It was:\ndo it/s)
+  assert.match(textsOf(rig.log).at(-1) ?? '', /^Your last turn was interrupted\..* It was:\ndo it/s)
 })
 
 test('a draining process hands the session over between two steps, without a last event', async () => {

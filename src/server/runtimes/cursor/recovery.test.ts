@@ -30,7 +30,7 @@ async function runCutOff(cut: number) {
   const isOver = () => rig.log.at(-1)?.type === 'session.status_idle'
   for (const prompt of [promptOf('One'), promptOf('Two')]) {
     for (let rounds = 0; rounds === 0 || !isOver(); rounds++) {
-      assert.ok(rounds < 5, 'a run that was cut off once goes on to its end')
+      assert.ok(rounds < 5, 'a run that was interrupted once continues to its end')
       const running = rig.run(runtime, prompt, { isResumed: rounds > 0, onBatch: isCrash, onRemember })
       await running.catch((error: Error) => assert.match(error.message, /the process is gone/))
     }
