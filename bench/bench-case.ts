@@ -17,7 +17,7 @@ export interface Place {
   /** An empty folder of the case's own, which other users may pass through; removed when the case has ended. */
   readonly folder: string
   /** A line for people who watch. */
-  say(line: string): void
+  log(line: string): void
 }
 
 /** A measurement. Rejects when what it measures did not work: a wrong answer has no speed. */

@@ -54,7 +54,7 @@ interface Options {
   readonly settleMs?: number
 }
 
-async function startOnce({ say }: Place, { dataDir, env, settleMs = 0 }: Options): Promise<Started> {
+async function startOnce({ log }: Place, { dataDir, env, settleMs = 0 }: Options): Promise<Started> {
   const server = await startServer({ dataDir, env })
   try {
     await sleep(settleMs)
@@ -65,7 +65,7 @@ async function startOnce({ say }: Place, { dataDir, env, settleMs = 0 }: Options
       databaseMib: proportionalMib(database),
       databaseProcesses: database.length,
     }
-    say(`ready after ${rounded(started.startMs)} ms; ${rounded(started.serverMib)} MiB`)
+    log(`ready after ${rounded(started.startMs)} ms; ${rounded(started.serverMib)} MiB`)
     return started
   } finally {
     await server.stop()

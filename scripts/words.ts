@@ -1,62 +1,9 @@
-// Checks the words of documentation, messages and exported names against a list. A step of `npm run check`.
-// A word that is right in its place stands on the list of exceptions, with the reason.
+// Checks the words of documentation, messages and exported names against the lists of word-list.ts. A step of
+// `npm run check`. Prints each finding with what to write instead, and exits with 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
-
-const root = join(import.meta.dirname, '..')
-
-/** Words that texts do not use, and the words to use instead. */
-const words: readonly (readonly [pattern: RegExp, instead: string])[] = [
-  [/\b(raw|translated) lanes?\b|\bpivot\b/i, 'passthrough, translation, canonical request'],
-  [/(?<!round[ -])\btrips?\b|\bjourneys?\b|\barrivals?\b/i, 'route request, attempt, result'],
-  [/\b(is|was|are) held\b|\bheld by\b/i, 'reserved, leased, buffered'],
-  [/\bresting\b/i, 'cooling down'],
-  [/\ba look\b|\blooked at\b/i, 'health check, poll, sweep'],
-  [/\bremembered\b/i, 'cached, stored'],
-  [/\boccasions?\b/i, 'triggers'],
-  [/\bof (its|their) own\b/i, 'own, separate, dedicated'],
-  [/\bmended\b/i, 'repaired, normalised'],
-  [/\banew\b/i, 'again; re-encrypt, reload, rebuild'],
-  [/\blent\b/i, 'granted, passed'],
-  [/\b(nobody|somebody|whoever)\b/i, 'no key, no process, a caller; or negate the verb'],
-  [/\b(goes|go|went|gone) on\b/i, 'continue'],
-  [/\bat work\b/i, 'in flight, running'],
-  [/\b(broke|broken) off\b|\bcut off\b/i, 'truncated, interrupted'],
-  [/\bis away\b/i, 'is unreachable'],
-  [/\b(is|are) gone\b/i, 'deleted, exited, disconnected'],
-  [/\bseal(s|ed|ing)?\b/i, 'encrypt, encryption'],
-  [/\b(taken|takes|took) (up|away)\b/i, 'acquired, claimed, resumed; removed'],
-  [/\b(gives?|gave|given) back\b|\bcomes? back\b/i, 'release, return'],
-  [/\b(hears?|heard) (of|from)\b/i, 'receive, is notified'],
-  [/\b(tells?|told)\b/i, 'report, return, notify, log'],
-  [/\bunless given\b/i, 'by default'],
-]
-
-/** Words that exported names do not contain. */
-const nameWords: ReadonlyMap<string, string> = new Map([
-  ...['lane', 'pivot'].map(word => [word, 'passthrough, format adapter, translation'] as const),
-  ...['trip', 'journey', 'arrival'].map(word => [word, 'route request, attempt, route result'] as const),
-  ...['ask', 'asked'].map(word => [word, 'parsed request, candidates, approval'] as const),
-  ...['hold', 'held'].map(word => [word, 'reservation, lease, contains'] as const),
-  ...['rest', 'resting'].map(word => [word, 'cooldown'] as const),
-  ...['refusal', 'refused'].map(word => [word, 'upstream error, rejection'] as const),
-  ...['most', 'longest'].map(word => [word, 'max'] as const),
-  ...['seal', 'sealed', 'sealing'].map(word => [word, 'encrypt, encrypted'] as const),
-  ...['told', 'tell', 'say', 'said'].map(word => [word, 'report, return, notify, log'] as const),
-  ...['lent', 'occasion', 'mended', 'anew', 'taken', 'gone', 'kept', 'look'].map(
-    word => [word, 'granted, trigger, repaired, again, claimed, deleted, stored, check'] as const,
-  ),
-])
-
-/** Places where a word is right: the end of the file's name, a part of the line, and the reason. */
-const exceptions: readonly (readonly [file: string, part: string, reason: string])[] = [
-  ['docs/operations.md', '`nobody`', 'the name of a user of the system'],
-  ['store.ts', 'sealed', 'the name of a column'],
-  ['core/reasoning-signers.ts', 'seal', 'part of the name of a derived key, which stays'],
-  ['db/embedded/account.ts', '"nobody"', 'the name of a user of the system'],
-  ['formats/gemini/read-answer.ts', 'isRefusedBy', 'a model refuses to answer: the word of the providers'],
-]
+import { exceptions, nameExceptions, nameWords, words } from './word-list.ts'
 
 interface Text {
   readonly file: string
@@ -64,76 +11,103 @@ interface Text {
   readonly text: string
 }
 
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: root })].filter(
+const root = join(import.meta.dirname, '..')
+const found = (pattern: string): string[] =>
+  globSync(pattern, { cwd: root, exclude: name => name.endsWith('node_modules') })
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...found('docs/**/*.md')].filter(
   page => !page.startsWith('docs/decisions/'),
 )
-const sources = globSync('src/**/*.ts', { cwd: root })
-  .filter(file => !/\.test\.ts$|\/migrations\//.test(file))
-  .map(file => ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true))
+const sources = found('src/**/*.ts').filter(file => !/\.test\.ts$|\/migrations\//.test(file))
+const tools = found('{test,bench,scripts}/**/*.ts').filter(file => !/\.test\.ts$|\/generated\//.test(file))
 
-const texts = [...pages.flatMap(linesOf), ...sources.flatMap(messagesOf)]
-const names = sources.flatMap(exportedNames)
-const problems = [...texts.flatMap(problemsOfText), ...names.flatMap(problemsOfName)]
-process.stdout.write(`${problems.join('')}${texts.length + names.length} texts examined\n`)
-if (problems.length > 0) process.exitCode = 1
+const texts = [...pages.flatMap(linesOf), ...sources.flatMap(file => messagesOf(parsed(file)))]
+const names = [...sources, ...tools].flatMap(file => exportedNames(parsed(file)))
+const findings = [...texts.flatMap(inText), ...names.flatMap(inName)]
+for (const finding of findings) process.stdout.write(`${finding}\n`)
+process.stdout.write(`${texts.length + names.length} texts examined\n`)
+if (findings.length > 0) process.exitCode = 1
 
-function problemsOfText(found: Text): string[] {
+function inText({ file, line, text }: Text): string[] {
   return words.flatMap(([pattern, instead]) => {
-    const [word] = pattern.exec(found.text) ?? []
-    return word === undefined ? [] : problemOf(found, word, instead)
+    const [match] = pattern.exec(text) ?? []
+    const isException = exceptions.some(([name, part]) => file.endsWith(name) && text.includes(part))
+    return match === undefined || isException ? [] : [`${file}:${line}: "${match}"; write ${instead}`]
   })
 }
 
-function problemsOfName(found: Text): string[] {
-  const parts = found.text.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []
+function inName({ file, line, text }: Text): string[] {
+  if (nameExceptions.has(text)) return []
+  const parts = text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split('_')
   return parts.flatMap(part => {
-    const instead = nameWords.get(part.toLowerCase())
-    return instead === undefined ? [] : problemOf(found, part, instead)
+    const instead = nameWords.get(part)
+    return instead === undefined ? [] : [`${file}:${line}: "${part}" in ${text}; write ${instead}`]
   })
 }
 
-function problemOf({ file, line, text }: Text, word: string, instead: string): string[] {
-  if (exceptions.some(([name, part]) => file.endsWith(name) && text.includes(part))) return []
-  return [`${file}:${line}: "${word}"; write ${instead}\n`]
+function parsed(file: string): ts.SourceFile {
+  return ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true)
 }
 
-/** Returns the lines of a page without code and without the targets of links. */
+function textAt(source: ts.SourceFile, node: ts.Node, text: string): Text {
+  const { line } = source.getLineAndCharacterOfPosition(node.getStart())
+  return { file: source.fileName, line: line + 1, text }
+}
+
+/** Returns the lines of a page, without code. */
 function linesOf(file: string): Text[] {
   const text = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, block =>
     block.replaceAll(/[^\n]/g, ''),
   )
-  return text
-    .split('\n')
-    .map((line, at) => ({ file, line: at + 1, text: line.replaceAll(/`[^`]*`/g, '`').replaceAll(/\]\([^)]*\)/g, ']') }))
+  return text.split('\n').map((line, at) => ({ file, line: at + 1, text: line.replaceAll(/\]\([^)]*\)/g, ']') }))
 }
 
-/** Returns the strings of several words in a source file. */
+/** Returns the strings of several words. */
 function messagesOf(source: ts.SourceFile): Text[] {
-  const found: Text[] = []
+  const messages: Text[] = []
   const visit = (node: ts.Node): void => {
     const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? node.getText() : ''
-    if (text.includes(' ')) found.push(textAt(source, node, text))
+    if (text.includes(' ')) messages.push(textAt(source, node, text))
     ts.forEachChild(node, visit)
   }
   visit(source)
-  return found
+  return messages
 }
 
-/** Returns the names of the declarations that a source file exports. */
+/** Returns the exported names, and the member names of exported interfaces, types and classes. */
 function exportedNames(source: ts.SourceFile): Text[] {
   return source.statements.filter(isExported).flatMap(statement => {
-    const declarations = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement]
-    return declarations.flatMap(({ name }: ts.Node & { readonly name?: ts.Node }) =>
-      name && ts.isIdentifier(name) ? textAt(source, name, name.text) : [],
-    )
+    const own = ts.isVariableStatement(statement)
+      ? statement.declarationList.declarations.map(({ name }) => name)
+      : [statement.name, ...membersOf(statement).map(({ name }) => name)]
+    return own.flatMap(name => (name && ts.isIdentifier(name) ? [textAt(source, name, name.text)] : []))
   })
 }
 
-function isExported(statement: ts.Statement): boolean {
-  const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : []
-  return modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+type Declaration =
+  | ts.VariableStatement
+  | ts.FunctionDeclaration
+  | ts.ClassDeclaration
+  | ts.InterfaceDeclaration
+  | ts.TypeAliasDeclaration
+
+function isExported(node: ts.Statement): node is Declaration {
+  return (
+    (ts.isVariableStatement(node) ||
+      ts.isFunctionDeclaration(node) ||
+      ts.isClassDeclaration(node) ||
+      ts.isInterfaceDeclaration(node) ||
+      ts.isTypeAliasDeclaration(node)) &&
+    node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+  )
 }
 
-function textAt(source: ts.SourceFile, node: ts.Node, text: string): Text {
-  return { file: source.fileName, line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1, text }
+function membersOf(
+  node: Exclude<Declaration, ts.VariableStatement>,
+): readonly { readonly name?: ts.DeclarationName | undefined }[] {
+  if (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) return node.members
+  return ts.isTypeAliasDeclaration(node) && ts.isTypeLiteralNode(node.type) ? node.type.members : []
 }

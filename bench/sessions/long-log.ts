@@ -26,7 +26,7 @@ const fillText = `
 export const longLog: BenchCase = {
   name: 'long-log',
   title: `from the request to the first event of a stream, from either end of logs of ${lengths.map(n => n.toLocaleString('en')).join(', ')} events; medians of ${looks}`,
-  async run({ folder, say }) {
+  async run({ folder, log }) {
     const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), log: createLog('silent') })
     const server = await startServer({ dataDir: join(folder, 'data'), env: { DATABASE_URL: database.url } })
     const client = new Client({ connectionString: database.url })
@@ -44,7 +44,7 @@ export const longLog: BenchCase = {
         await turnsOf(server, sessionId, 1)
         const bar = { chart: 'first turn of a process in the session (ms)', label: `${length} events` }
         figures.push({ name: `first turn, ${length} events`, value: performance.now() - startedAt, unit: 'ms', bar })
-        say(`${length} events measured`)
+        log(`${length} events measured`)
       }
       return figures
     } finally {

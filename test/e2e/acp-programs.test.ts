@@ -36,7 +36,7 @@ function script({ rawBody }: Recorded): Answer {
 /** Two cents an answer, and as much may be held for the next one. */
 const costly = { input_tokens: 4_000, output_tokens: 16_000 }
 
-const { service, upstream, ok, promptsOf, ask, settled } = await startProgramService(script)
+const { service, upstream, ok, promptsOf, request: ask, settled } = await startProgramService(script)
 
 for (const [alias, program] of Object.entries(programs)) {
   test(`${program.title} (ACP) completes a turn with a tool in the sandbox, by way of the gateway`, {

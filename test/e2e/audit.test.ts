@@ -9,7 +9,7 @@ import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 
-/** A change, and what the log must say of it. */
+/** A change, and its entry in the audit log. */
 interface Change extends Sent {
   readonly line: string
   readonly action: string

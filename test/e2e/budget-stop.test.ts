@@ -265,7 +265,7 @@ test('kill -9 right after the budget of several sessions was raised: every turn 
   for (const id of ids) mustBeGapless(await ended(id))
 })
 
-test('a session waits while its key may make no further call, and continues without a word of the user', async () => {
+test('a session waits while its key may make no further call, and continues without a message of the user', async () => {
   const key = await ok<{ key: string }>('POST /api/keys', { label: 'cy', max_parallel_requests: 1 })
   upstream.hold()
   const ids = await Promise.all(

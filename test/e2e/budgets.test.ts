@@ -11,7 +11,7 @@ import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 
-const { service, ok, key, setBudget, budget, ask } = await startPricedService()
+const { service, ok, key, setBudget, budget, request: ask } = await startPricedService()
 const unlimited = {
   max_budget: null,
   soft_budget: null,
@@ -226,7 +226,7 @@ test('OpenAI’s routes are under the same budgets', async () => {
   assert.match((await ask(secret, images)).text, /request refers to content outside of it: key key_\w+ has a limit/)
 })
 
-test('counting tokens counts against the rate limit, and works when the budget is used up', async () => {
+test('a count of tokens is a request a minute, and continues when the budget is used up', async () => {
   const { key: secret, id } = await key({ max_budget: 0.1, rpm_limit: 4 })
   assert.equal((await ask(secret)).status, 200)
   assert.equal((await ask(secret)).status, 402)
@@ -239,7 +239,7 @@ test('counting tokens counts against the rate limit, and works when the budget i
   assert.deepEqual([spend, reserved, atWork], [0.1, 0, 0])
 })
 
-test('once a soft limit is reached, every answer has a warning, and the log has one', async () => {
+test('a soft limit is reported with every answer once it is reached, and logged once', async () => {
   const { id, key: secret } = await key({ soft_budget: 0.1, max_budget: 1 })
   const warning = async () => (await ask(secret)).headers['x-switchyard-budget-warning']
   assert.equal(await warning(), undefined)
@@ -269,7 +269,7 @@ test('a raised budget lets calls through at once, and what is spent stays', asyn
   await eventually(async () => (await budget('key', id)).spend === 0.2)
 })
 
-test('the ledger says whose key paid, what was held, and at which rates', async () => {
+test('the ledger states whose key paid, what was held, and at which rates', async () => {
   const { id, key: secret } = await key({ max_budget: 1, owner_id: 'ledger' })
   const requestId = (await ask(secret)).headers['x-switchyard-request-id']
   const [row] = await eventually(() => rowsOf('request_id = $1', requestId))
@@ -290,7 +290,7 @@ test('a service that is stopped settles every call that it has answered', async 
   const { url: databaseUrl } = await freshDatabase()
   const other = await startPricedService({ databaseUrl })
   const { id, key: secret } = await other.key({ max_budget: 10 })
-  const answers = await Promise.all(Array.from({ length: 20 }, () => other.ask(secret)))
+  const answers = await Promise.all(Array.from({ length: 20 }, () => other.request(secret)))
   await other.service.stop()
   assert.ok(answers.every(({ status }) => status === 200))
   const pool = createPool({ url: databaseUrl, max: 1, onLost: () => undefined })

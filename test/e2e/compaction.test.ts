@@ -154,7 +154,7 @@ test('a session whose runtime keeps its own context rejects: 409 by the name of 
   assert.equal((await send(service, 'POST /session/ses_nothing/compact')).status, 404)
 })
 
-test('a new session has nothing to compact, and says so', async () => {
+test('a new session has nothing to compact, and reports it', async () => {
   const session = await newSession()
   assert.equal(await ok(`POST /session/${session.id}/summarize`), true)
   const end = (await eventsOf(session)).find(({ type }) => type === 'session.status_idle')

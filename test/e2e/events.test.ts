@@ -101,7 +101,7 @@ test('the stream is served as what it is, whatever Accept asks for', async () =>
   }
 })
 
-test('Last-Event-ID, ?after= and ?from=tail say where to start; the header wins', async () => {
+test('Last-Event-ID, ?after= and ?from=tail set the start; the header wins', async () => {
   const id = await doneSession()
   const all = (await eventsOf(id)).data
   const last = all.length

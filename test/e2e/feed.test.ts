@@ -76,7 +76,7 @@ test('a stream of an agent, or of sessions with some metadata, has no others; fr
   all.close()
 })
 
-test('a reader receives no events of other owners’ sessions', async () => {
+test('a caller does not find the sessions of others', async () => {
   const { key } = await post<{ key: string }>('/api/keys', { label: 'other', owner_id: 'other' })
   const tail = await followFeed({ ...service, key }, { query: 'from=start' })
   await run()

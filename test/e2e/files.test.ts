@@ -116,7 +116,7 @@ test('no path and no link leads out of the workspace', async () => {
   }
 })
 
-test('files that a caller writes and deletes are there in the next run, and the log has the changes', async () => {
+test('files that a caller writes and deletes are there in the next run, and the log reports them', async () => {
   const id = await newSession()
   const large = Buffer.alloc(3 * 1024 * 1024 + 17, 'switchyard')
   const headers = { 'content-type': 'image/png' }
@@ -166,7 +166,7 @@ test('content that cannot be kept is rejected by name', async () => {
   assert.equal((await send(service, `PUT ${filesOf(id)}/huge`, { body: tooLarge })).status, 413)
 })
 
-test('while a run is in progress, files can be read but not changed', async () => {
+test('while a run is running files can be read but not changed', async () => {
   const id = await newSession()
   const text = saying(bash('echo here > here.txt'), bash('touch started; sleep 60'), { text: 'Done.' })
   const body = { model: { modelID: 'scripted' }, parts: [{ type: 'text', text }] }

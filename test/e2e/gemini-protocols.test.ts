@@ -24,7 +24,7 @@ const lastTo = (protocol: SpokenProtocol) =>
 const sentTo = (protocol: SpokenProtocol) => lastTo(protocol).rawBody.toString()
 const partsOf = ({ candidates }: Answer): readonly Part[] => candidates?.[0]?.content?.parts ?? []
 
-/** What the model thought goes back along with the results, in whatever way its protocol says it. */
+/** What the model thought goes back along with the results, in the form of its protocol. */
 const thoughtsIn = (request: string): boolean => /sig_\d+|"reasoning_content"|thought_toolu/.test(request)
 
 for (const protocol of everyProtocol) {

@@ -218,7 +218,7 @@ test('a prompt is booked on the key that queued it, whoever made the session', a
   ])
 })
 
-test('B6: a run ends at its next model call when the key that queued it was revoked, and says so', async () => {
+test('B6: a run ends at its next model call when the key that queued it was revoked, and reports it', async () => {
   const holder = await holderOf(service, { label: 'short-lived' })
   const { id } = (await send(holder, 'POST /session', { body: {} })).json<Session>()
   const stream = await followEvents(service, id)

@@ -75,7 +75,7 @@ const newAgent = (owner_id: string) =>
 const ada = await holderOf(here, { owner_id: 'ada' })
 const bob = await holderOf(here, { owner_id: 'bob' })
 
-test('S48: a run is stopped from another replica, with what waits behind it, and its log says why', async () => {
+test('S48: a run is stopped from another replica, with what waits behind it, and its log reports why', async () => {
   const id = await busySession(here)
   assert.deepEqual(await stop(here, { session_id: id, reason: 'it loops' }), { sessions: 1, runs: 1, prompts: 1 })
   await eventually(async () => (await statusOf(id)) === 'idle')
@@ -124,7 +124,7 @@ test('S48: model calls that clients make themselves end with a stop of their key
   })
   const waiting = (caller: Target) => send(at(caller), 'POST /v1/messages', message(slow, false))
   const streaming = async (caller: Target) => {
-    const held = saying({ text: 'a long answer', holdAtFrame: 3 })
+    const held = saying({ text: 'a long answer', pauseAtFrame: 3 })
     const answer = await open(at(caller), 'POST /v1/messages', message(held, true))
     answer.on('error', () => {}).resume()
     return { ended: new Promise<boolean>(done => answer.once('close', () => done(answer.complete))) }
@@ -253,7 +253,7 @@ const protocols: readonly (readonly [
   ],
 ]
 
-test('while spending is frozen each protocol is told so in its own format, at every replica, and nothing is sent', async () => {
+test('while spending is frozen each protocol gets its own error, on every replica, and nothing is sent', async () => {
   const freeze = await ok<Freeze>(here, 'PUT /v1/freezes', { all: true, reason: 'month is over' })
   assert.deepEqual(
     [freeze.scope, freeze.scope_id, freeze.reason, freeze.created_by],

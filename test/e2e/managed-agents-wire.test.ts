@@ -218,7 +218,7 @@ test('a session of ours is one of the dialect, with or without an agent', async 
   assert.deepEqual([answer.json()['title'], answer.json()['metadata']], ['Ours', { a: '1' }])
 })
 
-test('the program of the guide runs as it stands', async () => {
+test('the program of the guide runs unchanged', async () => {
   const guide = await readFile(join(import.meta.dirname, '../../docs/managed-agents.md'), 'utf8')
   const [, program = ''] = /```js\n(.*?)```/s.exec(guide) ?? []
   const env = { PATH: process.env['PATH'], SWITCHYARD_URL: baseURL, SWITCHYARD_KEY: apiKey }

@@ -211,7 +211,7 @@ for (const [version, Anthropic] of [
   })
 
   test(named('an interrupt stops the run, and the session continues with the next message'), async () => {
-    const session = await newSession({ initial_events: [message(saying({ text: 'never', holdAtFrame: 2 }))] })
+    const session = await newSession({ initial_events: [message(saying({ text: 'never', pauseAtFrame: 2 }))] })
     await streamed(session.id, ({ type }) => type === 'session.status_running')
     assert.equal((await sessions.retrieve(session.id)).status, 'running')
     await sessions.events.send(session.id, { events: [{ type: 'user.interrupt' }] })

@@ -70,7 +70,7 @@ for (const [line, sent, body] of lines) {
   })
 }
 
-test('a key without the field passthrough is rejected, and told which field and how to get it', async () => {
+test('a key without the field passthrough is rejected with the field that it lacks and how to get it', async () => {
   upstream.answer({ body: '{}' })
   const before = upstream.requests.length
   for (const line of ['GET /openai/v1/files', 'POST /anthropic/v1/files', 'GET /gemini/v1beta/files']) {
@@ -92,7 +92,7 @@ test('a key without the field passthrough is rejected, and told which field and 
   assert.equal((await send(service, 'GET /openai/v1/files')).status, 200)
 })
 
-test('our key is accepted in the form of each provider’s clients, and is never forwarded', async () => {
+test('our key is taken as each provider’s clients send theirs, and is never forwarded', async () => {
   upstream.answer({ body: '{}' })
   const key = holder.key ?? ''
   const ways: readonly (readonly [string, Record<string, string>])[] = [
@@ -246,7 +246,7 @@ test('calls of models below a provider’s path are calls of the gateway: models
   upstream.answer({ body: '{}' })
 })
 
-test('a budget rejects requests of unknown cost, reading stays free, and requests count against the rate limit', async () => {
+test('a budget rejects calls without a price, reading stays free, and requests count against the rate limit', async () => {
   const budgeted = await holderOf(service, { passthrough: ['openai'], max_budget: 5 })
   const refused = await send(budgeted, 'POST /openai/v1/batches', { body: {} })
   assert.equal(refused.status, 403)

@@ -58,7 +58,7 @@ test('opencode run --attach runs a turn with a tool in a session of this service
   )
 })
 
-test('opencode run --attach tells of a prompt that fails', { skip }, async () => {
+test('opencode run --attach reports a prompt that fails', { skip }, async () => {
   const { stdout } = await attach('--model', 'switchyard/no-such-model', 'Say hello.')
   assert.match(stdout, /no-such-model/)
 })

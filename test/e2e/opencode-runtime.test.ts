@@ -146,10 +146,10 @@ test('a tool call of the real opencode that is denied is not made', { skip }, as
   await ok(`POST /v1/sessions/${id}/events`, { events: [denial] })
   const log = await endedWith(id, isDone)
   assert.match(said(log, 'agent.tool_result')[0] ?? '', /Not in here/)
-  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model goes on with the refusal')
+  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model continues with the refusal')
 })
 
-test('a model call that is rejected is made again by the real opencode, and the run continues', { skip }, async () => {
+test('a model call that is refused is made again by the real opencode, and the run continues', { skip }, async () => {
   const { id } = await ok<Session>('POST /session', { runtime: 'desk', title: 'Rush' })
   refusals = 10
   await prompt(id, 'You are in a rush')

@@ -31,7 +31,7 @@ async function watch(from: OpencodeClient): Promise<readonly Shown[]> {
   return seen
 }
 
-/** The session of an event, wherever it says so. */
+/** The session of an event, from any field that names it. */
 function sessionOf({ properties }: Shown): unknown {
   const { sessionID, info, part } = properties as Record<string, { id?: unknown; sessionID?: unknown } | undefined>
   return sessionID ?? part?.sessionID ?? info?.sessionID ?? info?.id
@@ -152,7 +152,7 @@ for (const [response, state] of [
   ['once', 'completed'],
   ['reject', 'error'],
 ] as const) {
-  test(`a tool call that requires approval is listed and emitted; after "${response}" it is ${state}, and the run continues`, async () => {
+  test(`a tool call that asks is listed and reported; after "${response}" it is ${state}, and the run continues`, async () => {
     const seen = await watch(client)
     const id = await newSession(client, { agent: agentId })
     await prompt(id, saying(bash('echo asked'), { text: 'Well.' }))

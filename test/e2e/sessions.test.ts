@@ -203,7 +203,7 @@ test('GET /session pages newest first with x-next-cursor, and filters by agent a
   assert.equal((await get('/session?limit=1&directory=/x')).json<Session[]>().length, 1)
 })
 
-test('an unknown model fails the run by name, and a later prompt continues', async () => {
+test('an unknown model fails the run by name, and a later prompt runs', async () => {
   const { id } = await create({ prompt: 'hello', model: 'no-such-model' })
   const tail = await followEvents(service, id)
   const error = await tail.event('session.error')

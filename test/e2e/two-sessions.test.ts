@@ -25,7 +25,7 @@ const { id: agentId } = await ok<Agent>('POST /api/agents', {
 })
 const ofAgent = `/api/v1/managed_agents/agents/${agentId}`
 
-/** Runs one prompt in a session of its own; the system prompt of its first model request, as the upstream saw it. */
+/** Runs one prompt in its own session; the system prompt of its first model request, as the upstream saw it. */
 async function systemOfNewSession(prompt: string): Promise<string> {
   const before = upstream.requests.length
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })

@@ -111,7 +111,7 @@ const endings = {
   'a refusal': { stream: true, answer: { status: 400, error: 'no' }, said: 'nothing' },
   'a failure that is tried again': { stream: false, answer: { status: 500, error: 'broken' }, said: 'nothing' },
   'a stream that fails': { stream: true, answer: { text: 'It began so well', breakAtFrame: 4 }, said: 'input' },
-  'a client that leaves': { stream: true, answer: { text: 'Too long a story', holdAtFrame: 4 }, said: 'input' },
+  'a client that leaves': { stream: true, answer: { text: 'Too long a story', pauseAtFrame: 4 }, said: 'input' },
 } as const satisfies Record<string, { stream: boolean; answer: Answer; said: 'all' | 'input' | 'nothing' }>
 
 interface Made {

@@ -88,7 +88,7 @@ test('a session whose replica was killed continues at one with another disk, wit
   )
   const restored = log.find(({ type }) => type === 'session.workspace_restored')
   const step = log.find(({ seq }) => seq === restored?.['checkpoint_seq'])
-  assert.equal(step?.type, 'agent.tool_result', 'the log says as of which event')
+  assert.equal(step?.type, 'agent.tool_result', 'the log states as of which event')
 })
 
 test('a session moves from disk to disk, and each time finds what was written last', async () => {

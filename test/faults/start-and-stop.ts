@@ -30,7 +30,7 @@ async function stopIdle(bench: Bench) {
   return { rounds, numbers: { stopMs } }
 }
 
-/** A second start on the data folder of a running service says so at once. */
+/** A second start on the data folder of a running service reports it at once. */
 async function startTwice(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: 'embedded' })

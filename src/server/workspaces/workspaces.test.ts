@@ -133,7 +133,7 @@ test('a restore updates an older folder and keeps files outside of checkpoints',
   const there = other.folderOf(id)
   await mkdir(join(there, 'node_modules'))
   await writeFile(join(there, 'node_modules/installed'), 'here')
-  await writeFile(join(there, 'half-done'), 'of a call that was cut off')
+  await writeFile(join(there, 'half-done'), 'of a call that was interrupted')
   await writeFile(join(there, 'kept'), 'KEPT')
   await rm(join(folder, 'both'), { recursive: true })
   await writeFile(join(folder, 'both'), 'a file now')

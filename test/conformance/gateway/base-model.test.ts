@@ -110,7 +110,7 @@ for (const protocol of everyProtocol) {
   })
 }
 
-/** Protocols whose codecs carry reasoning, and where it stands in the next request. */
+/** Protocols whose codecs carry reasoning, and where it is in the next request. */
 const carriers: readonly (readonly [SpokenProtocol, RegExp])[] = [
   ['openai-responses', /"encrypted_content":"sig_0"/],
   ['gemini', /"thoughtSignature":"sig_0"/],
@@ -121,7 +121,7 @@ for (const [protocol, returned] of carriers) {
   for (const upstreamModel of ['our-own-name', cases[protocol].unnamed.upstreamModel ?? '']) {
     test(`F7, ${protocol}: what ${upstreamModel} thought goes back to it, though its name tells nothing`, async t => {
       const changes = { ...cases[protocol].unnamed, upstreamModel }
-      const { ask, sentText } = await startPair(t, protocol, {
+      const { request: ask, sentText } = await startPair(t, protocol, {
         script: [{ thinking: 'first this', text: 'so' }, {}],
         changes,
       })
@@ -139,7 +139,7 @@ for (const [protocol, returned] of carriers) {
 
 test('F7, gemini: the signature of a call goes back to a model whose name tells nothing', async t => {
   const script = [{ tool_calls: [{ name: 'look', input: { what: 'it' }, id: 'toolu_1' }] }, {}]
-  const { ask, sentText } = await startPair(t, 'gemini', { script, changes: cases.gemini.unnamed })
+  const { request: ask, sentText } = await startPair(t, 'gemini', { script, changes: cases.gemini.unnamed })
   await ask({ tools: [tool] })
   await ask(afterCall('seen'))
   assert.match(sentText(), /"thoughtSignature":"thought_toolu_1"/)

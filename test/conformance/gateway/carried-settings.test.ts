@@ -33,7 +33,7 @@ interface Fate {
   readonly given: object
   /** What the upstream gets of it. */
   readonly sent?: object
-  /** What the client is told is lost. */
+  /** What the client learns is lost. */
   readonly lost?: string
 }
 

@@ -107,7 +107,7 @@ for (const protocol of everyProtocol.filter(name => name !== 'openai-responses')
     assert.equal(second.output.length, 4)
   })
 
-  test(`P43, ${protocol}: content that cannot be compacted is an error that says why`, async t => {
+  test(`P43, ${protocol}: what cannot be compacted is an error that reports why`, async t => {
     const { post, upstream } = await begin(t, [{ text: '' }])
     for (const [input, message] of [
       [undefined, /^input is required$/],

@@ -96,7 +96,7 @@ test('P31: events that break off end with an error event', async () => {
   assert.equal(app.booked.at(-1)?.outcome, 'failed')
 })
 
-test('P32: a model without a price is rejected where the configuration says so', async () => {
+test('P32: a model without a price is rejected where the configuration requires a price', async () => {
   const strict = await startGatewayApp({
     deployments: [at('plain', { prices: { input: 1e-6 } }), at('voice', { unitPrices: { character: 1 } })],
     prices: { unknown: 'refuse' },

@@ -42,7 +42,7 @@ const refusals = [
 for (const protocol of translated) {
   for (const [status, type] of refusals) {
     test(`E2, ${protocol}: the upstream’s ${status} becomes one envelope of ${type}, with its words and no JSON in them`, async t => {
-      const { ask } = await startPair(t, protocol, { script: [{ status, error: 'words of the upstream' }] })
+      const { request: ask } = await startPair(t, protocol, { script: [{ status, error: 'words of the upstream' }] })
       const answer = await ask<Message & { type: string; request_id: string }>()
       assert.deepEqual(
         [answer.type, answer.error?.type, answer.error?.message],
@@ -56,7 +56,7 @@ for (const protocol of translated) {
     const pair = await startPair(t, protocol, { script: [{ status: 400, error: 'set by the test' }] })
     const host = new URL(pair.upstream.url).host
     const leaky = await startPair(t, protocol, { script: [{ status: 400, error: `bad key ${secret} at ${host}` }] })
-    const text = JSON.stringify(await leaky.ask())
+    const text = JSON.stringify(await leaky.request())
     assert.ok(!text.includes(secret))
     assert.ok(!text.includes(new URL(leaky.upstream.url).host))
   })
@@ -126,7 +126,9 @@ for (const protocol of everyProtocol) {
       [{ stream: true }, 5],
       [{}, 0],
     ] as const) {
-      const { post, upstream, app } = await startPair(t, protocol, { script: [{ text: 'x'.repeat(300), holdAtFrame }] })
+      const { post, upstream, app } = await startPair(t, protocol, {
+        script: [{ text: 'x'.repeat(300), pauseAtFrame: holdAtFrame }],
+      })
       const leaving = new AbortController()
       const response = post(body, { signal: leaving.signal }).then(
         answer => (holdAtFrame > 0 ? answer.body?.getReader().read() : undefined),

@@ -135,7 +135,7 @@ for (const { client, protocol, path, chances: asked } of crossed) {
   }
 }
 
-/** The chances that an answer tells of. */
+/** The alternatives that an answer reports. */
 function toldIn(text: string, client: 'chat' | 'responses', stream: boolean): readonly unknown[] {
   if (!stream) {
     const body = JSON.parse(text)

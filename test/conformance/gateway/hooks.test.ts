@@ -7,7 +7,7 @@ import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../..
 import { everyProtocol, type SpokenProtocol, spoken } from '../../support/upstream/spoken-protocols.ts'
 import { dialectOf } from './setup.ts'
 
-/** A client's format: where it calls, what it sends, and how it is told of an error. */
+/** A client's format: where it calls, what it sends, and how it receives an error. */
 interface Format {
   readonly path: (stream: boolean) => string
   readonly body: (text: string) => object

@@ -16,7 +16,13 @@ const script = ({ body }: Recorded) => {
   if (text.includes('goes on for long')) return { text: 'word '.repeat(200), usage: tenCents, chunkDelayMs: 20 }
   return { usage: tenCents }
 }
-const { service, upstream, key, keyRecord, ask } = await startPricedService({
+const {
+  service,
+  upstream,
+  key,
+  keyRecord,
+  request: ask,
+} = await startPricedService({
   script,
   models: {
     searching: { ...priced, web_search_cost_per_query: 0.01 },

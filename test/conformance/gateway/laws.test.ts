@@ -30,7 +30,7 @@ async function relayed(protocol: (typeof translated)[number], chunks: readonly B
     signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onRepair(what) {
       throw new Error(what)
     },

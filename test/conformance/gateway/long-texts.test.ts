@@ -135,7 +135,7 @@ async function written(
     signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onRepair: () => undefined,
     send({ body }) {
       sent = JSON.parse(joined(body as Buffer | readonly Buffer[]).toString())

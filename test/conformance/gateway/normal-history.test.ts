@@ -143,8 +143,8 @@ test('F10, anthropic-messages: a Chat client’s orphan results, doubled ids and
 })
 
 for (const model of ['claude-sonnet-5', 'kimi-k3']) {
-  test(`F10, anthropic-messages: unsigned thinking and ${model} behind an address of its own`, async t => {
-    const { ask, sentText } = await startPair(t, 'anthropic-messages', {
+  test(`F10, anthropic-messages: unsigned thinking and ${model} behind its own address`, async t => {
+    const { request: ask, sentText } = await startPair(t, 'anthropic-messages', {
       script: [{}],
       changes: { upstreamModel: model, provider: 'acme' },
     })

@@ -83,7 +83,7 @@ for (const [name, client] of Object.entries(clients)) {
       assert.equal(degraded.includes('=told_in_system'), !isOpenAi)
     })
 
-    test(`F2, ${name} on ${protocol}: how closely an image is looked at is carried, or reported`, async t => {
+    test(`F2, ${name} on ${protocol}: how closely an image is read is carried, or reported`, async t => {
       const { sent, degraded } = await call(t, client.closeLook)
       assert.ok(sent.includes('iVBORw0KGgo='), sent)
       assert.equal(sent.includes('"detail":"high"'), isOpenAi, sent)

@@ -232,7 +232,7 @@ test('H7: errors, answers that break off and answers whose client leaves are not
       assert.deepEqual([said, calls], ['miss', 1], JSON.stringify(answer))
     }
   }
-  const held = `${saying({ text: 'word '.repeat(50), holdAtFrame: 3 })} ${prompts++}`
+  const held = `${saying({ text: 'word '.repeat(50), pauseAtFrame: 3 })} ${prompts++}`
   const { line, body } = formats.messages({ model: 'cached', prompt: held, stream: true })
   const upstream = upstreams['anthropic-messages']
   for (const _ of [1, 2]) {

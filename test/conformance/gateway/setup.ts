@@ -48,7 +48,7 @@ export async function startPair(t: TestContext, protocol: SpokenProtocol, option
       return readStream(await (await post({ ...body, stream: true })).text())
     },
     /** The answer of a call that is not streamed. */
-    async ask<T = Message>(body: object = {}): Promise<T> {
+    async request<T = Message>(body: object = {}): Promise<T> {
       return (await (await post(body)).json()) as T
     },
     /** The body of the last request that the upstream got. */

@@ -6,7 +6,7 @@ import { afterCall, startPair, tool } from './setup.ts'
 
 const thinkingOn = { thinking: { type: 'adaptive' }, max_tokens: 4096 }
 
-/** Protocols that carry reasoning state from turn to turn, and where it stands in the next request. */
+/** Protocols that carry reasoning state from turn to turn, and where it is in the next request. */
 const carriers: readonly (readonly [SpokenProtocol, (sent: string) => boolean])[] = [
   ['openai-responses', sent => sent.includes('"encrypted_content":"sig_0"')],
   ['gemini', sent => sent.includes('"thoughtSignature":"sig_0"')],

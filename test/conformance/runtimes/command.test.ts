@@ -22,7 +22,7 @@ test('runtimes test prints a line a case and the counts, and leaves nothing behi
   assert.deepEqual(await left.json(), [])
 })
 
-test('runtimes test exits with 1 when a case fails, and says why', async () => {
+test('runtimes test exits with 1 when a case fails, and reports why', async () => {
   const { code, stdout } = await line('builtin', '--only', 'run', '--model', 'no-such-model', '--json')
   assert.equal(code, 1)
   const { ok, results } = JSON.parse(stdout) as { ok: boolean; results: { outcome: string; detail: string }[] }

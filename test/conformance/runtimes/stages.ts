@@ -133,7 +133,7 @@ function opencodeSteps(requests: readonly FakeCall[]): readonly FakeStep[] {
   if (isLong(text)) return [{ tools: [tool], hold: 'in tool' }]
   const made = requests.findLast(({ method, path }) => method === 'POST' && path === '/session')
   const asks = JSON.stringify(made?.body ?? {}).includes('"ask"') ? ['bash'] : []
-  return [{ tools: [{ ...tool, asks }] }, { text: ['It ran.'] }]
+  return [{ tools: [{ ...tool, permissions: asks }] }, { text: ['It ran.'] }]
 }
 
 async function acp(): Promise<Stage> {

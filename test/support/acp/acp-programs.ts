@@ -60,7 +60,7 @@ export function writing(
 /** Two cents an answer of 4,000 tokens in and 16,000 out, and as much may be held for the next one. */
 const perToken = 0.000001
 
-/** The service with all the programs, whose model `scripted` says what `script` tells it to; both end after the last test. */
+/** The service with all the programs, whose model `scripted` plays `script`; both end after the last test. */
 export async function startProgramService(script: Script) {
   const upstream = await startScriptedUpstream({ script })
   const service = await startService({
@@ -111,9 +111,9 @@ export async function startProgramService(script: Script) {
     ok,
     promptsOf,
     logWhen,
-    ask: (id: string, text: string) =>
+    request: (id: string, text: string) =>
       ok(`POST /session/${id}/prompt_async`, { model: { modelID: 'scripted' }, parts: [{ type: 'text', text }] }),
-    /** The log, once the prompts are not at work any more. */
+    /** The log, once no prompt is running. */
     settled: (id: string) =>
       logWhen(
         id,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { jsonOr, recordOf } from '../../../src/server/platform/json.ts'
-import { CursorAccount, type CursorCall, type CursorModel, type CursorScript, refusal } from './cursor-account.ts'
+import { CursorAccount, type CursorCall, type CursorModel, type CursorScript, rejection } from './cursor-account.ts'
 import type { FakeRun } from './cursor-runs.ts'
 
 /** A fault that the next calls of that name meet. */
@@ -45,9 +45,9 @@ export async function startCursorFake({
     const fault = faults.find(({ call: name, times }) => name === call.name && times > 0)
     if (fault) fault.times--
     if (fault?.how === 'break-before') return void response.destroy()
-    if (typeof fault?.how === 'number') return send(response, refusal(fault.how, fault.code))
+    if (typeof fault?.how === 'number') return send(response, rejection(fault.how, fault.code))
     const isPermitted = permitted.includes(call.headers.authorization ?? '')
-    const answer = isPermitted ? account.answer(call) : refusal(401, 'unauthorized')
+    const answer = isPermitted ? account.answer(call) : rejection(401, 'unauthorized')
     if (fault?.how === 'break-after') return void response.destroy()
     send(response, answer)
   }

@@ -68,7 +68,7 @@ export const rowOf = (
   ...more,
 })
 
-/** The stores of budgets, reservations and the ledger over a database of their own, whose clock the test sets. */
+/** The stores of budgets, reservations and the ledger over their own database, whose clock the test sets. */
 export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
   const { pool, url } = await freshDatabase()
   await pool.query(`create table test_clock as select timestamptz '2026-01-01T00:00:00Z' as at`)
@@ -131,7 +131,7 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
     },
     count: (table: 'reservations' | 'usage'): Promise<number> => one(`select count(*) as n from ${table}`),
     /** US dollars of all reservations that are held in a budget. */
-    heldIn: (scope: string, scope_id: string): Promise<number> =>
+    reservedIn: (scope: string, scope_id: string): Promise<number> =>
       one(
         `select coalesce(sum(amount_usd), 0) as n
          from reservations cross join lateral json_to_recordset(held_in) as h (scope text, scope_id text)

@@ -47,7 +47,7 @@ const silentRuntime = (id: string, onClose: () => void): Runtime & { close(): Pr
 export function scriptedKind(spec: ApiSpec) {
   const connected: RuntimeEndpoint[] = []
   const closed: RuntimeEndpoint[] = []
-  const asked: RuntimeEndpoint[] = []
+  const requests: RuntimeEndpoint[] = []
   const answers = {
     check: async (_signal: AbortSignal): Promise<void> => undefined,
     models: async () => [{ id: 'm1', display_name: 'Model 1' }],
@@ -60,15 +60,15 @@ export function scriptedKind(spec: ApiSpec) {
       return silentRuntime(endpoint.id, () => void closed.push(endpoint))
     },
     check(endpoint, signal) {
-      asked.push(endpoint)
+      requests.push(endpoint)
       return answers.check(signal)
     },
     models(endpoint) {
-      asked.push(endpoint)
+      requests.push(endpoint)
       return answers.models()
     },
   }
-  return { kind, connected, closed, asked, answers }
+  return { kind, connected, closed, requests, answers }
 }
 
 interface Given {

@@ -114,7 +114,7 @@ export async function startSchedulesApp() {
     showing(time: string): void {
       clock = new Date(`2026-05-05T${time}Z`)
     },
-    /** Makes the only schedule there is, hourly unless told otherwise, with an agent of its own. */
+    /** Makes the only schedule there is, hourly by default, with its own agent. */
     async made(write: object = {}, caller: Name = 'ana'): Promise<Schedule> {
       await pool.query('delete from schedules')
       const agent_id = await newAgent()

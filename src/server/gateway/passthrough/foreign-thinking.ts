@@ -69,16 +69,16 @@ const quote = 0x22
 
 /** Checks without parsing whether `body` may hold such blocks; false is certain. */
 export const mayContainForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
-  mayHoldEncrypted(body) || (toClaude && mayHoldThinking(body, members) && mayHoldUnsigned(body))
+  mayContainEncrypted(body) || (toClaude && mayContainThinking(body, members) && mayContainUnsigned(body))
 
-const mayHoldThinking = (body: Buffer, members: Options['members']): boolean =>
+const mayContainThinking = (body: Buffer, members: Options['members']): boolean =>
   members?.body !== body || (members.foundWords & wordBits.thinking) !== 0
 
 /** Searches the rare text first: a search for text that starts with a quote stops at every quote. */
-const mayHoldEncrypted = (body: Buffer): boolean => body.includes(rareText) && body.includes(encryptedText)
+const mayContainEncrypted = (body: Buffer): boolean => body.includes(rareText) && body.includes(encryptedText)
 
 /** False is certain. The text of a block cannot match, because its quotes are escaped. */
-function mayHoldUnsigned(body: Buffer): boolean {
+function mayContainUnsigned(body: Buffer): boolean {
   const text = openText(body)
   for (let at = body.indexOf(thinkingText); at >= 0; at = body.indexOf(thinkingText, at + thinkingText.length)) {
     if (isValue(body, at) && !isSignedAfter(text, at + thinkingText.length)) return true

@@ -1,4 +1,4 @@
-import { type NewEvent, awaitedApprovals, type TextBlock } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent, type TextBlock } from '../../../contract/events.ts'
 import { conversationEntry, conversationText } from '../conversation-text.ts'
 import { paragraphs, resumeInstruction, timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'

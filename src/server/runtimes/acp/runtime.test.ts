@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { acpRig, doing } from '../../../../test/support/acp/acp-rig.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { noRefs, promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
-import { type NewEvent, awaitedApprovals } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 import { isRunning } from '../../sandboxes/sandboxes-for-tests.ts'
 
 type Event = NewEvent | undefined

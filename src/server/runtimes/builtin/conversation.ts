@@ -142,7 +142,7 @@ export class Conversation {
   }
 
   /** Reports whether a person was asked about the tool call of that event. */
-  wasAsked(eventId: string): boolean {
+  wasRequested(eventId: string): boolean {
     return this.#asked.has(eventId)
   }
 

@@ -1,4 +1,4 @@
-import { type NewEvent, awaitedApprovals } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 
 /** A tool call of the log. */
 export interface Call {
@@ -38,7 +38,7 @@ export class LogIndex {
   }
 
   /** Tool calls that wait for a person; empty while the run is running. */
-  get asked(): readonly Call[] {
+  get awaitingApproval(): readonly Call[] {
     return this.#isRunning ? [] : this.#asked
   }
 

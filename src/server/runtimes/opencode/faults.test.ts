@@ -9,7 +9,7 @@ import { endsRun } from '../../../contract/events.ts'
 import type { Runtime } from '../runtime.ts'
 
 const work: readonly FakeStep[] = [
-  { thinking: 'Hm.', text: ['I run it.'], tools: [{ name: 'bash', input: { command: 'ls' }, asks: ['bash'] }] },
+  { thinking: 'Hm.', text: ['I run it.'], tools: [{ name: 'bash', input: { command: 'ls' }, permissions: ['bash'] }] },
   { text: ['Done.'] },
 ]
 
@@ -140,7 +140,7 @@ test('a decision that could not be sent is sent once the server is reachable aga
     return allow()
   }
   const run = rig.run(runtime, promptOf('Go'), { decide })
-  await eventually(() => fake.refusals() > 0)
+  await eventually(() => fake.rejections() > 0)
   fake.switches.isDown = false
   await run
   assert.deepEqual(told(rig), await whole())
@@ -245,7 +245,7 @@ test('a short outage of the server does not end the run', async () => {
   fake.switches.isDown = true
   fake.dropStreams()
   fake.release()
-  await eventually(() => fake.refusals() >= 2)
+  await eventually(() => fake.rejections() >= 2)
   fake.switches.isDown = false
   await run
   assert.equal(rig.types().at(-1), 'session.status_idle')

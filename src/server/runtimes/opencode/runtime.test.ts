@@ -119,7 +119,7 @@ test('the prompt has model, system prompt and memories, and no fields that are u
 })
 
 const asking = (more: object = {}): readonly FakeStep[] => [
-  { text: ['May I?'], tools: [{ name: 'bash', input: { command: 'ls' }, asks: ['bash'], ...more }] },
+  { text: ['May I?'], tools: [{ name: 'bash', input: { command: 'ls' }, permissions: ['bash'], ...more }] },
   { text: ['Done.'] },
 ]
 

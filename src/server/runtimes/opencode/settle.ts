@@ -31,7 +31,7 @@ export async function deliver(turn: Turn): Promise<void> {
   Object.assign(progress, { isUnsent: false, isSent: true, isDue: false, quietMs: 0 })
   try {
     await turn.api.sendPrompt(sessionIdOf(turn), body, context.signal)
-    progress.wasTaken = true
+    progress.wasConfirmed = true
   } catch (failure) {
     // Without a response the prompt may have arrived; the list shows it.
     const isRejected = failure instanceof RuntimeFailure && failure.status !== undefined && failure.status < 500
@@ -87,7 +87,7 @@ const findOwn = ({ prompt, progress }: Turn, messages: readonly ListedMessage[])
     prompt,
     after: progress.state?.after ?? '',
     isAgain: progress.state?.isAgain ?? false,
-    wasTaken: progress.wasTaken,
+    wasConfirmed: progress.wasConfirmed,
   })
 
 const pageSize = 200

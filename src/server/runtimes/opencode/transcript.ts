@@ -1,4 +1,4 @@
-import { type NewEvent, type NewEventOf, awaitedApprovals } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent, type NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { countOf, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'

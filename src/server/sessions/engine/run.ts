@@ -1,5 +1,5 @@
 import { statusOfCode } from '../../../contract/errors.ts'
-import { budgetReached, endsRun, type NewEvent, awaitedApprovals, type SessionEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
 import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
