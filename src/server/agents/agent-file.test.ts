@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import { agentFile } from './agent-file.ts'
+import { completed } from './fields.ts'
 import type { StoredAgent } from './stored-agent.ts'
 
-const agent: StoredAgent = {
+const agent = completed({
   id: 'agent_1',
   name: 'Ada',
   owner_id: 'team',
@@ -19,7 +20,7 @@ const agent: StoredAgent = {
   version: 7,
   created_at: 1,
   skills: [{ id: 'skill_1', name: 'X', block: '\n\n<!-- skill:skill_1 -->\nx' }],
-}
+})
 const fileOf = (changes: Partial<StoredAgent>) =>
   agentFile({ ...agent, ...changes }, { mask: withoutSecrets, marker: secretMarker })
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { completed } from '../agents/fields.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
 import { toSnapshot } from './agent-object.ts'
 import { configOf, type Setup, withSetup } from './agent-setup.ts'
 
 const blocks = { attach, attachedIds, detachAll }
 const skill = { id: 'skill_1', name: 'Terse', content: 'Be terse.', description: null, created_at: '' }
-const agent = {
+const agent = completed({
   id: 'agent_1',
   name: 'Ada',
   model: 'demo',
@@ -17,13 +18,12 @@ const agent = {
   config: { runtime: 'builtin', odd: {}, webhook: { secret_key: 'KEY' } },
   skills: [],
   owner_id: 'ada',
-  status: 'active' as const,
+  status: 'active',
   run_as_key_id: null,
   version: 1,
   created_at: 0,
-}
-const after = (setup: Setup, found = [skill], before = agent) =>
-  withSetup(before as Parameters<typeof toSnapshot>[0], setup, { blocks, found })
+})
+const after = (setup: Setup, found = [skill], before = agent) => withSetup(before, setup, { blocks, found })
 
 test('an empty setup leaves an agent unchanged, including settings outside of the dialect', () => {
   assert.deepEqual(after({}), agent)
@@ -38,7 +38,7 @@ test('settings of the dialect without a field of ours are stored, returned, and 
   assert.deepEqual(shown.model, { id: 'other', effort: { type: 'high' }, speed: 'fast' })
   assert.deepEqual(shown.mcp_servers, servers)
   assert.deepEqual(shown.skills, [{ type: 'anthropic', skill_id: 'xlsx', version: 'latest' }])
-  const cleared = after({ model: 'other', mcp_servers: null, skills: [] }, [], made as unknown as typeof agent)
+  const cleared = after({ model: 'other', mcp_servers: null, skills: [] }, [], made)
   assert.deepEqual(cleared.config, agent.config)
 })
 
@@ -46,10 +46,10 @@ test('a skill of the library is in the prompt and returned separately', () => {
   const made = after({ skills: [{ type: 'custom', skill_id: skill.id }] })
   assert.match(made.system, /^Base\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
   assert.equal(toSnapshot(made, blocks).system, 'Base.')
-  const rewritten = after({ system: 'New.' }, [], made as unknown as typeof agent)
+  const rewritten = after({ system: 'New.' }, [], made)
   assert.match(rewritten.system, /^New\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
   assert.deepEqual(toSnapshot(rewritten, blocks).skills, toSnapshot(made, blocks).skills)
-  const stripped = after({ skills: [] }, [], rewritten as unknown as typeof agent)
+  const stripped = after({ skills: [] }, [], rewritten)
   assert.deepEqual([stripped.system, stripped.skills], ['New.', []])
 })
 
