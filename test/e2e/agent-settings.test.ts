@@ -88,7 +88,7 @@ test('a session runs the version that it names, else the one pinned in config, e
   assert.equal((await start({ agent_id: agent.id })).agent_version, 4)
 })
 
-test('settings that the engine could not follow are refused by their names', async () => {
+test('settings that the engine could not follow are rejected by their names', async () => {
   const agent = await create()
   for (const [config, field] of [
     [{ max_turns: 0 }, 'max_turns'],

@@ -63,7 +63,7 @@ test('PUT /api/budgets/{scope}/{id} sets every limit, GET reads it, a further PU
   )
 })
 
-test('PUT /api/budgets refuses what is no limit, no scope, and a key, whose limits are its own fields', async () => {
+test('PUT /api/budgets rejects what is no limit, no scope, and a key, whose limits are its own fields', async () => {
   const refused = async (line: string, body: object) => {
     const answer = await send(service, line, { body })
     assert.equal(answer.status, 400, answer.text)
@@ -253,7 +253,7 @@ test('a soft limit is reported with every answer once it is reached, and logged 
   assert.equal(told.length, 1)
 })
 
-test('a key with nothing but a soft limit is told of it, and never refused', async () => {
+test('a key with nothing but a soft limit is notified, and never rejected', async () => {
   const { id, key: secret } = await key({ soft_budget: 0.05 })
   assert.equal((await ask(secret)).headers['x-switchyard-budget-warning'], undefined)
   await eventually(async () => (await budget('key', id)).spend === 0.1)

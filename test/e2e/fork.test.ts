@@ -149,7 +149,7 @@ test('a fork of a running session leaves its run alone, and repeats are one', as
   await eventually(async () => (await pathsOf(id)).length === 2 || undefined, { withinMs: 20_000 })
 })
 
-test('what names nothing is refused', async () => {
+test('what names nothing is rejected', async () => {
   const { id } = await ok<Session>('POST /session', {})
   const cases = [
     [{ event_id: 'evt_nothing' }, 404, 'event evt_nothing not found'],

@@ -57,7 +57,7 @@ for (const protocol of everyProtocol) {
     assert.deepEqual([last?.candidates?.[0]?.finishReason, last?.usageMetadata?.['totalTokenCount']], ['STOP', 35])
   })
 
-  test(named('a turn with two calls goes on with their results and with what was thought'), async () => {
+  test(named('a turn with two calls continues with their results and with what was thought'), async () => {
     const request = { model, config: { tools, ...thinking } }
     const first = await models.generateContent({ ...request, contents: [user({ text: turn })] })
     assert.deepEqual(

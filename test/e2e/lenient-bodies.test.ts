@@ -26,7 +26,7 @@ test('D9: a second key in the query of a stream is 401 before anything else is r
   assert.equal((await send({ url: service.url }, line)).status, 401)
 })
 
-test('D9: a key that ends in the past is refused, and one that has ended may be written as it is', async () => {
+test('D9: a key that ends in the past is rejected, and one that has ended may be written as it is', async () => {
   const past = await post('/api/keys', { label: 'l', expires_at: '2020-01-01T00:00:00Z' })
   assert.equal(past.status, 400)
   assert.match(past.text, /expires_at 2020-01-01T00:00:00\.000Z is in the past/)

@@ -182,7 +182,7 @@ test('the first bytes of a body reach the provider before its last ones are sent
   assert.equal(status, 200)
 })
 
-test('a body that is larger than any that providers take is refused before it comes', async () => {
+test('a body that is larger than any that providers take is rejected before it comes', async () => {
   const { hostname, port } = new URL(service.url)
   const headers = { authorization: `Bearer ${holder.key}`, 'content-length': 600 * 1024 * 1024 }
   const status = await new Promise(resolve => {

@@ -97,7 +97,7 @@ test('the queue can be paged, and shows each prompt with its parts, model and ti
   tail.close()
 })
 
-test('a repeated messageID or Idempotency-Key is 204 and queues nothing; the key refuses another body', async () => {
+test('a repeated messageID or Idempotency-Key is 204 and queues nothing; the key rejects another body', async () => {
   const { id, tail } = await busySession()
   const named = await Promise.all(Array.from({ length: 5 }, () => queue(id, 'named', { messageID: 'msg_of_client' })))
   assert.deepEqual(named, [204, 204, 204, 204, 204])

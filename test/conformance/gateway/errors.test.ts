@@ -112,7 +112,7 @@ for (const protocol of everyProtocol) {
       const { value, done } = (await reader?.read()) ?? { done: true }
       assert.ok(!done, text)
       text += value
-      // Gemini’s call comes whole, behind the frame that is held: nothing can be shown before it.
+      // Gemini’s call comes whole, behind the buffered frame: nothing can be shown before it.
       if (protocol === 'gemini') break
     }
     upstream.release()

@@ -248,7 +248,7 @@ for (const phase of ['pre', 'post'] as const) {
   })
 }
 
-test('A14: a hook is told of what came of a stream whose client left', async t => {
+test('A14: a hook receives the outcome of a stream whose client left', async t => {
   const script = [{ text: 'open sesame', holdAtFrame: 4 }]
   const { hook, app, upstream } = await start(t, { hooks: url => [hookAt(url, { phase: 'post' })], script })
   const leaving = new AbortController()
@@ -274,7 +274,7 @@ test('A15: an answer too long to be kept is blocked, or passes where on_error al
   assert.ok((await lenient.ask()).text === body)
 })
 
-test('A16: a body that names a member twice is refused before a hook judges one of them', async t => {
+test('A16: a body that names a member twice is rejected before a hook judges one of them', async t => {
   const { hook, app } = await start(t, { hooks: url => [hookAt(url)] })
   const doubled =
     '{"model":"test-model","max_tokens":5,"messages":[{"role":"user","content":"evil","\\u0063ontent":"good"}]}'

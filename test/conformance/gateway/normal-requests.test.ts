@@ -67,7 +67,7 @@ for (const protocol of translated) {
     ],
   })
 
-  test(`F5, ${protocol}: names that it refuses go out as legal ones, the same everywhere and in every request`, async t => {
+  test(`F5, ${protocol}: names that it rejects go out as legal ones, the same everywhere and in every request`, async t => {
     const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     for (const name of oddNames) {
       await ask(usingTools(name))

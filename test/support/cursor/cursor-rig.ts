@@ -72,5 +72,5 @@ export const turnTypes: readonly string[] = [
 export const textOf = (event: NewEvent | undefined): string | undefined =>
   (event?.['content'] as { text: string }[] | undefined)?.[0]?.text
 
-/** What a `session.error` says. */
+/** Message of a `session.error`. */
 export const errorOf = (event: NewEvent | undefined) => event?.['error'] as { type: string; message: string }
