@@ -249,7 +249,7 @@ for (const phase of ['pre', 'post'] as const) {
 }
 
 test('A14: a hook receives the outcome of a stream whose client left', async t => {
-  const script = [{ text: 'open sesame', holdAtFrame: 4 }]
+  const script = [{ text: 'open sesame', pauseAtFrame: 4 }]
   const { hook, app, upstream } = await start(t, { hooks: url => [hookAt(url, { phase: 'post' })], script })
   const leaving = new AbortController()
   const body = { model: 'test-model', ...simple, stream: true }
