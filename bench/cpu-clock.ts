@@ -28,7 +28,7 @@ function timesOf(pid: number): Map<number, number> {
     try {
       times.set(member, cpuTimeUs(member))
     } catch {
-      // It ended between the listing and the look.
+      // It ended between the listing and the read.
     }
   }
   return times

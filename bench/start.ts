@@ -13,7 +13,7 @@ export const start: BenchCase = {
   name: 'start',
   title: `npm start with the packages installed, to the first "ready"; ${rounds} rounds`,
   async run(place) {
-    // A cache of its own: the first start has nothing to go by, as on a fresh machine.
+    // A separate cache: the first start has nothing to go by, as on a fresh machine.
     const env = { NODE_COMPILE_CACHE: join(place.folder, 'compile-cache') }
     const first = await startOnce(place, { dataDir: join(place.folder, 'first'), env })
     const cold: Started[] = []

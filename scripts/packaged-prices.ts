@@ -21,7 +21,7 @@ const rateNames = [
   'cache_write_1h_mtok',
 ] as const satisfies (keyof TablePeriod)[]
 
-/** Prices of what counts of tokens do not tell apart: such a model gets no price rather than one that is far too low. */
+/** Prices that token counts do not distinguish: such a model gets no price rather than one that is far too low. */
 const untold = /^output_(audio|image|video|reasoning)_|_messages_|_hours$/
 
 /** What the installed package knows, less all that this service does not read. */

@@ -111,7 +111,7 @@ test('public routes answer without a key', async () => {
   }
 })
 
-test('a rejected caller is rejected before the body is read', async () => {
+test('a caller without access is rejected before the body is read', async () => {
   const body = 'x'.repeat(64 * 1024)
   const headers = { 'content-type': 'text/plain', 'x-api-key': wrongKey }
   assert.equal((await send(stranger, 'POST /api/agents', { headers, body })).status, 401)

@@ -109,10 +109,10 @@ async function virtualKey(url: string, masterKey: string, limits: object): Promi
   return ((await answer.json()) as { key: string }).key
 }
 
-/** More than any scenario needs: what is refused has no cost. */
+/** More than any scenario needs: what is rejected has no cost. */
 const serviceLimits = { max_streams: 10_000, max_loop_delay_ms: 60_000 }
 
-/** Without a price a key with a budget is refused. */
+/** Without a price a key with a budget is rejected. */
 const prices = { input_cost_per_token: 0.000_003, output_cost_per_token: 0.000_015 }
 
 function configOf(upstream: string): string {

@@ -8,7 +8,7 @@ import type { ScenarioName } from './scenario-name.ts'
 export interface Goal {
   readonly is: 'at most' | 'at least'
   readonly target: number
-  /** Beyond it the run has failed; the target itself unless given. Infinity: the target is only told. */
+  /** Beyond it the run has failed; the target itself unless given. Infinity: the target is only printed. */
   readonly limit?: number
 }
 
@@ -22,7 +22,7 @@ export interface Figure {
   readonly detail: string
 }
 
-/** How a figure stands to its goal; empty without one. */
+/** Verdict of a figure against its goal; empty without one. */
 export type Verdict = 'ok' | 'beyond target' | 'MISSED' | ''
 
 /** The verdict on a figure; what could not be measured has missed its goal. */

@@ -41,7 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
   return figures.some(figure => verdictOf(figure) === 'MISSED') ? 1 : 0
 }
 
-/** What a run says, and the files that keep it. */
+/** Output of a run, and the files to write. */
 interface Report {
   readonly text: string
   readonly figures: readonly Figure[]

@@ -7,10 +7,10 @@ import { type Effort, roundsOf, scenarios } from './scenarios.ts'
 import type { Soak } from './soak.ts'
 import { markdownTable } from './table.ts'
 
-/** Everything that a result tells. */
+/** Contents of a result. */
 export interface Result {
   readonly day: string
-  /** Of what machine, told before the load. */
+  /** The machine, described before the load. */
   readonly machine: string
   readonly effort: Effort
   readonly outcome: Outcome

@@ -13,7 +13,7 @@ const lengths = [500, 5_000, 50_000, 200_000]
 const looks = 15
 const boundMs = 100
 
-/** A log as turns make it: what a person says, what the model answers, and steps around it. */
+/** A log as turns make it: user messages, model answers, and steps around it. */
 const fillText = `
   insert into session_events (session_id, seq, id, type, payload, fence)
   select $1, n, 'evt_' || $1 || '_' || n, kind.type, kind.payload::json, 1

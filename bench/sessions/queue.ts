@@ -26,7 +26,7 @@ const budgetsText = `
   insert into budgets (scope, scope_id, max_usd, spent_usd)
   select 'session', id, 1, 1 from sessions union all select 'owner', 'bob', 1, 1`
 
-/** What a replica pays for looking at work that it cannot do now, as there is more and more of it. */
+/** Cost of a replica for polling work that it cannot do now, as there is more and more of it. */
 export const queue: BenchCase = {
   name: 'queue',
   title: `claims and looks for budgets with room, beside ${steps.map(n => n.toLocaleString('en')).join(', ')} sessions that wait or are held; medians of ${looks}`,

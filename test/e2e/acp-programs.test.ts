@@ -21,7 +21,7 @@ import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 const fileText = 'written by a program\n'
 const { 'opencode-server': _server, ...programs } = realPrograms
 
-/** Each session talks of its own mark, so that its requests can be told from others. */
+/** Each session talks of its own mark, so that its requests can be distinguished from others. */
 const markOf = (body: string): string | undefined => /MARK-(\w+)/.exec(body)?.[1]
 
 function script({ rawBody }: Recorded): Answer {
@@ -33,7 +33,7 @@ function script({ rawBody }: Recorded): Answer {
   return { text: 'It is being written.', tool_calls: [call], usage: costly }
 }
 
-/** Two cents an answer, and as much may be held for the next one. */
+/** Two cents an answer, and as much is reserved for the next one. */
 const costly = { input_tokens: 4_000, output_tokens: 16_000 }
 
 const { service, upstream, ok, promptsOf, request: ask, settled } = await startProgramService(script)

@@ -149,7 +149,7 @@ test('a session that is stopped while it asks closes the question: its call gets
   session.tail.close()
 })
 
-test('an approval without an answer expires as denied after a day', async () => {
+test('a question without an answer in 24 h is denied', async () => {
   const session = await askingSession('echo late-run')
   const id = session.questions[0]?.id
   const expire = `

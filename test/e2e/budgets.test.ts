@@ -253,7 +253,7 @@ test('a soft limit is reported with every answer once it is reached, and logged 
   assert.equal(told.length, 1)
 })
 
-test('a key with nothing but a soft limit is told of it, and never rejected', async () => {
+test('a key with nothing but a soft limit is notified, and never rejected', async () => {
   const { id, key: secret } = await key({ soft_budget: 0.05 })
   assert.equal((await ask(secret)).headers['x-switchyard-budget-warning'], undefined)
   await eventually(async () => (await budget('key', id)).spend === 0.1)

@@ -56,7 +56,7 @@ const upstreams = await Promise.all(
     startScriptedUpstream({ script: echoingScript, ...(dialect && { dialect }) }),
   ),
 )
-/** Refuses each caller, and repeats their credential in every writing. */
+/** Rejects each caller, and repeats their credential in every writing. */
 const echoing = await startByteServer((socket, { head }) => {
   const [, key = ''] = /^(?:authorization: \w+|x-api-key:) (.*)$/im.exec(head) ?? []
   const message = [key, Buffer.from(key, 'base64').toString(), Buffer.from(key).toString('base64')].join(' ')
@@ -178,7 +178,7 @@ async function runSessions(key: string): Promise<string> {
   return id
 }
 
-/** Secrets in the wrong places of requests: what is refused must not be repeated. */
+/** Secrets in the wrong places of requests: what is rejected must not be repeated. */
 async function sendNonsense(): Promise<void> {
   const vaultValue = plant('refused vault value', core => `"${core}\n`)
   const wrongKey = plant('wrong key', core => `sk-${core}`)

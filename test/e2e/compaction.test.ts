@@ -24,7 +24,7 @@ const refusals: Readonly<Record<SpokenProtocol, string>> = {
 
 const isSummary = ({ rawBody }: Recorded): boolean => rawBody.includes(order)
 
-/** A model that takes no long conversation, refuses it in the words that the prompt names, and knows of a number what it reads. */
+/** A model that takes no long conversation, rejects it in the words that the prompt names, and knows of a number what it reads. */
 function script(request: Recorded): Answer {
   const said = request.rawBody.toString()
   const usage = { input_tokens: Math.ceil(said.length / 4) }

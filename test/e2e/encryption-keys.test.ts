@@ -34,7 +34,7 @@ async function start({ keys, key, dataDir = mkdtempSync(join(root, 'data-')) }: 
   return last
 }
 
-/** The output of a start that is refused. */
+/** The output of a start that is rejected. */
 async function refusal(options: StartOptions): Promise<string> {
   await last?.stop()
   last = undefined

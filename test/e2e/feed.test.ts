@@ -86,7 +86,7 @@ test('a caller does not find the sessions of others', async () => {
   tail.close()
 })
 
-test('an invalid cursor is rejected with the name of the field', async () => {
+test('a cursor that is none is rejected with the name of the field', async () => {
   const wrong = await send(service, 'GET /v1/events/stream?after=12')
   assert.deepEqual([wrong.status, /after must be an event id/.test(wrong.text)], [400, true])
   const headers = { 'last-event-id': '9000000000000000000.ses_1.1' }

@@ -149,7 +149,7 @@ test('files that a caller writes and deletes are there in the next run, and the 
   )
 })
 
-test('content that cannot be kept is rejected by name', async () => {
+test('what cannot be kept is rejected by name', async () => {
   const id = await newSession()
   await send(service, `PUT ${filesOf(id)}/file`, { body: 'x' })
   const cases = [

@@ -74,7 +74,7 @@ for (const protocol of everyProtocol) {
       assert.equal(texts.join(''), 'One two three four five six.')
       assert.ok(texts.filter(text => text !== '').length > 1, 'the text comes in pieces')
       const counted = chunks.flatMap(({ usage }) => (usage ? [usage.total_tokens] : []))
-      // What a server of this very format says is passed on as it is, also when nobody asked for it.
+      // Output of a server of this format is passed through, requested or not.
       if (isAsked || protocol !== 'openai-chat') assert.deepEqual(counted, isAsked ? [35] : [])
     }
   })
@@ -142,7 +142,7 @@ for (const protocol of everyProtocol) {
     if (protocol !== 'openai-chat') assert.match(sentTo(protocol), /"sig_\d+"/, 'the signature is back as it came')
   })
 
-  test(named('a refusal and a broken stream are errors of the SDK, with the upstream’s words'), async () => {
+  test(named('an error and a broken stream are errors of the SDK, with the upstream’s words'), async () => {
     const refused = saying({ status: 400, error: 'That cannot be answered' })
     const broken = saying({ text: 'A text that is too long to be over by then, by far.', breakAtFrame: 5 })
     const refusals = [

@@ -103,7 +103,7 @@ const reasonOf = (event: SessionEvent | undefined) =>
 const retryOf = (event: SessionEvent | undefined) =>
   (event?.error as { readonly retry_status: { readonly type: string } } | undefined)?.retry_status.type
 const isAsked = (event: SessionEvent | undefined) => reasonOf(event) === 'requires_action'
-/** A model call that the runtime makes again, such as after a refusal of a busy gateway, ends nothing. */
+/** A model call that the runtime makes again, such as after a rejection by a busy gateway, ends nothing. */
 const isDone = (event: SessionEvent | undefined) => reasonOf(event) === 'end_turn' || retryOf(event) === 'terminal'
 
 const prompt = (id: string, text: string, modelID = 'gateway/scripted') =>
@@ -149,7 +149,7 @@ test('a tool call of the real opencode that is denied is not made', { skip }, as
   assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model continues with the refusal')
 })
 
-test('a model call that is refused is made again by the real opencode, and the run continues', { skip }, async () => {
+test('a model call that is rejected is made again by the real opencode, and the run continues', { skip }, async () => {
   const { id } = await ok<Session>('POST /session', { runtime: 'desk', title: 'Rush' })
   refusals = 10
   await prompt(id, 'You are in a rush')

@@ -94,7 +94,7 @@ test('a client that watches sees a session from its creation to its end, and has
   assert.deepEqual(statuses, [{ type: 'busy' }, { type: 'idle' }])
 })
 
-test('a second prompt of a session is told without anything of the first', async () => {
+test('a second prompt of a session is reported without data of the first', async () => {
   const id = await newSession()
   const before = await watch(client)
   await prompt(id, saying({ text: 'One.' }))
@@ -125,7 +125,7 @@ test('a client that comes in the middle of a run gets the rest of it under the i
   for (const part of answer?.parts ?? []) assert.ok(data[1]?.parts.some(({ id: known }) => known === part.id))
 })
 
-test('GET /global/event tells the same in envelopes', async () => {
+test('GET /global/event has the same events in envelopes', async () => {
   const stop = new AbortController()
   const { stream } = await client.global.event({ signal: stop.signal })
   const seen: { directory: string; payload: Shown }[] = []
@@ -230,7 +230,7 @@ test('a run that fails is session.error, then idle', async () => {
   await find(seen, id, 'session.idle')
 })
 
-test('a changed title and a deletion are emitted with the record', async () => {
+test('a title that is changed, and a deletion, are events with the record', async () => {
   const seen = await watch(client)
   const id = await newSession()
   const renamed = await client.session.update({ path: { id }, body: { title: 'Another title' } })

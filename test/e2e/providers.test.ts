@@ -12,7 +12,7 @@ import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const canary = 'sk-canary-0123456789-wxyz'
 const upstream = await startScriptedUpstream({ script: () => ({ text: 'from the upstream' }) })
-/** Refuses every key, and repeats it. */
+/** Rejects every key, and repeats it. */
 const echoing = await startByteServer((socket, { head }) => {
   const key = /x-api-key: (.*)\r/i.exec(`${head}\r`)?.[1]
   const body = { error: { message: `no such key: ${key}, ${Buffer.from(key ?? '').toString('hex')}` } }

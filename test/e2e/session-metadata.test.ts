@@ -86,7 +86,7 @@ test('sessions are found by metadata, by a part of their title and by their id, 
   )
 })
 
-test('a list has no sessions of other owners', async () => {
+test('a caller does not find the sessions of others', async () => {
   await create({ title: 'Secret', metadata: { secret: 'yes' } })
   const { key } = (await call('POST /api/keys', { label: 'other', owner_id: 'other' })).json<{ key: string }>()
   assert.deepEqual(await found('metadata[secret]=yes', key), [])

@@ -100,7 +100,7 @@ test('the title is the given one, else 80 characters of the prompt on one line, 
   assert.equal((await post('/session', { title: 'x'.repeat(201) })).status, 400)
 })
 
-test('an agent is named by agent or agent_id, which wins; a harness alias stands in for one', async () => {
+test('an agent is named by agent or agent_id, which wins; a harness alias replaces it', async () => {
   const agent = await createAgent({ harness: 'builtin', model: 'other' })
   for (const body of [{ agent: agent.id }, { agent_id: agent.id }, { agent_id: agent.id, agent: 'builtin' }]) {
     const session = await create(body)

@@ -88,7 +88,7 @@ async function recordedCall(): Promise<Parameters> {
 
 type Parameters = Readonly<Record<string, string>>
 
-/** By the path up to its first id: makes an object of Ada's, and gives the ids that stand for it. */
+/** By the path up to its first id: makes an object of Ada's, and returns its ids. */
 const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> = {
   '/api/agents/{agent_id}': async () => ({ agent_id: await newAgent(), version: '1' }),
   '/session/{session_id}': async path => {

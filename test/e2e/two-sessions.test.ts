@@ -36,7 +36,7 @@ async function systemOfNewSession(prompt: string): Promise<string> {
   return blocks.map(({ text }) => text).join('\n---\n')
 }
 
-test('what an agent saves in one session stands in the next one; a skill changes its prompt, and goes to the byte', async () => {
+test('what an agent saves in one session is in the prompt of the next one; detaching a skill restores the prompt exactly', async () => {
   const save = { name: 'save_memory', input: { text: 'The spare key is under the third pot.' } }
   const first = await systemOfNewSession(saying({ text: 'I note that.', tool_calls: [save] }, { text: 'Noted.' }))
   assert.ok(!first.includes('third pot'))

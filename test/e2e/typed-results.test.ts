@@ -55,7 +55,7 @@ test('a prompt with a schema is answered with a result that fits it, on the even
   assert.doesNotMatch(JSON.stringify(upstream.requests.at(-1)?.body), /fits the JSON Schema below/)
 })
 
-test('the model has one more try; then the prompt fails, and says where the answer was wrong', async () => {
+test('the model has one more try; then the prompt fails, with the place of the error', async () => {
   const id = await newSession()
   const repaired = saying({ text: '{"severity":"huge","files":[]}' }, { text: JSON.stringify(fits) })
   assert.deepEqual((await say(id, repaired, { output_schema: schema })).result, fits)

@@ -104,7 +104,7 @@ const randomUsage = (): Counted => ({
   searches: upTo(3),
 })
 
-/** How a call ends, and what of its figures the upstream has said by then. */
+/** How a call ends, and which figures the upstream has reported by then. */
 const endings = {
   'a whole answer': { stream: false, answer: {}, said: 'all' },
   'a whole stream': { stream: true, answer: {}, said: 'all' },

@@ -305,7 +305,7 @@ test('Gaps: section 11, rule 6: the title is cut to 120 characters', async () =>
   assert.equal((await sessionOf(session_id)).title, `Webhook ${'d'.repeat(112)}`)
 })
 
-test('Gaps: section 5: the environment of the session says where it came from', async () => {
+test('Gaps: section 5: the environment of the session has the source of the delivery', async () => {
   const { id } = await newAgent()
   const headers = { ...bearer, 'webhook-id': 'env', 'user-agent': 'Sender/1', 'content-type': 'application/vnd.x+json' }
   const { session_id } = (await post(id, { headers, body: '{}' })).json<WebhookAcceptance>()

@@ -18,7 +18,7 @@ after(async () => {
   await upstream.stop()
 })
 
-/** Replicas on one database, each with a data folder of its own. */
+/** Replicas on one database, each with its own data folder. */
 async function replicas(): Promise<() => Promise<Service>> {
   const { url: databaseUrl } = await freshDatabase()
   return async () => {
@@ -54,7 +54,7 @@ const ends = (service: Service, id: string, times: number): Promise<SessionEvent
     { withinMs: 60_000 },
   )
 
-/** What the tools of a session have said, in order. */
+/** Output of the tools of a session, in order. */
 const resultsOf = (log: readonly SessionEvent[]): string[] =>
   log
     .filter(({ type }) => type === 'agent.tool_result')

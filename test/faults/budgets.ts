@@ -216,7 +216,7 @@ async function killUnderSlices(bench: Bench) {
   return { rounds: calls, numbers: { ...figures, lost_usd: lost } }
 }
 
-/** The database goes away: limited keys are refused, the master key works, and nothing that was used is forgotten. */
+/** The database becomes unreachable: limited keys are rejected, the master key works, and nothing that was used is forgotten. */
 async function databaseAway(bench: Bench) {
   const cluster = await startCluster(join(bench.folder, 'cluster'))
   bench.defer(() => cluster.stop())

@@ -6,7 +6,7 @@ import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
-/** F12: a second server on a data folder is refused in time; once the first is dead, the next one starts. */
+/** F12: a second server on a data folder is rejected in time; once the first is dead, the next one starts. */
 async function startTwice(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: 'embedded' })

@@ -8,7 +8,7 @@ export interface Invariant {
 /** A run that waits for a person emits an event, and another one when it resumes. */
 const asks = `(e.type = 'session.status_idle' and e.payload->'stop_reason'->>'type' = 'requires_action')`
 
-/** Types after which a run is over; a `session.error` that says "retrying" is none. */
+/** Types after which a run is over; a `session.error` with status "retrying" does not count. */
 const endsRun = `((e.type = 'session.status_idle' and not ${asks}) or
   (e.type = 'session.error' and coalesce(e.payload->'error'->'retry_status'->>'type', '') <> 'retrying'))`
 

@@ -25,7 +25,7 @@ export interface Journal {
   readonly statuses: ReadonlyMap<number, number>
   /** Answers of 400 and above, for the check of what they reveal. */
   readonly rejections: readonly Answered[]
-  /** Sends a request until it is answered with success, always under the same key. Rejects for a refusal for good. */
+  /** Sends a request until it is answered with success, always under the same key. Rejects on a permanent error. */
   until2xx(target: () => Target, request: JournaledRequest): Promise<Answered>
   /** `fields` go into the body besides the title. */
   session(target: () => Target, key: string, fields?: object): Promise<string>

@@ -35,9 +35,9 @@ export function observe(bench: Pick<Bench, 'defer'>, url: string): Observer {
       return rows[0]?.open ?? 0
     },
     async leasedSessions() {
-      const text = 'select count(*) as held from sessions where lease_until > clock_timestamp()'
-      const { rows } = await pool.query<{ held: number }>(text)
-      return rows[0]?.held ?? 0
+      const text = 'select count(*) as leased from sessions where lease_until > clock_timestamp()'
+      const { rows } = await pool.query<{ leased: number }>(text)
+      return rows[0]?.leased ?? 0
     },
     async logLengths() {
       const { rows } = await pool.query<{ id: string; last: number }>('select id, next_seq - 1 as last from sessions')

@@ -63,7 +63,7 @@ function crowd(url: string): Socket[] {
   })
 }
 
-/** 1 when readiness names the descriptors, or the connection is refused for want of them; 0 when it is ready. */
+/** 1 when readiness names the descriptors, or the connection is rejected for want of them; 0 when it is ready. */
 async function answersOf(url: string): Promise<0 | 1 | undefined> {
   try {
     const answer = await fetch(`${url}/health/ready`, { headers: { connection: 'close' } })

@@ -139,7 +139,7 @@ function startTraffic(site: Site, work: Work & { bench: Bench }): { stop(): Prom
   const set = setEntry(site, work)
   const writer = async (at: number) => {
     for (let round = 0; !signal.aborted; round++) {
-      // Each writer has entries of its own, so that the last acknowledged value is the one that counts.
+      // Each writer has its own entries, so that the last acknowledged value is the one that counts.
       await set(`entry-${(at + round * plan.writers) % plan.entries}`)
       writes++
     }

@@ -83,7 +83,7 @@ for (const protocol of everyProtocol) {
     assert.ok(first && second && first.rawBody.equals(second.rawBody))
   })
 
-  test(`C5, ${protocol}: a count covers system, tools, images and documents, and says when it is a guess`, async t => {
+  test(`C5, ${protocol}: a count covers system, tools, images and documents, and marks an estimate`, async t => {
     const { post, app } = await startPair(t, protocol, { script: [{}], countTokens: 'absent' })
     const count = async (more: object) => {
       const response = await post(more, { path: '/v1/messages/count_tokens' })
@@ -108,7 +108,7 @@ for (const protocol of ['anthropic-messages', ...translated.filter(name => name 
   })
 }
 
-/** GPT-5.6 and later cache up to breakpoints, which stand on parts of what the user says, of instructions and of results. */
+/** GPT-5.6 and later cache up to breakpoints, which are on parts of user messages, of instructions and of results. */
 const explicit = { prompt_cache_breakpoint: { mode: 'explicit' } }
 const breakpointsIn = (text: string): number => text.split(JSON.stringify(explicit).slice(1, -1)).length - 1
 const newModels = { 'openai-chat': 'gpt-5.6-sol', 'openai-responses': 'gpt-6-luna' } as const

@@ -10,14 +10,14 @@ const textDocument = {
   source: { type: 'text', media_type: 'text/plain', data: 'the text of the notes' },
 }
 
-/** Where each protocol has what the request said; `undefined` where it has no such thing. */
+/** Where each protocol has the content of the request; `undefined` where it has no such thing. */
 interface Place {
   /** True when the request asks for the choice of any tool, of none, of `look`. */
   readonly any: RegExp
   readonly named: RegExp
   readonly none: RegExp | undefined
   readonly stops: RegExp | undefined
-  /** Stands before the text of a system entry. */
+  /** Precedes the text of a system entry. */
   readonly system: (body: Readonly<Record<string, unknown>>) => string
 }
 
@@ -72,7 +72,7 @@ for (const protocol of translated) {
     assert.ok(sentText().includes(pdf), 'pdf in a result')
   })
 
-  test(`M3, ${protocol}: a failed tool is told as failed, and an empty result is not empty`, async t => {
+  test(`M3, ${protocol}: a failed tool is marked as failed, and an empty result is not empty`, async t => {
     const { request: ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
     await ask(afterCall('no such file', { is_error: true }))
     assert.match(sentText(), /error|fail/i)

@@ -248,8 +248,8 @@ for (const phase of ['pre', 'post'] as const) {
   })
 }
 
-test('A14: a hook is told of what came of a stream whose client left', async t => {
-  const script = [{ text: 'open sesame', holdAtFrame: 4 }]
+test('A14: a hook receives the outcome of a stream whose client left', async t => {
+  const script = [{ text: 'open sesame', pauseAtFrame: 4 }]
   const { hook, app, upstream } = await start(t, { hooks: url => [hookAt(url, { phase: 'post' })], script })
   const leaving = new AbortController()
   const body = { model: 'test-model', ...simple, stream: true }

@@ -11,7 +11,7 @@ import { dialectOf } from './setup.ts'
 interface Format {
   readonly path: (stream: boolean) => string
   readonly body: (text: string) => object
-  /** What stands in an error besides its message. */
+  /** Fields of an error besides its message. */
   readonly error: (error: object) => object
 }
 

@@ -33,7 +33,7 @@ const {
 const saying = (content: string) => ({ messages: [{ role: 'user', content }] })
 const errorOf = (answer: Answered) => answer.json<{ error: { type: string; message: string } }>().error
 
-/** The record of a key once nothing is held for it any more. */
+/** The record of a key once it has no reservations. */
 const settled = (id: string): Promise<ApiKey> =>
   eventually(
     async () => {
@@ -68,7 +68,7 @@ test('B2: one call after the other is never rejected for the slot, the tokens or
   assert.ok((await settled(id)).spend <= 2)
 })
 
-test('B2: a refusal shows the figures that the key API shows', async () => {
+test('B2: a rejection shows the figures that the key API shows', async () => {
   const { id, key: secret } = await key({ max_budget: 0.35, budget_duration: '30d' })
   const leaving = new AbortController()
   const waiting = fetch(`${service.url}/v1/messages`, {
@@ -92,7 +92,7 @@ test('B2: a refusal shows the figures that the key API shows', async () => {
   )
   leaving.abort()
   await waiting
-  // The upstream had the call for a moment: some of what it held is booked.
+  // The upstream had the call for a moment: part of its reservation is booked.
   const { spend: booked } = await settled(id)
   assert.ok(booked > 0.2 && booked <= 0.3, String(booked))
 })
@@ -185,7 +185,7 @@ test('F11: the fees of searches are held before a call, as many as it may make, 
     tools: [{ type: 'web_search_20250305', name: 'web_search', ...(uses !== undefined && { max_uses: uses }) }],
   })
   const { id, key: secret } = await key({ max_budget: 0.15 })
-  // Ten searches are held where the request sets no limit.
+  // Ten searches are reserved where the request sets no limit.
   for (const [uses, may] of [
     [6, '0.16'],
     [undefined, '0.2'],

@@ -5,7 +5,7 @@ import { startPair } from './setup.ts'
 const numbers = (count: number) => `[${'0,'.repeat(count - 1)}0]`
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-/** A body of each format, with a field that nobody knows. */
+/** A body of each format, with an unknown field. */
 const calls: Readonly<Record<string, string>> = {
   '/v1/messages': '"model":"test-model","max_tokens":9,"messages":[{"role":"user","content":"hi"}]',
   '/v1/messages/count_tokens': '"model":"test-model","messages":[{"role":"user","content":"hi"}]',

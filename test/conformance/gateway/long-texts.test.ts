@@ -123,7 +123,7 @@ const kinds: readonly (readonly [kind: CallKind, client: ClientFormat, request: 
 const google = { project: 'p', location: 'global', serviceAccount: undefined }
 const protocols = Object.keys(codecs) as (keyof typeof codecs)[]
 
-/** What goes to the upstream for a request; `isLifted` says whether its long texts stay bytes on the way. */
+/** What goes to the upstream for a request; `isLifted`: whether its long texts stay bytes on the way. */
 async function written(
   [kind, client, request]: (typeof kinds)[number],
   { protocol, isLifted }: { readonly protocol: keyof typeof codecs; readonly isLifted: boolean },

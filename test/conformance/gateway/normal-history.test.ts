@@ -186,7 +186,7 @@ for (const [how, last] of forgotten) {
     ['Chat', '/v1/chat/completions'],
     ['Gemini', '/v1beta/models/test-model:streamGenerateContent?alt=sse'],
   ] as const) {
-    test(`F10, gemini: counts that its last chunk has ${how} stand for a client of ${format}`, async t => {
+    test(`F10, gemini: counts that its last chunk has ${how} count for a client of ${format}`, async t => {
       const { app } = await startPair(t, 'gemini', { script: [{ frames }] })
       const contents = [{ parts: [{ text: 'hi' }] }]
       const body =

@@ -72,7 +72,7 @@ interface Given extends Partial<Ask> {
   readonly headers?: Sent['headers']
 }
 
-/** A call, the number of calls of upstreams that it made, and what the cache said. */
+/** A call, the number of calls of upstreams that it made, and the cache header. */
 async function ask({ format = 'messages', key: secret = key, url = service.url, headers = {}, ...rest }: Given = {}) {
   const { line, body } = formats[format]({ model: 'cached', prompt: 'hi', stream: false, ...rest })
   const before = upstreamCalls()
@@ -279,7 +279,7 @@ test('H9: the ledger marks what the cache answered; it costs nothing and spends 
   assert.ok(answers.some(({ answer }) => answer.status === 429))
 })
 
-test('H10: a key whose money is used up is rejected, whatever the cache has', async () => {
+test('H10: a key whose budget is used up is rejected, whatever the cache has', async () => {
   const { key: secret } = await keyOf({ max_budget: 0.5, owner_id: 'poor' })
   const { key: rich } = await keyOf({ owner_id: 'poor' })
   const given = { prompt: fresh() }

@@ -15,7 +15,7 @@ const clients = {
   },
 } as const
 
-/** Three searches, where the model's provider runs them and says how many. */
+/** Three searches, where the model's provider runs them and reports the number. */
 const usage = { server_tool_use: { web_search_requests: 3 } }
 const free = { prices: { input: 0, output: 0 } }
 

@@ -79,7 +79,7 @@ export const imageBlock = {
   source: { type: 'base64', media_type: 'image/png', data: pixel },
 } as const
 
-/** The start of a PDF, which is all that a gateway may look at. */
+/** The start of a PDF, which is all that a gateway may read. */
 export const pdf = Buffer.from('%PDF-1.4 conformance').toString('base64')
 
 export const pdfBlock = {

@@ -87,7 +87,7 @@ for (const reason of ['pause_turn', 'refusal', 'model_context_window_exceeded', 
   })
 }
 
-test('U4: counts that come several times are totals: the last one stands', async t => {
+test('U4: counts that come several times are totals: the last one counts', async t => {
   const chunk = (text: string, output: number, finish?: string) =>
     dataFrame({
       candidates: [{ content: { parts: [{ text }] }, ...(finish && { finishReason: finish }) }],

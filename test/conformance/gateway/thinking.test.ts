@@ -49,7 +49,7 @@ for (const [protocol, isCarried] of carriers) {
   })
 }
 
-/** Claude's own signatures cannot be told from a stranger's, so on Bedrock another model shows the rule. */
+/** Claude's own signatures cannot be distinguished from others, so on Bedrock another model shows the rule. */
 const foreign: Readonly<Record<string, object>> = { 'bedrock-converse': { upstreamModel: 'amazon.nova-pro-v1:0' } }
 
 test('K5: Gemini’s signature on a call is back in place on the next turn', async t => {

@@ -31,7 +31,7 @@ test('runtimes test exits with 1 when a case fails, and reports why', async () =
   assert.match(results[0]?.detail ?? '', /no-such-model/)
 })
 
-test('runtimes test tells a wrong name of a runtime or a case from a failure', async () => {
+test('runtimes test distinguishes a wrong name of a runtime or a case from a failure', async () => {
   const runtime = await line('nothing')
   assert.equal(runtime.code, 5)
   assert.match(runtime.stderr, /unknown runtime "nothing"; runtimes: builtin/)

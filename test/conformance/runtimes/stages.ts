@@ -35,7 +35,7 @@ interface Message {
   readonly content: string | readonly { readonly type: string; readonly text?: string }[]
 }
 
-/** A model that does what the last prompt says. */
+/** A model that follows the last prompt. */
 function obedient({ body }: Recorded): Answer {
   const last = (body['messages'] as Message[]).at(-1)
   const blocks = typeof last?.content === 'string' ? [{ type: 'text', text: last.content }] : (last?.content ?? [])

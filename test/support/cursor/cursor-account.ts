@@ -18,7 +18,7 @@ interface FakeAgent {
 export interface CursorCall {
   /** Method and path, with a star in place of each id. */
   readonly name: string
-  /** What stands in place of the stars. */
+  /** Replacement of the stars. */
   readonly ids: readonly string[]
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
@@ -30,7 +30,7 @@ interface Rejection {
   readonly code: string
 }
 
-/** What the API says to a call. */
+/** Response of the API to a call. */
 export type CursorAnswer = { readonly json: unknown } | Rejection | { readonly follow: FakeRun; readonly place: number }
 
 export interface CursorModel {
@@ -39,7 +39,7 @@ export interface CursorModel {
   readonly aliases?: readonly string[]
 }
 
-/** A refusal in the words of the API. */
+/** An error in the format of the API. */
 export const rejection = (status: number, code: string): Rejection => ({ status, code })
 
 /** The agents and runs of one account. */
@@ -55,7 +55,7 @@ export class CursorAccount {
     this.#models = models
   }
 
-  /** Begins a run; also one that nobody asked for through us, as a person in Cursor's own window does. */
+  /** Begins a run; also one started elsewhere, as by a person in Cursor's own window. */
   begin(agentId: string, prompt: string): FakeRun {
     const agent = this.agents.get(agentId)
     if (!agent) throw new Error(`there is no agent ${agentId}`)

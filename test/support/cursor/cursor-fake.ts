@@ -9,25 +9,25 @@ import type { FakeRun } from './cursor-runs.ts'
 interface Fault {
   /** Method and path, with a star in place of each id. */
   readonly call: string
-  /** Refuses with that status; or breaks the connection, before or after the call has had its effect. */
+  /** Rejects with that status; or breaks the connection, before or after the call has had its effect. */
   readonly how: number | 'break-before' | 'break-after'
   readonly code: string
   times: number
 }
 
 interface Options {
-  /** Says `Done.` by default. */
+  /** Outputs `Done.` by default. */
   readonly script?: CursorScript
   readonly key?: string
   readonly models?: readonly CursorModel[]
 }
 
-/** Seconds for which the fake says that it keeps streams. */
+/** Seconds for which the fake promises to store streams. */
 const retentionSeconds = 3600
 
 const sayDone: CursorScript = () => [{ event: 'assistant', data: { text: 'Done.' } }, { end: { text: 'Done.' } }]
 
-/** Starts a server of version 1 of Cursor's cloud agents API, whose agents do what a script says. Dialects: section 3. */
+/** Starts a server of version 1 of Cursor's cloud agents API, whose agents play a script. Dialects: section 3. */
 export async function startCursorFake({
   script = sayDone,
   key = 'cursor-key-of-the-tests',

@@ -31,7 +31,7 @@ const allPayers = (payers: SomePayers): Payers => ({
   ...payers,
 })
 
-/** A row of the ledger for a call that has ended, and was held by itself unless told otherwise. */
+/** A row of the ledger for a call that has ended, and had its own reservation by default. */
 export const rowOf = (
   request_id: string,
   payers: SomePayers,
@@ -110,7 +110,7 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
     },
     set: (scope: BudgetName['scope'], scope_id: string, given: Partial<BudgetLimits>): Promise<void> =>
       budgets.setLimits(pool, { scope, scope_id }, { ...limits, ...given }),
-    /** Asks to hold a call of one cent and ten tokens, unless told otherwise. */
+    /** Reserves a call, of one cent and ten tokens by default. */
     reserve: ({
       payers = {},
       ...asked
@@ -130,7 +130,7 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
       return found
     },
     count: (table: 'reservations' | 'usage'): Promise<number> => one(`select count(*) as n from ${table}`),
-    /** US dollars of all reservations that are held in a budget. */
+    /** US dollars of all reservations in a budget. */
     reservedIn: (scope: string, scope_id: string): Promise<number> =>
       one(
         `select coalesce(sum(amount_usd), 0) as n

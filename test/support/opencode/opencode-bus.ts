@@ -37,7 +37,7 @@ interface Options {
 const never = 2 ** 31 - 1
 const log = createLog('silent')
 
-/** What tells opencode's clients of sessions, as one process has it, over a real database. */
+/** The event bus of opencode's clients in one process, over a real database. */
 export async function startBusReplica(t: TestContext, { url, pool, hears = () => true, ...given }: Options) {
   const owner = randomUUID()
   const heard = createNotifications({ connectionString: url }, log)
@@ -113,7 +113,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
       response.on('error', () => undefined)
       return response
     },
-    /** What a reader has been told so far, from now on. */
+    /** Events that a reader receives from now on. */
     async watch(): Promise<readonly BusEvent[]> {
       const told: BusEvent[] = []
       const read = sseReader()

@@ -13,17 +13,17 @@ interface Options {
   readonly isOlder?: boolean
   /** A free one unless given. */
   readonly port?: number
-  /** Calls the model; says 200 unless given. */
+  /** Calls the model; returns 200 by default. */
   readonly callModel?: FakeStage['callModel']
   /** What it was doing before it was started. */
   readonly known?: readonly Pick<FakeSession, 'id' | 'messages'>[]
-  /** Hears of every event. */
+  /** Receives every event. */
   readonly onEvent?: (sessions: Iterable<FakeSession>) => void
 }
 
 /** What a test can do to the server while it runs. */
 interface Switches {
-  /** Streams stay open and tell nothing. */
+  /** Streams stay open without events. */
   isSilent: boolean
   /** Every event is followed by frames that are no events. */
   isGarbled: boolean
@@ -198,7 +198,7 @@ export async function startOpencodeFake({
     return { body: true }
   }
 
-  /** True when nothing more is to be said. */
+  /** True when the turn has ended. */
   function refused(request: IncomingMessage, response: ServerResponse): boolean {
     const expected = `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`
     if (switches.isDown) {
@@ -257,7 +257,7 @@ export async function startOpencodeFake({
     prompts: () => requests.filter(({ path }) => path.endsWith('/prompt_async')).map(({ body }) => body),
     /** How many connections it broke while it was down. */
     rejections: () => rejections,
-    /** An event of its own. */
+    /** A custom event. */
     send,
     /** Lets the turns continue that wait at a `hold`. */
     release(): void {

@@ -33,7 +33,7 @@ export interface FakeStep {
   /** Waits here for `release()`. */
   readonly hold?: 'before' | 'in tool' | 'in text'
   readonly cost?: number
-  /** Calls the model that it was set up with; the turn ends when that refuses. */
+  /** Calls the model that it was set up with; the turn ends when that is rejected. */
   readonly callsModel?: boolean
 }
 
@@ -50,7 +50,7 @@ export interface FakeStage {
   readonly send: (type: string, properties: object) => void
   /** Waits for `release()`; rejects when the turn is stopped. */
   readonly paused: (signal: AbortSignal) => Promise<void>
-  /** Asks and waits; the reply, and what was said with it. */
+  /** Asks and waits; the reply, and its message. */
   readonly permission: (asked: Record<string, unknown>, older: boolean) => Promise<{ reply: string; message?: string }>
   readonly question: (asked: Record<string, unknown>) => Promise<void>
   /** The status of a call of the model. */

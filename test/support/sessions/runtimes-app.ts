@@ -31,7 +31,7 @@ import { freshDatabase } from '../service/database.ts'
 /** A key that no answer may hold. */
 export const canary = 'sk-canary-0123456789-wxyz'
 
-/** A runtime whose run says nothing but that it is done, and that tells when it is closed. */
+/** A runtime whose run only ends, and that reports when it is closed. */
 const silentRuntime = (id: string, onClose: () => void): Runtime & { close(): Promise<void> } => ({
   id,
   capabilities: { ...noCapabilities, streaming: true },

@@ -24,20 +24,20 @@ export interface WindowAnswer {
 }
 
 interface Options {
-  /** Tokens of input and answer; a longer request is refused as providers do. */
+  /** Tokens of input and answer; a longer request is rejected as providers do. */
   readonly window: number
   readonly answer: (request: WindowRequest, index: number) => WindowAnswer
-  /** Called before a request is answered; what it throws is the gateway's own refusal. */
+  /** Called before a request is answered; what it throws is the gateway's own rejection. */
   readonly before?: (request: WindowRequest) => void | Promise<void>
 }
 
-/** All that was ever said in a request, as text. */
+/** All contents of a request, as text. */
 export const wordsOf = ({ messages }: Pick<WindowRequest, 'messages'>): string => JSON.stringify(messages)
 
 /** Words like FACT-17 in a text, in their order, each once. */
 export const factsIn = (text: string): string[] => [...new Set(text.match(/FACT-\d+/g) ?? [])]
 
-/** A gateway whose model counts tokens, a tenth less than our estimate, and refuses what its window has no room for. */
+/** A gateway whose model counts tokens, a tenth less than our estimate, and rejects what its window has no room for. */
 export function smallWindow({ window, answer, before = () => undefined }: Options) {
   const requests: WindowRequest[] = []
   const rejected: WindowRequest[] = []

@@ -39,7 +39,7 @@ const callers = {
 type Name = keyof typeof callers
 
 /**
- * Schedules over a fresh database, by a clock that stands on the 5th of May 2026 at the time it is set to, and short
+ * Schedules over a fresh database, by a clock that is fixed at the 5th of May 2026 at the time it is set to, and short
  * ways to use them. `x-api-key` names the caller. Nothing runs the prompts.
  */
 export async function startSchedulesApp() {

@@ -15,7 +15,7 @@ export type ReceiverAnswer =
   | 'hang'
   | { readonly status: number; readonly body?: string; readonly location?: string }
 
-/** How a receiver answers; `count` says how often it was asked, with this one. */
+/** How a receiver answers; `count`: requests so far, with this one. */
 export type AnswerTo = (received: Received, count: number) => ReceiverAnswer
 
 /** A receiver of webhooks that keeps what it was asked, and what it took with a 2xx, in order. Ends with the file. */

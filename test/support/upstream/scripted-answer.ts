@@ -19,7 +19,7 @@ export interface Answer {
   readonly body?: string | Buffer
   /** Sent as the frames of a stream, each in its own piece, instead of a message. */
   readonly frames?: readonly (string | Buffer)[]
-  /** A refusal in the words of the protocol, with `status`. */
+  /** An error in the format of the protocol, with `status`. */
   readonly error?: string
   /** Ends the stream with an error of the protocol after so many frames. */
   readonly breakAtFrame?: number

@@ -75,23 +75,23 @@ const phases = [
   ['of a call without a stream', simpleRequest, undefined],
 ] as const
 
-for (const [phase, body, holdAtFrame] of phases) {
+for (const [phase, body, pauseAtFrame] of phases) {
   test(`E9, U8: a client that disconnects ${phase} aborts the upstream call, and the call is booked`, async () => {
     const { post, upstream, booked, bookedCalls } = await pair([
-      { text: 'Hello', ...(holdAtFrame !== undefined && { pauseAtFrame: holdAtFrame }) },
+      { text: 'Hello', ...(pauseAtFrame !== undefined && { pauseAtFrame: pauseAtFrame }) },
     ])
-    if (holdAtFrame === undefined) upstream.hold()
+    if (pauseAtFrame === undefined) upstream.hold()
     const gone = new AbortController()
     const answer = post(body, { signal: gone.signal })
     await upstream.received(1)
-    if (holdAtFrame !== undefined) await (await answer).body?.getReader().read()
+    if (pauseAtFrame !== undefined) await (await answer).body?.getReader().read()
     gone.abort()
     await answer.catch(() => undefined)
     await upstream.requests[0]?.closed
     await bookedCalls(1)
     assert.equal(booked[0]?.outcome, 'aborted')
     assert.equal(booked[0]?.estimated, true)
-    if (holdAtFrame !== undefined) assert.equal(booked[0]?.input_tokens, 25)
+    if (pauseAtFrame !== undefined) assert.equal(booked[0]?.input_tokens, 25)
     else assert.ok(Number(booked[0]?.input_tokens) > 0)
   })
 }

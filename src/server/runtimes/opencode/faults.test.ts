@@ -111,7 +111,7 @@ test('the same text twice is two prompts, also when the second is interrupted be
 test('a question that was open when the run was interrupted is asked once, and its decision is sent', async () => {
   for (const older of [false, true]) {
     const steps = [
-      { text: ['May I?'], tools: [{ name: 'bash', input: {}, asks: ['bash'], older }] },
+      { text: ['May I?'], tools: [{ name: 'bash', input: {}, permissions: ['bash'], older }] },
       { text: ['Done.'] },
     ]
     const { fake, runtime } = await started(steps, { isOlder: older })

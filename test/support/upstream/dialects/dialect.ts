@@ -14,7 +14,7 @@ export interface Dialect {
   /** What answers a request for embeddings. */
   embeddings?(body: Readonly<Record<string, unknown>>): unknown
   readonly streamType: string
-  /** A refusal as such an upstream words it. */
+  /** An error in the format of such an upstream. */
   error(status: number, message: string): unknown
   /** What such an upstream sends in a stream that it cannot finish. */
   readonly brokenFrame: Buffer
