@@ -1,5 +1,5 @@
 // The yardstick: a pass-through from node:http to undici that knows nothing of what it carries. `{"upstream"}`; prints
-// `{"origin"}`. Runs until it is told to end.
+// `{"origin"}`. Runs until it is killed.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Dispatcher, Pool } from 'undici'

@@ -4,7 +4,7 @@ import { cpuTimeUs, processTree } from './process-figures.ts'
 export interface CpuTime {
   /** Of all threads of the process and of all that it started. */
   readonly wholeUs: number
-  /** The part that other processes took, such as a database of its own. */
+  /** The part that other processes took, such as its own database. */
   readonly childrenUs: number
 }
 
@@ -28,7 +28,7 @@ function timesOf(pid: number): Map<number, number> {
     try {
       times.set(member, cpuTimeUs(member))
     } catch {
-      // It ended between the listing and the look.
+      // It ended between the listing and the read.
     }
   }
   return times

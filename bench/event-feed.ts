@@ -4,7 +4,7 @@ import { sseReader } from '../src/contract/sse.ts'
 import { open, type Target } from '../test/support/service/send.ts'
 
 /** A logged event and when it came, by `performance.now()`. */
-export interface Arrival {
+export interface Delivery {
   readonly event: SessionEvent
   readonly atMs: number
 }
@@ -12,9 +12,9 @@ export interface Arrival {
 /** An open reader of a session's events. */
 export interface EventFeed {
   /** All that came so far. */
-  readonly arrivals: readonly Arrival[]
+  readonly deliveries: readonly Delivery[]
   /** The first arrival from number `from` on, counted from 0, that fits; rejects when none comes in time. */
-  next(from: number, fits: (event: SessionEvent) => boolean): Promise<Arrival>
+  next(from: number, fits: (event: SessionEvent) => boolean): Promise<Delivery>
   close(): void
 }
 
@@ -28,7 +28,7 @@ export async function followSession(target: Target, sessionId: string, after = 0
 }
 
 function feedOf(response: IncomingMessage): EventFeed {
-  const arrivals: Arrival[] = []
+  const deliveries: Delivery[] = []
   const waiting = new Set<() => void>()
   const read = sseReader()
   response.setEncoding('utf8')
@@ -36,12 +36,12 @@ function feedOf(response: IncomingMessage): EventFeed {
   response.on('data', (text: string) => {
     const atMs = performance.now()
     for (const { id, data } of read(text)) {
-      if (id !== undefined) arrivals.push({ event: JSON.parse(data) as SessionEvent, atMs })
+      if (id !== undefined) deliveries.push({ event: JSON.parse(data) as SessionEvent, atMs })
     }
     for (const look of waiting) look()
   })
   return {
-    arrivals,
+    deliveries,
     next(from, fits) {
       let looked = from
       return new Promise((resolve, reject) => {
@@ -51,9 +51,9 @@ function feedOf(response: IncomingMessage): EventFeed {
           work()
         }
         const look = () => {
-          for (; looked < arrivals.length; looked++) {
-            const arrival = arrivals[looked]
-            if (arrival && fits(arrival.event)) return settle(() => resolve(arrival))
+          for (; looked < deliveries.length; looked++) {
+            const delivery = deliveries[looked]
+            if (delivery && fits(delivery.event)) return settle(() => resolve(delivery))
           }
         }
         const timer = setTimeout(() => settle(() => reject(new Error('the event did not come'))), patienceMs)

@@ -51,7 +51,7 @@ const usage = {
 }
 const message = { id: 'msg_01', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null, usage }
 
-/** What the model says in the whole answer. */
+/** Output of the model in the whole answer. */
 export const answerText: string = 'All is well. '.repeat(52)
 
 /** The whole answer of 1 KB. */

@@ -124,7 +124,7 @@ async function playOpencode(departures: Departures): Promise<Played> {
   }
 }
 
-/** How late a reader of ours sees what a foreign runtime told. */
+/** How late a reader of ours sees the output of a foreign runtime. */
 export const foreignEvents: BenchCase = {
   name: 'foreign-events',
   title: `from an event of a foreign runtime to an open stream of ours; ${count} events each, every ${pauseMs} ms`,

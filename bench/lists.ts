@@ -42,15 +42,14 @@ const lists = [
 export const longLists: BenchCase = {
   name: 'lists',
   title: `pages of ${sessions.toLocaleString('en')} sessions, searches in ${memories.toLocaleString('en')} memories of one agent; ${rounds} times each`,
-  async run({ folder, say }) {
-    const log = createLog('silent')
-    const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), log })
+  async run({ folder, log }) {
+    const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), log: createLog('silent') })
     const env = { DATABASE_URL: database.url, SWITCHYARD_ROLE: 'api' }
     const server = await startServer({ dataDir: join(folder, 'data'), env })
     try {
       const agentId = await createAgent(server, 'text')
       await fill(database.url, agentId)
-      say('filled')
+      log('filled')
       const memory = `GET /api/v1/managed_agents/agents/${agentId}/memory`
       const searches = [`${memory}?q=number+4711&track=false`, `${memory}?q=kind+4711&match=words&track=false`]
       const figures: Figure[] = []

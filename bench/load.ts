@@ -21,7 +21,7 @@ export const load: BenchCase = {
   },
 }
 
-async function underLoad(task: Task, { folder, say }: Place): Promise<Figure[]> {
+async function underLoad(task: Task, { folder, log }: Place): Promise<Figure[]> {
   const server = await startServer({ dataDir: join(folder, task) })
   try {
     const agentId = await createAgent(server, task)
@@ -32,7 +32,7 @@ async function underLoad(task: Task, { folder, say }: Place): Promise<Figure[]> 
     ).flat()
     const seconds = (performance.now() - startedAt) / 1_000
     const turns = sessions * promptsPerSession
-    for (const fault of new Set(faults)) say(`${task}: ${fault}`)
+    for (const fault of new Set(faults)) log(`${task}: ${fault}`)
     const name = task === 'text' ? 'text prompts' : 'prompts with a tool call'
     return [
       { name: `${name}: faults in ${sessions} logs`, value: faults.length, unit: '', target: 0 },
@@ -60,7 +60,7 @@ async function oneSession(server: Server, agentId: string, { number, task }: Num
   await feed.next(0, event => endsRun(event) && ++ended === prompts.length)
   feed.close()
   const log = await wholeLog(server, sessionId)
-  return faultsOf({ prompts, log, streamed: feed.arrivals.map(({ event }) => event) })
+  return faultsOf({ prompts, log, streamed: feed.deliveries.map(({ event }) => event) })
 }
 
 const promptText = (task: Task, mark: string): string =>

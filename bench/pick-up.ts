@@ -51,7 +51,7 @@ async function inOneSession(server: Server, agentId: string): Promise<Sample[]> 
 }
 
 async function onePrompt(server: Server, sessionId: string, feed: EventFeed): Promise<Sample> {
-  const from = feed.arrivals.length
+  const from = feed.deliveries.length
   const first = feed.next(from, () => true)
   const running = feed.next(from, ({ type }) => type === 'session.status_running')
   const end = feed.next(from, endsRun)

@@ -18,7 +18,7 @@ test('the longest bar fills the room and the others are in proportion', () => {
   assert.ok(Math.abs(slow / bare - 30) < 0.2)
 })
 
-test('every bar tells its value in words, and what did not run says so', () => {
+test('every bar has its value as text, and a contender that did not run is named', () => {
   for (const text of ['>50<', '>75<', '>1,500<', '>did not run<']) assert.ok(svg.includes(text), text)
 })
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// What Linux tells about processes in /proc. A process that ended meanwhile counts as nothing.
+// Figures of processes in /proc. A process that ended meanwhile counts as nothing.
 
 /** Microseconds that all living threads of a process have computed so far. */
 export function cpuTimeUs(pid: number): number {

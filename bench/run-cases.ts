@@ -24,13 +24,13 @@ export async function runCases(cases: readonly BenchCase[], { subject }: Options
 }
 
 async function measured({ name, title, run }: BenchCase) {
-  const say = (line: string) => void process.stderr.write(`  ${line}\n`)
+  const log = (line: string) => void process.stderr.write(`  ${line}\n`)
   process.stderr.write(`${name}: ${title}\n`)
   const folder = await mkdtemp(join(tmpdir(), `switchyard-bench-${name}-`))
   // The database runs as another user, who must be able to pass through.
   await chmod(folder, 0o711)
   try {
-    return await run({ folder, say })
+    return await run({ folder, log })
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }

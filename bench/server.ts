@@ -20,7 +20,7 @@ interface Options {
   readonly root?: string
 }
 
-/** The service as an operator starts it, in a process of its own. */
+/** The service as an operator starts it, in its own process. */
 export interface Server {
   readonly url: string
   readonly key: string

@@ -13,7 +13,7 @@ export const start: BenchCase = {
   name: 'start',
   title: `npm start with the packages installed, to the first "ready"; ${rounds} rounds`,
   async run(place) {
-    // A cache of its own: the first start has nothing to go by, as on a fresh machine.
+    // A separate cache: the first start has nothing to go by, as on a fresh machine.
     const env = { NODE_COMPILE_CACHE: join(place.folder, 'compile-cache') }
     const first = await startOnce(place, { dataDir: join(place.folder, 'first'), env })
     const cold: Started[] = []
@@ -54,7 +54,7 @@ interface Options {
   readonly settleMs?: number
 }
 
-async function startOnce({ say }: Place, { dataDir, env, settleMs = 0 }: Options): Promise<Started> {
+async function startOnce({ log }: Place, { dataDir, env, settleMs = 0 }: Options): Promise<Started> {
   const server = await startServer({ dataDir, env })
   try {
     await sleep(settleMs)
@@ -65,7 +65,7 @@ async function startOnce({ say }: Place, { dataDir, env, settleMs = 0 }: Options
       databaseMib: proportionalMib(database),
       databaseProcesses: database.length,
     }
-    say(`ready after ${rounded(started.startMs)} ms; ${rounded(started.serverMib)} MiB`)
+    log(`ready after ${rounded(started.startMs)} ms; ${rounded(started.serverMib)} MiB`)
     return started
   } finally {
     await server.stop()

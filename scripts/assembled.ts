@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import createWabt from 'wabt'
 
-/** Where the sources of WebAssembly and what is made of them stand. */
+/** Where the sources of WebAssembly and their output are. */
 export const folder = join(import.meta.dirname, '..', 'src', 'server', 'gateway', 'bytes')
 
 /** The binary form of `<name>.wat`. */

@@ -5,7 +5,7 @@ const notAllowed = '42501'
 const patienceMs = 20_000
 
 /**
- * Drops a database and ends the connections to it. The server's own clean-up may be at work there, which only a superuser
+ * Drops a database and ends the connections to it. The server's own clean-up may be running there, which only a superuser
  * may end: it is done in a moment. Rejects with the server's error when that lasts over 20 s.
  */
 export async function dropDatabase(admin: Client, name: string): Promise<void> {

@@ -21,7 +21,7 @@ const rateNames = [
   'cache_write_1h_mtok',
 ] as const satisfies (keyof TablePeriod)[]
 
-/** Prices of what counts of tokens do not tell apart: such a model gets no price rather than one that is far too low. */
+/** Prices that token counts do not distinguish: such a model gets no price rather than one that is far too low. */
 const untold = /^output_(audio|image|video|reasoning)_|_messages_|_hours$/
 
 /** What the installed package knows, less all that this service does not read. */
@@ -64,13 +64,13 @@ function inLowerCase(match: MatchLogic): NameMatch {
 /** Undefined for a model without a price of input, and for one that costs more at some times of the day. */
 function periodsOf(prices: ModelInfo['prices']): TablePeriod[] | undefined {
   const list = Array.isArray(prices) ? prices : [{ prices }]
-  const isTold = list.every(
+  const isReported = list.every(
     ({ constraint, prices: rates }) =>
       constraint?.type !== 'time_of_date' &&
       rates['input_mtok'] !== undefined &&
       !Object.keys(rates).some(key => untold.test(key)),
   )
-  if (!isTold) return undefined
+  if (!isReported) return undefined
   return list.map(({ constraint, prices: rates }) => ({
     ...(constraint?.type === 'start_date' && { from: constraint.start_date }),
     ...ratesOf(rates),

@@ -1,4 +1,4 @@
-// Writes the table of prices anew from the installed `@pydantic/genai-prices`: `npm run prices`. Decision 0006.
+// Writes the table of prices again from the installed `@pydantic/genai-prices`: `npm run prices`. Decision 0006.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packagedPrices, printed } from './packaged-prices.ts'

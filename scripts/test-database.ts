@@ -15,7 +15,7 @@ const folderPrefix = 'switchyard-test-'
 /** Tests run several replicas on one server, each with some 30 connections. */
 const maxConnections = 300
 
-/** A server whose user may make databases, and the name of a migrated one that nobody is connected to. */
+/** A server whose user may make databases, and the name of a migrated one without connections. */
 export interface TestDatabase {
   readonly url: string
   readonly template: string
@@ -67,7 +67,7 @@ async function asRole(url: string, work: (client: Client) => Promise<unknown>): 
   await work(client).finally(() => client.end())
 }
 
-/** Runs `work` with the name of a migrated database that nobody is connected to, and drops it with all its copies. */
+/** Runs `work` with the name of a migrated database without connections, and drops it with all its copies. */
 async function withTemplate<T>(url: string, work: (template: string) => Promise<T>): Promise<T> {
   const template = `${prefix}${randomBytes(4).toString('hex')}`
   // The name of this connection shows other runs on the same server that the databases of this one are in use.

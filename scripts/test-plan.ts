@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 /** Processes that run the unit tests. A process loads each module once, which is most of what a unit test costs. */
 const sharedProcesses = 6
 
-/** What a test changes for its whole process; such a file runs in a process of its own. */
+/** What a test changes for its whole process; such a file runs in its own process. */
 const changesItsProcess = /delete process\.env|process\.env\[[^\]]+\] =|process\.(chdir|exitCode|emit)\b|^mock\./m
 
 /** Files with the longest running times, longest first; `npm test` prints what belongs here. */

@@ -1,13 +1,16 @@
 // Runs the tests against one PostgreSQL: that of DATABASE_URL, or an embedded one for this run.
-// npm test                       every test
-// npm test -- <files> [--flags]  these files, with flags of `node --test` such as --test-name-pattern=text
-import { execFileSync, spawn } from 'node:child_process'
+// npm test                                               every test
+// npm test -- <files>                                    these files
+// npm test -- <files> --test-name-pattern=<expression>   tests of these files whose name matches
+import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { lackVariable, type SystemProgram } from '../test/support/service/lack.ts'
+import { runTests } from './run-tests.ts'
 import { filesThatNeed, lackingPrograms } from './system-programs.ts'
-import { type TestDatabase, variablesOf, withTestDatabase } from './test-database.ts'
+import { variablesOf, withTestDatabase } from './test-database.ts'
 import { testPlan } from './test-plan.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -17,8 +20,13 @@ const packages = ['clients', 'api-reference'].map(name => join(root, 'test', nam
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
-  const flags = args.filter(arg => arg.startsWith('-'))
-  const chosen = chosenFiles(args.filter(arg => !arg.startsWith('-')))
+  const { values, positionals: patterns } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { 'test-name-pattern': { type: 'string', multiple: true, default: [] } },
+  })
+  const namePatterns = values['test-name-pattern']
+  const chosen = chosenFiles(patterns)
   const lacking = lackingPrograms()
   const leftOut = chosen.filter(file =>
     lacking.some(program => filesThatNeed[program].some(name => file.endsWith(name))),
@@ -35,19 +43,23 @@ async function main(args: string[]): Promise<number> {
   for (const folder of packages)
     execFileSync(process.execPath, [join(import.meta.dirname, 'install.mjs'), folder], { stdio: 'inherit' })
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-test-plan-'))
-  // A few chosen files run in processes of their own, so that flags such as --test-only apply to each.
-  const entries = args.length > 0 ? files : testPlan(files, folder)
-  const code = await withTestDatabase(database => runTests(entries, flags, { ...database, lacking }))
-  rmSync(folder, { recursive: true })
-  process.stdout.write(`${files.length} test files examined\n`)
-  if (lacking.length > 0) {
-    const install = `apt-get install ${lacking.join(' ')}`
-    process.stdout.write(
-      `NOT TESTED without ${lacking.join(' and ')} (${install}): ${leftOut.length} files, and what is skipped above\n`,
-    )
+  try {
+    const entries = patterns.length > 0 ? files : testPlan(files, folder)
+    return await withTestDatabase(database => {
+      // A test that starts a server gives it its own database, so the caller's must not reach it.
+      const { DATABASE_URL: _, ...env } = process.env
+      const variables = { ...env, ...variablesOf(database), [lackVariable]: lacking.join(' ') }
+      return runTests(entries, { env: variables, namePatterns })
+    })
+  } finally {
+    rmSync(folder, { recursive: true })
+    process.stdout.write(`${files.length} test files examined\n`)
+    if (lacking.length > 0) process.stdout.write(notTested(lacking, leftOut.length))
   }
-  return code
 }
+
+const notTested = (lacking: readonly SystemProgram[], files: number): string =>
+  `NOT TESTED without ${lacking.join(' and ')} (apt-get install ${lacking.join(' ')}): ${files} files, and what is skipped above\n`
 
 function chosenFiles(patterns: readonly string[]): string[] {
   if (patterns.length > 0) {
@@ -57,35 +69,4 @@ function chosenFiles(patterns: readonly string[]): string[] {
   return globSync(['{src,test,bench}/**/*.test.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
     .map(file => join(root, file))
     .sort()
-}
-
-interface Setting extends TestDatabase {
-  readonly lacking: readonly SystemProgram[]
-}
-
-function runTests(files: string[], flags: string[], { lacking, ...database }: Setting): Promise<number> {
-  // A test that starts a server gives it a database of its own, so the caller's must not reach it.
-  const { DATABASE_URL: _, ...env } = process.env
-  const child = spawn(
-    process.execPath,
-    [
-      '--test',
-      `--test-concurrency=${availableParallelism() + 1}`,
-      '--test-timeout=180000',
-      '--test-reporter=spec',
-      '--test-reporter-destination=stdout',
-      `--test-reporter=${join(import.meta.dirname, 'slow-files.ts')}`,
-      '--test-reporter-destination=stdout',
-      ...flags,
-      ...files,
-    ],
-    {
-      stdio: 'inherit',
-      env: { ...env, ...variablesOf(database), [lackVariable]: lacking.join(' ') },
-    },
-  )
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-  return new Promise(resolve => {
-    child.once('exit', code => resolve(code ?? 1))
-  })
 }

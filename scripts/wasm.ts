@@ -1,4 +1,4 @@
-// Assembles the WebAssembly of the gateway anew: `npm run wasm`. Decision 0008.
+// Assembles the WebAssembly of the gateway again: `npm run wasm`. Decision 0008.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assembled, folder } from './assembled.ts'

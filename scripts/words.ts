@@ -1,77 +1,113 @@
-// Checks the words of documentation and of messages against a list. A step of `npm run check`.
-// A word that is right in its place stands on the list of exceptions, with the reason.
+// Checks the words of documentation, messages and exported names against the lists of word-list.ts. A step of
+// `npm run check`. Prints each finding with what to write instead, and exits with 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
+import { exceptions, nameExceptions, nameWords, words } from './word-list.ts'
 
-const root = join(import.meta.dirname, '..')
-
-/** What is not written, and what is written instead. */
-const words: readonly (readonly [pattern: RegExp, instead: string])[] = [
-  [/\bmended\b/i, 'repaired, normalised'],
-  [/\banew\b/i, 'again; re-encrypt, reload, rebuild'],
-  [/\blent\b/i, 'granted, passed'],
-  [/\bnobody\b/i, 'no key, no process, no person; or negate the verb'],
-  [/\b(goes|go|went|gone) on\b/i, 'continue'],
-  [/\bat work\b/i, 'in flight, running'],
-  [/\b(broke|broken) off\b/i, 'truncated, interrupted'],
-  [/\bis away\b/i, 'is unreachable'],
-  [/\bseal(s|ed|ing)?\b/i, 'encrypt, encryption'],
-  [/\b(taken|takes|took) up\b/i, 'acquired, claimed, resumed'],
-  [/\bthe next (look|looks) will\b/i, 'retrying in the next check'],
-]
-
-/** Places where a word is right: the end of the file's name, a part of the line, and the reason. */
-const exceptions: readonly (readonly [file: string, part: string, reason: string])[] = [
-  ['docs/operations.md', '`nobody`', 'the name of a user of the system'],
-  ['store.ts', 'sealed', 'the name of a column'],
-  ['core/reasoning-signers.ts', 'seal', 'part of the name of a derived key, which stays'],
-  ['db/embedded/account.ts', '"nobody"', 'the name of a user of the system'],
-]
-
-interface Finding {
+interface Text {
   readonly file: string
   readonly line: number
   readonly text: string
 }
 
-const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })].filter(
+const root = join(import.meta.dirname, '..')
+const found = (pattern: string): string[] =>
+  globSync(pattern, { cwd: root, exclude: name => name.endsWith('node_modules') })
+
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...found('docs/**/*.md')].filter(
   page => !page.startsWith('docs/decisions/'),
 )
-const sources = globSync('src/**/*.ts', { cwd: root }).filter(file => !/\.test\.ts$|\/migrations\//.test(file))
+const sources = found('src/**/*.ts').filter(file => !/\.test\.ts$|\/migrations\//.test(file))
+const tools = found('{test,bench,scripts}/**/*.ts').filter(file => !/\.test\.ts$|\/generated\//.test(file))
 
-const examined: Finding[] = [...pages.flatMap(linesOf), ...sources.flatMap(messagesOf)]
-let count = 0
-for (const { file, line, text } of examined)
-  for (const [pattern, instead] of words) {
-    const [found] = pattern.exec(text) ?? []
-    if (found === undefined || exceptions.some(([name, part]) => file.endsWith(name) && text.includes(part))) continue
-    count++
-    process.stdout.write(`${file}:${line}: "${found}"; write ${instead}\n`)
-  }
-process.stdout.write(`${examined.length} texts examined\n`)
-if (count > 0) process.exitCode = 1
+const texts = [...pages.flatMap(linesOf), ...sources.flatMap(file => messagesOf(parsed(file)))]
+const names = [...sources, ...tools].flatMap(file => exportedNames(parsed(file)))
+const findings = [...texts.flatMap(inText), ...names.flatMap(inName)]
+for (const finding of findings) process.stdout.write(`${finding}\n`)
+process.stdout.write(`${texts.length + names.length} texts examined\n`)
+if (findings.length > 0) process.exitCode = 1
 
-/** The lines of a page, without code. */
-function linesOf(file: string): Finding[] {
+function inText({ file, line, text }: Text): string[] {
+  return words.flatMap(([pattern, instead]) => {
+    const [match] = pattern.exec(text) ?? []
+    const isException = exceptions.some(([name, part]) => file.endsWith(name) && text.includes(part))
+    return match === undefined || isException ? [] : [`${file}:${line}: "${match}"; write ${instead}`]
+  })
+}
+
+function inName({ file, line, text }: Text): string[] {
+  if (nameExceptions.has(text)) return []
+  const parts = text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split('_')
+  return parts.flatMap(part => {
+    const instead = nameWords.get(part)
+    return instead === undefined ? [] : [`${file}:${line}: "${part}" in ${text}; write ${instead}`]
+  })
+}
+
+function parsed(file: string): ts.SourceFile {
+  return ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true)
+}
+
+function textAt(source: ts.SourceFile, node: ts.Node, text: string): Text {
+  const { line } = source.getLineAndCharacterOfPosition(node.getStart())
+  return { file: source.fileName, line: line + 1, text }
+}
+
+/** Returns the lines of a page, without code. */
+function linesOf(file: string): Text[] {
   const text = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, block =>
     block.replaceAll(/[^\n]/g, ''),
   )
   return text.split('\n').map((line, at) => ({ file, line: at + 1, text: line.replaceAll(/\]\([^)]*\)/g, ']') }))
 }
 
-/** The texts of a source file: strings of several words. */
-function messagesOf(file: string): Finding[] {
-  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true)
-  const found: Finding[] = []
+/** Returns the strings of several words. */
+function messagesOf(source: ts.SourceFile): Text[] {
+  const messages: Text[] = []
   const visit = (node: ts.Node): void => {
     const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? node.getText() : ''
-    if (text.includes(' ')) {
-      const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1
-      found.push({ file, line, text })
-    }
+    if (text.includes(' ')) messages.push(textAt(source, node, text))
     ts.forEachChild(node, visit)
   }
   visit(source)
-  return found
+  return messages
+}
+
+/** Returns the exported names, and the member names of exported interfaces, types and classes. */
+function exportedNames(source: ts.SourceFile): Text[] {
+  return source.statements.filter(isExported).flatMap(statement => {
+    const own = ts.isVariableStatement(statement)
+      ? statement.declarationList.declarations.map(({ name }) => name)
+      : [statement.name, ...membersOf(statement).map(({ name }) => name)]
+    return own.flatMap(name => (name && ts.isIdentifier(name) ? [textAt(source, name, name.text)] : []))
+  })
+}
+
+type Declaration =
+  | ts.VariableStatement
+  | ts.FunctionDeclaration
+  | ts.ClassDeclaration
+  | ts.InterfaceDeclaration
+  | ts.TypeAliasDeclaration
+
+function isExported(node: ts.Statement): node is Declaration {
+  return (
+    (ts.isVariableStatement(node) ||
+      ts.isFunctionDeclaration(node) ||
+      ts.isClassDeclaration(node) ||
+      ts.isInterfaceDeclaration(node) ||
+      ts.isTypeAliasDeclaration(node)) &&
+    node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+  )
+}
+
+function membersOf(
+  node: Exclude<Declaration, ts.VariableStatement>,
+): readonly { readonly name?: ts.DeclarationName | undefined }[] {
+  if (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) return node.members
+  return ts.isTypeAliasDeclaration(node) && ts.isTypeLiteralNode(node.type) ? node.type.members : []
 }

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 const root = dirname(import.meta.dirname)
 const cruiser = join(root, 'node_modules', 'dependency-cruiser', 'bin', 'dependency-cruiser.mjs')
 
-/** A file, what it wrongly imports, and the rule that must say so. */
+/** A file, what it wrongly imports, and the rule that must report it. */
 const violations = [
   ['src/contract/agents.ts', '../server/platform/ids.ts', 'contract-imports-nothing-of-ours'],
   ['src/client/reader.ts', '../server/platform/ids.ts', 'client-sees-only-the-contract'],
@@ -69,7 +69,7 @@ for (const [from, to, rule] of violations) {
   })
 }
 
-test('no-cycles: two modules that import each other are refused', () => {
+test('no-cycles: two modules that import each other are reported', () => {
   assert.match(report, /no-cycles: src\/server\/usage\/one\.ts/)
 })
 

@@ -29,7 +29,7 @@ async function ask(target: Target, line: string, sent: Sent): Promise<{ status: 
 }
 
 for (const route of keyed) {
-  test(`${lineOf(route)} answers 401 with the one body to a caller without a key, or with a wrong one`, async () => {
+  test(`${lineOf(route)} answers 401 with the same body to a caller without a key, or with a wrong one`, async () => {
     const wrong = [{ authorization: `Bearer ${wrongKey}` }, { 'x-api-key': wrongKey }, { 'x-goog-api-key': wrongKey }]
     for (const headers of [{}, ...wrong]) {
       const answer = await send(stranger, lineOf(route), { headers })
@@ -111,7 +111,7 @@ test('public routes answer without a key', async () => {
   }
 })
 
-test('a refused caller is refused before the body is read', async () => {
+test('a caller without access is rejected before the body is read', async () => {
   const body = 'x'.repeat(64 * 1024)
   const headers = { 'content-type': 'text/plain', 'x-api-key': wrongKey }
   assert.equal((await send(stranger, 'POST /api/agents', { headers, body })).status, 401)
@@ -274,7 +274,7 @@ test('a path that cannot be decoded is 401 without a key and 400 in our shape wi
   assert.equal((await send(service, `GET ${tooLong}`)).status, 404)
 })
 
-test('what is no HTTP, and headers above 16 KB, are refused in our shape', async () => {
+test('what is no HTTP, and headers above 16 KB, are rejected in our shape', async () => {
   for (const [line, headers, status] of [
     ['GET \\api\\agents', {}, 400],
     ['GET /health', { 'x-big': 'a'.repeat(17_000) }, 431],

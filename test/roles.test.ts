@@ -73,7 +73,7 @@ test('the matrix has routes of each kind', () => {
   for (const kind of ['public', 'key', 'admin', 'key-or-query', 'google-key'] as const) assert.ok(kinds.has(kind), kind)
 })
 
-test('S08: a path that does not exist tells a revoked key as little as nobody', async () => {
+test('S08: a path that does not exist reports no more to a revoked key than to a request without one', async () => {
   const answer = await send(revoked, 'GET /api/no-such-thing')
   assert.deepEqual([answer.status, answer.text], [401, unauthorized])
 })

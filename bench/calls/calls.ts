@@ -46,7 +46,7 @@ interface Comparison extends Pick<CallsOptions, 'rounds' | 'seconds'> {
 }
 
 async function compare(chosen: readonly Scenario[], { place, other, rounds, seconds }: Comparison): Promise<Figure[]> {
-  const { folder, say } = place
+  const { folder, log } = place
   for (const [at, { body, upstream }] of chosen.entries()) {
     await writeFile(bodyFile(folder, at), body(aliasOf(upstream)))
   }
@@ -60,7 +60,7 @@ async function compare(chosen: readonly Scenario[], { place, other, rounds, seco
     for (const each of services) await prepare(each)
     const proxy = bareProxy(origin)
     const contenders = [proxy, ...services]
-    const samples = await runRounds({ contenders, scenarios: chosen, upstream, folder, rounds, seconds, say })
+    const samples = await runRounds({ contenders, scenarios: chosen, upstream, folder, rounds, seconds, log })
     const names = { own, proxy: proxy.name, ...(other && { other: other.name }) }
     return chosen.flatMap(scenario => figuresOf(scenario, names, samples))
   } finally {

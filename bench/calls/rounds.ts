@@ -33,7 +33,7 @@ export interface Setting {
   readonly rounds: number
   /** Length of a slice. */
   readonly seconds: number
-  readonly say: (line: string) => void
+  readonly log: (line: string) => void
 }
 
 /** Slices of each contender in a round, and how much longer than a slice each is warmed up. */
@@ -57,7 +57,7 @@ export async function runRounds(setting: Setting): Promise<Sample[]> {
     try {
       for (const contender of setting.contenders) started.push({ contender, running: await contender.start() })
       for (const [at, scenario] of setting.scenarios.entries()) {
-        setting.say(`round ${round} of ${setting.rounds}: ${scenario.name}`)
+        setting.log(`round ${round} of ${setting.rounds}: ${scenario.name}`)
         samples.push(...(await takeTurns(started, { ...setting, scenario, body: bodyFile(setting.folder, at) })))
       }
     } finally {
@@ -97,7 +97,7 @@ function callsOf(running: Running, { scenario, body, seconds }: Turn): Calls {
 }
 
 async function measure({ contender, running }: Started, turn: Turn): Promise<Sample> {
-  const { scenario, upstream, say } = turn
+  const { scenario, upstream, log } = turn
   const before = await upstream.counts()
   const clock = startCpuClock(running.pid)
   const answered = await sendCalls(callsOf(running, turn))
@@ -110,7 +110,7 @@ async function measure({ contender, running }: Started, turn: Turn): Promise<Sam
   }
   const units = scenario.per === 'call' ? answers : after.events - before.events
   const cpuUs = wholeUs / units
-  say(`  ${contender.name}: ${rounded(cpuUs)} us per ${scenario.per}, ${answered.calls} calls`)
+  log(`  ${contender.name}: ${rounded(cpuUs)} us per ${scenario.per}, ${answered.calls} calls`)
   return {
     contender: contender.name,
     scenario: scenario.name,

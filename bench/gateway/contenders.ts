@@ -9,7 +9,7 @@ import type { Running, Setting } from './running.ts'
 import type { ScenarioName } from './scenario-name.ts'
 
 /** Raw: client and upstream speak Anthropic's format. Translated: the upstream speaks OpenAI's chat completions. */
-export type Lane = 'raw' | 'translated'
+export type Mode = 'passthrough' | 'translation'
 
 /** The programs that are compared. */
 export type Program =
@@ -21,61 +21,61 @@ export type Program =
   | 'Portkey'
   | 'claude-code-router'
 
-/** Something that may stand between a client and a model provider, on one lane. */
+/** Something that may stand between a client and a model provider, in one mode. */
 export interface Contender {
   readonly program: Program
-  readonly lane: Lane
+  readonly mode: Mode
   /** The share of the usual number of calls that it is given: less where a call costs twenty times as much. */
   readonly share: number
-  /** The only scenarios that it takes part in; all that fit its lane unless given. */
+  /** The only scenarios that it takes part in; all that fit its mode unless given. */
   readonly only?: readonly ScenarioName[]
   start(setting: Setting): Promise<Running>
 }
 
-/** Every contender, in the order of a round. On the translated lane the yardstick relays the bytes of the chat stream. */
+/** Every contender, in the order of a round. in translation the yardstick relays the bytes of the chat stream. */
 export const contenders: readonly Contender[] = [
-  { program: 'direct', lane: 'raw', share: 1, start: startDirect('raw') },
-  { program: 'bare proxy', lane: 'raw', share: 1, start: startYardstick('raw') },
-  { program: 'Switchyard', lane: 'raw', share: 1, start: startSwitchyard('bench') },
+  { program: 'direct', mode: 'passthrough', share: 1, start: startDirect('passthrough') },
+  { program: 'bare proxy', mode: 'passthrough', share: 1, start: startYardstick('passthrough') },
+  { program: 'Switchyard', mode: 'passthrough', share: 1, start: startSwitchyard('bench') },
   {
     program: 'Switchyard, virtual key',
-    lane: 'raw',
+    mode: 'passthrough',
     share: 1,
     only: ['json'],
     start: startSwitchyard('bench', {}),
   },
   {
     program: 'Switchyard, key with a budget',
-    lane: 'raw',
+    mode: 'passthrough',
     share: 1,
     only: ['json'],
     start: startSwitchyard('bench', { max_budget: 1_000_000 }),
   },
-  { program: 'Portkey', lane: 'raw', share: 0.25, start: startPortkey },
-  { program: 'direct', lane: 'translated', share: 1, start: startDirect('translated') },
-  { program: 'bare proxy', lane: 'translated', share: 1, start: startYardstick('translated') },
-  { program: 'Switchyard', lane: 'translated', share: 1, start: startSwitchyard('chat') },
-  { program: 'claude-code-router', lane: 'translated', share: 0.25, start: startClaudeCodeRouter },
+  { program: 'Portkey', mode: 'passthrough', share: 0.25, start: startPortkey },
+  { program: 'direct', mode: 'translation', share: 1, start: startDirect('translation') },
+  { program: 'bare proxy', mode: 'translation', share: 1, start: startYardstick('translation') },
+  { program: 'Switchyard', mode: 'translation', share: 1, start: startSwitchyard('chat') },
+  { program: 'claude-code-router', mode: 'translation', share: 0.25, start: startClaudeCodeRouter },
 ]
 
 /** Asks the upstream in its own dialect. */
-function plainEndpoint(origin: string, lane: Lane, kind: Kind): Endpoint {
-  const path = lane === 'raw' ? `${messagesBaseOf(kind)}/v1/messages` : `${chatBaseOf(kind)}/chat/completions`
+function plainEndpoint(origin: string, mode: Mode, kind: Kind): Endpoint {
+  const path = mode === 'passthrough' ? `${messagesBaseOf(kind)}/v1/messages` : `${chatBaseOf(kind)}/chat/completions`
   return { origin, path, model: `bench/${kind}`, headers: {} }
 }
 
-function startDirect(lane: Lane): Contender['start'] {
+function startDirect(mode: Mode): Contender['start'] {
   return async ({ upstream }) => ({
     pid: undefined,
-    endpoint: kind => plainEndpoint(upstream, lane, kind),
+    endpoint: kind => plainEndpoint(upstream, mode, kind),
     stop: async () => undefined,
   })
 }
 
-function startYardstick(lane: Lane): Contender['start'] {
+function startYardstick(mode: Mode): Contender['start'] {
   return async ({ upstream }) => {
     const { answer, pid, stop } = await startBareProxy(upstream)
-    return { pid, endpoint: kind => plainEndpoint(answer.origin, lane, kind), stop }
+    return { pid, endpoint: kind => plainEndpoint(answer.origin, mode, kind), stop }
   }
 }
 
@@ -109,10 +109,10 @@ async function virtualKey(url: string, masterKey: string, limits: object): Promi
   return ((await answer.json()) as { key: string }).key
 }
 
-/** More than any scenario needs: what is refused has no cost. */
+/** More than any scenario needs: what is rejected has no cost. */
 const serviceLimits = { max_streams: 10_000, max_loop_delay_ms: 60_000 }
 
-/** Without a price a key with a budget is refused. */
+/** Without a price a key with a budget is rejected. */
 const prices = { input_cost_per_token: 0.000_003, output_cost_per_token: 0.000_015 }
 
 function configOf(upstream: string): string {
@@ -121,12 +121,12 @@ function configOf(upstream: string): string {
     model_name: `chat/${kind}`,
     params: { model: `openai-compatible/${kind}`, api_base: `${upstream}${chatBaseOf(kind)}`, api_key },
   }))
-  const raw = kinds.map(kind => ({
+  const passthrough = kinds.map(kind => ({
     model_name: `bench/${kind}`,
     params: { model: `anthropic/${kind}`, api_base: upstream + messagesBaseOf(kind), api_key, ...prices },
   }))
   return JSON.stringify({
-    model_list: [...raw, ...chat],
+    model_list: [...passthrough, ...chat],
     outbound: { allow: [new URL(upstream).host] },
     limits: serviceLimits,
   })

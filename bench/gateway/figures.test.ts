@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Lane, Program } from './contenders.ts'
+import type { Mode, Program } from './contenders.ts'
 import { type Figure, figuresOf, verdictOf } from './figures.ts'
 import type { LoadResult } from './gateway-load.ts'
 import type { Sample } from './rounds.ts'
@@ -48,9 +48,9 @@ interface Given {
   readonly result?: Partial<LoadResult>
 }
 
-const sample = (place: readonly [Program, Lane, ScenarioName], { cpuUs = 10, result = {} }: Given): Sample => ({
+const sample = (place: readonly [Program, Mode, ScenarioName], { cpuUs = 10, result = {} }: Given): Sample => ({
   program: place[0],
-  lane: place[1],
+  mode: place[1],
   scenario: place[2],
   cpuUs,
   childrenUs: 0,
@@ -67,28 +67,30 @@ const figureOf = (samples: readonly Sample[], name: string): number => {
 
 test('a ratio compares the medians of the rounds', () => {
   const samples = [
-    ...[60, 70, 500].map(cpuUs => sample(['Switchyard', 'raw', 'json'], { cpuUs })),
-    ...[50, 40, 60].map(cpuUs => sample(['bare proxy', 'raw', 'json'], { cpuUs })),
+    ...[60, 70, 500].map(cpuUs => sample(['Switchyard', 'passthrough', 'json'], { cpuUs })),
+    ...[50, 40, 60].map(cpuUs => sample(['bare proxy', 'passthrough', 'json'], { cpuUs })),
   ]
-  assert.equal(figureOf(samples, 'raw json: CPU time, Switchyard / bare proxy'), 1.4)
+  assert.equal(figureOf(samples, 'passthrough json: CPU time, Switchyard / bare proxy'), 1.4)
 })
 
 test('an added time is that through the gateway minus that without anything in between', () => {
   const samples = [
-    sample(['Switchyard', 'translated', 'one stream'], { result: { firstByte: { p50: 0.9, p99: 3 } } }),
-    sample(['direct', 'translated', 'one stream'], { result: { firstByte: { p50: 0.5, p99: 1 } } }),
+    sample(['Switchyard', 'translation', 'one stream'], { result: { firstByte: { p50: 0.9, p99: 3 } } }),
+    sample(['direct', 'translation', 'one stream'], { result: { firstByte: { p50: 0.5, p99: 1 } } }),
   ]
-  assert.equal(figureOf(samples, 'translated, one client: added time to first byte, p50'), 0.4)
-  assert.equal(figureOf(samples, 'translated, one client: added time to first byte, p99'), 2)
+  assert.equal(figureOf(samples, 'translation, one client: added time to first byte, p50'), 0.4)
+  assert.equal(figureOf(samples, 'translation, one client: added time to first byte, p99'), 2)
 })
 
 test('lost events of every round count', () => {
-  const samples = [3, 0, 4].map(lostEvents => sample(['Switchyard', 'raw', 'paced'], { result: { lostEvents } }))
-  assert.equal(figureOf(samples, 'raw, 500 streams: lost events or broken streams'), 7)
+  const samples = [3, 0, 4].map(lostEvents =>
+    sample(['Switchyard', 'passthrough', 'paced'], { result: { lostEvents } }),
+  )
+  assert.equal(figureOf(samples, 'passthrough, 500 streams: lost events or broken streams'), 7)
 })
 
 test('without a peer the figures that need it are not measured, and no others', () => {
-  const samples = [sample(['Switchyard', 'raw', 'json'], {}), sample(['bare proxy', 'raw', 'json'], {})]
-  assert.ok(Number.isNaN(figureOf(samples, 'raw json: CPU time, Portkey / Switchyard')))
-  assert.equal(figureOf(samples, 'raw json: CPU time, Switchyard / bare proxy'), 1)
+  const samples = [sample(['Switchyard', 'passthrough', 'json'], {}), sample(['bare proxy', 'passthrough', 'json'], {})]
+  assert.ok(Number.isNaN(figureOf(samples, 'passthrough json: CPU time, Portkey / Switchyard')))
+  assert.equal(figureOf(samples, 'passthrough json: CPU time, Switchyard / bare proxy'), 1)
 })

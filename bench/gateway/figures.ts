@@ -1,5 +1,5 @@
 import { median, rounded } from '../statistics.ts'
-import type { Lane, Program } from './contenders.ts'
+import type { Mode, Program } from './contenders.ts'
 import type { LoadResult, Spread } from './gateway-load.ts'
 import type { Outcome, Sample } from './rounds.ts'
 import type { ScenarioName } from './scenario-name.ts'
@@ -8,7 +8,7 @@ import type { ScenarioName } from './scenario-name.ts'
 export interface Goal {
   readonly is: 'at most' | 'at least'
   readonly target: number
-  /** Beyond it the run has failed; the target itself unless given. Infinity: the target is only told. */
+  /** Beyond it the run has failed; the target itself unless given. Infinity: the target is only printed. */
   readonly limit?: number
 }
 
@@ -22,7 +22,7 @@ export interface Figure {
   readonly detail: string
 }
 
-/** How a figure stands to its goal; empty without one. */
+/** Verdict of a figure against its goal; empty without one. */
 export type Verdict = 'ok' | 'beyond target' | 'MISSED' | ''
 
 /** The verdict on a figure; what could not be measured has missed its goal. */
@@ -43,16 +43,19 @@ const wanted = (target: number): Goal => atMost(target, Number.POSITIVE_INFINITY
 
 /** All figures of a run. Source of the goals: Gateway, section 6, and what this project promises. */
 export function figuresOf({ samples }: Pick<Outcome, 'samples'>): Figure[] {
-  const of = (program: Program, lane: Lane, scenario: ScenarioName): readonly Sample[] =>
-    samples.filter(sample => sample.program === program && sample.lane === lane && sample.scenario === scenario)
+  const of = (program: Program, mode: Mode, scenario: ScenarioName): readonly Sample[] =>
+    samples.filter(sample => sample.program === program && sample.mode === mode && sample.scenario === scenario)
   return [
     ...costFigures(of),
-    ...(['raw', 'translated'] as const).flatMap(lane => [...latencyFigures(of, lane), ...streamFigures(of, lane)]),
+    ...(['passthrough', 'translation'] as const).flatMap(mode => [
+      ...latencyFigures(of, mode),
+      ...streamFigures(of, mode),
+    ]),
     ...memoryFigures(of),
   ]
 }
 
-type Select = (program: Program, lane: Lane, scenario: ScenarioName) => readonly Sample[]
+type Select = (program: Program, mode: Mode, scenario: ScenarioName) => readonly Sample[]
 
 /** Median and minimum of the CPU time, in microseconds. */
 export function costOf(samples: readonly Sample[]): { readonly median: number; readonly least: number } {
@@ -61,40 +64,40 @@ export function costOf(samples: readonly Sample[]): { readonly median: number; r
 }
 
 function costFigures(of: Select): Figure[] {
-  const ours = (lane: Lane, scenario: ScenarioName) => of('Switchyard', lane, scenario)
-  const overYardstick = (lane: Lane, scenario: ScenarioName, goal?: Goal): Figure =>
-    ratio(`${lane} ${scenario}: CPU time, Switchyard / bare proxy`, goal, {
-      over: ours(lane, scenario),
-      under: of('bare proxy', lane, scenario),
+  const ours = (mode: Mode, scenario: ScenarioName) => of('Switchyard', mode, scenario)
+  const overYardstick = (mode: Mode, scenario: ScenarioName, goal?: Goal): Figure =>
+    ratio(`${mode} ${scenario}: CPU time, Switchyard / bare proxy`, goal, {
+      over: ours(mode, scenario),
+      under: of('bare proxy', mode, scenario),
     })
   return [
-    overYardstick('raw', 'json', atMost(1.9, 2.5)),
+    overYardstick('passthrough', 'json', atMost(1.9, 2.5)),
     ratio(
-      'raw json: CPU time, Portkey / Switchyard',
+      'passthrough json: CPU time, Portkey / Switchyard',
       { is: 'at least', target: 4 },
       {
-        over: of('Portkey', 'raw', 'json'),
-        under: ours('raw', 'json'),
+        over: of('Portkey', 'passthrough', 'json'),
+        under: ours('passthrough', 'json'),
       },
     ),
-    ratio('raw json, virtual key: CPU time, Switchyard / bare proxy', atMost(2.1, 2.7), {
-      over: of('Switchyard, virtual key', 'raw', 'json'),
-      under: of('bare proxy', 'raw', 'json'),
+    ratio('passthrough json, virtual key: CPU time, Switchyard / bare proxy', atMost(2.1, 2.7), {
+      over: of('Switchyard, virtual key', 'passthrough', 'json'),
+      under: of('bare proxy', 'passthrough', 'json'),
     }),
-    ratio('raw json, key with a budget: CPU time, Switchyard / bare proxy', atMost(2.8, 3.6), {
-      over: of('Switchyard, key with a budget', 'raw', 'json'),
-      under: of('bare proxy', 'raw', 'json'),
+    ratio('passthrough json, key with a budget: CPU time, Switchyard / bare proxy', atMost(2.8, 3.6), {
+      over: of('Switchyard, key with a budget', 'passthrough', 'json'),
+      under: of('bare proxy', 'passthrough', 'json'),
     }),
-    overYardstick('raw', 'large', atMost(1.25, 1.45)),
-    overYardstick('raw', 'paced', atMost(1.15, 1.35)),
-    overYardstick('raw', 'burst'),
-    overYardstick('translated', 'json'),
+    overYardstick('passthrough', 'large', atMost(1.25, 1.45)),
+    overYardstick('passthrough', 'paced', atMost(1.15, 1.35)),
+    overYardstick('passthrough', 'burst'),
+    overYardstick('translation', 'json'),
     ratio('translated json: CPU time, claude-code-router / Switchyard', undefined, {
-      over: of('claude-code-router', 'translated', 'json'),
-      under: ours('translated', 'json'),
+      over: of('claude-code-router', 'translation', 'json'),
+      under: ours('translation', 'json'),
     }),
-    overYardstick('translated', 'paced', atMost(1.5)),
-    overYardstick('translated', 'burst'),
+    overYardstick('translation', 'paced', atMost(1.5)),
+    overYardstick('translation', 'burst'),
   ]
 }
 
@@ -111,12 +114,12 @@ function ratio(name: string, goal: Goal | undefined, { over, under }: Compared):
 
 type Timed = 'firstByte' | 'firstContent' | 'whole' | 'relay'
 
-function latencyFigures(of: Select, lane: Lane): Figure[] {
+function latencyFigures(of: Select, mode: Mode): Figure[] {
   const added = (name: string, scenario: ScenarioName, { field, part, goal }: Time): Figure => {
-    const middle = (program: Program) => median(of(program, lane, scenario).map(({ result }) => result[field][part]))
+    const middle = (program: Program) => median(of(program, mode, scenario).map(({ result }) => result[field][part]))
     const [ours, direct] = [middle('Switchyard'), middle('direct')]
     const detail = `${rounded(ours)} - ${rounded(direct)} ms, through Switchyard and direct`
-    return { name: `${lane}, ${name}`, value: ours - direct, unit: 'ms', goal, detail }
+    return { name: `${mode}, ${name}`, value: ours - direct, unit: 'ms', goal, detail }
   }
   return [
     added('one client: added time to first byte, p50', 'one stream', {
@@ -136,7 +139,7 @@ function latencyFigures(of: Select, lane: Lane): Figure[] {
     }),
     added('one client: added time for JSON, p50', 'one json', { field: 'whole', part: 'p50', goal: wanted(0.3) }),
     added('one client: added time for JSON, p99', 'one json', { field: 'whole', part: 'p99', goal: wanted(1.5) }),
-    ...(lane === 'raw'
+    ...(mode === 'passthrough'
       ? [added('one client: added time for 400 KB, p50', 'one large', { field: 'whole', part: 'p50', goal: wanted(3) })]
       : []),
     added('500 streams: added time per event, p50', 'paced', { field: 'relay', part: 'p50', goal: atMost(1, 4) }),
@@ -150,15 +153,15 @@ interface Time {
   readonly goal: Goal
 }
 
-function streamFigures(of: Select, lane: Lane): Figure[] {
-  const paced = of('Switchyard', lane, 'paced')
-  const yardstick = of('bare proxy', lane, 'paced')
+function streamFigures(of: Select, mode: Mode): Figure[] {
+  const paced = of('Switchyard', mode, 'paced')
+  const yardstick = of('bare proxy', mode, 'paced')
   const counted = (what: string, count: (result: LoadResult) => number): Figure => {
     const total = (samples: readonly Sample[]) =>
       samples.length === 0 ? Number.NaN : samples.reduce((sum, { result }) => sum + count(result), 0)
     const streams = paced.reduce((sum, { result }) => sum + result.calls, 0)
     const detail = `of ${streams} streams; ${total(yardstick)} through the bare proxy`
-    return { name: `${lane}, 500 streams: ${what}`, value: total(paced), unit: '', goal: atMost(0), detail }
+    return { name: `${mode}, 500 streams: ${what}`, value: total(paced), unit: '', goal: atMost(0), detail }
   }
   return [
     counted('lost events or broken streams', ({ lostEvents, broken }) => Math.max(lostEvents, broken)),
@@ -176,15 +179,15 @@ function memoryFigures(of: Select): Figure[] {
     goal: atMost(target, memoryLimitMib),
     detail: `median of the rounds ${rounded(median(values))}; fails above ${memoryLimitMib}`,
   })
-  return (['raw', 'translated'] as const).flatMap(lane => [
+  return (['passthrough', 'translation'] as const).flatMap(mode => [
     memory(
-      `${lane}: memory after the JSON load`,
-      of('Switchyard', lane, 'json').map(({ residentMib }) => residentMib),
+      `${mode}: memory after the JSON load`,
+      of('Switchyard', mode, 'json').map(({ residentMib }) => residentMib),
       180,
     ),
     memory(
-      `${lane}: memory at 2,000 streams`,
-      of('Switchyard', lane, 'streams').map(({ maxResidentMib }) => maxResidentMib),
+      `${mode}: memory at 2,000 streams`,
+      of('Switchyard', mode, 'streams').map(({ maxResidentMib }) => maxResidentMib),
       250,
     ),
   ])

@@ -41,14 +41,14 @@ async function main(args: readonly string[]): Promise<number> {
   return figures.some(figure => verdictOf(figure) === 'MISSED') ? 1 : 0
 }
 
-/** What a run says, and the files that keep it. */
-interface Told {
+/** Output of a run, and the files to write. */
+interface Report {
   readonly text: string
   readonly figures: readonly Figure[]
   readonly files: Readonly<Record<string, string>>
 }
 
-type Run = (setting: Setting) => Promise<Told>
+type Run = (setting: Setting) => Promise<Report>
 
 function runFor([mode, ...rest]: readonly string[]): Run | undefined {
   const minutes = Number(rest[0] ?? 10)
@@ -58,15 +58,15 @@ function runFor([mode, ...rest]: readonly string[]): Run | undefined {
   return mode === 'quick' ? setting => compare(setting, 'quick') : undefined
 }
 
-function say(line: string): void {
+function log(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-async function compare(setting: Setting, effort: Effort): Promise<Told> {
+async function compare(setting: Setting, effort: Effort): Promise<Report> {
   const reason = installPeers()
   const peers: readonly Program[] = ['Portkey', 'claude-code-router']
   const absent = new Map(reason === undefined ? [] : peers.map(peer => [peer, reason]))
-  const outcome = await runRounds({ rounds: roundsOf[effort], setting, absent, say })
+  const outcome = await runRounds({ rounds: roundsOf[effort], setting, absent, log })
   const figures = figuresOf(outcome)
   const name = `${day}-gateway`
   const text = reportOf({ day, machine, effort, outcome, figures, plot: `${name}.svg` })
@@ -75,14 +75,14 @@ async function compare(setting: Setting, effort: Effort): Promise<Told> {
   return { text, figures, files: { [`${name}.md`]: text, [`${name}.svg`]: plot } }
 }
 
-async function soak(setting: Setting, minutes: number): Promise<Told> {
-  const outcome = await runSoak({ setting, minutes, say })
+async function soak(setting: Setting, minutes: number): Promise<Report> {
+  const outcome = await runSoak({ setting, minutes, log })
   const text = soakReportOf({ day, machine, minutes, outcome })
   return { text, figures: outcome.figures, files: { [`${day}-gateway-soak.md`]: text } }
 }
 
 /** Starts the upstream and makes a folder, for as long as the run takes. */
-async function withSetting(run: Run): Promise<Told> {
+async function withSetting(run: Run): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'switchyard-bench-gateway-'))
   // The database runs as another user, who must be able to pass through.
   await chmod(folder, 0o711)
@@ -95,7 +95,7 @@ async function withSetting(run: Run): Promise<Told> {
   }
 }
 
-async function store(files: Told['files']): Promise<void> {
+async function store(files: Report['files']): Promise<void> {
   await mkdir(results, { recursive: true })
   for (const [name, content] of Object.entries(files)) {
     await writeFile(join(results, name), content)

@@ -9,12 +9,12 @@ import type { ScenarioName } from './scenario-name.ts'
 import { fits, type Scenario } from './scenarios.ts'
 import { markdownTable } from './table.ts'
 
-type Key = Pick<Sample, 'program' | 'lane' | 'scenario'>
+type Key = Pick<Sample, 'program' | 'mode' | 'scenario'>
 
-const samplesOf = (samples: readonly Sample[], { program, lane, scenario }: Key): readonly Sample[] =>
-  samples.filter(sample => sample.program === program && sample.lane === lane && sample.scenario === scenario)
+const samplesOf = (samples: readonly Sample[], { program, mode, scenario }: Key): readonly Sample[] =>
+  samples.filter(sample => sample.program === program && sample.mode === mode && sample.scenario === scenario)
 
-/** A column of a scenario's table, over the rounds of one contender and of the yardstick on its lane. */
+/** A column of a scenario's table, over the rounds of one contender and of the yardstick on its mode. */
 interface Column {
   readonly head: string
   readonly cell: (own: readonly Sample[], yardstick: readonly Sample[]) => string
@@ -25,10 +25,10 @@ export function measurementTable(scenario: Scenario, { samples }: Pick<Outcome, 
   const columns = columnsOf(scenario)
   const rows = contenders
     .filter(contender => fits(contender, scenario))
-    .map(({ program, lane }) => {
-      const own = samplesOf(samples, { program, lane, scenario: scenario.name })
-      const yardstick = samplesOf(samples, { program: 'bare proxy', lane, scenario: scenario.name })
-      return [`${program}, ${lane}`, ...columns.map(({ cell }) => (own.length === 0 ? '' : cell(own, yardstick)))]
+    .map(({ program, mode }) => {
+      const own = samplesOf(samples, { program, mode, scenario: scenario.name })
+      const yardstick = samplesOf(samples, { program: 'bare proxy', mode, scenario: scenario.name })
+      return [`${program}, ${mode}`, ...columns.map(({ cell }) => (own.length === 0 ? '' : cell(own, yardstick)))]
     })
   return `**${scenario.name}**: ${scenario.title}\n\n${markdownTable(['', ...columns.map(({ head }) => head)], rows)}`
 }
@@ -82,10 +82,10 @@ export function chartsOf({ samples }: Pick<Outcome, 'samples'>): Chart[] {
     title,
     bars: contenders
       .filter(({ program, only }) => program !== 'direct' && (only?.includes(scenario) ?? true))
-      .map(({ program, lane }) => {
-        const own = samplesOf(samples, { program, lane, scenario })
+      .map(({ program, mode }) => {
+        const own = samplesOf(samples, { program, mode, scenario })
         const value = scenario === 'streams' ? median(own.map(each => each.maxResidentMib)) : costOf(own).median
-        return { label: `${program}, ${lane}`, value, isOurs: program.startsWith('Switchyard') }
+        return { label: `${program}, ${mode}`, value, isOurs: program.startsWith('Switchyard') }
       }),
   }))
 }

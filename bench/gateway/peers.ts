@@ -149,7 +149,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await exit
 }
 
-/** A port that was free a moment ago: both peers want to be told one. */
+/** A port that was free a moment ago: both peers require one. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

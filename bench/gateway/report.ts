@@ -7,10 +7,10 @@ import { type Effort, roundsOf, scenarios } from './scenarios.ts'
 import type { Soak } from './soak.ts'
 import { markdownTable } from './table.ts'
 
-/** Everything that a result tells. */
+/** Contents of a result. */
 export interface Result {
   readonly day: string
-  /** Of what machine, told before the load. */
+  /** The machine, described before the load. */
   readonly machine: string
   readonly effort: Effort
   readonly outcome: Outcome
@@ -51,7 +51,7 @@ export function soakReportOf({ day, machine, minutes, outcome: { figures, reside
   )
   const parts = [
     `# Model gateway under load for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, ${day}`,
-    `${machine}. One process, both lanes: JSON of 2.5 and 305 KB, 200 paced streams, streams without pauses.`,
+    `${machine}. One process, both modes: JSON of 2.5 and 305 KB, 200 paced streams, streams without pauses.`,
     figureTable(figures),
     `Memory of the gateway in MiB, median of each minute: ${series.join(', ')}.`,
   ]
@@ -62,7 +62,7 @@ const notes = [
   'CPU time is that of all threads of the gateway and of every process it started, from `/proc/PID/task/*/schedstat`, up to 1.2 s after the last answer, divided by requests or by upstream events. Ratios are of medians.',
   'wrk sends the JSON calls for a fixed time; streams are read by a program in C, which compares the time stamp of every event. An upstream in C answers both, and counts the answers and events by which CPU time is divided.',
   'Switchyard runs as `npm start` starts it: key checked, log and booking on, with its embedded database, whose CPU time is counted and shown apart ("in children"). Memory is that of the gateway process.',
-  'The bare proxy is `node:http` and `undici` with no checks at all. On the translated lane it relays the bytes of the same OpenAI chat answers; gateways there turn them into Anthropic’s format.',
+  'The bare proxy is `node:http` and `undici` with no checks at all. in translation it relays the bytes of the same OpenAI chat answers; gateways there turn them into Anthropic’s format.',
   'Portkey answers streamed calls with status 500 as it installs today; `@hono/node-server` is pinned to 1.3.3 through `overrides`, which mends it. It runs with `--headless`, `TRUSTED_CUSTOM_HOSTS` and `x-portkey-custom-host`.',
   'claude-code-router runs with its log off, and a provider for each kind of answer. Both peers get a quarter of the calls, since theirs cost much more, and run on the same Node.',
   'A stalled event came later than the event before it by more than 200 ms, each measured from when the upstream sent it. "Added" is the time through the gateway minus the time without anything in between.',
@@ -71,8 +71,8 @@ const notes = [
 function failureList({ failures }: Outcome): string[] {
   if (failures.length === 0) return []
   const lines = failures.map(
-    ({ program, lane, scenario, reason }) =>
-      `- ${program}, ${lane}, ${scenario}: ${reason.replaceAll(/\s+/g, ' ').slice(0, 300)}`,
+    ({ program, mode, scenario, reason }) =>
+      `- ${program}, ${mode}, ${scenario}: ${reason.replaceAll(/\s+/g, ' ').slice(0, 300)}`,
   )
   return ['## What did not run', [...new Set(lines)].join('\n')]
 }
@@ -81,8 +81,8 @@ function figureTable(figures: readonly Figure[]): string {
   const rows = figures.map(figure => {
     const { name, value, unit, goal, detail } = figure
     const target = goal ? `${goal.is} ${goal.target}` : ''
-    const told = Number.isNaN(value) ? 'not measured' : `${rounded(value)} ${unit}`.trim()
-    return [name, told, target, verdictOf(figure), detail]
+    const shown = Number.isNaN(value) ? 'not measured' : `${rounded(value)} ${unit}`.trim()
+    return [name, shown, target, verdictOf(figure), detail]
   })
   return markdownTable(['figure', 'value', 'target', 'verdict', 'detail'], rows)
 }

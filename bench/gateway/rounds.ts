@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startCpuClock } from '../cpu-clock.ts'
 import { residentMib } from '../process-figures.ts'
 import { rounded } from '../statistics.ts'
-import { type Contender, contenders, type Lane, type Program } from './contenders.ts'
+import { type Contender, contenders, type Mode, type Program } from './contenders.ts'
 import { type Endpoint, type GatewayLoad, type LoadResult, sendGatewayLoad } from './gateway-load.ts'
 import { sendJsonLoad } from './json-load.ts'
 import type { Running, Setting } from './running.ts'
@@ -12,7 +12,7 @@ import { fits, loadFor, type Scenario, scenarios, warmUps } from './scenarios.ts
 /** One measurement of one contender in one round. */
 export interface Sample {
   readonly program: Program
-  readonly lane: Lane
+  readonly mode: Mode
   readonly scenario: ScenarioName
   /** CPU time per request or event, of the process and all that it started; NaN for `direct`. */
   readonly cpuUs: number
@@ -27,7 +27,7 @@ export interface Sample {
 /** A contender, or one scenario of it, that did not work. */
 export interface Failure {
   readonly program: Program
-  readonly lane: Lane
+  readonly mode: Mode
   readonly scenario: ScenarioName | 'start'
   readonly reason: string
 }
@@ -43,23 +43,23 @@ interface Options {
   readonly setting: Setting
   /** Peers that cannot run at all, with the reason. */
   readonly absent: ReadonlyMap<Program, string>
-  readonly say: (line: string) => void
+  readonly log: (line: string) => void
 }
 
 /** Measures every contender once a round, one after the other, each in fresh processes. */
-export async function runRounds({ rounds, setting, absent, say }: Options): Promise<Outcome> {
+export async function runRounds({ rounds, setting, absent, log }: Options): Promise<Outcome> {
   const samples: Sample[] = []
   const failures: Failure[] = []
   const present = contenders.filter(({ program }) => !absent.has(program))
-  for (const { program, lane } of contenders) {
+  for (const { program, mode } of contenders) {
     const reason = absent.get(program)
-    if (reason !== undefined) failures.push({ program, lane, scenario: 'start', reason })
+    if (reason !== undefined) failures.push({ program, mode, scenario: 'start', reason })
   }
   for (let round = 1; round <= rounds; round++) {
     for (const contender of present) {
-      say(`round ${round} of ${rounds}: ${contender.program}, ${contender.lane}`)
+      log(`round ${round} of ${rounds}: ${contender.program}, ${contender.mode}`)
       for (const group of processesFor(contender)) {
-        const outcome = await serve(contender, { group, setting, say })
+        const outcome = await serve(contender, { group, setting, log })
         samples.push(...outcome.samples)
         failures.push(...outcome.failures)
       }
@@ -78,17 +78,17 @@ function processesFor(contender: Contender): Scenario[][] {
 interface Service {
   readonly group: readonly Scenario[]
   readonly setting: Setting
-  readonly say: (line: string) => void
+  readonly log: (line: string) => void
 }
 
-async function serve(contender: Contender, { group, setting, say }: Service): Promise<Outcome> {
-  const { program, lane } = contender
+async function serve(contender: Contender, { group, setting, log }: Service): Promise<Outcome> {
+  const { program, mode } = contender
   const samples: Sample[] = []
   const failures: Failure[] = []
   const failed = (scenario: Failure['scenario'], error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error)
-    failures.push({ program, lane, scenario, reason })
-    say(`  ${scenario}: failed: ${reason}`)
+    failures.push({ program, mode, scenario, reason })
+    log(`  ${scenario}: failed: ${reason}`)
   }
   const running = await contender.start(setting).catch((error: unknown) => failed('start', error))
   if (!running) return { samples, failures }
@@ -102,8 +102,8 @@ async function serve(contender: Contender, { group, setting, say }: Service): Pr
       const measuring = measure(running, { scenario, load: loadFor(scenario, contender), setting })
       const measured = await measuring.catch((error: unknown) => failed(scenario.name, error))
       if (!measured) continue
-      samples.push({ program, lane, scenario: scenario.name, ...measured })
-      say(`  ${scenario.name}: ${told(measured, scenario)}`)
+      samples.push({ program, mode, scenario: scenario.name, ...measured })
+      log(`  ${scenario.name}: ${shown(measured, scenario)}`)
     }
   } finally {
     await running.stop()
@@ -111,9 +111,9 @@ async function serve(contender: Contender, { group, setting, say }: Service): Pr
   return { samples, failures }
 }
 
-type Measured = Omit<Sample, 'program' | 'lane' | 'scenario'>
+type Measured = Omit<Sample, 'program' | 'mode' | 'scenario'>
 
-function told({ cpuUs, maxResidentMib, result }: Measured, { per }: Scenario): string {
+function shown({ cpuUs, maxResidentMib, result }: Measured, { per }: Scenario): string {
   const { broken, lostEvents, stalls, fault } = result
   const faults = broken + lostEvents + stalls > 0 ? `, ${broken} broken, ${lostEvents} lost, ${stalls} stalls` : ''
   const cost = Number.isNaN(cpuUs) ? '' : `${rounded(cpuUs)} us per ${per}, ${rounded(maxResidentMib)} MiB, `

@@ -1,4 +1,4 @@
-import type { Contender, Lane, Program } from './contenders.ts'
+import type { Contender, Mode, Program } from './contenders.ts'
 import type { GatewayLoad } from './gateway-load.ts'
 import type { ScenarioName } from './scenario-name.ts'
 
@@ -9,7 +9,7 @@ export interface Scenario {
   readonly load: GatewayLoad
   /** What the CPU time is divided by. */
   readonly per: 'request' | 'event'
-  readonly lanes: readonly Lane[]
+  readonly modes: readonly Mode[]
   /** True: a contender serves it in a process that has done nothing else before. */
   readonly isAlone?: boolean
   /** True: its times are compared with those without anything in between. */
@@ -17,7 +17,7 @@ export interface Scenario {
 }
 
 const smallBytes = 2_500
-const both: readonly Lane[] = ['raw', 'translated']
+const both: readonly Mode[] = ['passthrough', 'translation']
 
 /** In the order in which a process serves them. */
 export const scenarios: readonly Scenario[] = [
@@ -26,14 +26,14 @@ export const scenarios: readonly Scenario[] = [
     title: 'JSON, 2.5 KB in, 1 KB out, 64 connections',
     load: { kind: 'json', bodyBytes: smallBytes, connections: 64, durationMs: 6_000 },
     per: 'request',
-    lanes: both,
+    modes: both,
   },
   {
     name: 'one json',
     title: 'JSON, 2.5 KB in, one client',
     load: { kind: 'json', bodyBytes: smallBytes, connections: 1, durationMs: 2_000 },
     per: 'request',
-    lanes: both,
+    modes: both,
     isTimed: true,
   },
   {
@@ -41,7 +41,7 @@ export const scenarios: readonly Scenario[] = [
     title: 'stream that begins at once and goes on after 20 ms, one client',
     load: { kind: 'prompt', bodyBytes: smallBytes, connections: 1, calls: 300 },
     per: 'request',
-    lanes: both,
+    modes: both,
     isTimed: true,
   },
   {
@@ -49,7 +49,7 @@ export const scenarios: readonly Scenario[] = [
     title: 'JSON, 400 KB in, one client',
     load: { kind: 'json', bodyBytes: 400_000, connections: 1, durationMs: 2_000 },
     per: 'request',
-    lanes: ['raw'],
+    modes: ['passthrough'],
     isTimed: true,
   },
   {
@@ -57,21 +57,21 @@ export const scenarios: readonly Scenario[] = [
     title: 'JSON, 305 KB in, 64 connections',
     load: { kind: 'json', bodyBytes: 305_000, connections: 64, durationMs: 4_000 },
     per: 'request',
-    lanes: ['raw'],
+    modes: ['passthrough'],
   },
   {
     name: 'burst',
     title: 'streams of 100 events without pauses, 16 at a time',
     load: { kind: 'burst', bodyBytes: smallBytes, connections: 16, calls: 600 },
     per: 'event',
-    lanes: both,
+    modes: both,
   },
   {
     name: 'paced',
     title: 'streams of 100 events 20 ms apart, 500 at a time',
     load: { kind: 'paced', bodyBytes: smallBytes, connections: 500, calls: 1_000, rampMs: 500 },
     per: 'event',
-    lanes: both,
+    modes: both,
     isTimed: true,
   },
   {
@@ -79,7 +79,7 @@ export const scenarios: readonly Scenario[] = [
     title: 'streams of 100 events 20 ms apart, 2,000 at a time; the limits of Switchyard are raised',
     load: { kind: 'paced', bodyBytes: smallBytes, connections: 2_000, calls: 2_000, rampMs: 1_000 },
     per: 'event',
-    lanes: both,
+    modes: both,
     isAlone: true,
   },
 ]
@@ -91,8 +91,8 @@ export type Effort = keyof typeof roundsOf
 const latencyOnly: Program = 'direct'
 
 /** True when the contender takes part: nothing in between costs no CPU time, so it is only a clock for the others. */
-export const fits = ({ program, lane, only }: Contender, { name, lanes, isTimed = false }: Scenario): boolean =>
-  lanes.includes(lane) && (only?.includes(name) ?? true) && (program !== latencyOnly || isTimed)
+export const fits = ({ program, mode, only }: Contender, { name, modes, isTimed = false }: Scenario): boolean =>
+  modes.includes(mode) && (only?.includes(name) ?? true) && (program !== latencyOnly || isTimed)
 
 /**
  * The scenario's load for one contender: as many connections, and its share of the calls. JSON is sent for a time, and

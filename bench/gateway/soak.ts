@@ -1,25 +1,25 @@
 import { residentMib } from '../process-figures.ts'
 import { median, rounded } from '../statistics.ts'
-import { type Lane, startSwitchyard } from './contenders.ts'
+import { type Mode, startSwitchyard } from './contenders.ts'
 import type { Figure } from './figures.ts'
 import { type GatewayLoad, type LoadResult, sendGatewayLoad } from './gateway-load.ts'
 import type { Setting } from './running.ts'
 
 const sampleMs = 5_000
-const soaked: readonly { readonly lane: Lane; readonly load: Omit<GatewayLoad, 'calls' | 'durationMs'> }[] = [
-  { lane: 'raw', load: { kind: 'json', bodyBytes: 2_500, connections: 8, thinkMs: 20 } },
-  { lane: 'translated', load: { kind: 'json', bodyBytes: 2_500, connections: 8, thinkMs: 20 } },
-  { lane: 'raw', load: { kind: 'json', bodyBytes: 305_000, connections: 2, thinkMs: 100 } },
-  { lane: 'raw', load: { kind: 'paced', bodyBytes: 2_500, connections: 100 } },
-  { lane: 'translated', load: { kind: 'paced', bodyBytes: 2_500, connections: 100 } },
-  { lane: 'raw', load: { kind: 'burst', bodyBytes: 2_500, connections: 2, thinkMs: 100 } },
-  { lane: 'translated', load: { kind: 'burst', bodyBytes: 2_500, connections: 2, thinkMs: 100 } },
+const soaked: readonly { readonly mode: Mode; readonly load: Omit<GatewayLoad, 'calls' | 'durationMs'> }[] = [
+  { mode: 'passthrough', load: { kind: 'json', bodyBytes: 2_500, connections: 8, thinkMs: 20 } },
+  { mode: 'translation', load: { kind: 'json', bodyBytes: 2_500, connections: 8, thinkMs: 20 } },
+  { mode: 'passthrough', load: { kind: 'json', bodyBytes: 305_000, connections: 2, thinkMs: 100 } },
+  { mode: 'passthrough', load: { kind: 'paced', bodyBytes: 2_500, connections: 100 } },
+  { mode: 'translation', load: { kind: 'paced', bodyBytes: 2_500, connections: 100 } },
+  { mode: 'passthrough', load: { kind: 'burst', bodyBytes: 2_500, connections: 2, thinkMs: 100 } },
+  { mode: 'translation', load: { kind: 'burst', bodyBytes: 2_500, connections: 2, thinkMs: 100 } },
 ]
 
 interface Options {
   readonly setting: Setting
   readonly minutes: number
-  readonly say: (line: string) => void
+  readonly log: (line: string) => void
 }
 
 /** What a soak brought. */
@@ -27,28 +27,28 @@ export interface Soak {
   readonly figures: readonly Figure[]
   /** Memory of the gateway in MiB, one value each five seconds. */
   readonly residentMib: readonly number[]
-  /** Loads that could not go on, with the reason. */
+  /** Loads that could not continue, with the reason. */
   readonly failures: readonly string[]
 }
 
-/** Mixed load on both lanes of one process. */
-export async function runSoak({ setting, minutes, say }: Options): Promise<Soak> {
+/** Mixed load on both modes of one process. */
+export async function runSoak({ setting, minutes, log }: Options): Promise<Soak> {
   const running = await startSwitchyard('bench')(setting)
   const samples: number[] = []
   const timer = setInterval(() => {
     samples.push(residentMib(running.pid ?? 0))
-    if (samples.length % 12 === 0) say(`${samples.length / 12} min: ${rounded(samples.at(-1) ?? Number.NaN)} MiB`)
+    if (samples.length % 12 === 0) log(`${samples.length / 12} min: ${rounded(samples.at(-1) ?? Number.NaN)} MiB`)
   }, sampleMs)
   try {
-    const sent = soaked.map(({ lane, load }) => {
+    const sent = soaked.map(({ mode, load }) => {
       const endpoint = running.endpoint(load.kind)
-      const model = lane === 'raw' ? endpoint.model : `chat/${load.kind}`
+      const model = mode === 'passthrough' ? endpoint.model : `chat/${load.kind}`
       return sendGatewayLoad({ ...endpoint, model }, { ...load, durationMs: minutes * 60_000 }, setting.folder)
     })
     const settled = await Promise.allSettled(sent)
     const done = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
     const failures = settled.flatMap((result, at) =>
-      result.status === 'rejected' ? [`${soaked[at]?.lane} ${soaked[at]?.load.kind}: ${result.reason}`] : [],
+      result.status === 'rejected' ? [`${soaked[at]?.mode} ${soaked[at]?.load.kind}: ${result.reason}`] : [],
     )
     return { figures: figuresOf({ samples, done, failures }), residentMib: samples, failures }
   } finally {

@@ -50,13 +50,13 @@ export const disk = (against: string | undefined): BenchCase => ({
   },
 })
 
-async function takeTurns(pairs: readonly Pair[], { say }: Place): Promise<ReadonlyMap<string, readonly Sample[]>> {
+async function takeTurns(pairs: readonly Pair[], { log }: Place): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const samples = new Map(pairs.map(({ name }): [string, Sample[]] => [name, []]))
   for (const pair of pairs) await runTurns(pair.servers, await sessionsOf(pair), 2)
   for (let slice = 0; slice < slices; slice++) {
     for (const pair of slice % 2 === 0 ? pairs : pairs.toReversed()) {
       const sample = await measure(pair)
-      say(`${pair.name}: ${rounded(sample.turnsPerSecond)} turns/s, webhooks p99 ${rounded(sample.webhookP99Ms)} ms`)
+      log(`${pair.name}: ${rounded(sample.turnsPerSecond)} turns/s, webhooks p99 ${rounded(sample.webhookP99Ms)} ms`)
       samples.get(pair.name)?.push(sample)
     }
   }

@@ -15,7 +15,7 @@ const measuredTurns = 20
 export const growth: BenchCase = {
   name: 'growth',
   title: `CPU of a text turn on the demo model after ${lengths.join(', ')} turns of its session, ${measuredTurns} turns each`,
-  async run({ folder, say }) {
+  async run({ folder, log }) {
     const server = await startServer({ dataDir: join(folder, 'data') })
     try {
       const sessionId = await createSession(server, await createAgent(server, 'text'))
@@ -28,7 +28,7 @@ export const growth: BenchCase = {
         await turnsOf(server, sessionId, measuredTurns)
         costs.push(clock().wholeUs / measuredTurns / 1_000)
         done = length + measuredTurns
-        say(`after ${length} turns: ${rounded(costs.at(-1) ?? 0)} ms`)
+        log(`after ${length} turns: ${rounded(costs.at(-1) ?? 0)} ms`)
       }
       return figuresOf(costs)
     } finally {

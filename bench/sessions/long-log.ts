@@ -13,7 +13,7 @@ const lengths = [500, 5_000, 50_000, 200_000]
 const looks = 15
 const boundMs = 100
 
-/** A log as turns make it: what a person says, what the model answers, and steps around it. */
+/** A log as turns make it: user messages, model answers, and steps around it. */
 const fillText = `
   insert into session_events (session_id, seq, id, type, payload, fence)
   select $1, n, 'evt_' || $1 || '_' || n, kind.type, kind.payload::json, 1
@@ -26,7 +26,7 @@ const fillText = `
 export const longLog: BenchCase = {
   name: 'long-log',
   title: `from the request to the first event of a stream, from either end of logs of ${lengths.map(n => n.toLocaleString('en')).join(', ')} events; medians of ${looks}`,
-  async run({ folder, say }) {
+  async run({ folder, log }) {
     const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), log: createLog('silent') })
     const server = await startServer({ dataDir: join(folder, 'data'), env: { DATABASE_URL: database.url } })
     const client = new Client({ connectionString: database.url })
@@ -44,7 +44,7 @@ export const longLog: BenchCase = {
         await turnsOf(server, sessionId, 1)
         const bar = { chart: 'first turn of a process in the session (ms)', label: `${length} events` }
         figures.push({ name: `first turn, ${length} events`, value: performance.now() - startedAt, unit: 'ms', bar })
-        say(`${length} events measured`)
+        log(`${length} events measured`)
       }
       return figures
     } finally {

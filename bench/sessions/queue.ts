@@ -17,7 +17,7 @@ const waitingText = `
   insert into prompts (id, session_id, position, parts, model, mode, principal, state)
   select 'msg_' || n, 'ses_' || n, 1, '[]', 'demo', 'enqueue', 'bob', 'waiting' from generate_series(1, $1::int) n`
 
-/** Each of them is stopped by one budget that is used up, or by a budget of its own. */
+/** Each of them is stopped by one budget that is used up, or by its own budget. */
 const heldText = (budget: string) => `
   insert into waits (prompt_id, kind, session_id, needs_usd, not_before, scope, scope_id)
   select id, 'budget', session_id, 0.1, clock_timestamp(), ${budget} from prompts`
@@ -26,11 +26,11 @@ const budgetsText = `
   insert into budgets (scope, scope_id, max_usd, spent_usd)
   select 'session', id, 1, 1 from sessions union all select 'owner', 'bob', 1, 1`
 
-/** What a replica pays for looking at work that it cannot do now, as there is more and more of it. */
+/** Cost of a replica for polling work that it cannot do now, as there is more and more of it. */
 export const queue: BenchCase = {
   name: 'queue',
   title: `claims and looks for budgets with room, beside ${steps.map(n => n.toLocaleString('en')).join(', ')} sessions that wait or are held; medians of ${looks}`,
-  async run({ folder, say }) {
+  async run({ folder, log }) {
     const database = await startEmbeddedPostgres({ dataDir: join(folder, 'database'), log: createLog('silent') })
     const pool = new Pool({ connectionString: database.url, max: 2 })
     try {
@@ -38,7 +38,7 @@ export const queue: BenchCase = {
       const figures: Figure[] = []
       for (const count of steps) {
         figures.push(...(await beside(pool, count)))
-        say(`${count} sessions measured`)
+        log(`${count} sessions measured`)
       }
       return figures
     } finally {

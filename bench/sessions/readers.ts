@@ -28,7 +28,7 @@ interface Cost {
 }
 
 /** Runs prompts at a steady rate with readers at the streams, and without any. */
-async function play({ folder, say }: Place, { sessions, readers, prompts }: Scene): Promise<Cost> {
+async function play({ folder, log }: Place, { sessions, readers, prompts }: Scene): Promise<Cost> {
   const config = JSON.stringify({ limits: { max_streams: readers + 100 } })
   const server = await startServer({ dataDir: join(folder, `data-${readers}`), config })
   try {
@@ -38,7 +38,7 @@ async function play({ folder, say }: Place, { sessions, readers, prompts }: Scen
     await promptAll(server, ids, { prompts, forMs: 3_000 })
     const quiet = await cpuOf(server, () => promptAll(server, ids, { prompts, forMs: 5_000 }))
     const opened = await openReaders(server, { folder, sessions: ids, readers, seconds })
-    say(`${readers} readers open after ${opened.connectedMs} ms`)
+    log(`${readers} readers open after ${opened.connectedMs} ms`)
     const forMs = seconds * 1_000 - restMs
     const loud = await cpuOf(server, async () => {
       await promptAll(server, ids, { prompts, forMs })
@@ -46,7 +46,7 @@ async function play({ folder, say }: Place, { sessions, readers, prompts }: Scen
     })
     const received = await opened.received
     const cpuUs = (loud - (quiet * forMs) / 5_000) / received.frames
-    say(`${received.frames} frames, p99 ${received.p99Ms} ms, ${rounded(cpuUs)} us each`)
+    log(`${received.frames} frames, p99 ${received.p99Ms} ms, ${rounded(cpuUs)} us each`)
     return { received, connectedMs: opened.connectedMs, memoryMib: residentMib(server.pid), cpuUs }
   } finally {
     await server.stop()

@@ -20,7 +20,7 @@ const played = (changes: Partial<Installation>) => {
 const isAbout = (value: number, expected: number) =>
   assert.ok(Math.abs(value - expected) < expected * 0.1, `${value} is not about ${expected}`)
 
-test('while nothing is full, the model says how many turns there are', () => {
+test('while nothing is full, the model determines the number of turns', () => {
   const { turnsPerSecond, processBusy } = played({})
   isAbout(turnsPerSecond, 50 / 0.506)
   isAbout(processBusy, 0.099)

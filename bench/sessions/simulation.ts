@@ -3,7 +3,7 @@ import { percentile } from '../statistics.ts'
 /** One installation, and what a turn costs in it. */
 export interface Installation {
   readonly processes: number
-  /** Sessions at work in each process at a time: a turn begins as soon as the one before has ended. */
+  /** Running sessions in each process at a time: a turn begins as soon as the one before has ended. */
   readonly sessionsEach: number
   /** Processor time of a turn, in milliseconds. */
   readonly processMs: number

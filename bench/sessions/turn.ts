@@ -90,7 +90,7 @@ async function start({ folder }: Place, { name, root }: Tree): Promise<Contender
   }
 }
 
-async function takeTurns(contenders: readonly Contender[], { say }: Place): Promise<Map<string, Sample[]>> {
+async function takeTurns(contenders: readonly Contender[], { log }: Place): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>()
   const rests = new Map<string, Sample>()
   for (const contender of contenders) {
@@ -111,7 +111,7 @@ async function takeTurns(contenders: readonly Contender[], { say }: Place): Prom
       const rest = rests.get(contender.name)
       const per = (field: keyof Sample) => (whole[field] - (rest?.[field] ?? 0) * share) / (sessions * turns)
       const sample = { cpuMs: per('cpuMs'), statements: per('statements'), commits: per('commits') }
-      say(`${contender.name}: ${rounded(sample.cpuMs)} ms CPU, ${rounded(sample.statements)} statements a turn`)
+      log(`${contender.name}: ${rounded(sample.cpuMs)} ms CPU, ${rounded(sample.statements)} statements a turn`)
       samples.set(contender.name, [...(samples.get(contender.name) ?? []), sample])
     }
   }

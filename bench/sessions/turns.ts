@@ -27,7 +27,7 @@ export async function turnsOf(server: Server, sessionId: string, turns: number):
     const ended = feed.next(seen, endsRun)
     await sendPrompt(server, sessionId, `Say number ${turn}.`)
     await ended
-    seen = feed.arrivals.length
+    seen = feed.deliveries.length
   }
   feed.close()
 }

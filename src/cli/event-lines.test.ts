@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseLog } from '../../test/support/loose-event.ts'
+import { looseLog } from '../../test/support/sessions/loose-event.ts'
 import { eventLines, firstArgument, runEndOf } from './event-lines.ts'
 
 const text = (value: string) => [{ type: 'text', text: value }]

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { type ReadEvent, type ReaderState, readEvents } from '../client/event-reader.ts'
-import { askedBy, budgetReached, endsRun, type SessionEvent } from '../contract/events.ts'
+import { awaitedApprovals, budgetReached, endsRun, type SessionEvent } from '../contract/events.ts'
 import { type Outcome, type RunEnd, runEndOf, textOf } from './event-lines.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { elapsedText } from './format.ts'
@@ -28,7 +28,7 @@ export interface FollowedRun extends RunEnd {
 const isHidden = (event: SessionEvent): boolean =>
   event.type === 'user.message' ||
   event.type === 'session.status_running' ||
-  askedBy(event).length > 0 ||
+  awaitedApprovals(event).length > 0 ||
   endsRun(event)
 
 /** Prints the events of a run until it ends; reconnects after a lost connection. */
@@ -93,7 +93,7 @@ function lastEventTest(prompt: FollowOptions['prompt']): (event: SessionEvent) =
     const own = event.prompt_id
     const isOurs = promptId === undefined || own === undefined || own === promptId
     // A budget that pauses one prompt also blocks all prompts after it.
-    const isOver = endsRun(event) || askedBy(event).length > 0
+    const isOver = endsRun(event) || awaitedApprovals(event).length > 0
     return isOver && (isOurs || budgetReached(event) !== undefined)
   }
 }

@@ -8,7 +8,7 @@ import { plainLine } from './plain-text.ts'
 
 interface ListKeysArguments extends ListArguments {
   readonly owner?: string | undefined
-  /** True: also revoked keys. */
+  /** Includes revoked keys. */
   readonly all: boolean
   readonly nowMs: number
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseLog } from '../../test/support/loose-event.ts'
 import { type Answers, noService, runLine, scriptedService, streamOf } from '../../test/support/service/command-line.ts'
+import { looseLog } from '../../test/support/sessions/loose-event.ts'
 import type { Config } from '../server/config/config.ts'
 import type { LocalService } from './local-service.ts'
 

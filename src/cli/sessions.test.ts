@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseLog } from '../../test/support/loose-event.ts'
 import { type Answers, runLine, scriptedService, streamOf } from '../../test/support/service/command-line.ts'
+import { looseLog } from '../../test/support/sessions/loose-event.ts'
 
 const session = (id: string, title: string) => ({ id, title, status: 'idle', time: { created: 0, updated: 0 } })
 const say = (text: string) => ({ type: 'agent.message', content: [{ type: 'text', text }] })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseLog } from '../../test/support/loose-event.ts'
+import { looseLog } from '../../test/support/sessions/loose-event.ts'
 import type { ReadEvent } from '../client/event-reader.ts'
 import { createOut } from './out.ts'
 import { createTranscript } from './transcript.ts'

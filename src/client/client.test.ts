@@ -123,7 +123,7 @@ test('a success that is not JSON is an ApiError with a hint', async () => {
   })
 })
 
-test('a refused connection, and one that breaks in the body, are ServiceUnreachable', async () => {
+test('a rejected connection, and one that breaks in the body, are ServiceUnreachable', async () => {
   const refused = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
   const { client } = recorded(() => Promise.reject(refused))
   const error = await failureOf(client.models.list())

@@ -14,7 +14,7 @@ export interface RequestParts {
  */
 export function addressOf(route: Route, { params, query }: RequestParts): string {
   const values = (params ?? {}) as Readonly<Record<string, unknown>>
-  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, values[name]))
+  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encoded(name, values[name]))
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
     for (const [key, item] of entriesOf(name, value)) {
@@ -30,9 +30,14 @@ function entriesOf(name: string, value: unknown): [string, unknown][] {
   return Object.entries(value).map(([key, item]) => [`${name}[${key}]`, item])
 }
 
-/** Rejects `.` and `..`: URL parsers resolve them even when escaped, so another endpoint would be called. */
-function segment(name: string, value: unknown): string {
+/**
+ * Encodes a path parameter; one with the name `path` keeps its slashes. Rejects `.` and `..`: URL parsers resolve them even
+ * when escaped, so another endpoint would be called.
+ */
+function encoded(name: string, value: unknown): string {
   const text = value === undefined || value === null ? '' : String(value)
-  if (text === '' || text === '.' || text === '..') throw new InvalidParameter(`${name} "${text}" is not an id`)
-  return encodeURIComponent(text)
+  const segments = name === 'path' ? text.split('/') : [text]
+  if (text === '' || segments.some(segment => segment === '.' || segment === '..'))
+    throw new InvalidParameter(`${name} "${text}" is not ${name === 'path' ? 'a path' : 'an id'}`)
+  return segments.map(encodeURIComponent).join('/')
 }

@@ -51,15 +51,31 @@ export const AgentWrite = named(
   'AgentWrite',
   Type.Object({
     name: Name,
-    owner_id: Name,
-    runtime: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-    model: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-    system: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
+    owner_id: { ...Name, description: 'Owner of the agent; a key with an owner must give that owner' },
+    runtime: Type.Optional(
+      Nullable(
+        Type.String({
+          maxLength: 200,
+          description: 'Id of a built-in runtime or alias of a harness; `builtin` by default',
+        }),
+      ),
+    ),
+    model: Type.Optional(
+      Nullable(
+        Type.String({ maxLength: 200, description: 'Model of its sessions; the first one of the gateway by default' }),
+      ),
+    ),
+    system: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength, description: 'System prompt' }))),
     prompt: Type.Optional(
       Nullable(Type.String({ maxLength: maxPromptLength, description: 'Used when `system` is absent' })),
     ),
     description: Type.Optional(Nullable(Type.String({ maxLength: maxPromptLength }))),
-    config: Type.Optional(Nullable(AgentConfig)),
+    config: Type.Optional(
+      Nullable(
+        AgentConfig,
+        'Settings of runs, models and webhooks. Given keys replace the stored ones; null removes all',
+      ),
+    ),
     tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
     mcp_servers: Type.Optional(Type.Unknown({ description: 'Not supported: must be null or an empty list' })),
     harness: Type.Optional(

@@ -89,13 +89,13 @@ export const textOfContent = (content: Content = []): string =>
 
 /** Types after which no prompt runs until the next `session.status_running`. */
 export function endsRun(event: NewEvent): boolean {
-  if (event.type === 'session.status_idle') return askedBy(event).length === 0
+  if (event.type === 'session.status_idle') return awaitedApprovals(event).length === 0
   if (event.type === 'session.deleted') return true
   return event.type === 'session.error' && event.error.retry_status?.type !== 'retrying'
 }
 
 /** Returns the ids of the `agent.tool_use` events that wait for a person since this event; empty for other events. */
-export const askedBy = ({ stop_reason: reason }: NewEvent): readonly string[] =>
+export const awaitedApprovals = ({ stop_reason: reason }: NewEvent): readonly string[] =>
   reason?.type === 'requires_action' ? (reason.event_ids ?? []) : []
 
 /** `session.prompt_ended`: the end of a prompt that no status event reports. */
@@ -125,5 +125,5 @@ export const contextCompacted = (event: NewEvent): ContextCompacted | undefined 
   isOwnCompaction(event) ? event : undefined
 
 /** Returns whether the conversation after the compaction is built from the event. */
-export const isKeptBy = ({ kept_from_seq, waiting_seqs }: ContextCompacted, seq: number): boolean =>
+export const isRetainedBy = ({ kept_from_seq, waiting_seqs }: ContextCompacted, seq: number): boolean =>
   seq >= kept_from_seq || waiting_seqs.includes(seq)

@@ -122,7 +122,10 @@ export const fileRoutes = {
     method: 'GET',
     path: '/api/sessions/{session_id}/diff',
     params: SessionPath,
-    query: Type.Object({ from: moment('Before; start unless given'), to: moment('After; now unless given') }),
+    query: Type.Object({
+      from: moment('Start of the comparison; the start of the session by default'),
+      to: moment('End of the comparison; the last event by default'),
+    }),
     responses: {
       200: Type.Object({
         from: FilesAsOf,

@@ -39,7 +39,7 @@ export const modelParams = {
   base_model: Type.String({
     maxLength: 300,
     description:
-      'Model that `model` stands for when its name differs, such as `gpt-5.5` or `openai/gpt-5.5`; determines prices, limits and reasoning',
+      'Model behind `model` when its name differs, such as `gpt-5.5` or `openai/gpt-5.5`; determines prices, limits and reasoning',
   }),
   capabilities: Capabilities,
   api_base: text,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Nothing, opencodeRoute, read } from './opencode-route.ts'
+import { Empty, opencodeRoute, read } from './opencode-route.ts'
 import { route } from './route.ts'
 import { JsonObject } from './schemas.ts'
 
@@ -66,7 +66,7 @@ export const opencodeConfigRoutes = {
   commands: read({
     id: 'commands',
     path: '/command',
-    answer: Nothing,
+    answer: Empty,
     summary: 'List commands',
     description: 'Returns an empty list: there are no commands in this version.',
   }),

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { named } from './named.ts'
-import { Nothing, opencodeRoute, read } from './opencode-route.ts'
+import { Empty, opencodeRoute, read } from './opencode-route.ts'
 import { route } from './route.ts'
 
 const FilePath = Type.String({ maxLength: 4_096, description: 'Path relative to the workspace of the session' })
@@ -126,7 +126,7 @@ export const opencodeFileRoutes = {
   findSymbols: read({
     id: 'find_symbols',
     path: '/find/symbol',
-    answer: Nothing,
+    answer: Empty,
     summary: 'Find symbols',
     description: 'Returns an empty list: symbols are not indexed.',
   }),

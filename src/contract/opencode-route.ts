@@ -12,7 +12,7 @@ export const opencodeProvider = 'switchyard'
 export const opencodeRoute = { access: 'key', errorShape: 'nested' } as const
 
 /** The answer of a list that is always empty in this version. */
-export const Nothing = Type.Array(JsonObject, { maxItems: 0 })
+export const Empty = Type.Array(JsonObject, { maxItems: 0 })
 
 /** GET route without parameters. */
 export const read = <const Id extends string, const Path extends `/${string}`, S extends TSchema>(spec: {

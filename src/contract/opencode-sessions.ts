@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
-import { Nothing, opencodeRoute, read } from './opencode-route.ts'
+import { Empty, opencodeRoute, read } from './opencode-route.ts'
 import { route } from './route.ts'
 import { JsonObject } from './schemas.ts'
 import { OpencodeMessage } from './sessions.ts'
@@ -132,7 +132,7 @@ export const opencodeSessionRoutes = {
     method: 'GET',
     path: '/session/{session_id}/children',
     params: SessionPath,
-    responses: { 200: Nothing },
+    responses: { 200: Empty },
     summary: 'List child sessions',
     description: 'Returns an empty list: sessions have no children in this version.',
   }),
@@ -142,7 +142,7 @@ export const opencodeSessionRoutes = {
     method: 'GET',
     path: '/session/{session_id}/todo',
     params: SessionPath,
-    responses: { 200: Nothing },
+    responses: { 200: Empty },
     summary: 'List the tasks of a session',
     description: 'Returns an empty list: sessions have no task list in this version.',
   }),
@@ -152,7 +152,7 @@ export const opencodeSessionRoutes = {
     method: 'GET',
     path: '/session/{session_id}/diff',
     params: SessionPath,
-    responses: { 200: Nothing },
+    responses: { 200: Empty },
     summary: 'List changed files',
     description: 'Returns an empty list: use `GET /api/sessions/{session_id}/diff`.',
   }),

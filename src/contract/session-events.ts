@@ -222,7 +222,7 @@ export const eventSchemas = [
       }),
     ),
     prompt_ids: Type.Optional(
-      Type.Array(Type.String(), { description: 'Prompts of the run that the summary stands for' }),
+      Type.Array(Type.String(), { description: 'Prompts of the run that the summary replaces' }),
     ),
     tokens_before: Type.Optional(Type.Integer({ description: 'Estimated input tokens of a request' })),
     tokens_after: Type.Optional(Type.Integer()),

@@ -79,7 +79,7 @@ test('retry lines are reported in milliseconds; those that are no number are not
   assert.deepEqual(seen, [2000, 5])
 })
 
-test('an endless line and an endless frame are refused instead of filling the memory', () => {
+test('an endless line and an endless frame are rejected instead of filling the memory', () => {
   assert.throws(() => framesOf(['data: ', 'x'.repeat(10)], { maxLength: 15 }), SseLineTooLong)
   assert.throws(() => framesOf(Array(10).fill('data: xxx\n'), { maxLength: 15 }), SseLineTooLong)
   assert.deepEqual(framesOf(['data: 12345678\n\n'], { maxLength: 15 }), [{ data: '12345678' }])

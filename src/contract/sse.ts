@@ -85,21 +85,21 @@ function nameAndValue(line: string): readonly [name: string, value: string] {
 /** Splits chunks of text into lines; each chunk is searched once, however long the line is. */
 function lineSplitter(maxLength: number) {
   let pieces: string[] = []
-  let heldLength = 0
+  let bufferedLength = 0
   let afterCr = false
   let started = false
 
-  const hold = (piece: string): void => {
+  const buffer = (piece: string): void => {
     if (piece === '') return
     pieces.push(piece)
-    heldLength += piece.length
-    if (heldLength > maxLength) throw new SseLineTooLong(`a line is longer than ${maxLength} characters`)
+    bufferedLength += piece.length
+    if (bufferedLength > maxLength) throw new SseLineTooLong(`a line is longer than ${maxLength} characters`)
   }
 
   const release = (): string => {
     const line = pieces.join('')
     pieces = []
-    heldLength = 0
+    bufferedLength = 0
     return line
   }
 
@@ -113,10 +113,10 @@ function lineSplitter(maxLength: number) {
     const lineEnd = /\r\n|\n|\r/g
     lineEnd.lastIndex = start
     for (let match = lineEnd.exec(chunk); match; match = lineEnd.exec(chunk)) {
-      hold(chunk.slice(start, match.index))
+      buffer(chunk.slice(start, match.index))
       start = match.index + match[0].length
       yield release()
     }
-    hold(chunk.slice(start))
+    buffer(chunk.slice(start))
   }
 }

@@ -34,7 +34,7 @@ export async function startDatabase({ config, log }: Omit<Options, 'stop'>): Pro
     dataDir: config.dataDir,
     log,
     processes: config.workers,
-    onTaken: error => lost.abort(error),
+    onClaimed: error => lost.abort(error),
   })
   return { kind: 'embedded', url, lost: lost.signal, stop }
 }

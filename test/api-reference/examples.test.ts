@@ -7,8 +7,9 @@ import { allRoutes } from '../../src/contract/api.ts'
 import { examples } from '../../src/contract/examples/all.ts'
 import { filled, sampleId } from '../../src/contract/examples/example.ts'
 import { successStatus } from '../../src/contract/route.ts'
-import { exampleOf, type Operation, runExample } from '../support/example-run.ts'
-import { hasSameNames } from '../support/recorded-response.ts'
+import { startExampleProviders } from '../support/reference/example-providers.ts'
+import { exampleOf, type Operation, runExample } from '../support/reference/example-run.ts'
+import { hasSameNames } from '../support/reference/recorded-response.ts'
 import { startService } from '../support/service/service.ts'
 
 const file = join(import.meta.dirname, '../../src/server/http/openapi/recorded-responses.json')
@@ -17,7 +18,9 @@ const stored = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string,
 const isRecording = process.env['SWITCHYARD_RECORD_EXAMPLES'] === '1'
 const fresh = new Map<string, unknown>()
 
-const service = await startService({ config: '{}' })
+const providers = await startExampleProviders()
+after(() => providers.stop())
+const service = await startService({ config: providers.config })
 after(() => {
   if (!isRecording) return
   const inOrder = allRoutes.filter(({ id }) => fresh.has(id)).map(({ id }) => [id, fresh.get(id)])

@@ -136,7 +136,7 @@ async function turnOf({ program, target, protocol, sent }: Turn): Promise<Result
   return Object.fromEntries(results) as Results
 }
 
-/** The first answer fills the context: the conversation is compacted before the turn goes on. */
+/** The first answer fills the context: the conversation is compacted before the turn continues. */
 async function compactionOf({ program, target, sent }: Turn): Promise<Results> {
   if (!program.compacted) return {}
   const call = program.call("printf 'sunny in %s' Paris")
@@ -148,7 +148,7 @@ async function compactionOf({ program, target, sent }: Turn): Promise<Results> {
     assert.ok(printed.includes(answer), 'the last answer is printed')
     const [, compaction, last, ...others] = sent()
     assert.ok(compaction?.body.includes('sunny in Paris'), 'the summary is of the whole conversation')
-    assert.ok(last?.body.includes(summary) && !last.body.includes('sunny in Paris'), 'it stands for the conversation')
+    assert.ok(last?.body.includes(summary) && !last.body.includes('sunny in Paris'), 'it replaces the conversation')
     assert.equal(others.length, 0)
   }
   return { compaction: tried(check) }
@@ -197,7 +197,7 @@ export async function startCells(): Promise<{ cell(client: Client, protocol: Spo
       const sent = () =>
         upstreams[protocol].requests.slice(before).map(({ url, body, rawBody }) => ({
           body: rawBody.toString(),
-          isStream: spoken[protocol].dialect.ask(url.split('?')[0] ?? '', body) === 'stream',
+          isStream: spoken[protocol].dialect.requestKind(url.split('?')[0] ?? '', body) === 'stream',
         }))
       return { target: { url: service.url, key: service.key, model: aliasOf(protocol) }, protocol, sent }
     }

@@ -16,7 +16,7 @@ import {
 
 interface ClientFacts {
   readonly name: string
-  /** What is installed; its version stands in the table. */
+  /** What is installed; the table has its version. */
   readonly package: string
   /** The format that it speaks: for models of this one its calls pass unchanged. */
   readonly speaks: SpokenProtocol

@@ -21,7 +21,7 @@ export interface OfferedTool {
 }
 
 /** What a client made of the answer. */
-export interface Said {
+export interface ClientAnswer {
   readonly text: string
   readonly reasoning?: string
   /** Parts in which the text arrived. */
@@ -30,10 +30,10 @@ export interface Said {
 
 /** One way to use a client: a call for each feature. A feature that the client does not have is absent. */
 export interface Driver {
-  stream?(target: Target, prompt: string): Promise<Said>
+  stream?(target: Target, prompt: string): Promise<ClientAnswer>
   /** A turn with the tool, through to the answer after its result. */
-  tools?(target: Target, prompt: string, tool: OfferedTool): Promise<Said>
-  reasoning?(target: Target, prompt: string): Promise<Said>
+  tools?(target: Target, prompt: string, tool: OfferedTool): Promise<ClientAnswer>
+  reasoning?(target: Target, prompt: string): Promise<ClientAnswer>
   /** `png` is base64. */
-  image?(target: Target, prompt: string, png: string): Promise<Said>
+  image?(target: Target, prompt: string, png: string): Promise<ClientAnswer>
 }

@@ -24,7 +24,7 @@ const cells: Cell[] = []
 const broken: string[] = []
 
 await withTestDatabase(async database => {
-  // A test that starts a server gives it a database of its own, so the caller's must not reach it.
+  // A test that starts a server gives it its own database, so the caller's must not reach it.
   delete process.env['DATABASE_URL']
   Object.assign(process.env, variablesOf(database))
   const testNamePatterns = chosen.map(({ name }) => new RegExp(`^${RegExp.escape(name)} on `))

@@ -44,7 +44,7 @@ for (const section of sections) {
   const name = section.slice(0, section.indexOf('\n'))
   const skip =
     name === 'opencode' && !hasOpencode && !process.env['CI'] && 'test/clients has opencode for Linux on x64 only'
-  test(`docs/clients.md: the block of ${name} runs as it stands`, { skip }, async () => {
+  test(`docs/clients.md: the block of ${name} runs unchanged`, { skip }, async () => {
     const [block, ...others] = blocksIn(section)
     assert.ok(block && others.length === 0, 'there is one block')
     const { code, stdout, stderr } = await run(block)

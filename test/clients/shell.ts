@@ -5,7 +5,7 @@ import { clientProgram } from '../support/service/client-program.ts'
 const modules = join(import.meta.dirname, 'node_modules')
 
 /**
- * A shell with a home and a folder to work in of its own. It finds the programs of this folder as if they had been
+ * A shell with a home and its own working folder. It finds the programs of this folder as if they had been
  * installed globally, and their packages as if they had been installed where it works.
  */
 export async function clientShell() {

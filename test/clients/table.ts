@@ -40,7 +40,7 @@ export function tableOf({ clients, cells, versions }: Table): string {
     'format of the model’s upstream. `all` means that everything the client can do passed: a stream that arrives in pieces, a turn with',
     'a tool and thinking through to the answer after its result, reasoning that is asked for and shown, and an image that arrives.',
     'A program does all that in one turn; one that does not print reasoning sends it back with the result of its tool. Compaction is a',
-    'second turn, whose first answer fills the context: the conversation is summarized, and goes on from the summary. On models of its',
+    'second turn, whose first answer fills the context: the conversation is summarized, and continues from the summary. On models of its',
     'own format a client’s calls pass unchanged.',
     '',
     ...[head, head.map(() => '---'), ...rows].map(row => `| ${row.join(' | ')} |`),

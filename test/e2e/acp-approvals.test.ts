@@ -26,11 +26,11 @@ function script({ rawBody }: Recorded): Answer {
   return body.includes('May I write?') ? { text: 'I am done.' } : { text: 'May I write?', tool_calls: [call] }
 }
 
-const { service, ok, ask, settled, logWhen } = await startProgramService(script)
+const { service, ok, request: ask, settled, logWhen } = await startProgramService(script)
 
 for (const [alias, program] of Object.entries(realPrograms))
   for (const result of ['allow', 'deny'] as const) {
-    test(`${program.title} (${program.api_spec}) asks before a command that always asks, and obeys when a person says ${result}`, {
+    test(`${program.title} (${program.api_spec}) asks before a command that always asks, and obeys when a person answers ${result}`, {
       skip: skipPrograms,
     }, async () => {
       checkInstalled(program)

@@ -28,7 +28,7 @@ function script({ rawBody }: Recorded): Answer {
   return { text: 'I keep it.', tool_calls: [{ name, input: { text: factOf(alias) } }] }
 }
 
-const { upstream, ok, ask, settled } = await startProgramService(script)
+const { upstream, ok, request: ask, settled } = await startProgramService(script)
 /** All that the programs can do by themselves asks. */
 const careful = Object.fromEntries(
   ['bash', 'edit', 'write', 'read', 'glob', 'grep'].map(name => [name, { permission_policy: 'always_ask' }]),

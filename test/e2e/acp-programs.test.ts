@@ -21,7 +21,7 @@ import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 const fileText = 'written by a program\n'
 const { 'opencode-server': _server, ...programs } = realPrograms
 
-/** Each session talks of its own mark, so that its requests can be told from others. */
+/** Each session talks of its own mark, so that its requests can be distinguished from others. */
 const markOf = (body: string): string | undefined => /MARK-(\w+)/.exec(body)?.[1]
 
 function script({ rawBody }: Recorded): Answer {
@@ -33,10 +33,10 @@ function script({ rawBody }: Recorded): Answer {
   return { text: 'It is being written.', tool_calls: [call], usage: costly }
 }
 
-/** Two cents an answer, and as much may be held for the next one. */
+/** Two cents an answer, and as much is reserved for the next one. */
 const costly = { input_tokens: 4_000, output_tokens: 16_000 }
 
-const { service, upstream, ok, promptsOf, ask, settled } = await startProgramService(script)
+const { service, upstream, ok, promptsOf, request: ask, settled } = await startProgramService(script)
 
 for (const [alias, program] of Object.entries(programs)) {
   test(`${program.title} (ACP) completes a turn with a tool in the sandbox, by way of the gateway`, {
@@ -85,7 +85,7 @@ for (const [alias, program] of Object.entries(programs)) {
 }
 
 for (const [alias, { title }] of Object.entries(programs)) {
-  test(`${title} (ACP) is stopped by the budget of its session, and goes on once that is raised`, {
+  test(`${title} (ACP) is stopped by the budget of its session, and continues once that is raised`, {
     skip: skipPrograms,
   }, async () => {
     const { id } = await ok<Session>('POST /session', { runtime: alias })

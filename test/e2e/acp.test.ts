@@ -36,7 +36,7 @@ const logOf = async (id: string) =>
   (await ok<{ data: SessionEvent[] }>(`GET /v1/sessions/${id}/events?limit=1000`)).data
 const parts = (...steps: object[]) => [{ type: 'text', text: doing(...steps) }]
 
-/** What the program said in a turn of these steps. */
+/** Output of the program in a turn of these steps. */
 async function said(...steps: object[]): Promise<string> {
   const { id } = await ok<Session>('POST /session', { runtime: 'fake' })
   await ok(`POST /session/${id}/message`, { model: { modelID: 'scripted' }, parts: parts(...steps) })

@@ -31,7 +31,7 @@ const systemSeen = () => JSON.stringify(upstream.requests.at(-1)?.body['system']
 const lastEvents = async ({ id }: Session) =>
   (await done<{ data: SessionEvent[] }>(`GET /v1/sessions/${id}/events?limit=1000`)).data
 
-test('GET …/versions/{version}/diff tells what has changed, texts line by line, config by its keys', async () => {
+test('GET …/versions/{version}/diff returns what has changed, texts line by line, config by its keys', async () => {
   const agent = await create({ system: 'one\ntwo\nthree', config: { a: 1, b: { c: 1 } } })
   await patch(agent, { system: 'one\n2\nthree', config: { a: null, b: { c: 2 } }, name: 'Bea' })
   const path = `/api/agents/${agent.id}/versions`
@@ -88,7 +88,7 @@ test('a session runs the version that it names, else the one pinned in config, e
   assert.equal((await start({ agent_id: agent.id })).agent_version, 4)
 })
 
-test('settings that the engine could not follow are refused by their names', async () => {
+test('settings that the engine could not follow are rejected by their names', async () => {
   const agent = await create()
   for (const [config, field] of [
     [{ max_turns: 0 }, 'max_turns'],
@@ -146,7 +146,7 @@ test('config.busy_mode is what a prompt does unless it names a mode', async () =
   await eventually(async () => (await states()) === 'cancelled,done,done')
 })
 
-test('config.session_max_budget gives each session a budget of its own', async () => {
+test('config.session_max_budget gives each session its own budget', async () => {
   const session = await start({ agent_id: (await create({ config: { session_max_budget: 1.5 } })).id })
   const budget = await done<Budget>(`GET /api/budgets/session/${session.id}`)
   assert.deepEqual([budget.max_budget, budget.spend, budget.budget_duration], [1.5, 0, null])

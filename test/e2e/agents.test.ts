@@ -94,7 +94,7 @@ test('PATCH merges config by its top-level keys; a null key is removed, and runt
   assert.deepEqual((await get(`/api/agents/${id}`)).json<Agent>().config, merged.config)
 })
 
-test('GET /api/agents pages newest first, filters by owner, and says when the list is at its end', async () => {
+test('GET /api/agents pages newest first, filters by owner, and marks the last page', async () => {
   const owner_id = 'paging'
   const made: string[] = []
   for (const name of ['a', 'b', 'c', 'd', 'e']) made.unshift((await create({ name, owner_id })).id)
@@ -187,7 +187,7 @@ test('twenty updates at the same time are twenty versions: none is lost', async 
   assert.equal(Object.keys(agent.config).length, 21)
 })
 
-test('an Idempotency-Key makes one agent, replays the answer, and refuses another body', async () => {
+test('an Idempotency-Key makes one agent, replays the answer, and rejects another body', async () => {
   const headers = { 'idempotency-key': 'agent-key-1' }
   const body = { name: 'Once', owner_id: 'once' }
   const answers = await Promise.all(

@@ -64,7 +64,7 @@ for (const [version, Anthropic] of [
       assert.equal(usage.output_tokens, 10)
     })
 
-    test(named('a turn with thinking and two calls goes on with their results'), async () => {
+    test(named('a turn with thinking and two calls continues with their results'), async () => {
       const calls = [...(bash('ls').tool_calls ?? []), ...(bash('pwd').tool_calls ?? [])]
       const request = {
         ...asked(saying({ thinking: 'I should look around.', text: 'Looking.', tool_calls: calls }, { text: 'Done.' })),
@@ -95,7 +95,7 @@ for (const [version, Anthropic] of [
       if (protocol !== 'openai-chat') assert.match(sentTo(protocol), /"sig_\d+"/, 'the signature is back as it came')
     })
 
-    test(named('countTokens counts, or says that it estimates'), async () => {
+    test(named('countTokens counts, or marks an estimate'), async () => {
       const { messages } = asked('hello')
       const { data, response } = await client.messages.countTokens({ model, messages }).withResponse()
       const estimated = response.headers.get('x-switchyard-estimated')
@@ -104,7 +104,7 @@ for (const [version, Anthropic] of [
       assert.ok(data.input_tokens > 0)
     })
 
-    test(named('a refusal and a broken stream are errors of the SDK, with the upstream’s words'), async () => {
+    test(named('an error and a broken stream are errors of the SDK, with the upstream’s words'), async () => {
       const { APIError, BadRequestError } = Anthropic
       const refused = asked(saying({ status: 400, error: 'That cannot be answered' }))
       for (const stream of [false, true]) {

@@ -72,7 +72,7 @@ const confirm = ({ id }: Asking, tool_use_id: string, result: 'allow' | 'deny', 
     body: { events: [{ type: 'user.tool_confirmation', tool_use_id, result, deny_message }] },
   })
 
-test('a tool call that asks waits for a person; the session idles with requires_action, and goes on when it is allowed', async () => {
+test('a tool call that asks waits for a person; the session idles with requires_action, and continues when it is allowed', async () => {
   const session = await askingSession('echo allowed-run')
   const { tail, questions } = session
   assert.equal(await statusOf(session), 'idle')
@@ -149,7 +149,7 @@ test('a session that is stopped while it asks closes the question: its call gets
   session.tail.close()
 })
 
-test('a question that nobody answers in a day is a no', async () => {
+test('a question without an answer in 24 h is denied', async () => {
   const session = await askingSession('echo late-run')
   const id = session.questions[0]?.id
   const expire = `
@@ -207,7 +207,7 @@ test('a tool that asks does not hold back reads behind it', async () => {
   tail.close()
 })
 
-test('GET /api/approvals pages, filters by state, and refuses a state that does not exist', async () => {
+test('GET /api/approvals pages, filters by state, and rejects a state that does not exist', async () => {
   const page = await ok<{ approvals: Approval[]; next_cursor: string | null }>('GET /api/approvals?limit=2')
   assert.equal(page.approvals.length, 2)
   const next = await ok<{ approvals: Approval[] }>(`GET /api/approvals?limit=2&cursor=${page.next_cursor}`)

@@ -9,7 +9,7 @@ import { startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService()
 
-/** A change, and what the log must say of it. */
+/** A change, and its entry in the audit log. */
 interface Change extends Sent {
   readonly line: string
   readonly action: string
@@ -334,7 +334,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     )
   })
 
-  test(`S55: ${id} leaves no entry when it is refused`, async () => {
+  test(`S55: ${id} leaves no entry when it is rejected`, async () => {
     const { line, ...sent } = (await changes[id]?.()) ?? assert.fail(`no change is written for ${id}`)
     const before = await everyEntry()
     const unauthorized = await send({ url: service.url, key: 'sk-nobody' }, line, sent)

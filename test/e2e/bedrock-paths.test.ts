@@ -124,7 +124,7 @@ for (const { path, sent, body, answer } of calls) {
   })
 }
 
-test('what the gateway refuses is told as AWS tells it, and reaches no upstream', async () => {
+test('a rejection by the gateway has the error format of AWS, and reaches no upstream', async () => {
   const before = upstream.requests.length
   const narrow = await holderOf(service, { models: ['bedrock/amazon.*'] })
   const poor = await holderOf(service, { max_budget: 0.0001 })

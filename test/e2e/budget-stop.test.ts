@@ -205,7 +205,7 @@ test('a budget that was raised unheard of, or whose period is over, is found wit
   mustBeWhole(await ended(over), 'PERIOD')
 })
 
-test('a paused session survives kill -9: it stays paused, and goes on from its log when the budget is raised', async () => {
+test('a paused session survives kill -9: it stays paused, and continues from its log when the budget is raised', async () => {
   const id = await pausedSession('KILLED')
   const before = await logOf(id)
   await service.kill()
@@ -219,7 +219,7 @@ test('a paused session survives kill -9: it stays paused, and goes on from its l
   mustBeWhole(log, 'KILLED')
 })
 
-test('a paused prompt can be withdrawn or stopped, and the session goes on with the next one', async () => {
+test('a paused prompt can be withdrawn or stopped, and the session continues with the next one', async () => {
   for (const way of ['withdrawn', 'aborted'] as const) {
     const id = await pausedSession(way)
     assert.equal(
@@ -236,7 +236,7 @@ test('a paused prompt can be withdrawn or stopped, and the session goes on with 
   }
 })
 
-test('the key that queued the prompt pays: its budget stops the session, and raising it lets the session go on', async () => {
+test('the key that queued the prompt pays: its budget stops the session, and raising it lets the session continue', async () => {
   const key = await ok<{ id: string; key: string }>('POST /api/keys', { label: 'ana', max_budget: small })
   const { id } = await ok<Session>('POST /session', {}, key.key)
   await ok(`POST /session/${id}/prompt_async`, asked(turn('BYKEY')), key.key)
@@ -265,7 +265,7 @@ test('kill -9 right after the budget of several sessions was raised: every turn 
   for (const id of ids) mustBeGapless(await ended(id))
 })
 
-test('a session waits while its key may make no further call, and goes on without a word of the user', async () => {
+test('a session waits while its key may make no further call, and continues without a message of the user', async () => {
   const key = await ok<{ key: string }>('POST /api/keys', { label: 'cy', max_parallel_requests: 1 })
   upstream.hold()
   const ids = await Promise.all(

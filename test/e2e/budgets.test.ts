@@ -11,7 +11,7 @@ import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 
-const { service, ok, key, setBudget, budget, ask } = await startPricedService()
+const { service, ok, key, setBudget, budget, request: ask } = await startPricedService()
 const unlimited = {
   max_budget: null,
   soft_budget: null,
@@ -63,7 +63,7 @@ test('PUT /api/budgets/{scope}/{id} sets every limit, GET reads it, a further PU
   )
 })
 
-test('PUT /api/budgets refuses what is no limit, no scope, and a key, whose limits are its own fields', async () => {
+test('PUT /api/budgets rejects what is no limit, no scope, and a key, whose limits are its own fields', async () => {
   const refused = async (line: string, body: object) => {
     const answer = await send(service, line, { body })
     assert.equal(answer.status, 400, answer.text)
@@ -157,7 +157,7 @@ test('the keys of one owner share its budget, and each of them sees whose it is'
   assert.equal((await ask(other.key)).status, 200)
 })
 
-test('a limit that is set reaches running services at once, and so does one that is taken away', async () => {
+test('a limit that is set reaches running services at once, and so does one that is removed', async () => {
   const { key: secret } = await key({ owner_id: 'changing' })
   assert.equal((await ask(secret)).status, 200)
   await setBudget('owner', 'changing', { max_budget: 0.01 })
@@ -187,7 +187,7 @@ test('an agent and a session have budgets of their own, which their model calls 
   assert.match(row?.run_id ?? '', /^run_/)
 })
 
-test('limits a minute and at a time are 429 with retry-after, in the words of either kind of client', async () => {
+test('rate and concurrency limits are 429 with retry-after, in the format of either kind of client', async () => {
   const { key: secret } = await key({ rpm_limit: 1 })
   const chat = { model: 'priced', messages: call.messages, max_tokens: 10 }
   assert.equal(await statusOf('POST /v1/chat/completions', { body: chat }, secret), 200)
@@ -226,7 +226,7 @@ test('OpenAI’s routes are under the same budgets', async () => {
   assert.match((await ask(secret, images)).text, /request refers to content outside of it: key key_\w+ has a limit/)
 })
 
-test('a count of tokens is a request a minute, and goes on when the budget is used up', async () => {
+test('a count of tokens is a request a minute, and continues when the budget is used up', async () => {
   const { key: secret, id } = await key({ max_budget: 0.1, rpm_limit: 4 })
   assert.equal((await ask(secret)).status, 200)
   assert.equal((await ask(secret)).status, 402)
@@ -239,7 +239,7 @@ test('a count of tokens is a request a minute, and goes on when the budget is us
   assert.deepEqual([spend, reserved, atWork], [0.1, 0, 0])
 })
 
-test('a soft limit is told with every answer once it is reached, and in the log once', async () => {
+test('a soft limit is reported with every answer once it is reached, and logged once', async () => {
   const { id, key: secret } = await key({ soft_budget: 0.1, max_budget: 1 })
   const warning = async () => (await ask(secret)).headers['x-switchyard-budget-warning']
   assert.equal(await warning(), undefined)
@@ -253,7 +253,7 @@ test('a soft limit is told with every answer once it is reached, and in the log 
   assert.equal(told.length, 1)
 })
 
-test('a key with nothing but a soft limit is told of it, and never refused', async () => {
+test('a key with nothing but a soft limit is notified, and never rejected', async () => {
   const { id, key: secret } = await key({ soft_budget: 0.05 })
   assert.equal((await ask(secret)).headers['x-switchyard-budget-warning'], undefined)
   await eventually(async () => (await budget('key', id)).spend === 0.1)
@@ -269,7 +269,7 @@ test('a raised budget lets calls through at once, and what is spent stays', asyn
   await eventually(async () => (await budget('key', id)).spend === 0.2)
 })
 
-test('the ledger says whose key paid, what was held, and at which rates', async () => {
+test('the ledger states whose key paid, what was held, and at which rates', async () => {
   const { id, key: secret } = await key({ max_budget: 1, owner_id: 'ledger' })
   const requestId = (await ask(secret)).headers['x-switchyard-request-id']
   const [row] = await eventually(() => rowsOf('request_id = $1', requestId))
@@ -290,7 +290,7 @@ test('a service that is stopped settles every call that it has answered', async 
   const { url: databaseUrl } = await freshDatabase()
   const other = await startPricedService({ databaseUrl })
   const { id, key: secret } = await other.key({ max_budget: 10 })
-  const answers = await Promise.all(Array.from({ length: 20 }, () => other.ask(secret)))
+  const answers = await Promise.all(Array.from({ length: 20 }, () => other.request(secret)))
   await other.service.stop()
   assert.ok(answers.every(({ status }) => status === 200))
   const pool = createPool({ url: databaseUrl, max: 1, onLost: () => undefined })

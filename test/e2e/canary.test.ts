@@ -56,11 +56,11 @@ const upstreams = await Promise.all(
     startScriptedUpstream({ script: echoingScript, ...(dialect && { dialect }) }),
   ),
 )
-/** Refuses each caller, and repeats their credential in every writing. */
+/** Rejects each caller, and repeats their credential in every writing. */
 const echoing = await startByteServer((socket, { head }) => {
   const [, key = ''] = /^(?:authorization: \w+|x-api-key:) (.*)$/im.exec(head) ?? []
   const message = [key, Buffer.from(key, 'base64').toString(), Buffer.from(key).toString('base64')].join(' ')
-  // As Cursor and Anthropic say it, and as opencode does.
+  // As Cursor and Anthropic report it, and as opencode does.
   const body = { error: { code: 'unauthorized', message }, name: 'UnknownError', data: { message } }
   socket.end(jsonAnswer(JSON.stringify(body), '401 Unauthorized'))
 })
@@ -145,7 +145,7 @@ async function callModels(key: string): Promise<void> {
   }
 }
 
-/** Sessions whose model fails with its credential in its words, and whose tools look around. */
+/** Sessions whose model fails with its credential in its words, and whose tools read what they can reach. */
 async function runSessions(key: string): Promise<string> {
   const agent = { name: 'Nosy', owner_id: 'team', system: 'x', tools: {}, model: 'plain' }
   const { id: agent_id } = (await ask('POST /api/agents', { key, body: agent })).json<{ id: string }>()
@@ -178,7 +178,7 @@ async function runSessions(key: string): Promise<string> {
   return id
 }
 
-/** Secrets in the wrong places of requests: what is refused must not be repeated. */
+/** Secrets in the wrong places of requests: what is rejected must not be repeated. */
 async function sendNonsense(): Promise<void> {
   const vaultValue = plant('refused vault value', core => `"${core}\n`)
   const wrongKey = plant('wrong key', core => `sk-${core}`)
@@ -294,7 +294,7 @@ const allowed: readonly AllowedPlace[] = [
   },
 ]
 
-test('M8, S17, S40, S41: no secret is anywhere but where it must be, whatever upstreams echo and tools look for', async () => {
+test('M8, S17, S40, S41: no secret is anywhere but where it must be, whatever upstreams echo and tools read', async () => {
   const provider = plant('stored key of a provider', core => `sk-or-${core}`)
   await ask('PUT /api/providers/openrouter', { body: { api_key: provider, api_base: anthropic } })
   await ask('POST /api/providers/openrouter/test')

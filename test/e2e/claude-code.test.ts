@@ -20,7 +20,7 @@ const { service, upstreams } = await startEveryProtocol({
   script: request => (offersWrite(request) ? markerScript(request) : { text: 'ok' }),
 })
 
-/** Writes the file in the first step, and says that it is done once the result is there. */
+/** Writes the file in the first step, and reports completion once the result is there. */
 const prompt = saying(
   {
     thinking: 'The file is not there yet.',

@@ -55,7 +55,7 @@ const asArguments = (settings: object): readonly string[] =>
     `${name}=${JSON.stringify(value)}`,
   ])
 
-/** The gateway as a provider of its own, which Codex calls over HTTP. */
+/** The gateway as its own provider, which Codex calls over HTTP. */
 const asProvider = asArguments({
   model_provider: 'gateway',
   'model_providers.gateway.name': 'gateway',

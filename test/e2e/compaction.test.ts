@@ -24,7 +24,7 @@ const refusals: Readonly<Record<SpokenProtocol, string>> = {
 
 const isSummary = ({ rawBody }: Recorded): boolean => rawBody.includes(order)
 
-/** A model that takes no long conversation, refuses it in the words that the prompt names, and knows of a number what it reads. */
+/** A model that takes no long conversation, rejects it in the words that the prompt names, and knows of a number what it reads. */
 function script(request: Recorded): Answer {
   const said = request.rawBody.toString()
   const usage = { input_tokens: Math.ceil(said.length / 4) }
@@ -57,7 +57,7 @@ const eventsOf = async ({ id }: Session) =>
 const textOf = ({ parts }: OpencodeMessage) => parts.map(({ text = '' }) => text).join('')
 
 for (const [protocol, refusal] of Object.entries(refusals) as [SpokenProtocol, string][]) {
-  test(`a conversation that ${protocol} refuses as too long is compacted, and the prompt is answered`, async () => {
+  test(`a conversation that ${protocol} rejects as too long is compacted, and the prompt is answered`, async () => {
     const session = await newSession()
     const model = aliasOf(protocol)
     await say(session, model, `The number is 17. ${words.repeat(4)}`)
@@ -141,7 +141,7 @@ test('opencode’s summarize waits until it is done, and the messages show it', 
   ])
 })
 
-test('a session whose runtime keeps its own context refuses: 409 by the name of the capability', async () => {
+test('a session whose runtime keeps its own context rejects: 409 by the name of the capability', async () => {
   const alias = 'remote'
   const harness = { alias, api_spec: 'opencode', api_base: upstreams.gemini.url, api_key: 'secret-key' }
   await ok('POST /api/runtime-harnesses', harness)
@@ -154,7 +154,7 @@ test('a session whose runtime keeps its own context refuses: 409 by the name of 
   assert.equal((await send(service, 'POST /session/ses_nothing/compact')).status, 404)
 })
 
-test('a new session has nothing to compact, and says so', async () => {
+test('a new session has nothing to compact, and reports it', async () => {
   const session = await newSession()
   assert.equal(await ok(`POST /session/${session.id}/summarize`), true)
   const end = (await eventsOf(session)).find(({ type }) => type === 'session.status_idle')

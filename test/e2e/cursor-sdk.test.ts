@@ -71,7 +71,7 @@ test('the client of Cursor itself takes the fake for its service: runs, resumpti
   assert.deepEqual([made?.['agentId'], made?.['autoCreatePR']], [agentId, true])
 })
 
-test('the client of Cursor itself is refused by the fake with another key', async t => {
+test('the client of Cursor itself is rejected by the fake with another key', async t => {
   const fake = await startCursorFake()
   t.after(fake.stop)
   const { code, stderr } = await program.run({ args: [], env: envFor(fake.url, 'another-key') })

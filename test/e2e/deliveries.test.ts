@@ -21,7 +21,7 @@ const list = async (query: string): Promise<Delivery[]> =>
 const detail = async (id: string) => (await send(service, `GET /api/deliveries/${id}`)).json<DeliveryDetail>()
 const messageOf = (answer: Answered) => answer.json<{ error: { message: string } }>().error.message
 
-test('events: what the filter leaves out is accepted without a session, and the log says why', async () => {
+test('events: what the filter leaves out is accepted without a session, and the log reports why', async () => {
   const { id } = await newAgent({ events: ['issues.opened', { field: 'sender.type', not_in: ['Bot'] }] })
   const event = { 'x-github-event': 'issues' }
   const taken = await deliver(
@@ -83,7 +83,7 @@ test('conversation: many first deliveries at a time are one session; after its d
   assert.equal((await deliver(id, { thread: 'x' })).session_id, after.session_id)
 })
 
-test('conversation: a session whose agent was given away is not gone on with', async () => {
+test('conversation: a session whose agent was given away is not continued', async () => {
   const { id } = await newAgent({ conversation: 'thread' })
   const before = await deliver(id, { thread: 'x' })
   await send(service, `PATCH /api/agents/${id}`, { body: { name: 'Given', owner_id: 'bob' } })
@@ -159,7 +159,7 @@ test('S17: a row of the log has its payload encrypted, and neither token nor sig
   for (const canary of ['a-canary', secret]) assert.ok(!text.includes(canary), canary)
 })
 
-test('POST /api/deliveries/{id}/replay delivers the payload anew under the settings of now', async () => {
+test('POST /api/deliveries/{id}/replay delivers the payload again under the settings of now', async () => {
   const { id } = await newAgent({ events: ['push'] })
   await deliver(id, { type: 'ping', n: 1 }, { 'webhook-id': 'w' })
   const [line] = await list(`agent_id=${id}`)
@@ -233,7 +233,7 @@ for (const [webhook, field] of wrong) {
   })
 }
 
-test('config.webhook that is wrong in the database lets nobody in', async () => {
+test('config.webhook that is invalid in the database rejects every delivery', async () => {
   const { id } = await newAgent()
   await database.query(`update agents set config = '{"webhook":{"signature":"none"}}' where id = $1`, [id])
   assert.equal((await post(id, { headers: bearer, body: {} })).status, 401)

@@ -62,7 +62,7 @@ const strict = 'curl() { command curl --fail-with-body "$@"; }'
 for (const script of scripts) {
   const curls = script.match(/^curl /gm) ?? []
   const [, path = ''] = /\$URL(\/[\w/.]+)/.exec(script) ?? []
-  test(`docs/endpoints.md: the block that begins with ${path} runs as it stands`, async () => {
+  test(`docs/endpoints.md: the block that begins with ${path} runs unchanged`, async () => {
     const before = upstream.requests.length
     const { code, stdout, stderr } = await shell.run({
       args: ['-eo', 'pipefail', '-c', `${start}${strict}\n${script}`],

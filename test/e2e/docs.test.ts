@@ -24,7 +24,7 @@ const browser = await chromium.launch({
 })
 after(() => browser.close())
 
-/** Runs in the page: one look at its text, since a locator for each of the summaries walks all of the page each time. */
+/** Runs in the page: one read of its text, since a locator for each of the summaries walks all of the page each time. */
 const showsAll = (texts: readonly string[]): boolean => {
   const { document } = globalThis as unknown as { readonly document: { readonly body: { readonly innerText: string } } }
   const lines = new Set(document.body.innerText.split('\n').map(line => line.trim()))

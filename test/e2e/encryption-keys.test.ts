@@ -34,7 +34,7 @@ async function start({ keys, key, dataDir = mkdtempSync(join(root, 'data-')) }: 
   return last
 }
 
-/** The output of a start that is refused. */
+/** The output of a start that is rejected. */
 async function refusal(options: StartOptions): Promise<string> {
   await last?.stop()
   last = undefined
@@ -106,7 +106,7 @@ function withFile(content: string, mode: number): string {
 }
 
 for (const [guarantee, options, reason] of refused) {
-  test(`S16: a start with ${guarantee} is refused with the reason, and the database stays as it is`, async () => {
+  test(`S16: a start with ${guarantee} is rejected with the reason, and the database stays as it is`, async () => {
     const before = await encryptedRows()
     const given = { dataDir: mkdtempSync(join(root, 'data-')), ...options() }
     const had = existsSync(join(given.dataDir, 'encryption.key'))

@@ -5,8 +5,8 @@ import type { SessionEvent } from '../../src/contract/events.ts'
 import { eventSchemas } from '../../src/contract/session-events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { eventually } from '../support/service/eventually.ts'
-import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 import { send } from '../support/service/send.ts'
+import { bash, saying, startScriptedService } from '../support/upstream/scripted-service.ts'
 
 const { service } = await startScriptedService({ models: ['scripted'] })
 

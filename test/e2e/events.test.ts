@@ -101,7 +101,7 @@ test('the stream is served as what it is, whatever Accept asks for', async () =>
   }
 })
 
-test('Last-Event-ID, ?after= and ?from=tail say where to start; the header wins', async () => {
+test('Last-Event-ID, ?after= and ?from=tail set the start; the header wins', async () => {
   const id = await doneSession()
   const all = (await eventsOf(id)).data
   const last = all.length
@@ -325,7 +325,7 @@ test('a list may wait for what comes next: the answer comes with the first event
   assert.deepEqual((await eventsOf(id, 'after=1000&wait=60')).data, [], 'nothing comes to a log that is closed')
 })
 
-test('a wait is refused where nothing can come, and where it is too long', async () => {
+test('a wait is rejected where nothing can come, and where it is too long', async () => {
   for (const [query, words] of [
     ['order=desc&wait=5', /wait requires order asc/],
     ['wait=61', /wait/],

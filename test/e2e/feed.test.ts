@@ -28,7 +28,7 @@ const idle = (tail: EventTail, { id }: Session) =>
 const logOf = async ({ id }: Session) =>
   (await send(service, `GET /v1/sessions/${id}/events?limit=1000`)).json<{ data: SessionEvent[] }>().data
 
-test('events of all sessions come in one stream, as their logs have them', async () => {
+test('one stream has the events of all sessions, as their logs have them', async () => {
   const tail = await followFeed(service)
   const sessions = await Promise.all([run(), run(), run()])
   for (const session of sessions) await idle(tail, session)
@@ -43,7 +43,7 @@ test('events of all sessions come in one stream, as their logs have them', async
   tail.close()
 })
 
-test('a reader that goes on behind any frame gets the rest, once', async () => {
+test('a reader that continues behind any frame gets the rest, once', async () => {
   const tail = await followFeed(service)
   const session = await run()
   await idle(tail, session)
@@ -76,7 +76,7 @@ test('a stream of an agent, or of sessions with some metadata, has no others; fr
   all.close()
 })
 
-test('nobody hears of the sessions of others', async () => {
+test('a caller does not find the sessions of others', async () => {
   const { key } = await post<{ key: string }>('/api/keys', { label: 'other', owner_id: 'other' })
   const tail = await followFeed({ ...service, key }, { query: 'from=start' })
   await run()
@@ -86,7 +86,7 @@ test('nobody hears of the sessions of others', async () => {
   tail.close()
 })
 
-test('a cursor that is none is refused with the name of the field', async () => {
+test('a cursor that is none is rejected with the name of the field', async () => {
   const wrong = await send(service, 'GET /v1/events/stream?after=12')
   assert.deepEqual([wrong.status, /after must be an event id/.test(wrong.text)], [400, true])
   const headers = { 'last-event-id': '9000000000000000000.ses_1.1' }

@@ -116,7 +116,7 @@ test('no path and no link leads out of the workspace', async () => {
   }
 })
 
-test('files that a caller writes and deletes are there in the next run, and the log tells of them', async () => {
+test('files that a caller writes and deletes are there in the next run, and the log reports them', async () => {
   const id = await newSession()
   const large = Buffer.alloc(3 * 1024 * 1024 + 17, 'switchyard')
   const headers = { 'content-type': 'image/png' }
@@ -149,7 +149,7 @@ test('files that a caller writes and deletes are there in the next run, and the 
   )
 })
 
-test('what cannot be kept is refused by name', async () => {
+test('what cannot be kept is rejected by name', async () => {
   const id = await newSession()
   await send(service, `PUT ${filesOf(id)}/file`, { body: 'x' })
   const cases = [
@@ -166,7 +166,7 @@ test('what cannot be kept is refused by name', async () => {
   assert.equal((await send(service, `PUT ${filesOf(id)}/huge`, { body: tooLarge })).status, 413)
 })
 
-test('while a run is at work files can be read but not changed', async () => {
+test('while a run is running files can be read but not changed', async () => {
   const id = await newSession()
   const text = saying(bash('echo here > here.txt'), bash('touch started; sleep 60'), { text: 'Done.' })
   const body = { model: { modelID: 'scripted' }, parts: [{ type: 'text', text }] }

@@ -23,7 +23,7 @@ const ask = (id: string, text: string) =>
   ok<void>(`POST /session/${id}/prompt_async`, { model: { modelID: 'scripted' }, parts: [{ type: 'text', text }] })
 const fork = (id: string, body: object) => ok<Session>(`POST /session/${id}/fork`, body)
 
-/** Lets the session answer as told; the results of its tools. */
+/** Lets the session answer as scripted; returns the results of its tools. */
 async function run(id: string, ...answers: readonly Answer[]): Promise<SessionEvent[]> {
   const before = (await logOf(id)).length
   await ask(id, saying(...answers, { text: 'Done.' }))
@@ -44,7 +44,7 @@ async function pathsOf(id: string, query = ''): Promise<string[]> {
 const textOf = (event: SessionEvent | undefined): string =>
   ((event?.content ?? []) as { readonly text?: string }[]).map(({ text = '' }) => text).join('')
 
-test('a fork between two file writes has the first file and not the second, and goes on by itself', async () => {
+test('a fork between two file writes has the first file and not the second, and continues by itself', async () => {
   const { id } = await ok<Session>('POST /session', { title: 'Original' })
   const [first, second] = await run(id, bash('echo one > one.txt'), bash('echo two > two.txt'))
   const forked = await fork(id, { event_id: first?.id })
@@ -68,7 +68,7 @@ test('a fork between two file writes has the first file and not the second, and 
   const [seen] = await run(forked.id, bash('ls; echo three > three.txt'))
   assert.equal(textOf(seen).trim(), 'one.txt')
   const request = upstream.requests.at(-1)?.rawBody.toString() ?? ''
-  assert.equal(request.split('"type":"tool_use"').length - 1, 2, 'the conversation goes on from the first call')
+  assert.equal(request.split('"type":"tool_use"').length - 1, 2, 'the conversation continues from the first call')
   assert.deepEqual(await pathsOf(id), ['one.txt', 'two.txt'])
   assert.deepEqual(await pathsOf(forked.id), ['one.txt', 'three.txt'])
   assert.equal((await ok<Session>(`GET /session/${id}`)).forked_from, null)
@@ -132,7 +132,7 @@ test('a fork can run on another agent, version and model', async () => {
   assert.deepEqual([refused.status, /agent_id/.test(refused.text)], [400, true])
 })
 
-test('a fork of a session at work leaves its run alone, and repeats are one', async () => {
+test('a fork of a running session leaves its run alone, and repeats are one', async () => {
   const { id } = await ok<Session>('POST /session', {})
   await ask(id, saying(bash('echo x > x.txt'), bash('sleep 3; echo y > y.txt'), { text: 'Done.' }))
   await eventually(
@@ -149,7 +149,7 @@ test('a fork of a session at work leaves its run alone, and repeats are one', as
   await eventually(async () => (await pathsOf(id)).length === 2 || undefined, { withinMs: 20_000 })
 })
 
-test('what names nothing is refused', async () => {
+test('what names nothing is rejected', async () => {
   const { id } = await ok<Session>('POST /session', {})
   const cases = [
     [{ event_id: 'evt_nothing' }, 404, 'event evt_nothing not found'],

@@ -44,7 +44,7 @@ async function rigOf(service: Service) {
 }
 
 if (!lack('bubblewrap')) {
-  test('H6: what a command wrote to fill the disk is deleted, and the service goes on', async () => {
+  test('H6: files that a command wrote to fill the disk are deleted, and the service keeps running', async () => {
     await onSmallVolume(async ({ service, freeMiB, readiness }) => {
       const session = await toolSession(service)
       const before = freeMiB()
@@ -59,7 +59,7 @@ if (!lack('bubblewrap')) {
   })
 }
 
-test('H6: on a full disk the reserve is freed, readiness says so, and deleting a session frees its files', async () => {
+test('H6: on a full disk the reserve is freed, readiness reports it, and deleting a session frees its files', async () => {
   await onSmallVolume(async ({ service, dataDir, freeMiB, reserve, readiness }) => {
     const session = await toolSession(service)
     await session.run({ name: 'write', input: { file_path: 'a', content: 'x' } })
@@ -69,7 +69,7 @@ test('H6: on a full disk the reserve is freed, readiness says so, and deleting a
     const filler = join(dataDir, 'filler')
     for (let file = 0; existsSync(reserve); file++)
       await writeFile(`${filler}${file}`, Buffer.alloc(8 * MiB)).catch(() => undefined)
-    // The room of a deleted file comes back a moment after its name is gone: the other program goes on taking.
+    // The room of a deleted file comes back a moment after its name is gone: the other program keeps writing.
     let small = 0
     const fill = async () => {
       while (freeMiB() > 0.02)

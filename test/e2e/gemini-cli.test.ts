@@ -75,7 +75,7 @@ for (const protocol of everyProtocol) {
       assert.ok(!JSON.stringify(headers).includes(service.key), 'our key never leaves')
     const second = requests[1]?.rawBody.toString() ?? ''
     assert.match(second, /Successfully created/)
-    // It drops the thoughts of a model; what it sends back of them stands in a signature.
+    // It drops the thoughts of a model; it sends them back in a signature.
     assert.match(second, /sig_\d+|"reasoning_content"|thought_toolu/)
   })
 }

@@ -24,7 +24,7 @@ const lastTo = (protocol: SpokenProtocol) =>
 const sentTo = (protocol: SpokenProtocol) => lastTo(protocol).rawBody.toString()
 const partsOf = ({ candidates }: Answer): readonly Part[] => candidates?.[0]?.content?.parts ?? []
 
-/** What the model thought goes back along with the results, in whatever way its protocol says it. */
+/** What the model thought goes back along with the results, in the form of its protocol. */
 const thoughtsIn = (request: string): boolean => /sig_\d+|"reasoning_content"|thought_toolu/.test(request)
 
 for (const protocol of everyProtocol) {
@@ -57,7 +57,7 @@ for (const protocol of everyProtocol) {
     assert.deepEqual([last?.candidates?.[0]?.finishReason, last?.usageMetadata?.['totalTokenCount']], ['STOP', 35])
   })
 
-  test(named('a turn with two calls goes on with their results and with what was thought'), async () => {
+  test(named('a turn with two calls continues with their results and with what was thought'), async () => {
     const request = { model, config: { tools, ...thinking } }
     const first = await models.generateContent({ ...request, contents: [user({ text: turn })] })
     assert.deepEqual(

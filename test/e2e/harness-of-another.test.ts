@@ -75,7 +75,7 @@ test('an SDK drives a session that runs on another Switchyard, turn after turn, 
 
 test('an interrupt reaches the other Switchyard', async () => {
   const session = await newSession()
-  await tell(session, saying({ text: 'never', holdAtFrame: 2 }))
+  await tell(session, saying({ text: 'never', pauseAtFrame: 2 }))
   await eventually(async () => upstream.requests.some(({ body }) => JSON.stringify(body).includes('never')), {
     what: 'the model call of the inner service',
   })

@@ -21,7 +21,7 @@ const waitingText = `
   select count(*) as waiting from pg_locks join pg_stat_activity activity using (pid)
   where locktype = 'object' and not granted and activity.datname = current_database() and application_name <> 'switchyard-listen'`
 
-test('no writer of two replicas at work waits for the lock of notifications, and each hears of the other', async () => {
+test('no writer of two busy replicas waits for the lock of notifications, and each receives the notifications of the other', async () => {
   const turn = async (at: number) => {
     const [here, there] = at % 2 === 0 ? [one, other] : [other, one]
     const { id } = (await send(here, 'POST /session', { body: {} })).json<Session>()

@@ -88,7 +88,7 @@ test('hooks follow the configuration file', async () => {
   await eventually(async () => (await send(service, 'POST /v1/messages', { body })).status === 400)
 })
 
-test('docs/hooks.md: the example runs as it stands', async () => {
+test('docs/hooks.md: the example runs unchanged', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/hooks.md'), 'utf8')
   const blockOf = (language: string) => new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'ms').exec(page)?.[1] ?? ''
   const program = join(folder, 'hook.mjs')

@@ -48,7 +48,7 @@ test('D10: agents, skills, memories, keys and the served dialects name unknown f
   }
 })
 
-test('D10: a route of our own refuses an unknown field at any depth, with what was probably meant', async () => {
+test('D10: a route of our own rejects an unknown field at any depth, with what was probably meant', async () => {
   const schedule = { name: 'S', agent_id: 'a', cron: '0 9 * * *', prompt: 'p', promt: 'q' }
   const answer = await ask('POST /api/schedules', schedule)
   assert.equal(answer.status, 400)

@@ -88,7 +88,7 @@ test('a key that was rotated at one replica is the new one at the other; the rol
   await eventually(async () => (await send(holder, 'GET /api/keys')).status === 403, { withinMs: revokedMs })
 })
 
-test('a key that has expired goes on everywhere once it is given more time', async () => {
+test('an expired key works on every replica once its expiry is extended', async () => {
   const { id, key } = await holderOf(one, { expires_at: new Date(Date.now() + 500).toISOString() })
   for (const { url } of [one, other])
     await eventually(async () => (await statusAt(url, key)) === 401, { withinMs: revokedMs })

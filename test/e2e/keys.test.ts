@@ -166,7 +166,7 @@ test('S19: the ticket of a key opens nothing once the key is revoked', async () 
   await stream.ended
 })
 
-test('the streams of a key end when it is revoked, those of others go on', async () => {
+test('the streams of a key end when it is revoked, those of others continue', async () => {
   const [holder, other] = [await holderOf(service), await holderOf(service)]
   const { id } = (await send(service, 'POST /session', { body: {} })).json<Session>()
   const streams = await Promise.all([
@@ -218,7 +218,7 @@ test('a prompt is booked on the key that queued it, whoever made the session', a
   ])
 })
 
-test('B6: a run ends at its next model call when the key that queued it was revoked, and says so', async () => {
+test('B6: a run ends at its next model call when the key that queued it was revoked, and reports it', async () => {
   const holder = await holderOf(service, { label: 'short-lived' })
   const { id } = (await send(holder, 'POST /session', { body: {} })).json<Session>()
   const stream = await followEvents(service, id)

@@ -75,7 +75,7 @@ const newAgent = (owner_id: string) =>
 const ada = await holderOf(here, { owner_id: 'ada' })
 const bob = await holderOf(here, { owner_id: 'bob' })
 
-test('S48: a run is stopped from another replica, with what waits behind it, and its log says why', async () => {
+test('S48: a run is stopped from another replica, with what waits behind it, and its log reports why', async () => {
   const id = await busySession(here)
   assert.deepEqual(await stop(here, { session_id: id, reason: 'it loops' }), { sessions: 1, runs: 1, prompts: 1 })
   await eventually(async () => (await statusOf(id)) === 'idle')
@@ -124,7 +124,7 @@ test('S48: model calls that clients make themselves end with a stop of their key
   })
   const waiting = (caller: Target) => send(at(caller), 'POST /v1/messages', message(slow, false))
   const streaming = async (caller: Target) => {
-    const held = saying({ text: 'a long answer', holdAtFrame: 3 })
+    const held = saying({ text: 'a long answer', pauseAtFrame: 3 })
     const answer = await open(at(caller), 'POST /v1/messages', message(held, true))
     answer.on('error', () => {}).resume()
     return { ended: new Promise<boolean>(done => answer.once('close', () => done(answer.complete))) }
@@ -184,7 +184,7 @@ test('each caller stops what is its own; a stop is in the audit log', async () =
   assert.deepEqual([entry?.object_id, entry?.principal, entry?.after], ['owner:ada', 'ada', { reason: 'enough' }])
 })
 
-test('what runs is listed with what it costs a minute, to each caller what is its own', async () => {
+test('running work is listed with its cost per minute, to each caller only its own', async () => {
   const spent = {
     text: 'So.',
     usage: { input_tokens: 5, output_tokens: 100 },
@@ -253,7 +253,7 @@ const protocols: readonly (readonly [
   ],
 ]
 
-test('while spending is frozen each protocol is told so in its own words, at every replica, and nothing is sent', async () => {
+test('while spending is frozen each protocol gets its own error, on every replica, and nothing is sent', async () => {
   const freeze = await ok<Freeze>(here, 'PUT /v1/freezes', { all: true, reason: 'month is over' })
   assert.deepEqual(
     [freeze.scope, freeze.scope_id, freeze.reason, freeze.created_by],
@@ -277,7 +277,7 @@ test('while spending is frozen each protocol is told so in its own words, at eve
   await eventually(async () => (await send(there, 'POST /v1/messages', { body: chat })).status === 200)
 })
 
-test('a freeze of a key is for it and its descendants, one of an owner for all its keys; others go on', async () => {
+test('a freeze of a key is for it and its descendants, one of an owner for all its keys; others continue', async () => {
   const parent = await holderOf(here, { role: 'admin' })
   const child = await holderOf({ url: here.url, key: parent.key ?? '' }, {})
   const at = (holder: Target) => send({ url: here.url, key: holder.key ?? '' }, 'POST /v1/messages', { body: chat })
@@ -305,7 +305,7 @@ test('a freeze of a key is for it and its descendants, one of an owner for all i
   )
 })
 
-test('a frozen session waits, in the middle of its turn and before it, over a restart, and goes on when the freeze is lifted', async () => {
+test('a frozen session waits, in the middle of its turn and before it, over a restart, and continues when the freeze is lifted', async () => {
   // Answered by the service itself: a call that comes before the freeze must not wait at the upstream.
   const onDemo = { ...chat, model: 'demo' }
   upstream.hold()

@@ -20,13 +20,13 @@ test('D9: null in POST /session means absent, and an empty agent is 400', async 
   for (const body of [{ agent: '' }, { agent_id: '' }]) assert.equal((await post('/session', body)).status, 400)
 })
 
-test('D9: a second key in the query of a stream is 401 before anything else is looked at', async () => {
+test('D9: a second key in the query of a stream is 401 before anything else is read', async () => {
   const { id } = (await post('/session', {})).json<Session>()
   const line = `GET /v1/sessions/${id}/events/stream?key=${service.key}&key=${service.key}&after=x`
   assert.equal((await send({ url: service.url }, line)).status, 401)
 })
 
-test('D9: a key that ends in the past is refused, and one that has ended may be written as it is', async () => {
+test('D9: a key that ends in the past is rejected, and one that has ended may be written as it is', async () => {
   const past = await post('/api/keys', { label: 'l', expires_at: '2020-01-01T00:00:00Z' })
   assert.equal(past.status, 400)
   assert.match(past.text, /expires_at 2020-01-01T00:00:00\.000Z is in the past/)
@@ -49,7 +49,7 @@ test('D9: a credential without api_base keeps the stored address', async () => {
   assert.equal(await put({ api_key: 'key-9876543210', api_base: `http://${hosts[1]}` }), `http://${hosts[1]}`)
 })
 
-test('D11: GET /v1/models/{id} of a misspelt model says what was probably meant', async () => {
+test('D11: GET /v1/models/{id} of a misspelt model suggests the closest name', async () => {
   const answer = await send(service, 'GET /v1/models/demoo')
   assert.equal(answer.status, 404)
   assert.match(answer.text, /model demoo not found; did you mean demo\?/)

@@ -31,7 +31,7 @@ const begin = async (tools: unknown, prompt: string): Promise<string> =>
 const logOf = async (service: typeof here, id: string): Promise<SessionEvent[]> =>
   (await send(service, `GET /v1/sessions/${id}/events?limit=1000`)).json<{ data: SessionEvent[] }>().data
 
-/** The log, once it tells so. */
+/** The log, once it contains that. */
 const logWith = (id: string, told: string): Promise<SessionEvent[]> =>
   eventually(
     async () => {

@@ -60,7 +60,7 @@ test('errors have the envelope of the dialect, with the id of the request', asyn
 })
 
 for (const path of ['vaults', 'vaults/vlt_1/credentials', 'memory_stores', 'memory_stores/memstore_1/memories']) {
-  test(`/v1/${path} is 404 in the envelope of the dialect, and says what there is instead`, async () => {
+  test(`/v1/${path} is 404 in the envelope of the dialect, and names the alternative`, async () => {
     const instead = path.startsWith('vaults') ? '/api/vault' : '/api/v1/managed_agents/agents/{agent_id}/memory'
     for (const method of ['GET', 'POST', 'DELETE']) {
       const { status, headers, json } = await send(service, `${method} /v1/${path}?beta=true`, {})
@@ -127,7 +127,7 @@ test('DD1: vault_ids of a new session is 400 by name, and cannot be changed late
   assert.match(changed.json<{ error: { message: string } }>().error.message, /^vault_ids must be null/)
 })
 
-test('DD1: adding a resource to a session is 400 and says when it can be named', async () => {
+test('DD1: adding a resource to a session is 400 with the time at which it can be named', async () => {
   const { id } = (await send(service, 'POST /v1/sessions', { body: await sessionFields() })).json<{ id: string }>()
   const answer = await send(service, `POST /v1/sessions/${id}/resources`, { body: { ...repository } })
   assert.equal(answer.status, 400)
@@ -218,7 +218,7 @@ test('a session of ours is one of the dialect, with or without an agent', async 
   assert.deepEqual([answer.json()['title'], answer.json()['metadata']], ['Ours', { a: '1' }])
 })
 
-test('the program of the guide runs as it stands', async () => {
+test('the program of the guide runs unchanged', async () => {
   const guide = await readFile(join(import.meta.dirname, '../../docs/managed-agents.md'), 'utf8')
   const [, program = ''] = /```js\n(.*?)```/s.exec(guide) ?? []
   const env = { PATH: process.env['PATH'], SWITCHYARD_URL: baseURL, SWITCHYARD_KEY: apiKey }

@@ -210,8 +210,8 @@ for (const [version, Anthropic] of [
     assert.ok(types(seen).includes('agent.message'))
   })
 
-  test(named('an interrupt stops the run, and the session goes on with the next message'), async () => {
-    const session = await newSession({ initial_events: [message(saying({ text: 'never', holdAtFrame: 2 }))] })
+  test(named('an interrupt stops the run, and the session continues with the next message'), async () => {
+    const session = await newSession({ initial_events: [message(saying({ text: 'never', pauseAtFrame: 2 }))] })
     await streamed(session.id, ({ type }) => type === 'session.status_running')
     assert.equal((await sessions.retrieve(session.id)).status, 'running')
     await sessions.events.send(session.id, { events: [{ type: 'user.interrupt' }] })

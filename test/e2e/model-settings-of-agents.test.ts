@@ -41,7 +41,7 @@ for (const protocol of everyProtocol) {
   })
 }
 
-test('model_settings of an agent reach Messages in its own words', async () => {
+test('model_settings of an agent reach Messages in its own format', async () => {
   const sent = await sentWith('anthropic-messages', {
     effort: 'low',
     thinking: { type: 'adaptive' },
@@ -87,7 +87,7 @@ const wrong: readonly (readonly [unknown, RegExp])[] = [
   [{ top_k: 3 }, /^config\.model_settings\.top_k is unknown; known fields: effort/],
 ]
 
-test('a wrong model setting is refused by its name, on create and on update', async () => {
+test('a wrong model setting is rejected by its name, on create and on update', async () => {
   const agent = (await agentWith({})).json<Agent>()
   for (const [model_settings, text] of wrong) {
     for (const line of ['POST /api/agents', `PATCH /api/agents/${agent.id}`]) {

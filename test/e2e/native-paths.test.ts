@@ -70,7 +70,7 @@ for (const [line, sent, body] of lines) {
   })
 }
 
-test('a key without the field passthrough is refused, and told which field and how to get it', async () => {
+test('a key without the field passthrough is rejected with the field that it lacks and how to get it', async () => {
   upstream.answer({ body: '{}' })
   const before = upstream.requests.length
   for (const line of ['GET /openai/v1/files', 'POST /anthropic/v1/files', 'GET /gemini/v1beta/files']) {
@@ -92,7 +92,7 @@ test('a key without the field passthrough is refused, and told which field and h
   assert.equal((await send(service, 'GET /openai/v1/files')).status, 200)
 })
 
-test('our key is taken as each provider’s clients send theirs, and none of it goes on', async () => {
+test('our key is taken as each provider’s clients send theirs, and is never forwarded', async () => {
   upstream.answer({ body: '{}' })
   const key = holder.key ?? ''
   const ways: readonly (readonly [string, Record<string, string>])[] = [
@@ -182,7 +182,7 @@ test('the first bytes of a body reach the provider before its last ones are sent
   assert.equal(status, 200)
 })
 
-test('a body that is larger than any that providers take is refused before it comes', async () => {
+test('a body that is larger than any that providers take is rejected before it comes', async () => {
   const { hostname, port } = new URL(service.url)
   const headers = { authorization: `Bearer ${holder.key}`, 'content-length': 600 * 1024 * 1024 }
   const status = await new Promise(resolve => {
@@ -246,7 +246,7 @@ test('calls of models below a provider’s path are calls of the gateway: models
   upstream.answer({ body: '{}' })
 })
 
-test('a budget refuses what nobody can price, reading stays free, and requests count against the rate limit', async () => {
+test('a budget rejects calls without a price, reading stays free, and requests count against the rate limit', async () => {
   const budgeted = await holderOf(service, { passthrough: ['openai'], max_budget: 5 })
   const refused = await send(budgeted, 'POST /openai/v1/batches', { body: {} })
   assert.equal(refused.status, 403)

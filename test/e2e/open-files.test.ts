@@ -21,7 +21,7 @@ const readiness = () => send(service, 'GET /health/ready')
 test('V3: a tool call at the limit of open files fails alone; readiness names the limit; later calls work', async () => {
   const body = { name: 'Held', owner_id: 'held', model: 'scripted' }
   const { id: agent_id } = (await send(service, 'POST /api/agents', { body })).json<Agent>()
-  const prompt = saying({ ...bash('echo ran'), holdAtFrame: 2 }, { text: 'done' })
+  const prompt = saying({ ...bash('echo ran'), pauseAtFrame: 2 }, { text: 'done' })
   const session = (await send(service, 'POST /session', { body: { agent_id, prompt } })).json<Session>()
   const tail = await followEvents(service, session.id)
   await upstream.received(1)

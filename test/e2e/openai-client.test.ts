@@ -203,7 +203,7 @@ test('openai: failures are the classes of the SDK, with our text and request id'
     await assert.rejects(call, error => error instanceof BadRequestError && text.test(error.message))
 })
 
-test('openai: an upstream’s refusal is the SDK’s error of that status, its text taken out of its envelope', async () => {
+test('openai: an upstream’s error is the SDK’s error of that status, its text taken out of its envelope', async () => {
   const refusal = (status: number, type: string, message: string) =>
     saying({ status, body: JSON.stringify({ type: 'error', error: { type, message } }) })
   const limited = refusal(429, 'rate_limit_error', 'Slow down')

@@ -74,12 +74,12 @@ for (const protocol of everyProtocol) {
       assert.equal(texts.join(''), 'One two three four five six.')
       assert.ok(texts.filter(text => text !== '').length > 1, 'the text comes in pieces')
       const counted = chunks.flatMap(({ usage }) => (usage ? [usage.total_tokens] : []))
-      // What a server of this very format says is passed on as it is, also when nobody asked for it.
+      // Output of a server of this format is passed through, requested or not.
       if (isAsked || protocol !== 'openai-chat') assert.deepEqual(counted, isAsked ? [35] : [])
     }
   })
 
-  test(named('a chat with two calls goes on with their results'), async () => {
+  test(named('a chat with two calls continues with their results'), async () => {
     const messages: ChatCompletionMessageParam[] = said(turn)
     const request = { model, tools: chatTools, reasoning_effort: 'high' as const }
     const first = await client.chat.completions.stream({ ...request, messages }).finalChatCompletion()
@@ -109,7 +109,7 @@ for (const protocol of everyProtocol) {
     assert.deepEqual([cut.status, cut.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
   })
 
-  test(named('a streamed response goes on with thinking, calls and results as items of the input'), async () => {
+  test(named('a streamed response continues with thinking, calls and results as items of the input'), async () => {
     const input: ResponseInputItem[] = said(turn)
     const request = {
       model,
@@ -142,7 +142,7 @@ for (const protocol of everyProtocol) {
     if (protocol !== 'openai-chat') assert.match(sentTo(protocol), /"sig_\d+"/, 'the signature is back as it came')
   })
 
-  test(named('a refusal and a broken stream are errors of the SDK, with the upstream’s words'), async () => {
+  test(named('an error and a broken stream are errors of the SDK, with the upstream’s words'), async () => {
     const refused = saying({ status: 400, error: 'That cannot be answered' })
     const broken = saying({ text: 'A text that is too long to be over by then, by far.', breakAtFrame: 5 })
     const refusals = [
@@ -182,7 +182,7 @@ for (const [form, asked] of [
 }
 
 for (const protocol of ['anthropic-messages', 'bedrock-converse'] as const) {
-  test(`openai 7.55.0 over ${protocol}: embeddings are refused by name of the model`, async () => {
+  test(`openai 7.55.0 over ${protocol}: embeddings are rejected by name of the model`, async () => {
     const call = client.embeddings.create({ model: aliasOf(protocol), input: 'one' })
     await assert.rejects(
       call,

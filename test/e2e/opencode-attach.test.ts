@@ -58,7 +58,7 @@ test('opencode run --attach runs a turn with a tool in a session of this service
   )
 })
 
-test('opencode run --attach tells of a prompt that fails', { skip }, async () => {
+test('opencode run --attach reports a prompt that fails', { skip }, async () => {
   const { stdout } = await attach('--model', 'switchyard/no-such-model', 'Say hello.')
   assert.match(stdout, /no-such-model/)
 })
@@ -73,7 +73,7 @@ test('opencode run --attach works with a virtual key, in sessions of its owner',
   assert.deepEqual([record['id'], record['status']], [sessionID, 'idle'])
 })
 
-test('opencode run --attach with a wrong key is refused', { skip }, async () => {
+test('opencode run --attach with a wrong key is rejected', { skip }, async () => {
   const { code, stdout } = await attachWith('sk-wrong', '--model', 'switchyard/scripted', 'Say hello.')
   assert.notEqual(code, 0)
   assert.doesNotMatch(stdout, /It said hello/)

@@ -48,7 +48,7 @@ test('a session on a remote opencode gets a model with its provider, as that ser
   assert.deepEqual(await modelAtDesk(queued), sonnet)
 })
 
-test('C6: a model that a remote opencode does not have is refused by name, and nothing is sent there', async () => {
+test('C6: a model that a remote opencode does not have is rejected by name, and nothing is sent there', async () => {
   const { id } = await post('/session', { runtime: 'desk' })
   const before = desk.prompts().length
   const body = { model: { providerID: 'switchyard', modelID: 'scripted' }, parts }

@@ -25,7 +25,7 @@ test('DD2: a prompt that names no model runs with the model of the agent', async
   assert.equal((await send(service, line, { body: { parts } })).status, 400)
 })
 
-test('DD2: noReply, tools and file parts are refused by name, and false or nothing is none', async () => {
+test('DD2: noReply, tools and file parts are rejected by name, and false or nothing is none', async () => {
   const id = await newSession()
   const file = { type: 'file', mime: 'text/plain', url: 'data:text/plain,x' }
   for (const [fields, message] of [

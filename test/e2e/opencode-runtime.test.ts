@@ -27,7 +27,7 @@ const upstream = await startScriptedUpstream({
     // A side question, such as for a title.
     if (!offersWrite(request)) return { text: 'ok' }
     const last = lastText(request)
-    if (last.includes('was cut off')) return { text: 'Finished.' }
+    if (last.includes('was interrupted')) return { text: 'Finished.' }
     const usage = last.includes('dear') ? { usage: { input_tokens: 4_000, output_tokens: 36_000 } } : {}
     if (last.includes('tool_result')) return { text: 'The file is written.' }
     if (last.includes('How are you')) return { text: 'Fine.' }
@@ -103,13 +103,13 @@ const reasonOf = (event: SessionEvent | undefined) =>
 const retryOf = (event: SessionEvent | undefined) =>
   (event?.error as { readonly retry_status: { readonly type: string } } | undefined)?.retry_status.type
 const isAsked = (event: SessionEvent | undefined) => reasonOf(event) === 'requires_action'
-/** A model call that the runtime makes again, such as after a refusal of a busy gateway, ends nothing. */
+/** A model call that the runtime makes again, such as after a rejection by a busy gateway, ends nothing. */
 const isDone = (event: SessionEvent | undefined) => reasonOf(event) === 'end_turn' || retryOf(event) === 'terminal'
 
 const prompt = (id: string, text: string, modelID = 'gateway/scripted') =>
   ok(`POST /session/${id}/prompt_async`, { model: { modelID }, parts: [{ type: 'text', text }] })
 
-test('the real opencode is a harness: it asks, writes a file, and goes on in the same conversation', {
+test('the real opencode is a harness: it asks, writes a file, and continues in the same conversation', {
   skip,
 }, async () => {
   const harness = { alias: 'desk', api_spec: 'opencode', api_base: `http://127.0.0.1:${port}`, api_key: password }
@@ -146,10 +146,10 @@ test('a tool call of the real opencode that is denied is not made', { skip }, as
   await ok(`POST /v1/sessions/${id}/events`, { events: [denial] })
   const log = await endedWith(id, isDone)
   assert.match(said(log, 'agent.tool_result')[0] ?? '', /Not in here/)
-  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model goes on with the refusal')
+  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model continues with the refusal')
 })
 
-test('a model call that is refused is made again by the real opencode, and the run goes on', { skip }, async () => {
+test('a model call that is rejected is made again by the real opencode, and the run continues', { skip }, async () => {
   const { id } = await ok<Session>('POST /session', { runtime: 'desk', title: 'Rush' })
   refusals = 10
   await prompt(id, 'You are in a rush')

@@ -31,7 +31,7 @@ async function watch(from: OpencodeClient): Promise<readonly Shown[]> {
   return seen
 }
 
-/** The session of an event, wherever it says so. */
+/** The session of an event, from any field that names it. */
 function sessionOf({ properties }: Shown): unknown {
   const { sessionID, info, part } = properties as Record<string, { id?: unknown; sessionID?: unknown } | undefined>
   return sessionID ?? part?.sessionID ?? info?.sessionID ?? info?.id
@@ -94,7 +94,7 @@ test('a client that watches sees a session from its creation to its end, and has
   assert.deepEqual(statuses, [{ type: 'busy' }, { type: 'idle' }])
 })
 
-test('a second prompt of a session is told without anything of the first', async () => {
+test('a second prompt of a session is reported without data of the first', async () => {
   const id = await newSession()
   const before = await watch(client)
   await prompt(id, saying({ text: 'One.' }))
@@ -125,7 +125,7 @@ test('a client that comes in the middle of a run gets the rest of it under the i
   for (const part of answer?.parts ?? []) assert.ok(data[1]?.parts.some(({ id: known }) => known === part.id))
 })
 
-test('GET /global/event tells the same in envelopes', async () => {
+test('GET /global/event has the same events in envelopes', async () => {
   const stop = new AbortController()
   const { stream } = await client.global.event({ signal: stop.signal })
   const seen: { directory: string; payload: Shown }[] = []
@@ -152,7 +152,7 @@ for (const [response, state] of [
   ['once', 'completed'],
   ['reject', 'error'],
 ] as const) {
-  test(`a tool call that asks is listed and told; after "${response}" it is ${state}, and the run goes on`, async () => {
+  test(`a tool call that asks is listed and reported; after "${response}" it is ${state}, and the run continues`, async () => {
     const seen = await watch(client)
     const id = await newSession(client, { agent: agentId })
     await prompt(id, saying(bash('echo asked'), { text: 'Well.' }))
@@ -230,7 +230,7 @@ test('a run that fails is session.error, then idle', async () => {
   await find(seen, id, 'session.idle')
 })
 
-test('a title that is changed, and a deletion, are told with the record', async () => {
+test('a title that is changed, and a deletion, are events with the record', async () => {
   const seen = await watch(client)
   const id = await newSession()
   const renamed = await client.session.update({ path: { id }, body: { title: 'Another title' } })

@@ -97,7 +97,7 @@ test('the queue can be paged, and shows each prompt with its parts, model and ti
   tail.close()
 })
 
-test('a repeated messageID or Idempotency-Key is 204 and queues nothing; the key refuses another body', async () => {
+test('a repeated messageID or Idempotency-Key is 204 and queues nothing; the key rejects another body', async () => {
   const { id, tail } = await busySession()
   const named = await Promise.all(Array.from({ length: 5 }, () => queue(id, 'named', { messageID: 'msg_of_client' })))
   assert.deepEqual(named, [204, 204, 204, 204, 204])
@@ -210,7 +210,7 @@ const isInterrupted = (event: SessionEvent) =>
 for (const verb of ['abort', 'interrupt'] as const) {
   const seconds = verb === 'abort' ? '619.41' : '631.43'
 
-  test(`${verb} in the middle of a command ends it; the prompts that wait go on`, async () => {
+  test(`${verb} in the middle of a command ends it; the prompts that wait continue`, async () => {
     const id = await create({ prompt: saying(bash(`sleep ${seconds}`), { text: 'never said' }) })
     await queue(id, 'waiting')
     const tail = await followEvents(service, id)
@@ -226,7 +226,7 @@ for (const verb of ['abort', 'interrupt'] as const) {
     tail.close()
   })
 
-  test(`${verb} in the middle of a model call ends it, upstream too; the prompts that wait go on`, async () => {
+  test(`${verb} in the middle of a model call ends it, upstream too; the prompts that wait continue`, async () => {
     const { id, tail } = await busySession()
     await queue(id, 'waiting')
     const cutOff = upstream.requests.at(-1)
@@ -251,7 +251,7 @@ test('abort of an idle session changes nothing', async () => {
   assert.ok((await settled(id)).every(({ state }) => state === 'done'))
 })
 
-test('after an interrupt the conversation goes on, with every tool call answered', async () => {
+test('after an interrupt the conversation continues, with every tool call answered', async () => {
   const id = await create({ prompt: saying({ ...bash('sleep 641.47'), text: 'Working.' }, { text: 'never said' }) })
   const tail = await followEvents(service, id)
   await tail.event('agent.tool_use')

@@ -12,7 +12,7 @@ import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const canary = 'sk-canary-0123456789-wxyz'
 const upstream = await startScriptedUpstream({ script: () => ({ text: 'from the upstream' }) })
-/** Refuses every key, and repeats it. */
+/** Rejects every key, and repeats it. */
 const echoing = await startByteServer((socket, { head }) => {
   const key = /x-api-key: (.*)\r/i.exec(`${head}\r`)?.[1]
   const body = { error: { message: `no such key: ${key}, ${Buffer.from(key ?? '').toString('hex')}` } }
@@ -69,7 +69,7 @@ test('a model that is added is called with its provider’s key, by its own name
   await eventually(async () => (await ask(here, 'opus')).status === 404, { withinMs: 5_000 })
 })
 
-test('the test of a credential says what the provider says, and never shows the key that it repeats', async () => {
+test('the test of a credential returns the message of the provider, without the key that it repeats', async () => {
   const good = (await send(here, 'POST /api/providers/anthropic/test')).json()
   assert.deepEqual(good, { ok: true, latency_ms: good['latency_ms'] })
   await send(here, 'PUT /api/providers/anthropic', { body: { api_key: canary, api_base: echoing.url } })
@@ -138,7 +138,7 @@ test('what the environment enables is marked and locked, and what the file has t
   assert.equal((await send(enabled, 'POST /api/models', { body: model })).status, 409)
 })
 
-test('a name that the file takes up is the file’s from then on; the stored model waits and says so', async () => {
+test('a model of the file shadows the stored model of the same name, which reports it', async () => {
   const outbound = { allow: [`127.0.0.1:${upstream.port}`] }
   const service = await startService({ config: JSON.stringify({ outbound }) })
   const params = { model: 'anthropic/of-the-api', api_base: upstream.url, api_key: canary }

@@ -88,7 +88,7 @@ const isGone = (error: unknown) => {
   return true
 }
 
-test('openai on a model of another format: a response goes on from one that was made before a restart', async () => {
+test('openai on a model of another format: a response continues from one that was made before a restart', async () => {
   let client = await restarted()
   const model = 'foreign'
   const first = await client.responses.create({
@@ -166,7 +166,7 @@ test('openai: a chain at an upstream stays at its deployment, and its requests g
   await assert.rejects(client.responses.retrieve(id), /no longer configured/)
 })
 
-test('openai: nothing is stored where the request or the configuration says so', async () => {
+test('openai: nothing is stored where the request or the configuration forbids it', async () => {
   let client = await restarted()
   const request = { model: 'foreign', input: saying({ text: 'Hi.' }) }
   const unstored = await client.responses.create({ ...request, store: false })
@@ -185,7 +185,7 @@ test('openai: nothing is stored where the request or the configuration says so',
   })
 })
 
-test('a count covers what it goes on from, stores nothing, and tells a stranger that there is no such response', async () => {
+test('a count covers what it continues from, stores nothing, and answers 404 to the key of another', async () => {
   const client = await restarted()
   const first = await client.responses.create({ model: 'foreign', input: 'My name is Ada.' })
   const request = { model: 'foreign', input: 'Who am I?', previous_response_id: first.id }
@@ -196,7 +196,7 @@ test('a count covers what it goes on from, stores nothing, and tells a stranger 
   await assert.rejects(Promise.resolve(stranger.responses.inputTokens.count(request)), isGone)
 })
 
-test('a compaction covers what it goes on from; the chain that goes on is loaded from there, without what it stands for', async () => {
+test('a compaction covers what it continues from; the chain that continues is loaded from there, without what it replaces', async () => {
   const client = await restarted()
   const first = await client.responses.create({ model: 'foreign', input: 'My name is Ada.' })
   const compact = (from: OpenAI, previous_response_id: string) =>

@@ -28,7 +28,7 @@ const configOf = (...upstreams: readonly ScriptedUpstream[]): string =>
 const ask = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] }
 const call = (service: Service) => send(service, 'POST /v1/messages', { body: ask })
 
-test('a running service follows its configuration file, refuses a broken one, and obeys SIGHUP', async () => {
+test('a running service follows its configuration file, rejects a broken one, and obeys SIGHUP', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-reload-'))
   after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'switchyard.yaml')

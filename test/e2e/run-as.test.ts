@@ -32,7 +32,7 @@ test('H3: a delivery runs under the key that set the webhook up: its ledger row,
 })
 
 async function eventuallyDone(session: string): Promise<string> {
-  await eventually(async () => (await endOf(session)) === 'done', { what: 'the prompt to go on', withinMs: 20_000 })
+  await eventually(async () => (await endOf(session)) === 'done', { what: 'the prompt to continue', withinMs: 20_000 })
   return endOf(session)
 }
 
@@ -46,7 +46,7 @@ test('H3: a delivery uses no model that the key which set it up may not use', as
   assert.equal(run.upstream.requests.length, requests)
 })
 
-test('H3: once the key is revoked a delivery is 409, and its line in the log says why', async () => {
+test('H3: once the key is revoked a delivery is 409, and its line in the log reports why', async () => {
   const ada = await key({ owner_id: 'ada', max_budget: 1 })
   const agent = await newAgent(as(ada.key))
   await setSecret(as(ada.key), agent)

@@ -56,7 +56,7 @@ test('agents may name a runtime that is not connected yet, and none that is not 
   assert.equal((await send(here, 'POST /api/agents', { body: { ...agent, runtime: 'nothing' } })).status, 400)
 })
 
-test('once a credential is stored, the next session runs on it, on another server than the one that was told', async () => {
+test('once a credential is stored, the next session runs on it, on another server than the one that stored it', async () => {
   assert.equal((await connect(first)).status, 200)
   const tested = (await send(here, 'POST /api/agent-runtimes/cursor/test')).json()
   assert.deepEqual({ ...tested, latency_ms: 0 }, { ok: true, latency_ms: 0 })
@@ -68,7 +68,7 @@ test('once a credential is stored, the next session runs on it, on another serve
   assert.match(record.provider_session_id ?? '', /^bc-/)
 })
 
-test('an agent and a registered harness lead to their runtime as well; the alias is an agent of its own', async () => {
+test('an agent and a registered harness lead to their runtime as well; the alias is its own agent', async () => {
   const harness = { alias: 'other', api_spec: 'cursor', api_base: second.url, api_key: second.key }
   assert.equal((await send(here, 'POST /api/runtime-harnesses', { body: harness })).status, 200)
   const body = { name: 'A', owner_id: 'team', runtime: 'other' }

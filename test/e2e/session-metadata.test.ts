@@ -22,7 +22,7 @@ async function found(query: string, key?: string): Promise<string[]> {
   return answer.json<Session[]>().map(({ id }) => id)
 }
 
-test('metadata is kept, shown, patched and told to readers', async () => {
+test('metadata is stored, shown, patched and sent to readers', async () => {
   const session = await create({ title: 'Kept', metadata: { team: 'blue', ticket: 'A-1' } })
   assert.deepEqual(session.metadata, { team: 'blue', ticket: 'A-1' })
   const patched = await call(`PATCH /session/${session.id}`, { metadata: { ticket: null, stage: 'two' } })
@@ -86,7 +86,7 @@ test('sessions are found by metadata, by a part of their title and by their id, 
   )
 })
 
-test('nobody finds the sessions of others', async () => {
+test('a caller does not find the sessions of others', async () => {
   await create({ title: 'Secret', metadata: { secret: 'yes' } })
   const { key } = (await call('POST /api/keys', { label: 'other', owner_id: 'other' })).json<{ key: string }>()
   assert.deepEqual(await found('metadata[secret]=yes', key), [])

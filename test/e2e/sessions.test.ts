@@ -100,7 +100,7 @@ test('the title is the given one, else 80 characters of the prompt on one line, 
   assert.equal((await post('/session', { title: 'x'.repeat(201) })).status, 400)
 })
 
-test('an agent is named by agent or agent_id, which wins; a harness alias stands in for one', async () => {
+test('an agent is named by agent or agent_id, which wins; a harness alias replaces it', async () => {
   const agent = await createAgent({ harness: 'builtin', model: 'other' })
   for (const body of [{ agent: agent.id }, { agent_id: agent.id }, { agent_id: agent.id, agent: 'builtin' }]) {
     const session = await create(body)
@@ -203,7 +203,7 @@ test('GET /session pages newest first with x-next-cursor, and filters by agent a
   assert.equal((await get('/session?limit=1&directory=/x')).json<Session[]>().length, 1)
 })
 
-test('an unknown model fails the run by name, and a later prompt goes on', async () => {
+test('an unknown model fails the run by name, and a later prompt runs', async () => {
   const { id } = await create({ prompt: 'hello', model: 'no-such-model' })
   const tail = await followEvents(service, id)
   const error = await tail.event('session.error')

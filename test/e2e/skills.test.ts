@@ -23,7 +23,7 @@ async function promptSeen(agent: Agent): Promise<string> {
   return system?.[0]?.text ?? assert.fail('the request had no system prompt')
 }
 
-test('a skill that is attached is in the prompt that the model gets; detached, it is gone to the byte', async () => {
+test('a skill that is attached is in the prompt that the model gets; detaching it restores the prompt exactly', async () => {
   const base = 'You are Ada.\n\n  Mind the spaces. \n<!-- a comment of my own -->\n\n'
   const agent = await done<Agent>('POST /api/agents', { name: 'Ada', owner_id: 'team', system: base })
   const skill = await done<Skill>('POST /api/v1/skills', { name: 'Terse', content: '# Terse\n\nBe terse.\n' })
@@ -49,7 +49,7 @@ test('a skill that is attached is in the prompt that the model gets; detached, i
   assert.equal(await promptSeen(agent), base)
 })
 
-test('a session that runs goes on with the prompt that it was made with', async () => {
+test('a session that runs continues with the prompt that it was made with', async () => {
   const agent = await done<Agent>('POST /api/agents', { name: 'Ada', owner_id: 'team', system: 'Base.' })
   const { id } = await done<Session>('POST /session', { agent_id: agent.id })
   await done(`POST /api/v1/managed_agents/agents/${agent.id}/skill`, { content: 'Later.' })

@@ -55,7 +55,7 @@ async function openQuestion(session_id: string): Promise<string> {
   return id
 }
 
-/** A prompt that nobody takes up: nothing runs here. */
+/** A prompt that stays queued: no runner is started here. */
 async function queuedMessage(session_id: string): Promise<string> {
   const queued = await send(ada, `POST /session/${session_id}/prompt_async`, { body: { model, parts } })
   assert.equal(queued.status, 204, queued.text)
@@ -88,7 +88,7 @@ async function recordedCall(): Promise<Parameters> {
 
 type Parameters = Readonly<Record<string, string>>
 
-/** By the path up to its first id: makes an object of Ada's, and gives the ids that stand for it. */
+/** By the path up to its first id: makes an object of Ada's, and returns its ids. */
 const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> = {
   '/api/agents/{agent_id}': async () => ({ agent_id: await newAgent(), version: '1' }),
   '/session/{session_id}': async path => {
@@ -184,7 +184,7 @@ const shared: readonly string[] = [
   '/api/agent-runtimes/{runtime_id}',
 ]
 
-/** Bodies that pass the checks of their fields, which come before the look for the object. */
+/** Bodies that pass the checks of their fields, which come before the lookup of the object. */
 const bodies: Readonly<Record<string, object>> = {
   'agents.update': { name: 'Taken', owner_id: 'bob' },
   'managed_agents.update': { name: 'Taken' },
@@ -374,7 +374,7 @@ test('S10: an agent that was given away is not taken back by making an earlier v
   assert.deepEqual([back.status, back.json()['owner_id'], back.json()['name']], [200, 'bob', canary])
 })
 
-test('S19: a ticket opens the stream of its own session only', async () => {
+test('S19: a ticket only opens the stream of its session', async () => {
   const [hers, his] = [await newSession(), await idOf(bob, 'POST /session', {})]
   const issued = await send(bob, `POST /v1/sessions/${his}/events/tickets`)
   const { ticket } = issued.json<{ ticket: string }>()

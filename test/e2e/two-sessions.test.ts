@@ -25,7 +25,7 @@ const { id: agentId } = await ok<Agent>('POST /api/agents', {
 })
 const ofAgent = `/api/v1/managed_agents/agents/${agentId}`
 
-/** Runs one prompt in a session of its own; the system prompt of its first model request, as the upstream saw it. */
+/** Runs one prompt in its own session; the system prompt of its first model request, as the upstream saw it. */
 async function systemOfNewSession(prompt: string): Promise<string> {
   const before = upstream.requests.length
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
@@ -36,7 +36,7 @@ async function systemOfNewSession(prompt: string): Promise<string> {
   return blocks.map(({ text }) => text).join('\n---\n')
 }
 
-test('what an agent saves in one session stands in the next one; a skill changes its prompt, and goes to the byte', async () => {
+test('what an agent saves in one session is in the prompt of the next one; detaching a skill restores the prompt exactly', async () => {
   const save = { name: 'save_memory', input: { text: 'The spare key is under the third pot.' } }
   const first = await systemOfNewSession(saying({ text: 'I note that.', tool_calls: [save] }, { text: 'Noted.' }))
   assert.ok(!first.includes('third pot'))

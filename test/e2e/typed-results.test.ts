@@ -55,7 +55,7 @@ test('a prompt with a schema is answered with a result that fits it, on the even
   assert.doesNotMatch(JSON.stringify(upstream.requests.at(-1)?.body), /fits the JSON Schema below/)
 })
 
-test('the model has one more try; then the prompt fails, and says where the answer was wrong', async () => {
+test('the model has one more try; then the prompt fails, with the place of the error', async () => {
   const id = await newSession()
   const repaired = saying({ text: '{"severity":"huge","files":[]}' }, { text: JSON.stringify(fits) })
   assert.deepEqual((await say(id, repaired, { output_schema: schema })).result, fits)
@@ -97,7 +97,7 @@ const refusals: readonly [string, unknown, RegExp][] = [
 ]
 
 for (const [what, output_schema, words] of refusals) {
-  test(`output_schema as ${what} is refused by name, in prompts and in agents`, async () => {
+  test(`output_schema as ${what} is rejected by name, in prompts and in agents`, async () => {
     const id = await newSession()
     const prompt = await call(`POST /session/${id}/message`, asked('Go', { output_schema }))
     assert.equal(prompt.status, 400)
@@ -110,7 +110,7 @@ for (const [what, output_schema, words] of refusals) {
   })
 }
 
-test('the opencode client asks for a schema in its own words', async () => {
+test('the opencode client asks for a schema in its own format', async () => {
   const client = createOpencodeClient({
     baseUrl: service.url,
     headers: { authorization: `Bearer ${service.key}` },

@@ -104,14 +104,14 @@ const randomUsage = (): Counted => ({
   searches: upTo(3),
 })
 
-/** How a call ends, and what of its figures the upstream has said by then. */
+/** How a call ends, and which figures the upstream has reported by then. */
 const endings = {
   'a whole answer': { stream: false, answer: {}, said: 'all' },
   'a whole stream': { stream: true, answer: {}, said: 'all' },
   'a refusal': { stream: true, answer: { status: 400, error: 'no' }, said: 'nothing' },
   'a failure that is tried again': { stream: false, answer: { status: 500, error: 'broken' }, said: 'nothing' },
   'a stream that fails': { stream: true, answer: { text: 'It began so well', breakAtFrame: 4 }, said: 'input' },
-  'a client that leaves': { stream: true, answer: { text: 'Too long a story', holdAtFrame: 4 }, said: 'input' },
+  'a client that leaves': { stream: true, answer: { text: 'Too long a story', pauseAtFrame: 4 }, said: 'input' },
 } as const satisfies Record<string, { stream: boolean; answer: Answer; said: 'all' | 'input' | 'nothing' }>
 
 interface Made {

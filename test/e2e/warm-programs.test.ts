@@ -76,7 +76,7 @@ const answerOf = (log: readonly SessionEvent[]) =>
     .map(({ text }) => text)
     .join('')
 
-test('a program that asks waits without a lease, and goes on with the answer where it stood', { skip }, async () => {
+test('a program that asks waits without a lease, and continues with the answer where it stood', { skip }, async () => {
   const { id, approval, warm } = await waitingSession()
   assert.equal(warm.sandbox_status, 'running')
   assert.equal(await statusOf(id), 'idle')

@@ -128,7 +128,7 @@ test('M4: an abandoned attempt cannot end after its request was accepted under a
   ])
 })
 
-test('M4: dedupe is refused where the signature covers a time', async () => {
+test('M4: dedupe is rejected where the signature covers a time', async () => {
   for (const name of timed) {
     const { setting } = signedBy(name)
     const signature = { ...setting, secret_key: 'SIGNING', dedupe: 'none' }
@@ -139,7 +139,7 @@ test('M4: dedupe is refused where the signature covers a time', async () => {
   }
 })
 
-test('L4: signatures with bytes before or behind the encoded ones are refused', async () => {
+test('L4: signatures with bytes before or behind the encoded ones are rejected', async () => {
   for (const name of ['github', 'slack', 'stripe', 'standard-webhooks', 'custom without a time'] as const) {
     const { setting, headersAt, signatureHeader } = signedBy(name)
     const id = await agentFor(setting)

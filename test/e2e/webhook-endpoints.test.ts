@@ -31,7 +31,7 @@ test('every event of a session reaches the receiver in order, also when the serv
   const receiver = createServer(async (request, response) => {
     const text = (await buffer(request)).toString()
     received.push(new Webhook(secret).verify(text, request.headers as Record<string, string>) as Told)
-    // While it is slow, the service dies before it hears the answer.
+    // While it is slow, the service dies before it receives the answer.
     if (!isSlow) response.writeHead(204).end()
   })
   await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))

@@ -115,7 +115,7 @@ test('Gaps: section 11, rule 2: bad JSON is 400 before a wrong signature is 401'
   refused(await post(id, { headers, body: '{}' }))
 })
 
-test('S27: the master key is refused also where it is what the vault holds, or comes with a right signature', async () => {
+test('S27: the master key is rejected also where it is what the vault holds, or comes with a right signature', async () => {
   await setSecret('MASTER', service.key)
   const { id } = await newAgent({ secret_key: 'MASTER' })
   const headers = { authorization: `Bearer ${service.key}` }

@@ -76,7 +76,7 @@ test('Interface: Authentication, rule 9: the token is the vault entry WEBHOOK_<a
   assert.equal((await post(byDefault.id, withId('a'))).status, 202)
 })
 
-test('Interface: Events: the webhook emits no event itself; the session tells of the run', async () => {
+test('Interface: Events: the webhook emits no event itself; the session reports the run', async () => {
   const { id } = await newAgent()
   const { session_id } = (await post(id, withId('events'))).json<WebhookAcceptance>()
   const types = (await send(service, `GET /v1/sessions/${session_id}/events`)).json<{ data: { type: string }[] }>().data
@@ -124,7 +124,7 @@ test('Gaps: section 11, rule 1: an agent without its vault entry is the same 401
   assert.match(service.logs(), /"vault_entry":"NOT_THERE"/)
 })
 
-test('Gaps: section 11, rule 1: the entry of the owner comes before the global one, and nobody else sees it', async () => {
+test('Gaps: section 11, rule 1: the entry of the owner comes before the global one, and other owners do not see it', async () => {
   const made = await send(service, 'POST /api/keys', { body: { label: 'x', owner_id: 'hook-owner' } })
   const ada = { url: service.url, key: made.json<{ key: string }>().key }
   await setSecret('SHARED_NAME', 'global')
@@ -305,7 +305,7 @@ test('Gaps: section 11, rule 6: the title is cut to 120 characters', async () =>
   assert.equal((await sessionOf(session_id)).title, `Webhook ${'d'.repeat(112)}`)
 })
 
-test('Gaps: section 5: the environment of the session says where it came from', async () => {
+test('Gaps: section 5: the environment of the session has the source of the delivery', async () => {
   const { id } = await newAgent()
   const headers = { ...bearer, 'webhook-id': 'env', 'user-agent': 'Sender/1', 'content-type': 'application/vnd.x+json' }
   const { session_id } = (await post(id, { headers, body: '{}' })).json<WebhookAcceptance>()

@@ -32,7 +32,7 @@ const answeredBy = (path: string): number[] =>
     .filter(line => line.startsWith('{') && line.includes(`"path":"${path}"`))
     .map(line => (JSON.parse(line) as { readonly worker: number }).worker)
 
-/** On a connection of its own: one that is kept stays with its worker. */
+/** On its own connection: one that is kept stays with its worker. */
 const ask = (line: string) => send(service, line, { headers: { connection: 'close' } })
 
 const slowAnswer = {

@@ -18,7 +18,7 @@ after(async () => {
   await upstream.stop()
 })
 
-/** Replicas on one database, each with a data folder of its own. */
+/** Replicas on one database, each with its own data folder. */
 async function replicas(): Promise<() => Promise<Service>> {
   const { url: databaseUrl } = await freshDatabase()
   return async () => {
@@ -54,7 +54,7 @@ const ends = (service: Service, id: string, times: number): Promise<SessionEvent
     { withinMs: 60_000 },
   )
 
-/** What the tools of a session have said, in order. */
+/** Output of the tools of a session, in order. */
 const resultsOf = (log: readonly SessionEvent[]): string[] =>
   log
     .filter(({ type }) => type === 'agent.tool_result')
@@ -62,7 +62,7 @@ const resultsOf = (log: readonly SessionEvent[]): string[] =>
 
 const lost = ['session.workspace_restored', 'session.warning']
 
-test('a session whose replica was killed goes on at one with another disk, with the files of its last step', async () => {
+test('a session whose replica was killed continues at one with another disk, with the files of its last step', async () => {
   const start = await replicas()
   const one = await start()
   const id = await begin(
@@ -88,7 +88,7 @@ test('a session whose replica was killed goes on at one with another disk, with 
   )
   const restored = log.find(({ type }) => type === 'session.workspace_restored')
   const step = log.find(({ seq }) => seq === restored?.['checkpoint_seq'])
-  assert.equal(step?.type, 'agent.tool_result', 'the log says as of which event')
+  assert.equal(step?.type, 'agent.tool_result', 'the log states as of which event')
 })
 
 test('a session moves from disk to disk, and each time finds what was written last', async () => {

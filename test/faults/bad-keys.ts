@@ -5,8 +5,8 @@ import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { percentile } from '../../bench/statistics.ts'
-import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -23,7 +23,7 @@ async function floodWithBadKeys(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   await site.start()
-  const made = await ask(site, 'POST /api/keys', { body: { label: 'good' } })
+  const made = await sendOnce(site, 'POST /api/keys', { body: { label: 'good' } })
   assert.equal(made.status, 201)
   const { key } = JSON.parse(made.text) as { key: string }
   await callSteadily(site, key)
@@ -39,7 +39,7 @@ async function floodWithBadKeys(bench: Bench) {
     const { statuses, perSecond } = await flood
     assert.deepEqual(Object.keys(statuses), ['401'], 'every wrong key is refused as one')
     slowestFlood = Math.min(slowestFlood, perSecond)
-    bench.say(`round ${round} of ${rounds}, ${perSecond} wrong keys/s`)
+    bench.log(`round ${round} of ${rounds}, ${perSecond} wrong keys/s`)
   }
   const [quiet, flooded] = [percentile(quietMs, 0.99), percentile(floodedMs, 0.99)]
   assert.ok(slowestFlood > badPerSecond * 0.9, `only ${slowestFlood} wrong keys/s were sent`)
@@ -92,7 +92,7 @@ interface Flood {
   readonly perSecond: number
 }
 
-/** From a process of its own: what the client costs must not slow the calls that are measured. */
+/** From its own process: what the client costs must not slow the calls that are measured. */
 function startFlood({ url }: Site): Promise<Flood> {
   const script = fileURLToPath(import.meta.resolve('./flood-main.ts'))
   const options = JSON.stringify({ url, perSecond: badPerSecond, seconds: leadS + phaseS + 1 })

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { ApiKey, ShownApiKey } from '../../src/contract/keys.ts'
 import { eventually } from '../support/service/eventually.ts'
 import type { Answered } from '../support/service/send.ts'
-import { ask } from './ask.ts'
 import { startCluster } from './cluster.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { invariants } from './invariants.ts'
-import { type Look, lookAt } from './look.ts'
+import { type Observer, observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site, type SiteOptions } from './site.ts'
 import { scriptedText, startUpstream, type Upstream } from './upstream.ts'
 
@@ -26,7 +26,7 @@ interface Place {
   readonly bench: Bench
   readonly upstream: Upstream
   readonly sites: readonly Site[]
-  readonly look: Look
+  readonly observer: Observer
 }
 
 /** Replicas of one service on one database, started. */
@@ -45,7 +45,7 @@ async function createPlace(bench: Bench, replicas: number, database?: SiteOption
     await site.start()
     sites.push(site)
   }
-  return { bench, upstream, sites, look: lookAt(bench, shared.database) }
+  return { bench, upstream, sites, observer: observe(bench, shared.database) }
 }
 
 const first = ({ sites }: Place): Site => {
@@ -55,12 +55,12 @@ const first = ({ sites }: Place): Site => {
 }
 
 async function newKey(site: Site, body: object): Promise<ShownApiKey> {
-  const answer = await ask(site, 'POST /api/keys', { body })
+  const answer = await sendOnce(site, 'POST /api/keys', { body })
   assert.equal(answer.status, 201, answer.text)
   return answer.json<ShownApiKey>()
 }
 
-const record = async (site: Site, { id }: ApiKey) => (await ask(site, `GET /api/keys/${id}`)).json<ApiKey>()
+const record = async (site: Site, { id }: ApiKey) => (await sendOnce(site, `GET /api/keys/${id}`)).json<ApiKey>()
 
 /** Calls at once, spread over the sites; a call whose server is killed under it is counted under 0. */
 async function callAtOnce(
@@ -79,15 +79,19 @@ async function callAtOnce(
       stream: at % 2 === 0,
       messages: [{ role: 'user', content: text }],
     }
-    return ask({ url, key }, 'POST /v1/messages', { body }).catch(() => undefined)
+    return sendOnce({ url, key }, 'POST /v1/messages', { body }).catch(() => undefined)
   }
   const answers = await Promise.all(Array.from({ length: options.calls }, (_, at) => one(at)))
   const statuses = Map.groupBy(answers, answer => answer?.status ?? 0)
   return (status: number): number => statuses.get(status)?.length ?? 0
 }
 
-/** Once nothing is held any more: what the ledger, the key and the upstream say must be the same, to the cent. */
-async function settled({ upstream, look, ...place }: Place, key: ApiKey, site = first({ upstream, look, ...place })) {
+/** Once nothing is reserved: ledger, key and upstream must agree, to the cent. */
+async function settled(
+  { upstream, observer, ...place }: Place,
+  key: ApiKey,
+  site = first({ upstream, observer, ...place }),
+) {
   const quiet = await eventually(
     async () => {
       const found = await record(site, key)
@@ -96,8 +100,8 @@ async function settled({ upstream, look, ...place }: Place, key: ApiKey, site = 
     { withinMs: 30_000, what: 'the settlement of all calls' },
   )
   for (const { id, claim, sql } of invariants.filter(invariant => invariant.id === 'I5'))
-    assert.deepEqual((await look.pool.query(sql)).rows, [], `${id} is broken: ${claim}`)
-  const { rows } = await look.pool.query<{ calls: number; usd: number; lost: number }>(
+    assert.deepEqual((await observer.pool.query(sql)).rows, [], `${id} is broken: ${claim}`)
+  const { rows } = await observer.pool.query<{ calls: number; usd: number; lost: number }>(
     `select count(*) as calls, coalesce(sum(cost_usd), 0)::float8 as usd, count(*) filter (where outcome = 'lost') as lost
      from usage where key_id = $1`,
     [key.id],
@@ -129,17 +133,17 @@ async function crowd(bench: Bench, replicas: number) {
   return { rounds: calls, numbers: { admitted: count(200), refused_402: count(402), ...figures, all_answered_ms: ms } }
 }
 
-/** F28: the same, but the server is killed while the fifty are at work. */
+/** F28: the same, but the server is killed while the fifty are in flight. */
 async function killAtWork(bench: Bench, replicas: number) {
   const place = await createPlace(bench, replicas)
-  const { look, sites, upstream } = place
+  const { observer, sites, upstream } = place
   const site = first(place)
   const last = sites.at(-1) ?? site
   const key = await newKey(site, { max_budget: budgetUsd, max_parallel_requests: admitted })
   // All of them at the one that will be killed.
   const answered = callAtOnce([site], key.key, { calls, name: 'killed', delayMs: 60_000 })
   const atWork = () => upstream.record().filter(({ what }) => what === 'call').length === admitted
-  await eventually(atWork, { withinMs: 30_000, what: 'fifty calls at work' })
+  await eventually(atWork, { withinMs: 30_000, what: 'fifty calls in flight' })
   await site.kill()
   await answered
   if (replicas === 1) await site.start()
@@ -150,12 +154,12 @@ async function killAtWork(bench: Bench, replicas: number) {
   await eventually(async () => (await record(last, key)).reserved === 0, { withinMs: 30_000, what: 'the expiry' })
   const freedMs = Math.round(performance.now() - expiredAt)
   const late = await callAtOnce([last], key.key, { calls: 20, name: 'late' })
-  const raised = await ask(last, `PATCH /api/keys/${key.id}`, { body: { max_budget: budgetUsd + 1 } })
+  const raised = await sendOnce(last, `PATCH /api/keys/${key.id}`, { body: { max_budget: budgetUsd + 1 } })
   assert.equal(raised.status, 200, raised.text)
   const after = await callAtOnce([last], key.key, { calls: 100, name: 'after' })
   const figures = await settled(place, key, last)
-  const { rows } = await look.pool.query('select from reservations')
-  bench.say(`held at the kill: $${heldFor.reserved}; freed after ${freedMs} ms`)
+  const { rows } = await observer.pool.query('select from reservations')
+  bench.log(`held at the kill: $${heldFor.reserved}; freed after ${freedMs} ms`)
   assert.equal(heldFor.reserved + heldFor.spend, budgetUsd, 'all of it is held, or counted as spent')
   assert.equal(early(200), 0, 'nothing is let in while it is held')
   assert.equal(late(200), 0, 'what was lost counts as spent')
@@ -176,7 +180,7 @@ async function killAtWork(bench: Bench, replicas: number) {
 /** F28: calls in a flow, which are admitted from slices, while one of two servers is killed. */
 async function killUnderSlices(bench: Bench) {
   const place = await createPlace(bench, 2)
-  const { look, sites, upstream } = place
+  const { observer, sites, upstream } = place
   const [first, killed] = sites as [Site, Site]
   const key = await newKey(first, { max_budget: 1_000 })
   let isOver = false
@@ -189,13 +193,13 @@ async function killUnderSlices(bench: Bench) {
   }
   const flows = sites.flatMap(site => Array.from({ length: 20 }, () => flow(site)))
   const slicesText = `select count(*) as slices from reservations where starts_with(request_id, 'slice_')`
-  const slices = async () => (await look.pool.query<{ slices: number }>(slicesText)).rows[0]?.slices ?? 0
+  const slices = async () => (await observer.pool.query<{ slices: number }>(slicesText)).rows[0]?.slices ?? 0
   await eventually(async () => calls > 400 && (await slices()) >= 2, {
     withinMs: 30_000,
     what: 'slices of both servers',
   })
   await killed.kill()
-  const { rows: left } = await look.pool.query<{ usd: number }>(
+  const { rows: left } = await observer.pool.query<{ usd: number }>(
     'select sum(amount_usd)::float8 as usd from reservations',
   )
   await eventually(() => calls > 600, { withinMs: 30_000, what: 'more calls' })
@@ -203,7 +207,7 @@ async function killUnderSlices(bench: Bench) {
   await Promise.all(flows)
   const figures = await settled(place, key)
   const lostText = `select sum(cost_usd)::float8 as usd from usage where outcome = 'lost'`
-  const lost = (await look.pool.query<{ usd: number }>(lostText)).rows[0]?.usd ?? 0
+  const lost = (await observer.pool.query<{ usd: number }>(lostText)).rows[0]?.usd ?? 0
   assert.ok(figures.lost_calls >= 1 && lost > 0, 'what the killed server held counts as spent')
   assert.ok(lost <= (left[0]?.usd ?? 0), 'and no more than that')
   assert.equal(figures.spend_usd.toFixed(6), figures.ledger_usd.toFixed(6))
@@ -212,7 +216,7 @@ async function killUnderSlices(bench: Bench) {
   return { rounds: calls, numbers: { ...figures, lost_usd: lost } }
 }
 
-/** The database goes away: limited keys are refused, the master key works, and nothing that was used is forgotten. */
+/** The database becomes unreachable: limited keys are rejected, the master key works, and nothing that was used is forgotten. */
 async function databaseAway(bench: Bench) {
   const cluster = await startCluster(join(bench.folder, 'cluster'))
   bench.defer(() => cluster.stop())
@@ -226,7 +230,7 @@ async function databaseAway(bench: Bench) {
       max_tokens: maxTokens,
       messages: [{ role: 'user', content: scriptedText(name, [{ usage }]) }],
     }
-    const answer = await ask({ url: site.url, key }, 'POST /v1/messages', { body })
+    const answer = await sendOnce({ url: site.url, key }, 'POST /v1/messages', { body })
     return { status: answer.status, retryAfter: answer.headers['retry-after'] }
   }
   assert.equal((await callWith(limited.key, 'before-limited')).status, 200)
@@ -251,15 +255,15 @@ async function databaseAway(bench: Bench) {
   await eventually(async () => (await callWith(limited.key, 'back')).status === 200, { withinMs: 20_000 })
   const { spend_usd } = await settled(place, limited)
   const answered = place.upstream.record().filter(({ what }) => what === 'call').length
-  await eventually(() => isBooked(place.look, answered), { what: `${answered} rows in the ledger` })
+  await eventually(() => isBooked(place.observer, answered), { what: `${answered} rows in the ledger` })
   const ofLimited = ['before-limited', 'slow-0', 'refused', 'back']
   const paid = place.upstream.record().filter(({ what, key }) => what === 'call' && ofLimited.includes(key)).length
   assert.equal(spend_usd, paid / 10)
   return { rounds: 1, numbers: { limited_key: 503, upstream_calls: answered, booked_calls: answered } }
 }
 
-async function isBooked(look: Look, calls: number): Promise<boolean> {
-  const { rows } = await look.pool.query<{ booked: number }>('select count(*) as booked from usage')
+async function isBooked(observer: Observer, calls: number): Promise<boolean> {
+  const { rows } = await observer.pool.query<{ booked: number }>('select count(*) as booked from usage')
   return rows[0]?.booked === calls
 }
 

@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Target } from '../support/service/send.ts'
-import { ask } from './ask.ts'
 import { invariants } from './invariants.ts'
 import type { Journal } from './journal.ts'
-import type { Look } from './look.ts'
+import type { Observer } from './observer.ts'
 import type { Reader } from './readers.ts'
+import { sendOnce } from './single-connection.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What there is to check a case against. */
 export interface Evidence {
-  readonly look: Look
+  readonly observer: Observer
   readonly journal: Journal
   readonly target: Target
   readonly upstream: Upstream
@@ -60,16 +60,16 @@ const printed = ({ id, claim, rows }: Broken): string => {
 const broken = (id: string, claim: string, rows: readonly unknown[]): Broken[] =>
   rows.length === 0 ? [] : [{ id, claim, rows }]
 
-async function inDatabase({ look }: Evidence): Promise<Broken[]> {
+async function inDatabase({ observer }: Evidence): Promise<Broken[]> {
   const found: Broken[] = []
-  for (const { id, claim, sql } of invariants) found.push(...broken(id, claim, (await look.pool.query(sql)).rows))
+  for (const { id, claim, sql } of invariants) found.push(...broken(id, claim, (await observer.pool.query(sql)).rows))
   return found
 }
 
 /** I1, I7: what was acknowledged exists, once. */
-async function ofPromises({ look, journal }: Evidence): Promise<Broken[]> {
-  const { rows: sessions } = await look.pool.query<{ id: string; title: string }>('select id, title from sessions')
-  const { rows: prompts } = await look.pool.query<{ session_id: string; key: string | null; state: string }>(
+async function ofPromises({ observer, journal }: Evidence): Promise<Broken[]> {
+  const { rows: sessions } = await observer.pool.query<{ id: string; title: string }>('select id, title from sessions')
+  const { rows: prompts } = await observer.pool.query<{ session_id: string; key: string | null; state: string }>(
     `select session_id, substring(parts->0->>'text' from '^p:(\\S+) ') as key, state from prompts`,
   )
   const titles = new Map(sessions.map(({ id, title }) => [id, title]))
@@ -96,7 +96,7 @@ async function readLogs({ journal, target }: Evidence): Promise<Logs> {
 export async function readLog(target: Target, sessionId: string): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
   for (let page: string | null = '0'; page !== null; ) {
-    const answer = await ask(target, `GET /v1/sessions/${sessionId}/events?limit=500&after=${page}`)
+    const answer = await sendOnce(target, `GET /v1/sessions/${sessionId}/events?limit=500&after=${page}`)
     if (answer.status !== 200) throw new Error(`reading the log of ${sessionId}: ${answer.status} ${answer.text}`)
     const { data, next_page } = answer.json<{ data: SessionEvent[]; next_page: string | null }>()
     events.push(...data)
@@ -105,7 +105,7 @@ export async function readLog(target: Target, sessionId: string): Promise<Sessio
   return events
 }
 
-/** I3: what a reader collected is what the list says. */
+/** I3: what a reader collected is what the list states. */
 function ofReaders({ readers }: Evidence, logs: Logs): Broken[] {
   const rows = readers.flatMap(({ sessionId, events }) => {
     const log = logs.get(sessionId) ?? []
@@ -138,8 +138,8 @@ function keyOfResult(log: readonly SessionEvent[], result: SessionEvent): string
 }
 
 /** I5, as far as there are prices: no call is booked that the upstream did not see. Rows of a killed process may miss. */
-async function ofModelCalls({ look, upstream }: Evidence): Promise<Broken[]> {
-  const { rows } = await look.pool.query<{ booked: number }>(
+async function ofModelCalls({ observer, upstream }: Evidence): Promise<Broken[]> {
+  const { rows } = await observer.pool.query<{ booked: number }>(
     `select coalesce(sum(attempts), 0) as booked from usage where outcome = 'completed'`,
   )
   const booked = rows[0]?.booked ?? 0
@@ -147,10 +147,12 @@ async function ofModelCalls({ look, upstream }: Evidence): Promise<Broken[]> {
   return broken('I5', 'no model call is booked that was not made', booked > calls ? [{ booked, calls }] : [])
 }
 
-/** I10: no answer tells what it should not, and no rejection went unhandled. */
+/** I10: no answer reveals internals, and no rejection went unhandled. */
 function ofWords({ journal, logs }: Evidence): Broken[] {
   const telling = /\bat .+:\d+:\d+|node:internal|\bselect\b.+\bfrom\b|postgres:\/\/|sk-upstream/is
-  const leaks = journal.refusals.filter(({ text }) => telling.test(text)).map(({ status, text }) => ({ status, text }))
+  const leaks = journal.rejections
+    .filter(({ text }) => telling.test(text))
+    .map(({ status, text }) => ({ status, text }))
   const unhandled = logs.split('\n').filter(line => /unhandled|uncaught|triggerUncaughtException/i.test(line))
   return [
     ...broken('I10', 'no answer holds a stack, SQL or a secret', leaks),
@@ -158,8 +160,8 @@ function ofWords({ journal, logs }: Evidence): Broken[] {
   ]
 }
 
-async function counts({ look }: Evidence, logs: Logs): Promise<Checked> {
-  const { rows } = await look.pool.query<{ done: number; error: number }>(
+async function counts({ observer }: Evidence, logs: Logs): Promise<Checked> {
+  const { rows } = await observer.pool.query<{ done: number; error: number }>(
     `select count(*) filter (where state = 'done') as done, count(*) filter (where state = 'error') as error from prompts`,
   )
   const unknown = [...logs.values()]

@@ -7,11 +7,11 @@ import { Client } from 'pg'
 
 const program = join(import.meta.dirname, '..', 'support', 'service', 'embedded-server.ts')
 
-/** A database server in a process of its own, which outlives every service that is killed. */
+/** A database server in its own process, which outlives every service that is killed. */
 export interface Cluster {
   /** A new, empty database on it. */
   database(): Promise<string>
-  /** Takes the server away: in order, or by SIGKILL to its first process. Resolves when it is gone. */
+  /** Stops the server: by a fast shutdown, or by SIGKILL to its first process. Resolves when it has exited. */
   stop(how?: 'clean' | 'kill'): Promise<void>
   /** Pauses all its processes: connections stay open and nothing answers. Calling the result wakes them. */
   freeze(): () => void

@@ -9,7 +9,7 @@ import { checkInvariants, readLog } from './checker.ts'
 import type { Bench } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { type Look, lookAt } from './look.ts'
+import { type Observer, observe } from './observer.ts'
 import { follow, type Reader } from './readers.ts'
 import { createSite, type Site } from './site.ts'
 import { transcriptOf } from './transcript.ts'
@@ -19,7 +19,7 @@ interface Stage {
   readonly bench: Bench
   readonly site: Site
   readonly journal: Journal
-  readonly look: Look
+  readonly observer: Observer
   readonly upstream: Upstream
   readonly scene: Scene
 }
@@ -44,7 +44,7 @@ export interface Scene {
   readonly beside?: (site: Site, sessionId: string, signal: AbortSignal) => Promise<void>
   /** What happens between the crash and the next start, while the prompt has not ended. */
   readonly between?: (site: Site, sessionId: string) => Promise<void>
-  /** Rejects what a log must not tell besides. */
+  /** Rejects what a log must not contain. */
   readonly check?: (log: readonly SessionEvent[], key: string) => void
 }
 
@@ -54,12 +54,12 @@ export async function crashAtEveryWrite(bench: Bench, scene: Scene = {}) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database(), model })
   const journal = createJournal(bench)
-  const stage: Stage = { bench, site, journal, look: lookAt(bench, site.databaseUrl), upstream, scene }
+  const stage: Stage = { bench, site, journal, observer: observe(bench, site.databaseUrl), upstream, scene }
   const [first = ''] = await sessionsFor(stage, ['whole'])
   const record = join(bench.folder, 'writes.txt')
   const whole = await runRound(stage, { name: 'whole', sessionId: first, plan: {}, record })
   const writes = readFileSync(record, 'utf8').trim().split('\n')
-  bench.say(`writes of one prompt:\n    ${writes.join('\n    ')}`)
+  bench.log(`writes of one prompt:\n    ${writes.join('\n    ')}`)
 
   const plans = writes.flatMap((_, at) => [
     { write: at + 1, moment: 'before' },
@@ -71,9 +71,9 @@ export async function crashAtEveryWrite(bench: Bench, scene: Scene = {}) {
     const round = await runRound(stage, { name: nameOf(plan), sessionId: sessionIds[at] ?? '', plan })
     assert.deepEqual(round.transcript, whole.transcript, `the transcript of the round ${nameOf(plan)}`)
     if (round.wasStruck) struck++
-    bench.say(`${nameOf(plan)}: ${round.wasStruck ? 'crashed' : 'not reached'}, same transcript`)
+    bench.log(`${nameOf(plan)}: ${round.wasStruck ? 'crashed' : 'not reached'}, same transcript`)
   }
-  // The last write may come after the look that ends a round; every other crash must really have happened.
+  // The last write may come after the check that ends a round; every other crash must really have happened.
   assert.ok(struck >= plans.length - 2, `only ${struck} of ${plans.length} crashes happened`)
   return { rounds: plans.length, numbers: { writes: writes.length, crashes: struck } }
 }
@@ -82,7 +82,7 @@ const nameOf = ({ write, moment }: { write: number; moment: string }) => `${mome
 
 /** One session a round, made by a service without a fault. */
 async function sessionsFor(stage: Stage, names: readonly string[]): Promise<string[]> {
-  const { site, journal, look, scene } = stage
+  const { site, journal, observer, scene } = stage
   const { before } = scene
   await site.start()
   const fields = await scene.session?.(site)
@@ -93,7 +93,7 @@ async function sessionsFor(stage: Stage, names: readonly string[]): Promise<stri
     const key = `before-${keyOf(name)}`
     if (before) await journal.prompt(() => site, { sessionId, key, text: before(key), by: 'message id' })
   }
-  if (before) await untilQuiet(look, [])
+  if (before) await untilQuiet(observer, [])
   await site.kill()
   return ids
 }
@@ -110,7 +110,7 @@ interface Round {
 
 /** Sends one prompt to a service with the fault, and waits until a service without it has finished the work. */
 async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) {
-  const { bench, site, journal, look, scene } = stage
+  const { bench, site, journal, observer, scene } = stage
   const target = () => site
   const hurt = await site.start({ env: hooked(plan, record) })
   const reader = follow(bench, target, sessionId)
@@ -121,13 +121,13 @@ async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) 
   const sent = journal.prompt(target, { sessionId, key, text, by: 'message id' })
   // Awaited later; until then a failure must not end the process.
   for (const work of [sent, others]) work?.catch(() => undefined)
-  const wasStruck = await struckOrQuiet(hurt, look, { sessionId, key })
+  const wasStruck = await struckOrQuiet(hurt, observer, { sessionId, key })
   if (wasStruck) {
-    if (await isOpen(look, { sessionId, key })) await scene.between?.(site, sessionId)
+    if (await isOpen(observer, { sessionId, key })) await scene.between?.(site, sessionId)
     await site.start()
   }
   await sent
-  await untilQuiet(look, [reader])
+  await untilQuiet(observer, [reader])
   over.abort()
   await others
   const log = await readLog(site, sessionId)
@@ -138,25 +138,25 @@ async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) 
 }
 
 /** False once the prompt has ended, and while it was never stored. */
-async function isOpen(look: Look, { sessionId, key }: { sessionId: string; key: string }): Promise<boolean> {
+async function isOpen(observer: Observer, { sessionId, key }: { sessionId: string; key: string }): Promise<boolean> {
   const text = 'select from prompts where session_id = $1 and message_id = $2 and ended_at is null'
-  return (await look.pool.query(text, [sessionId, key])).rowCount === 1
+  return (await observer.pool.query(text, [sessionId, key])).rowCount === 1
 }
 
 /** Time for the writes that come after the lease was given back. */
 const lastWritesMs = 300
 
-/** True once the process is gone; false when its work is done and it stays alive. */
+/** True once the process has exited; false when its work is done and it stays alive. */
 async function struckOrQuiet(
   { pid }: Service,
-  look: Look,
+  observer: Observer,
   prompt: { sessionId: string; key: string },
 ): Promise<boolean> {
   const finished = `
     select from sessions s join prompts p on p.session_id = s.id
     where s.id = $1 and s.lease_owner is null and p.message_id = $2 and p.ended_at is not null`
   const { sessionId, key } = prompt
-  const isDone = async () => !isAlive(pid) || (await look.pool.query(finished, [sessionId, key])).rowCount === 1
+  const isDone = async () => !isAlive(pid) || (await observer.pool.query(finished, [sessionId, key])).rowCount === 1
   await eventually(isDone, { withinMs: 30_000, what: 'the crash or the end' })
   if (isAlive(pid)) await sleep(lastWritesMs)
   return !isAlive(pid)
@@ -172,11 +172,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-async function checkRound({ look, journal, site, upstream }: Stage, reader: Reader): Promise<void> {
+async function checkRound({ observer, journal, site, upstream }: Stage, reader: Reader): Promise<void> {
   const held = 'select from sessions where lease_until > clock_timestamp()'
-  await eventually(async () => (await look.pool.query(held)).rowCount === 0, { what: 'the release of the lease' })
+  await eventually(async () => (await observer.pool.query(held)).rowCount === 0, { what: 'the release of the lease' })
   const evidence = {
-    look,
+    observer,
     journal,
     target: site,
     upstream,

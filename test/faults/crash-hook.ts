@@ -1,12 +1,12 @@
 // Loaded before the service (`node --import`), in tests alone: wraps the database client so that a fault strikes at a
 // chosen write of one prompt. FAULT_PLAN is JSON: {"write":3,"moment":"before","signal":"SIGKILL"}, {"words":"..."} for
-// the first such statement, or {"deaf":true} for a service that hears no notification. Without `write` it only counts, and adds a line for each write to FAULT_RECORD.
+// the first such statement, or {"deaf":true} for a service that receives no notification. Without `write` it only counts, and adds a line for each write to FAULT_RECORD.
 import { appendFileSync } from 'node:fs'
 import { Client } from 'pg'
 
 interface Plan {
   readonly write?: number
-  /** Strikes before the first statement that holds these words, wherever it stands. */
+  /** Strikes before the first statement that holds these words, anywhere. */
   readonly words?: string
   /** Strikes right after the commit of the first transaction with a statement that holds these words. */
   readonly committed?: string
@@ -50,13 +50,13 @@ function textOf(first: unknown): string {
   return typeof first === 'string' ? first : String((first as { text?: unknown } | null)?.text ?? '')
 }
 
-/** True for a statement with which something of the prompt becomes durable: a commit, or a write of its own. */
+/** True for a statement with which something of the prompt becomes durable: a commit, or its own write. */
 function isWrite(connection: Connection, text: string): boolean {
   if (connection.connectionParameters?.application_name !== 'switchyard') return false
   const statement = text.trim().toLowerCase()
   if (statement === 'begin') inTransaction.add(connection)
   if (statement === 'commit' || statement === 'rollback') inTransaction.delete(connection)
-  // The arrival of the prompt begins the count; what happens at start and on a timer is not part of it.
+  // Storing the prompt begins the count; what happens at start and on a timer is not part of it.
   if (statement.includes('from accept_prompt(')) isArmed = true
   if (!isArmed || inTransaction.has(connection) || isOfTimer(statement)) return false
   return /^(commit|insert|update|delete)\b/.test(statement) || writing.test(statement)

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Approval } from '../../src/contract/approvals.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import { ask } from './ask.ts'
 import { crashAtEveryWrite, type Scene } from './crash-at-write.ts'
 import type { FaultCase } from './fault-case.ts'
+import { sendOnce } from './single-connection.ts'
 import type { Site } from './site.ts'
 import { scriptedText } from './upstream.ts'
 
@@ -21,24 +21,26 @@ const asking: Scene = {
   async session(site) {
     const tools = [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }]
     const body = { name: 'Careful', owner_id: 'team', model: 'scripted', tools }
-    const answer = await ask(site, 'POST /api/agents', { body })
+    const answer = await sendOnce(site, 'POST /api/agents', { body })
     return { agent_id: answer.json<{ id: string }>().id }
   },
   beside: allowAll,
   check(log) {
     const asked = log.filter(({ stop_reason }) => (stop_reason as { type?: string } | null)?.type === 'requires_action')
     const answered = log.filter(({ type }) => type === 'user.tool_confirmation')
-    assert.deepEqual([asked.length, answered.length], [1, 1], 'a person is asked once, and heard once')
+    assert.deepEqual([asked.length, answered.length], [1, 1], 'one question and one answer per call')
   },
 }
 
-/** Allows what waits. An answer that was stored, though nobody said so, is refused the second time. */
+/** Allows what waits. An answer that was stored without a response is rejected the second time. */
 async function allowAll(site: Site, sessionId: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const found = await ask(site, `GET /api/approvals?session_id=${sessionId}&state=pending`).catch(() => undefined)
+    const found = await sendOnce(site, `GET /api/approvals?session_id=${sessionId}&state=pending`).catch(
+      () => undefined,
+    )
     const open = found?.status === 200 ? found.json<{ approvals: Approval[] }>().approvals : []
     for (const { id, digest } of open) {
-      const answer = await ask(site, `POST /api/approvals/${id}`, { body: { result: 'allow', digest } }).catch(
+      const answer = await sendOnce(site, `POST /api/approvals/${id}`, { body: { result: 'allow', digest } }).catch(
         () => undefined,
       )
       assert.ok([undefined, 200, 409, 503].includes(answer?.status), answer?.text)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createPool } from '../../src/server/db/connect.ts'
 import { pendingMigrations } from '../../src/server/db/migrate.ts'
-import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
-/** F12: a second server on a data folder is refused in time; once the first is dead, the next one starts. */
+/** F12: a second server on a data folder is rejected in time; once the first is dead, the next one starts. */
 async function startTwice(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: 'embedded' })
@@ -27,16 +27,16 @@ async function startTwice(bench: Bench) {
   await second.start()
   await mustWork(second)
   await second.kill()
-  const refusedMs = Math.max(...refusals)
-  assert.ok(refusedMs <= 2_000, `refused after ${refusedMs} ms, not within 2 s`)
-  return { rounds: refusals.length + 1, numbers: { refused_ms_max: refusedMs } }
+  const rejectedMs = Math.max(...refusals)
+  assert.ok(rejectedMs <= 2_000, `refused after ${rejectedMs} ms, not within 2 s`)
+  return { rounds: refusals.length + 1, numbers: { refused_ms_max: rejectedMs } }
 }
 
 const firstStarts = 10
 
 /** F13: kill -9 at random points of the first start; the next start must succeed, with the whole schema. */
 async function killFirstStarts(bench: Bench) {
-  const { random, say } = bench
+  const { random, log } = bench
   const upstream = await startUpstream(bench)
   let beforeReady = 0
   for (let round = 1; round <= firstStarts; round++) {
@@ -44,7 +44,7 @@ async function killFirstStarts(bench: Bench) {
     const afterMs = random.whole(100, 3_000)
     const isReady = (await site.startAndKill(afterMs)) !== undefined
     if (!isReady) beforeReady++
-    say(`first start ${round} killed after ${afterMs} ms, ${isReady ? 'ready' : 'not ready'}`)
+    log(`first start ${round} killed after ${afterMs} ms, ${isReady ? 'ready' : 'not ready'}`)
     await site.start()
     await mustWork(site)
     await mustHaveSchema(site)
@@ -54,7 +54,7 @@ async function killFirstStarts(bench: Bench) {
 }
 
 async function mustWork(site: Site): Promise<void> {
-  const answer = await ask(site, 'POST /session', { body: {} })
+  const answer = await sendOnce(site, 'POST /session', { body: {} })
   assert.equal(answer.status, 200, answer.text)
 }
 

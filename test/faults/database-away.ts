@@ -6,7 +6,7 @@ import { startCluster } from './cluster.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { startLoad, untilQuiet } from './load.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
 import { createSite } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -14,14 +14,14 @@ const outages = 8
 
 /** F08, short: the database goes away, in order or by kill -9, and comes back, while clients work. */
 async function takeDatabaseAway(bench: Bench) {
-  const { random, say } = bench
+  const { random, log } = bench
   const cluster = await startCluster(join(bench.folder, 'cluster'))
   bench.defer(() => cluster.stop())
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await cluster.database() })
   const journal = createJournal(bench)
   const service = await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const plan = { sessions: 15, promptsPerSession: 12, pace: { delayMs: 200, chunkDelayMs: 10 }, gapMs: 4_000 }
   const load = startLoad({ bench, journal, target: () => site }, plan)
   let downMs = 0
@@ -29,19 +29,29 @@ async function takeDatabaseAway(bench: Bench) {
     await sleep(random.whole(1_000, 3_000))
     const how = random.pick(['clean', 'kill'] as const)
     const forMs = random.whole(0, 5_000)
-    say(`outage ${round} of ${outages}: ${how}, ${forMs} ms`)
+    log(`outage ${round} of ${outages}: ${how}, ${forMs} ms`)
     await cluster.stop(how)
     await sleep(forMs)
     await cluster.start()
     downMs += forMs
   }
   await load.sent
-  await untilQuiet(look, load.readers)
+  await untilQuiet(observer, load.readers)
   const { readers } = load
   const logs = site.logs()
-  const checked = await checkInvariants({ look, journal, target: site, upstream, readers, dataDir: site.dataDir, logs })
+  const checked = await checkInvariants({
+    observer,
+    journal,
+    target: site,
+    upstream,
+    readers,
+    dataDir: site.dataDir,
+    logs,
+  })
   for (const reader of readers) await reader.close()
-  const wrong = journal.refusals.filter(({ status, headers }) => status !== 503 || headers['retry-after'] === undefined)
+  const wrong = journal.rejections.filter(
+    ({ status, headers }) => status !== 503 || headers['retry-after'] === undefined,
+  )
   assert.deepEqual(wrong, [], 'every refusal is 503 with Retry-After')
   assert.equal(journal.statuses.get(0) ?? 0, 0, 'no request stays without an answer')
   assert.equal(await service.stop(), 0, 'the same process served all the time, and ends in order')

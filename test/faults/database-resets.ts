@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../support/service/eventually.ts'
-import { ask } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { type Look, lookAt } from './look.ts'
+import { type Observer, observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { scriptedText, startUpstream, toolPrompt } from './upstream.ts'
 
@@ -24,7 +24,7 @@ export async function resetDatabase(bench: Bench, plan: ResetPlan) {
   const site = await createSite(bench, { upstream, database: plan.database })
   const journal = createJournal(bench)
   const service = await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const agent = await createAgent(site)
   const all = sessions * promptsPerSession
   const clients = Array.from({ length: sessions }, (_, at) => client({ bench, site, journal, agent }, at, plan))
@@ -32,15 +32,18 @@ export async function resetDatabase(bench: Bench, plan: ResetPlan) {
   sent.catch(() => undefined)
   for (let round = 1; round <= resets; round++) {
     const due = Math.floor((round / (resets + 1)) * all)
-    await eventually(async () => (await doneCount(look)) >= due, { withinMs: 300_000, what: `${due} finished prompts` })
-    await endConnections(look)
+    await eventually(async () => (await doneCount(observer)) >= due, {
+      withinMs: 300_000,
+      what: `${due} finished prompts`,
+    })
+    await endConnections(observer)
   }
   await sent
-  await untilQuiet(look, [])
+  await untilQuiet(observer, [])
   const text = `select state, count(*)::int as count from prompts group by state`
-  const { rows } = await look.pool.query<{ state: string; count: number }>(text)
+  const { rows } = await observer.pool.query<{ state: string; count: number }>(text)
   assert.deepEqual(rows, [{ state: 'done', count: all }], 'no prompt ends in an error of ours')
-  const evidence = { look, journal, target: site, upstream, readers: [], dataDir: site.dataDir, logs: site.logs() }
+  const evidence = { observer, journal, target: site, upstream, readers: [], dataDir: site.dataDir, logs: site.logs() }
   const checked = await checkInvariants(evidence)
   assert.equal(await service.stop(), 0)
   return { ...checked, answers_503: journal.statuses.get(503) ?? 0 }
@@ -56,7 +59,7 @@ interface Place {
 /** Sessions of an agent read its memories as their first run begins. */
 async function createAgent(site: Site): Promise<string> {
   const body = { name: 'resets', model: 'scripted', system: 'Go.' }
-  const made = await ask(site, 'POST /v1/agents', { body })
+  const made = await sendOnce(site, 'POST /v1/agents', { body })
   assert.ok(made.status < 300, made.text)
   return made.json<{ id: string }>().id
 }
@@ -72,12 +75,12 @@ async function client({ bench, site, journal, agent }: Place, at: number, plan: 
   }
 }
 
-async function doneCount(look: Look): Promise<number> {
+async function doneCount(observer: Observer): Promise<number> {
   const text = `select count(*) as done from prompts where state not in ('waiting', 'running')`
-  return (await look.pool.query<{ done: number }>(text)).rows[0]?.done ?? 0
+  return (await observer.pool.query<{ done: number }>(text)).rows[0]?.done ?? 0
 }
 
-const endConnections = ({ pool }: Look) =>
+const endConnections = ({ pool }: Observer) =>
   pool.query(`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'switchyard%'`)

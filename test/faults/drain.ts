@@ -3,14 +3,14 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/service/eventually.ts'
-import { ask, tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import { startCluster } from './cluster.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
 import { follow } from './readers.ts'
+import { sendOnce, tailEvents } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { scriptedText, startUpstream } from './upstream.ts'
 
@@ -19,19 +19,19 @@ const streams = 200
 const sessions = 10
 const drainMs = 30_000
 
-/** F07: SIGTERM with calls and streams in flight and sessions at work. */
+/** F07: SIGTERM with calls and streams in flight and running sessions. */
 async function drainUnderLoad(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   const journal = createJournal(bench)
   const service = await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const sessionIds = await startLongRuns(site, journal)
   const stalled = await stalledReader(bench, site, journal)
   const tails = await Promise.all(
     Array.from({ length: streams }, (_, at) => tailEvents(site, sessionIds[at % sessions] ?? '')),
   )
-  await eventually(async () => (await look.runs()).length === sessions, { what: 'all runs' })
+  await eventually(async () => (await observer.runs()).length === sessions, { what: 'all runs' })
   const inFlight = Array.from({ length: calls }, (_, at) => callModel(site, at))
   const seen = () => upstream.record().filter(({ what, key }) => what === 'call' && key.startsWith('call-')).length
   await eventually(() => seen() === calls, { what: 'all calls at the upstream' })
@@ -46,14 +46,22 @@ async function drainUnderLoad(bench: Bench) {
   assert.equal(code, 0, `the exit code; the log ends in ${service.logs().slice(-500)}`)
   assert.ok(exitMs <= drainMs, `exit after ${exitMs} ms, not within 30 s`)
   assert.deepEqual(new Set(texts), new Set(['whole']), 'every call in flight gets its whole answer')
-  const { rows } = await look.pool.query('select id from sessions where lease_owner is not null')
+  const { rows } = await observer.pool.query('select id from sessions where lease_owner is not null')
   assert.deepEqual(rows, [], 'every session was handed over')
 
   await site.start()
   const readers = sessionIds.map(id => follow(bench, () => site, id))
-  await untilQuiet(look, readers)
+  await untilQuiet(observer, readers)
   const logs = site.logs()
-  const checked = await checkInvariants({ look, journal, target: site, upstream, readers, dataDir: site.dataDir, logs })
+  const checked = await checkInvariants({
+    observer,
+    journal,
+    target: site,
+    upstream,
+    readers,
+    dataDir: site.dataDir,
+    logs,
+  })
   for (const reader of readers) await reader.close()
   const secondMs = await stopTwice(site)
   return { rounds: 2, numbers: { exit_ms: exitMs, second_signal_exit_ms: secondMs, ...checked } }
@@ -98,7 +106,7 @@ async function stalledReader(bench: Bench, site: Site, journal: Journal): Promis
 async function callModel(site: Site, at: number): Promise<string> {
   const content = scriptedText(`call-${at}`, [{ delayMs: 2_000, text: `answer ${at}` }])
   const body = { model: 'scripted', max_tokens: 100, stream: at % 2 === 0, messages: [{ role: 'user', content }] }
-  const answer = await ask(site, 'POST /v1/messages', { body })
+  const answer = await sendOnce(site, 'POST /v1/messages', { body })
   const end = body.stream ? '"type":"message_stop"' : '"stop_reason":"end_turn"'
   return answer.status === 200 && answer.text.includes(end) ? 'whole' : `${answer.status} ${answer.text.slice(0, 200)}`
 }
@@ -109,7 +117,7 @@ async function stopTwice(site: Site): Promise<number> {
   if (!service) throw new Error('the service does not run')
   const content = scriptedText('long', [{ delayMs: 60_000 }])
   const body = { model: 'scripted', max_tokens: 100, messages: [{ role: 'user', content }] }
-  const call = ask(site, 'POST /v1/messages', { body }).catch(() => undefined)
+  const call = sendOnce(site, 'POST /v1/messages', { body }).catch(() => undefined)
   await sleep(500)
   const exit = service.stop()
   // Signals that come at once count as one, since a Ctrl-C reaches a program by several ways.
@@ -132,8 +140,8 @@ async function drainWithoutDatabase(bench: Bench) {
   const journal = createJournal(bench)
   const service = await site.start()
   const sessionIds = await startLongRuns(site, journal)
-  const look = lookAt(bench, site.databaseUrl)
-  await eventually(async () => (await look.runs()).length === sessions, { what: 'all runs' })
+  const observer = observe(bench, site.databaseUrl)
+  await eventually(async () => (await observer.runs()).length === sessions, { what: 'all runs' })
   const thaw = cluster.freeze()
   const frozenAt = performance.now()
   const code = await service.stop()
@@ -141,9 +149,17 @@ async function drainWithoutDatabase(bench: Bench) {
   thaw()
   await site.start()
   const readers = sessionIds.map(id => follow(bench, () => site, id))
-  await untilQuiet(look, readers)
+  await untilQuiet(observer, readers)
   const logs = site.logs()
-  const checked = await checkInvariants({ look, journal, target: site, upstream, readers, dataDir: site.dataDir, logs })
+  const checked = await checkInvariants({
+    observer,
+    journal,
+    target: site,
+    upstream,
+    readers,
+    dataDir: site.dataDir,
+    logs,
+  })
   for (const reader of readers) await reader.close()
   assert.equal(code, 0)
   assert.ok(exitMs <= drainMs, `exit after ${exitMs} ms, not within 30 s`)

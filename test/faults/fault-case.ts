@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 /** What a case may use. Everything given to `defer` is undone when the case ends, last first. */
 export interface Bench {
   readonly random: Random
-  /** How many times longer than usual random faults go on. */
+  /** Factor by which random faults last longer than usual. */
   readonly times: number
   /** A folder of the case's own below the temp folder. */
   readonly folder: string
@@ -14,10 +14,10 @@ export interface Bench {
   readonly signal: AbortSignal
   defer(undo: () => Promise<unknown> | unknown): void
   /** A line for people who watch. */
-  say(line: string): void
+  log(line: string): void
 }
 
-/** What a case that passed has to tell. */
+/** Result of a case that passed. */
 export interface Outcome {
   readonly rounds: number
   /** Measured numbers, with their units in the names. */
@@ -34,7 +34,7 @@ export interface FaultCase {
   run(bench: Bench): Promise<Outcome>
 }
 
-/** This machine cannot run the case; `message` says why. Never a pass. */
+/** This machine cannot run the case; `message` has the reason. Never a pass. */
 export class Skipped extends Error {
   override readonly name = 'Skipped'
 }

@@ -1,5 +1,5 @@
 // Sends requests with wrong keys at a steady rate: `{"url","perSecond","seconds"}`. Every other key has a right checksum,
-// so that it costs a look into the database. Prints how often each status came, and ends.
+// so that it costs a database query. Prints how often each status came, and ends.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { newKey } from '../../src/server/keys/format.ts'

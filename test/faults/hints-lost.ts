@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { eventually } from '../support/service/eventually.ts'
 import type { EventTail } from '../support/sessions/event-tail.ts'
-import { tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import { hooked } from './crash-at-write.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { type Look, lookAt } from './look.ts'
+import { type Observer, observe } from './observer.ts'
+import { tailEvents } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream, toolPrompt } from './upstream.ts'
 
@@ -24,21 +24,21 @@ interface Stage {
   readonly writer: Site
   readonly reader: Site
   readonly journal: Journal
-  readonly look: Look
+  readonly observer: Observer
   readonly sessionId: string
 }
 
-/** F22: a reader on a replica that hears nothing, and on one whose listening connection is cut. */
+/** F22: a reader on a replica that receives nothing, and on one whose listening connection is cut. */
 async function loseHints(bench: Bench) {
   const upstream = await startUpstream(bench)
   const shared = { upstream, database: await bench.cluster.database(), dataDir: join(bench.folder, 'data') }
   const writer = await createSite(bench, shared)
   const reader = await createSite(bench, { ...shared, env: { SWITCHYARD_ROLE: 'api' } })
   const journal = createJournal(bench)
-  const look = lookAt(bench, shared.database)
+  const observer = observe(bench, shared.database)
   await writer.start()
   const sessionId = await journal.session(() => writer, 'watched')
-  const stage: Stage = { writer, reader, journal, look, sessionId }
+  const stage: Stage = { writer, reader, journal, observer, sessionId }
 
   await reader.start({ env: hooked({ deaf: true }) })
   const deaf: number[] = []
@@ -48,16 +48,16 @@ async function loseHints(bench: Bench) {
   await reader.start()
   const hinted = await slowestDelivery(stage, 'hinted')
   const tail = await tailEvents(reader, sessionId)
-  const { rowCount } = await look.pool.query(`select pg_terminate_backend(pid) from (${listeners}) as listening`)
+  const { rowCount } = await observer.pool.query(`select pg_terminate_backend(pid) from (${listeners}) as listening`)
   assert.equal(rowCount, 2, 'both replicas were listening')
   const cutOff = await slowestDelivery(stage, 'cut', tail)
-  const isBack = async () => (await look.pool.query(listeners)).rowCount === 2
+  const isBack = async () => (await observer.pool.query(listeners)).rowCount === 2
   await eventually(isBack, { what: 'the listening connections' })
   const healed = await slowestDelivery(stage, 'healed', tail)
   tail.close()
-  await untilQuiet(look, [])
+  await untilQuiet(observer, [])
   const logs = `${writer.logs()}\n${reader.logs()}`
-  await checkInvariants({ look, journal, target: writer, upstream, readers: [], dataDir: writer.dataDir, logs })
+  await checkInvariants({ observer, journal, target: writer, upstream, readers: [], dataDir: writer.dataDir, logs })
   const worst = Math.max(...deaf, cutOff)
   assert.ok(worst <= deliveryMs, `an event took ${worst} ms without notifications, not 2 s`)
   assert.ok(Math.max(hinted, healed) <= hintedMs, `an event took ${Math.max(hinted, healed)} ms with notifications`)

@@ -5,14 +5,14 @@ export interface Invariant {
   readonly sql: string
 }
 
-/** A run that waits for a person says so, and once more that it runs when it goes on. */
+/** A run that waits for a person emits an event, and another one when it resumes. */
 const asks = `(e.type = 'session.status_idle' and e.payload->'stop_reason'->>'type' = 'requires_action')`
 
-/** Types after which a run is over; a `session.error` that says "retrying" is none. */
+/** Types after which a run is over; a `session.error` with status "retrying" does not count. */
 const endsRun = `((e.type = 'session.status_idle' and not ${asks}) or
   (e.type = 'session.error' and coalesce(e.payload->'error'->'retry_status'->>'type', '') <> 'retrying'))`
 
-/** What the database alone can tell, once it is quiet. */
+/** What the database alone shows, once it is quiet. */
 export const invariants: readonly Invariant[] = [
   {
     id: 'I1',
@@ -32,7 +32,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     id: 'I1',
-    claim: 'no prompt fails, but those that were cut off more often than they are taken up again',
+    claim: 'no prompt fails, but those that were interrupted more often than they are resumed',
     sql: `
       select e.session_id, e.seq, e.payload from session_events e
       where e.type = 'session.error' and ${endsRun}
@@ -75,12 +75,12 @@ export const invariants: readonly Invariant[] = [
   },
   {
     id: 'I4',
-    claim: 'nobody keeps a session without work',
+    claim: 'a session without work has no lease',
     sql: 'select id, lease_owner, lease_until from sessions where lease_until > clock_timestamp()',
   },
   {
     id: 'I4',
-    claim: 'no sandbox is shown as running in a session that nobody runs',
+    claim: 'no sandbox is shown as running in a session that does not run',
     sql: `
       select id, sandbox_status from sessions
       where sandbox_status = 'running' and coalesce(lease_until < clock_timestamp(), true)`,
@@ -123,7 +123,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     id: 'I5',
-    claim: 'what a budget for life has spent is what the ledger says',
+    claim: 'what a budget for life has spent is what the ledger states',
     sql: `
       select b.scope, b.scope_id, b.spent_usd, l.usd from budgets b cross join lateral (
         select coalesce(sum(u.cost_usd), 0) as usd from usage u
@@ -139,7 +139,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     id: 'I8',
-    claim: 'no transaction stands idle',
+    claim: 'no transaction is idle',
     sql: `
       select pid, application_name, state, state_change from pg_stat_activity
       where datname = current_database() and state like 'idle in transaction%'

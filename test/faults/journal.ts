@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answered, Sent, Target } from '../support/service/send.ts'
-import { ask } from './ask.ts'
 import type { Bench } from './fault-case.ts'
+import { sendOnce } from './single-connection.ts'
 
 /** A session that the service acknowledged. */
 export interface AcknowledgedSession {
@@ -23,9 +23,9 @@ export interface Journal {
   readonly prompts: readonly AcknowledgedPrompt[]
   /** Answers by status, and failed connections under 0. */
   readonly statuses: ReadonlyMap<number, number>
-  /** Answers of 400 and above, for the look at what they tell. */
-  readonly refusals: readonly Answered[]
-  /** Sends a request until it is answered with success, always under the same key. Rejects for a refusal for good. */
+  /** Answers of 400 and above, for the check of what they reveal. */
+  readonly rejections: readonly Answered[]
+  /** Sends a request until it is answered with success, always under the same key. Rejects on a permanent error. */
   until2xx(target: () => Target, request: JournaledRequest): Promise<Answered>
   /** `fields` go into the body besides the title. */
   session(target: () => Target, key: string, fields?: object): Promise<string>
@@ -57,16 +57,16 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
   const sessions: AcknowledgedSession[] = []
   const prompts: AcknowledgedPrompt[] = []
   const statuses = new Map<number, number>()
-  const refusals: Answered[] = []
+  const rejections: Answered[] = []
   const write = (entry: object) => appendFileSync(file, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
 
   const attempt = async (target: Target, { line, key, ...sent }: JournaledRequest): Promise<Answered | undefined> => {
     write({ sent: line, key })
-    const answer = await ask(target, line, sent).catch(() => undefined)
+    const answer = await sendOnce(target, line, sent).catch(() => undefined)
     const status = answer?.status ?? 0
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     write({ answered: line, key, status })
-    if (answer && status >= 400) refusals.push(answer)
+    if (answer && status >= 400) rejections.push(answer)
     return answer
   }
 
@@ -86,7 +86,7 @@ export function createJournal({ folder, signal }: Pick<Bench, 'folder' | 'signal
     sessions,
     prompts,
     statuses,
-    refusals,
+    rejections,
     until2xx,
     async session(target, key, fields) {
       const headers = { 'idempotency-key': key }

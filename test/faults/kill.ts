@@ -4,7 +4,7 @@ import { type Checked, checkInvariants } from './checker.ts'
 import type { Bench, FaultCase, Outcome } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { startLoad, untilQuiet } from './load.ts'
-import { type LeaseRow, type Look, lookAt } from './look.ts'
+import { type LeaseRow, type Observer, observe } from './observer.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -25,40 +25,40 @@ const limits = { resumeMs: 5_000 }
 
 /**
  * F01: kills the only server at random moments, starting it again each time, while clients work; then checks that every
- * promise was kept. Rejects when sessions that ran were not taken up within 5 s of a start.
+ * promise was kept. Rejects when sessions that ran were not resumed within 5 s of a start.
  */
 export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillResult> {
-  const { random, say } = bench
+  const { random, log } = bench
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: plan.database, maxSessions: 8 })
   const journal = createJournal(bench)
   await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const load = startLoad(
     { bench, journal, target: () => site },
     { ...plan, pace: { delayMs: 350, chunkDelayMs: 10 }, gapMs: 1_500 },
   )
   const resumedMs: number[] = []
   const readyMs: number[] = []
-  await eventually(async () => (await look.runs()).length > 0, { what: 'the first run' })
+  await eventually(async () => (await observer.runs()).length > 0, { what: 'the first run' })
   for (let kills = 0; kills < plan.kills; ) {
     await sleep(random.whole(200, 3_000))
-    const cutOff = await look.runs()
+    const cutOff = await observer.runs()
     await site.kill()
     kills++
-    say(`kill ${kills} of ${plan.kills}, ${cutOff.length} runs cut off`)
+    log(`kill ${kills} of ${plan.kills}, ${cutOff.length} runs cut off`)
     if (kills < plan.kills && random.chance() < 0.5) {
       const ready = await site.startAndKill(random.whole(200, 3_000))
       if (ready !== undefined) readyMs.push(ready)
       kills++
-      say(`kill ${kills} of ${plan.kills}, ${ready === undefined ? 'before' : 'after'} it was ready`)
+      log(`kill ${kills} of ${plan.kills}, ${ready === undefined ? 'before' : 'after'} it was ready`)
       await site.start()
-    } else resumedMs.push(...(await restartMeasured(site, look, cutOff)))
+    } else resumedMs.push(...(await restartMeasured(site, observer, cutOff)))
   }
   await load.sent
-  await untilQuiet(look, load.readers)
+  await untilQuiet(observer, load.readers)
   const checked = await checkInvariants({
-    look,
+    observer,
     journal,
     target: site,
     upstream,
@@ -77,12 +77,12 @@ export async function killAtRandom(bench: Bench, plan: KillPlan): Promise<KillRe
   }
 }
 
-/** Starts the server; the milliseconds from ready until all runs that were cut off have an owner again, if any were. */
-async function restartMeasured(site: Site, look: Look, cutOff: readonly LeaseRow[]): Promise<number[]> {
+/** Starts the server; the milliseconds from ready until all runs that were interrupted have an owner again, if any were. */
+async function restartMeasured(site: Site, observer: Observer, cutOff: readonly LeaseRow[]): Promise<number[]> {
   await site.start()
   const startedAt = performance.now()
   if (cutOff.length === 0) return []
-  await eventually(() => look.isTakenOver(cutOff), { withinMs: 30_000, what: 'the take-over' })
+  await eventually(() => observer.isTakenOver(cutOff), { withinMs: 30_000, what: 'the take-over' })
   return [performance.now() - startedAt]
 }
 

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ApiKey, ShownApiKey } from '../../src/contract/keys.ts'
 import { eventually } from '../support/service/eventually.ts'
 import type { Target } from '../support/service/send.ts'
-import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
-import { type Look, lookAt } from './look.ts'
+import { type Observer, observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { scriptedText, startUpstream, type Upstream } from './upstream.ts'
 
@@ -16,7 +16,7 @@ const usage = { input_tokens: 500, output_tokens: maxTokens }
 interface Place {
   readonly site: Site
   readonly upstream: Upstream
-  readonly look: Look
+  readonly observer: Observer
 }
 
 /** A call of 100 tokens costs ten cents, and a call that was left counts with all of them at once. */
@@ -29,11 +29,11 @@ async function createPlace(bench: Bench, database: string): Promise<Place> {
     limits: { assumed_output_tokens_per_second: 1_000_000, max_loop_delay_ms: 60_000 },
   })
   await site.start()
-  return { site, upstream, look: lookAt(bench, database) }
+  return { site, upstream, observer: observe(bench, database) }
 }
 
 async function newKey(site: Site, body: object): Promise<ShownApiKey> {
-  const answer = await ask(site, 'POST /api/keys', { body })
+  const answer = await sendOnce(site, 'POST /api/keys', { body })
   assert.equal(answer.status, 201, answer.text)
   return answer.json<ShownApiKey>()
 }
@@ -42,7 +42,7 @@ async function newKey(site: Site, body: object): Promise<ShownApiKey> {
 const spendOf = (site: Site, { id }: ApiKey): Promise<number> =>
   eventually(
     async () => {
-      const { reserved, spend } = (await ask(site, `GET /api/keys/${id}`)).json<ApiKey>()
+      const { reserved, spend } = (await sendOnce(site, `GET /api/keys/${id}`)).json<ApiKey>()
       return reserved === 0 && spend > 0 && spend
     },
     { withinMs: 30_000, what: 'the settlement of all calls' },
@@ -99,10 +99,10 @@ export async function hangUp(bench: Bench, { calls, database }: { calls: number;
 
 /**
  * The server is stopped with calls in flight. The upstream answers them all; half of the clients have left before that, half
- * leave after it. Then the server goes on.
+ * leave after it. Then the server continues.
  */
 export async function pause(bench: Bench, { calls, database }: { calls: number; database: string }) {
-  const { site, upstream, look } = await createPlace(bench, database)
+  const { site, upstream, observer } = await createPlace(bench, database)
   const key = await newKey(site, {})
   const clients = Array.from({ length: calls }, (_, at) => ({ at, gone: new AbortController() }))
   const answered = clients.map(({ at, gone }) =>
@@ -126,7 +126,7 @@ export async function pause(bench: Bench, { calls, database }: { calls: number; 
     from usage where key_id = $1`
   const rows = await eventually(
     async () => {
-      const found = (await look.pool.query<{ rows: number; paid: number; guessed: number }>(text, [key.id])).rows[0]
+      const found = (await observer.pool.query<{ rows: number; paid: number; guessed: number }>(text, [key.id])).rows[0]
       return found?.rows === calls && found
     },
     { withinMs: 20_000, what: 'all rows' },
@@ -139,7 +139,7 @@ const bookedMs = 400
 
 /** kill -9 while clients without a budget call: which answered calls have no row in the ledger. */
 export async function killUnderCalls(bench: Bench, { forMs, database }: { forMs: number; database: string }) {
-  const { site, upstream, look } = await createPlace(bench, database)
+  const { site, upstream, observer } = await createPlace(bench, database)
   const { key } = await newKey(site, {})
   const answeredAt = new Map<string, number>()
   let isKilled = false
@@ -150,7 +150,7 @@ export async function killUnderCalls(bench: Bench, { forMs, database }: { forMs:
         max_tokens: maxTokens,
         messages: [{ role: 'user', content: scriptedText(`${name}-${at}`, [{ usage }]) }],
       }
-      const answer = await ask({ url: site.url, key }, 'POST /v1/messages', { body }).catch(() => undefined)
+      const answer = await sendOnce({ url: site.url, key }, 'POST /v1/messages', { body }).catch(() => undefined)
       const id = answer?.headers['x-switchyard-request-id']
       if (answer?.status === 200 && typeof id === 'string') answeredAt.set(id, performance.now())
     }
@@ -161,14 +161,14 @@ export async function killUnderCalls(bench: Bench, { forMs, database }: { forMs:
   await site.kill()
   isKilled = true
   await Promise.all(clients)
-  const { rows } = await look.pool.query<{ request_id: string }>('select request_id from usage')
+  const { rows } = await observer.pool.query<{ request_id: string }>('select request_id from usage')
   const booked = new Set(rows.map(({ request_id }) => request_id))
   const lost = [...answeredAt].filter(([id]) => !booked.has(id)).map(([, at]) => killedAt - at)
   assert.ok(callsAt(upstream, 'call') > 0)
   return { answered: answeredAt.size, lost: lost.length, oldest_lost_ms: Math.round(Math.max(0, ...lost)) }
 }
 
-/** V4 and V5: what the ledger says of calls that were left, and after a kill. */
+/** V4 and V5: what the ledger states of calls that were left, and after a kill. */
 export const ledgerCases: readonly FaultCase[] = [
   {
     id: 'V4',

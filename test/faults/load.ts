@@ -5,7 +5,7 @@ import type { Target } from '../support/service/send.ts'
 import type { Answer } from '../support/upstream/scripted-answer.ts'
 import type { Bench } from './fault-case.ts'
 import type { Journal } from './journal.ts'
-import type { Look } from './look.ts'
+import type { Observer } from './observer.ts'
 import { follow, type Reader } from './readers.ts'
 import { toolPrompt } from './upstream.ts'
 
@@ -18,7 +18,7 @@ export interface LoadPlan {
   readonly gapMs: number
 }
 
-/** Clients at work: each makes a session, follows it, and sends prompts with a tool call one after the other. */
+/** Clients: each makes a session, follows it, and sends prompts with a tool call one after the other. */
 export interface Load {
   readonly readers: readonly Reader[]
   /** Resolves when every prompt was acknowledged. */
@@ -58,11 +58,14 @@ export function startLoad({ bench, journal, target }: LoadPlace, plan: LoadPlan)
 }
 
 /** Waits until no prompt is open and every reader has the whole log; 60 s after the last fault at most. */
-export async function untilQuiet(look: Look, readers: readonly Reader[], withinMs = 60_000): Promise<void> {
-  await eventually(async () => (await look.openPrompts()) === 0, { withinMs, what: 'the end of all prompts' })
-  // A lease goes back in a step of its own behind the last prompt. One that only runs out takes longer than this.
-  await eventually(async () => (await look.heldSessions()) === 0, { withinMs: 5_000, what: 'the end of all leases' })
-  const lengths = await look.logLengths()
+export async function untilQuiet(observer: Observer, readers: readonly Reader[], withinMs = 60_000): Promise<void> {
+  await eventually(async () => (await observer.openPrompts()) === 0, { withinMs, what: 'the end of all prompts' })
+  // A lease is released in its own step after the last prompt. One that only expires takes longer than this.
+  await eventually(async () => (await observer.leasedSessions()) === 0, {
+    withinMs: 5_000,
+    what: 'the end of all leases',
+  })
+  const lengths = await observer.logLengths()
   const isComplete = () => readers.every(({ sessionId, events }) => events.length === (lengths.get(sessionId) ?? 0))
   await eventually(isComplete, { withinMs: 10_000, what: 'the last event at every reader' })
 }

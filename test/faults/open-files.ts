@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import type { Session } from '../../src/contract/sessions.ts'
 import { eventually } from '../support/service/eventually.ts'
-import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { untilQuiet } from './load.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream, toolPrompt } from './upstream.ts'
 
@@ -24,7 +24,7 @@ export async function useUpDescriptors(bench: Bench, { rounds, database }: Plan)
   const launcher = `ulimit -n ${openFiles}; exec "$@"`
   const site = await createSite(bench, { upstream, database, launcher })
   const service = await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   let unready = 0
   for (let round = 0; round < rounds; round++) {
     const prompts = Array.from({ length: promptsPerRound }, (_, index) => begin(site, `r${round}-${index}`))
@@ -32,14 +32,14 @@ export async function useUpDescriptors(bench: Bench, { rounds, database }: Plan)
     const idle = crowd(service.url)
     unready += await eventually(() => answersOf(service.url), { withinMs: 30_000, what: 'an answer of readiness' })
     for (const socket of idle) socket.destroy()
-    await untilQuiet(look, [])
+    await untilQuiet(observer, [])
     assert.equal(sessions.length, promptsPerRound)
     assert.equal(process.kill(service.pid, 0), true, 'the service lives')
-    await eventually(async () => (await ask(site, 'GET /health/ready')).status === 200, { what: 'readiness' })
+    await eventually(async () => (await sendOnce(site, 'GET /health/ready')).status === 200, { what: 'readiness' })
   }
   await begin(site, 'last')
-  await untilQuiet(look, [])
-  const { rows } = await look.pool.query<{ state: string }>(
+  await untilQuiet(observer, [])
+  const { rows } = await observer.pool.query<{ state: string }>(
     'select state from prompts order by created_at desc limit 1',
   )
   assert.equal(rows[0]?.state, 'done')
@@ -48,7 +48,7 @@ export async function useUpDescriptors(bench: Bench, { rounds, database }: Plan)
 }
 
 async function begin(site: Site, key: string): Promise<Session> {
-  const answer = await ask(site, 'POST /session', { body: { title: key, prompt: toolPrompt(key) } })
+  const answer = await sendOnce(site, 'POST /session', { body: { title: key, prompt: toolPrompt(key) } })
   assert.equal(answer.status, 200, answer.text)
   return answer.json<Session>()
 }
@@ -63,7 +63,7 @@ function crowd(url: string): Socket[] {
   })
 }
 
-/** 1 when readiness names the descriptors, or the connection is refused for want of them; 0 when it is ready. */
+/** 1 when readiness names the descriptors, or the connection is rejected for want of them; 0 when it is ready. */
 async function answersOf(url: string): Promise<0 | 1 | undefined> {
   try {
     const answer = await fetch(`${url}/health/ready`, { headers: { connection: 'close' } })

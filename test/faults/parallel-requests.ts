@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../support/service/eventually.ts'
 import type { Answered } from '../support/service/send.ts'
-import { ask, tailEvents } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
 import { processesOf } from './processes.ts'
+import { sendOnce, tailEvents } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { scriptedText, startUpstream, toolPrompt } from './upstream.ts'
 
@@ -22,10 +22,10 @@ async function repeatUnderOneKey(bench: Bench) {
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   const journal = createJournal(bench)
   await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const headers = { 'idempotency-key': 'create' }
   const create = (title: string) =>
-    ask(site, 'POST /session', { headers, body: { title, prompt: toolPrompt('first') } })
+    sendOnce(site, 'POST /session', { headers, body: { title, prompt: toolPrompt('first') } })
   const sessions = oneAnswer(await inParallel(100, () => create('create')), 200)
   assert.equal((await create('another body')).status, 422)
 
@@ -35,22 +35,25 @@ async function repeatUnderOneKey(bench: Bench) {
     parts: [{ type: 'text', text: toolPrompt(key) }],
   })
   const prompt = (key: string) =>
-    ask(site, `POST /session/${id}/prompt_async`, { headers: { 'idempotency-key': 'prompt' }, body: promptBody(key) })
+    sendOnce(site, `POST /session/${id}/prompt_async`, {
+      headers: { 'idempotency-key': 'prompt' },
+      body: promptBody(key),
+    })
   const prompts = oneAnswer(await inParallel(100, () => prompt('second')), 204)
   assert.equal((await prompt('another body')).status, 422)
-  await untilQuiet(look, [])
+  await untilQuiet(observer, [])
 
   await site.kill()
   await site.start()
   assert.equal((await create('create')).text, sessions.body, 'the answer of before the restart')
   assert.equal((await prompt('second')).status, 204)
-  await untilQuiet(look, [])
-  const counted = await look.pool.query(
+  await untilQuiet(observer, [])
+  const counted = await observer.pool.query(
     'select (select count(*) from sessions) as sessions, (select count(*) from prompts) as prompts',
   )
   assert.deepEqual(counted.rows, [{ sessions: 1, prompts: 2 }])
   await checkInvariants({
-    look,
+    observer,
     journal,
     target: site,
     upstream,
@@ -61,7 +64,7 @@ async function repeatUnderOneKey(bench: Bench) {
   return { rounds: 200, numbers: { busy_409: sessions.busy + prompts.busy } }
 }
 
-/** All answers are the same success, or 409 while the first was at work. */
+/** All answers are the same success, or 409 while the first was running. */
 function oneAnswer(answers: readonly Answered[], success: number): { body: string; busy: number } {
   const wrong = answers.filter(({ status }) => status !== success && status !== 409)
   assert.deepEqual(wrong, [])
@@ -76,7 +79,7 @@ async function deleteInParallel(bench: Bench) {
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   const journal = createJournal(bench)
   await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const callIsOpen = () => {
     const calls = upstream.record().filter(({ key }) => key === 'model')
     return calls.some(({ what }) => what === 'call') && !calls.some(({ what }) => what === 'closed')
@@ -99,12 +102,12 @@ async function deleteInParallel(bench: Bench) {
     })
     numbers[`${key}_ended_ms`] = await deleteAtWork(site, sessionId, isAtWork)
   }
-  const dead = await look.pool.query(
+  const dead = await observer.pool.query(
     `select from sessions where deleted_at is not null and sandbox_status = 'dead' and lease_owner is null`,
   )
-  assert.equal(dead.rowCount, 2, 'both rows are dead, and nobody owns them')
+  assert.equal(dead.rowCount, 2, 'both rows are dead and have no owner')
   await checkInvariants({
-    look,
+    observer,
     journal,
     target: site,
     upstream,
@@ -124,15 +127,15 @@ async function deleteAtWork(site: Site, id: string, isAtWork: () => boolean): Pr
   const ended = eventually(() => !isAtWork(), { withinMs: 20_000, what: 'the end of the work' }).then(
     () => performance.now() - deletedAt,
   )
-  const answers = await inParallel(50, () => ask(site, `DELETE ${path}`))
+  const answers = await inParallel(50, () => sendOnce(site, `DELETE ${path}`))
   assert.deepEqual(new Set(answers.map(({ status, text }) => `${status}${text}`)), new Set(['204']))
   await tail.ended
   assert.equal(tail.events.at(-1)?.type, 'session.deleted')
   const endedMs = Math.round(await ended)
-  assert.ok(endedMs <= 2_000, `the work went on for ${endedMs} ms, not 2 s`)
-  assert.equal((await ask(site, `DELETE ${path}`)).status, 204, 'once more')
-  assert.equal((await ask(site, `GET ${path}`)).json()['sandbox_status'], 'dead')
-  assert.equal(existsSync(join(site.dataDir, 'workspaces', id)), false, 'the workspace is gone')
+  assert.ok(endedMs <= 2_000, `the work continued for ${endedMs} ms, not 2 s`)
+  assert.equal((await sendOnce(site, `DELETE ${path}`)).status, 204, 'once more')
+  assert.equal((await sendOnce(site, `GET ${path}`)).json()['sandbox_status'], 'dead')
+  assert.equal(existsSync(join(site.dataDir, 'workspaces', id)), false, 'the workspace is deleted')
   const late = await tailEvents(site, id, { query: `after=${tail.events.length}` })
   await late.ended
   return endedMs

@@ -23,13 +23,13 @@ const mebibyte = 1024 * 1024
 const ends: readonly ((runtime: Runtime) => Promise<unknown>)[] = [
   async function ownCrash(runtime) {
     const rig = runRig()
-    await rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' }, { exit: 3 })))
+    await rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' }, { exit: 3 })))
     assert.equal(rig.log.at(-1)?.type, 'session.error')
   },
   async function ignoredInterrupt(runtime) {
     const stop = new AbortController()
     const rig = runRig()
-    const running = rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' }, { hang: true })), {
+    const running = rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' }, { hang: true })), {
       signal: stop.signal,
     })
     await eventually(() => rig.previews.length > 0, { withinMs: settledMs })
@@ -38,13 +38,13 @@ const ends: readonly ((runtime: Runtime) => Promise<unknown>)[] = [
   },
   async function deletion(runtime) {
     const rig = runRig()
-    await rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' })))
+    await rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' })))
     await runtime.dispose({ id: rig.session.id, refs: noRefs })
   },
   async function deletionInTheTurn(runtime) {
     const stop = new AbortController()
     const rig = runRig()
-    const running = rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' }, { hang: true })), {
+    const running = rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' }, { hang: true })), {
       signal: stop.signal,
     })
     await eventually(() => rig.previews.length > 0, { withinMs: settledMs })
@@ -53,7 +53,7 @@ const ends: readonly ((runtime: Runtime) => Promise<unknown>)[] = [
     await running
   },
   async function leftAlone(runtime) {
-    await runRig().run(runtime, promptOf(doing({ child: marker }, { say: 'a' })))
+    await runRig().run(runtime, promptOf(doing({ child: marker }, { log: 'a' })))
   },
 ]
 
@@ -74,7 +74,7 @@ export async function endPrograms(bench: Bench, { rounds }: Plan) {
   for (let round = 0; round < warmUp + rounds; round++) {
     if (round === warmUp) before = await settled(() => held())
     await ends[round % ends.length]?.(runtime)
-    if (round % 20 === 0) bench.say(`round ${round}`)
+    if (round % 20 === 0) bench.log(`round ${round}`)
   }
   await settled(() => undefined)
   // The pipes of a program go a moment after it.
@@ -89,12 +89,12 @@ export async function endPrograms(bench: Bench, { rounds }: Plan) {
   return { rounds, handles: left.resources - before.resources, heap_growth_mb: left.heapMb - before.heapMb }
 }
 
-async function settled<T>(look: () => T): Promise<T> {
+async function settled<T>(observer: () => T): Promise<T> {
   await eventually(async () => (await countRunning(marker)) === 0, {
     withinMs: settledMs,
     what: 'the end of all children',
   })
-  return look()
+  return observer()
 }
 
 const socketsIn = (folder: string): string[] =>

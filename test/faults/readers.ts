@@ -36,7 +36,7 @@ export function follow(bench: Pick<Bench, 'signal'>, target: () => Target, sessi
     }
   }
   const reading = read()
-  // Reported by close; a fault of the reader must not end the case before it is looked at.
+  // Reported by close; a fault of the reader must not end the case before it is read.
   reading.catch(() => undefined)
   return {
     sessionId,

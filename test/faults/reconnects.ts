@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/service/eventually.ts'
-import { ask, tailEvents } from './ask.ts'
 import { checkInvariants, readLog } from './checker.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { startLoad, untilQuiet } from './load.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
+import { sendOnce, tailEvents } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -23,7 +23,7 @@ async function reconnectAtRandom(bench: Bench) {
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   const journal = createJournal(bench)
   await site.start()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const plan = { sessions: 40, promptsPerSession: 5, pace: { delayMs: 100 }, gapMs: 2_000 }
   const load = startLoad({ bench, journal, target: () => site }, plan)
   await eventually(() => journal.prompts.length > 10)
@@ -42,12 +42,20 @@ async function reconnectAtRandom(bench: Bench) {
   }
   await Promise.all(Array.from({ length: parallel }, visitor))
   await load.sent
-  await untilQuiet(look, load.readers)
+  await untilQuiet(observer, load.readers)
   await mustBeUnion(site, seen)
   await badPositions(site, journal.sessions[0]?.id ?? '')
   const { readers } = load
   const logs = site.logs()
-  const checked = await checkInvariants({ look, journal, target: site, upstream, readers, dataDir: site.dataDir, logs })
+  const checked = await checkInvariants({
+    observer,
+    journal,
+    target: site,
+    upstream,
+    readers,
+    dataDir: site.dataDir,
+    logs,
+  })
   for (const reader of readers) await reader.close()
   const events = [...seen.values()].reduce((sum, { size }) => sum + size, 0)
   return { rounds: reconnects, numbers: { sessions: plan.sessions, events, ...checked } }
@@ -98,11 +106,11 @@ async function mustBeUnion(site: Site, seen: ReadonlyMap<string, Seen>): Promise
 async function badPositions(site: Site, id: string): Promise<void> {
   const stream = (sessionId: string) => `GET /v1/sessions/${sessionId}/events/stream`
   for (const bad of ['abc', '-1', '1.5', '1e3', '99999999999999999999']) {
-    assert.equal((await ask(site, `${stream(id)}?after=${bad}`)).status, 400, `after=${bad}`)
+    assert.equal((await sendOnce(site, `${stream(id)}?after=${bad}`)).status, 400, `after=${bad}`)
     const headers = { 'last-event-id': bad }
-    assert.equal((await ask(site, stream(id), { headers })).status, 400, `Last-Event-ID: ${bad}`)
+    assert.equal((await sendOnce(site, stream(id), { headers })).status, 400, `Last-Event-ID: ${bad}`)
   }
-  assert.equal((await ask(site, stream('ses_of_nobody'))).status, 404)
+  assert.equal((await sendOnce(site, stream('ses_of_nobody'))).status, 404)
   const future = await tailEvents(site, id, { query: 'after=100000' })
   await sleep(300)
   assert.deepEqual(future.events, [], 'nothing comes from past the end')
@@ -111,5 +119,5 @@ async function badPositions(site: Site, id: string): Promise<void> {
 
 /** F21. */
 export const reconnectCases: readonly FaultCase[] = [
-  { id: 'F21', title: `${reconnects} reconnects at random positions over 40 sessions at work`, run: reconnectAtRandom },
+  { id: 'F21', title: `${reconnects} reconnects at random positions over 40 running sessions`, run: reconnectAtRandom },
 ]

@@ -5,10 +5,10 @@ import { createRowCipher } from '../../src/server/db/encrypted-rows.ts'
 import { createKeyring } from '../../src/server/platform/encryption.ts'
 import { secretStore } from '../../src/server/secrets/store.ts'
 import { eventually } from '../support/service/eventually.ts'
-import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -47,8 +47,8 @@ export async function rotateUnderKills(bench: Bench, plan: RotationPlan): Promis
   const site = await createSite(bench, { upstream: await startUpstream(bench), database: plan.database })
   const startWith = (...keys: readonly Buffer[]) =>
     site.start({ env: { SWITCHYARD_ENCRYPTION_KEY: keys.map(key => key.toString('base64')).join(',') } })
-  const look = lookAt(bench, plan.database)
-  const { keyUse } = secretStore(look.pool)
+  const observer = observe(bench, plan.database)
+  const { keyUse } = secretStore(observer.pool)
   /** Values of all tables for which the old key is needed: what `switchyard secrets` shows to whoever waits to drop it. */
   const left = async (): Promise<number> =>
     (await keyUse()).reduce((sum, { key_id, rows }) => sum + (key_id === newId ? 0 : rows), 0)
@@ -71,7 +71,7 @@ export async function rotateUnderKills(bench: Bench, plan: RotationPlan): Promis
     await eventually(async () => (await left()) <= enough, { withinMs: 60_000, what: 'progress of the re-encryption' })
     await site.kill()
     leftAtKills.push(await left())
-    bench.say(`kill ${leftAtKills.length} of ${plan.kills}, ${leftAtKills.at(-1)} values left`)
+    bench.log(`kill ${leftAtKills.length} of ${plan.kills}, ${leftAtKills.at(-1)} values left`)
   }
   await startWith(newKey, oldKey)
   await eventually(async () => (await left()) === 0, { withinMs: 120_000, what: 'the end of the re-encryption' })
@@ -81,7 +81,7 @@ export async function rotateUnderKills(bench: Bench, plan: RotationPlan): Promis
 
   await site.service?.stop()
   await startWith(newKey)
-  await assertAllThere(site, { promised, newKey, look })
+  await assertAllThere(site, { promised, newKey, observer })
   return {
     entries: promised.values.size,
     virtual_keys: promised.virtualKeys.length,
@@ -139,7 +139,7 @@ function startTraffic(site: Site, work: Work & { bench: Bench }): { stop(): Prom
   const set = setEntry(site, work)
   const writer = async (at: number) => {
     for (let round = 0; !signal.aborted; round++) {
-      // Each writer has entries of its own, so that the last acknowledged value is the one that counts.
+      // Each writer has its own entries, so that the last acknowledged value is the one that counts.
       await set(`entry-${(at + round * plan.writers) % plan.entries}`)
       writes++
     }
@@ -152,7 +152,7 @@ function startTraffic(site: Site, work: Work & { bench: Bench }): { stop(): Prom
     }
   }
   const working = Promise.all([...Array.from({ length: plan.writers }, (_, at) => writer(at)), keyHolder()])
-  // Told by `stop`; until then nobody listens.
+  // Rethrown by `stop`, which is the first to await it.
   working.catch(() => undefined)
   return {
     async stop() {
@@ -163,9 +163,9 @@ function startTraffic(site: Site, work: Work & { bench: Bench }): { stop(): Prom
   }
 }
 
-/** While the server is away nobody answers, and at its end it may say so; any other refusal breaks the contract. */
+/** While the server is down requests fail to connect, and during shutdown it may answer 503; any other rejection breaks the contract. */
 async function assertOpens(site: Site, key: string): Promise<void> {
-  const answer = await ask({ url: site.url, key }, 'GET /v1/models').catch(() => undefined)
+  const answer = await sendOnce({ url: site.url, key }, 'GET /v1/models').catch(() => undefined)
   if (answer && answer.status !== 200 && answer.status !== 503)
     throw new Error(`a virtual key got ${answer.status} ${answer.text}`)
 }
@@ -173,17 +173,17 @@ async function assertOpens(site: Site, key: string): Promise<void> {
 interface After {
   readonly promised: Promised
   readonly newKey: Buffer
-  readonly look: ReturnType<typeof lookAt>
+  readonly observer: ReturnType<typeof observe>
 }
 
-async function assertAllThere(site: Site, { promised, newKey, look }: After): Promise<void> {
+async function assertAllThere(site: Site, { promised, newKey, observer }: After): Promise<void> {
   for (const key of promised.virtualKeys)
-    assert.equal((await ask({ url: site.url, key }, 'GET /v1/models')).status, 200, 'a virtual key is gone')
+    assert.equal((await sendOnce({ url: site.url, key }, 'GET /v1/models')).status, 200, 'a virtual key was lost')
   const cipher = createRowCipher(createKeyring([newKey]), 'vault_entries')
-  const { rows } = await look.pool.query<Parameters<typeof cipher.decrypt>[0]>('select * from vault_entries')
+  const { rows } = await observer.pool.query<Parameters<typeof cipher.decrypt>[0]>('select * from vault_entries')
   assert.equal(rows.length, promised.values.size)
   for (const row of rows) assert.equal(cipher.decrypt(row).toString(), promised.values.get(row.key), row.key)
-  const { rows: others } = await look.pool.query('select distinct key_id from service_secrets')
+  const { rows: others } = await observer.pool.query('select distinct key_id from service_secrets')
   assert.deepEqual(others, [{ key_id: createKeyring([newKey]).currentId }])
 }
 

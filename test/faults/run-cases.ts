@@ -26,7 +26,7 @@ interface Place {
   readonly cluster?: Cluster
 }
 
-/** Runs the cases one after the other, each with a random source of the same seed, and says how each went. */
+/** Runs the cases one after the other, each with a random source of the same seed, and prints each result. */
 export async function runCases(cases: readonly FaultCase[], given: Omit<Place, 'cluster'>): Promise<Report[]> {
   const folder = await openFolder('switchyard-faults-')
   const cluster = await startCluster(join(folder, 'cluster'))
@@ -80,7 +80,7 @@ export async function runOnBench<T>(
     cluster: cluster ?? noCluster,
     signal: ended.signal,
     defer: (work: () => unknown) => void undo.push(work),
-    say: (line: string) => void process.stdout.write(`  ${line}\n`),
+    log: (line: string) => void process.stdout.write(`  ${line}\n`),
   }
   try {
     return await run(bench)

@@ -12,7 +12,7 @@ export interface Site {
   readonly url: string
   readonly key: string
   readonly dataDir: string
-  /** For a look at the database from outside. */
+  /** For reading the database from outside. */
   readonly databaseUrl: string
   /** The process that runs now; undefined between two. */
   readonly service: Service | undefined
@@ -29,7 +29,7 @@ export interface SiteOptions {
   /** `embedded`: a database in the data folder. */
   readonly database: 'embedded' | (string & {})
   readonly maxSessions?: number
-  /** Shared by replicas of one service; one of its own by default. */
+  /** Shared by replicas of one service; its own by default. */
   readonly dataDir?: string
   readonly env?: ServiceOptions['env']
   readonly launcher?: string
@@ -114,7 +114,7 @@ function embeddedUrl(dataDir: string): string {
   return `postgres://switchyard@localhost/switchyard?${query}`
 }
 
-/** A port that nobody has now, and that restarts can have again. */
+/** A free port that restarts can bind again. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

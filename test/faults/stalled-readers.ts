@@ -9,9 +9,9 @@ import { eventStore, withId } from '../../src/server/sessions/log/event-store.ts
 import { eventually } from '../support/service/eventually.ts'
 import { open } from '../support/service/send.ts'
 import { fillLog, openStalled, type WatchedProcess, watchProcess } from '../support/sessions/stalled-readers.ts'
-import { ask } from './ask.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
-import { lookAt } from './look.ts'
+import { observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -25,7 +25,7 @@ const eventsPerSecond = 20
 const maxMoreMb = 64
 const cutWithinS = 35
 const slower = 1.2
-/** Below this, a difference says more about the machine than about the service. */
+/** Below this, a difference is noise of the machine. */
 const noiseMs = 5
 
 interface Stage {
@@ -36,7 +36,7 @@ interface Stage {
   readonly healthy: readonly HealthyReader[]
 }
 
-/** Hears of each event once. */
+/** Receives each event once. */
 interface HealthyReader {
   /** Resolves when the event of that number comes. */
   arrival(seq: number): Promise<void>
@@ -49,12 +49,12 @@ interface Kind {
   readonly isLive: boolean
 }
 
-/** Readers that never read cost a bounded amount of memory, are cut, and slow nobody down. */
+/** Readers that never read cost a bounded amount of memory, are disconnected, and do not slow others down. */
 async function stallReaders(bench: Bench, kind: Kind) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: await bench.cluster.database() })
   const { pid } = await site.start()
-  const { pool } = lookAt(bench, site.databaseUrl)
+  const { pool } = observe(bench, site.databaseUrl)
   // What is written here is that of another replica.
   sendHintsBy(pool, (channel, payload) => {
     pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
@@ -76,7 +76,7 @@ async function stallReaders(bench: Bench, kind: Kind) {
     quiet_p99_ms: rounded(quietMs),
     p99_ms: rounded(p99Ms),
   }
-  bench.say(JSON.stringify(numbers))
+  bench.log(JSON.stringify(numbers))
   assert.ok(numbers.more_mb <= maxMoreMb, `memory: ${JSON.stringify(numbers)}`)
   assert.ok(numbers.cut_s <= cutWithinS, `time to the cut: ${JSON.stringify(numbers)}`)
   const maxMs = Math.max(quietMs * slower, quietMs + noiseMs)
@@ -107,7 +107,7 @@ async function readHealthily(bench: Bench, site: Site, sessionId: string): Promi
 }
 
 async function newSession(site: Site): Promise<string> {
-  const made = await ask(site, 'POST /session', { body: {} })
+  const made = await sendOnce(site, 'POST /session', { body: {} })
   return made.json<Session>().id
 }
 
@@ -115,9 +115,9 @@ async function stalledPhase(stage: Stage, { path, isLive }: Kind) {
   const { site, pool, service } = stage
   const filled = await newSession(site)
   await fillLog(pool, filled, log)
-  const made = await ask(site, 'POST /api/keys', { body: { label: 'stalled', role: 'admin' } })
+  const made = await sendOnce(site, 'POST /api/keys', { body: { label: 'stalled', role: 'admin' } })
   const target = { url: site.url, key: made.json<{ key: string }>().key }
-  await service.looked()
+  await service.sampled()
   const { sockets: socketsBefore } = service
   const fewLeft = socketsBefore + stalledReaders / 20
   service.maxFromNow()

@@ -30,7 +30,7 @@ async function stopIdle(bench: Bench) {
   return { rounds, numbers: { stopMs } }
 }
 
-/** A second start on the data folder of a running service says so at once. */
+/** A second start on the data folder of a running service reports it at once. */
 async function startTwice(bench: Bench) {
   const upstream = await startUpstream(bench)
   const site = await createSite(bench, { upstream, database: 'embedded' })
@@ -58,5 +58,5 @@ async function startTwice(bench: Bench) {
 
 export const startAndStopCases: readonly FaultCase[] = [
   { id: 'C4', group: 'start', title: 'an idle service without other replicas stops within 1 s', run: stopIdle },
-  { id: 'E3', group: 'start', title: 'a second start on a data folder is refused within 300 ms', run: startTwice },
+  { id: 'E3', group: 'start', title: 'a second start on a data folder is rejected within 300 ms', run: startTwice },
 ]

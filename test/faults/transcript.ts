@@ -1,12 +1,12 @@
 import type { SessionEvent } from '../../src/contract/events.ts'
 
 /**
- * What a log tells, without what may differ between a run that was cut off and one that was not:
- * - times, numbers and generated ids, and the ids of tool calls, which the model makes up anew in each answer;
+ * The contents of a log, without what may differ between a run that was interrupted and one that was not:
+ * - times, numbers and generated ids, and the ids of tool calls, which the model generates for each answer;
  * - spans of model requests, which are repeated after a crash (I6 checks that each has an end);
  * - the words of a tool result: it may be the real one or "outcome unknown" (I6 checks that the tool did not run twice);
  * - the total of tokens, since a repeated call counts again;
- * - that files came back from a checkpoint, which only a run says that was cut off.
+ * - that files came back from a checkpoint, which only an interrupted run reports.
  * Everything else must be the same: every message, every tool call with its arguments, every end, in the same order.
  */
 export const transcriptOf = (log: readonly SessionEvent[]): string[] => log.flatMap(lineOf)

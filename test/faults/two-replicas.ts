@@ -8,7 +8,7 @@ import { hooked } from './crash-at-write.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { type LeaseRow, type Look, lookAt } from './look.ts'
+import { type LeaseRow, type Observer, observe } from './observer.ts'
 import { follow, type Reader } from './readers.ts'
 import { createSite, type Site } from './site.ts'
 import { scriptedText, startUpstream, toolPrompt, type Upstream } from './upstream.ts'
@@ -21,7 +21,7 @@ interface Pair {
   readonly one: Site
   readonly other: Site
   readonly journal: Journal
-  readonly look: Look
+  readonly observer: Observer
 }
 
 /** Two replicas of one service, not started: one database, one folder of workspaces. */
@@ -35,12 +35,12 @@ async function createPair(bench: Bench): Promise<Pair> {
   }
   const one = await createSite(bench, shared)
   const other = await createSite(bench, shared)
-  return { bench, upstream, one, other, journal: createJournal(bench), look: lookAt(bench, shared.database) }
+  return { bench, upstream, one, other, journal: createJournal(bench), observer: observe(bench, shared.database) }
 }
 
 /** F04: 40 sessions run on two replicas, one is killed; the other one takes over, and its readers miss nothing. */
 async function killOneOfTwo(bench: Bench) {
-  const { upstream, one, other, journal, look } = await createPair(bench)
+  const { upstream, one, other, journal, observer } = await createPair(bench)
   let isKilled = false
   const target = () => (isKilled ? other : one)
   const readers: Reader[] = []
@@ -55,22 +55,29 @@ async function killOneOfTwo(bench: Bench) {
   }
   await one.start()
   await startSessions(0, 20)
-  const [first] = await eventually(async () => nonEmpty(await look.runs()))
+  const [first] = await eventually(async () => nonEmpty(await observer.runs()))
   await other.start()
   await startSessions(20, 40)
   const running = await eventually(async () => {
-    const runs = await look.runs()
+    const runs = await observer.runs()
     return runs.length >= 38 && runs
   })
   const orphaned = running.filter(({ lease_owner }) => lease_owner === first?.lease_owner)
-  bench.say(`${running.length} sessions run, ${orphaned.length} of them where the kill strikes`)
+  bench.log(`${running.length} sessions run, ${orphaned.length} of them where the kill strikes`)
   const killedAt = performance.now()
   await one.kill()
   isKilled = true
-  await eventually(() => look.isTakenOver(orphaned), { withinMs: 60_000, what: 'the take-over' })
+  await eventually(() => observer.isTakenOver(orphaned), { withinMs: 60_000, what: 'the take-over' })
   const takenOverMs = Math.round(performance.now() - killedAt)
-  await untilQuiet(look, readers)
-  const evidence = { look, journal, upstream, readers, dataDir: one.dataDir, logs: `${one.logs()}\n${other.logs()}` }
+  await untilQuiet(observer, readers)
+  const evidence = {
+    observer,
+    journal,
+    upstream,
+    readers,
+    dataDir: one.dataDir,
+    logs: `${one.logs()}\n${other.logs()}`,
+  }
   const checked = await checkInvariants({ ...evidence, target: other })
   for (const reader of readers) await reader.close()
   assert.ok(takenOverMs <= takeOverMs, `taken over after ${takenOverMs} ms, not within 20 s`)
@@ -102,9 +109,9 @@ const zombieRounds: readonly ZombieRound[] = [
   {
     name: 'tool-call',
     text: slowTool('tool-call'),
-    isMidStep: async ({ look }, _key, sessionId) => {
+    isMidStep: async ({ observer }, _key, sessionId) => {
       const text = `select from session_events where session_id = $1 and type = 'agent.tool_use'`
-      return (await look.pool.query(text, [sessionId])).rowCount === 1
+      return (await observer.pool.query(text, [sessionId])).rowCount === 1
     },
   },
   {
@@ -125,13 +132,13 @@ async function wakeZombies(bench: Bench) {
   for (const [at, round] of zombieRounds.entries()) {
     const pair = await createPair({ ...bench, folder: join(bench.folder, String(at)) })
     takenOver[`${round.name}_taken_over_ms`] = await wakeOneZombie(pair, round)
-    bench.say(`${round.name}: taken over, nothing written under the old fence`)
+    bench.log(`${round.name}: taken over, nothing written under the old fence`)
   }
   return { rounds: zombieRounds.length, numbers: takenOver }
 }
 
 async function wakeOneZombie(pair: Pair, { name, text, plan, isMidStep }: ZombieRound): Promise<number> {
-  const { bench, upstream, one, other, journal, look } = pair
+  const { bench, upstream, one, other, journal, observer } = pair
   const owner = await one.start(plan ? { env: hooked(plan) } : {})
   bench.defer(() => signalled(owner.pid, 'SIGCONT'))
   const sessionId = await journal.session(() => one, name)
@@ -142,20 +149,20 @@ async function wakeOneZombie(pair: Pair, { name, text, plan, isMidStep }: Zombie
     signalled(owner.pid, 'SIGSTOP')
   } else await eventually(() => isPaused(owner.pid), { what: 'the pause' })
   const pausedAt = performance.now()
-  const before = await look.runs()
-  const written = () => countOf(look, before)
+  const before = await observer.runs()
+  const written = () => countOf(observer, before)
   const writtenBefore = await written()
   await other.start()
-  await eventually(() => look.isTakenOver(before), { withinMs: 60_000, what: 'the take-over' })
+  await eventually(() => observer.isTakenOver(before), { withinMs: 60_000, what: 'the take-over' })
   const takenOverMs = Math.round(performance.now() - pausedAt)
   signalled(owner.pid, 'SIGCONT')
   await eventually(() => one.logs().includes('has another owner or was deleted'), { what: 'the end of the zombie' })
-  await untilQuiet(look, [reader])
+  await untilQuiet(observer, [reader])
   // Time for a write that should not come.
   await sleep(500)
   assert.equal(await written(), writtenBefore, 'rows were written under the old fence')
   const logs = `${one.logs()}\n${other.logs()}`
-  await checkInvariants({ look, journal, target: other, upstream, readers: [reader], dataDir: one.dataDir, logs })
+  await checkInvariants({ observer, journal, target: other, upstream, readers: [reader], dataDir: one.dataDir, logs })
   await reader.close()
   assert.equal(await owner.stop(), 0, 'the zombie ends in order')
   await other.kill()
@@ -168,7 +175,7 @@ const lapseMs = 11_000
 
 /** V6: an owner wakes up after its own clock has ended its lease, before anybody took over: its tool call gets no result of it. */
 async function wakeLapsedOwner(bench: Bench) {
-  const { upstream, one, journal, look } = await createPair(bench)
+  const { upstream, one, journal, observer } = await createPair(bench)
   const owner = await one.start()
   bench.defer(() => signalled(owner.pid, 'SIGCONT'))
   const key = 'lapsed'
@@ -177,19 +184,27 @@ async function wakeLapsedOwner(bench: Bench) {
   await journal.prompt(() => one, { sessionId, key, text: slowTool(key), by: 'message id' })
   const ran = join(one.dataDir, 'workspaces', sessionId, 'ran.txt')
   await eventually(() => existsSync(ran), { what: 'the tool' })
-  const before = await look.runs()
-  const writtenBefore = await countOf(look, before)
+  const before = await observer.runs()
+  const writtenBefore = await countOf(observer, before)
   signalled(owner.pid, 'SIGSTOP')
   await sleep(lapseMs)
   signalled(owner.pid, 'SIGCONT')
-  await untilQuiet(look, [reader])
-  assert.equal(await countOf(look, before), writtenBefore, 'rows were written under the lapsed lease')
-  const { rows } = await look.pool.query<{ text: string }>(
+  await untilQuiet(observer, [reader])
+  assert.equal(await countOf(observer, before), writtenBefore, 'rows were written under the lapsed lease')
+  const { rows } = await observer.pool.query<{ text: string }>(
     `select payload #>> '{content,0,text}' as text from session_events where session_id = $1 and type = 'agent.tool_result'`,
     [sessionId],
   )
   assert.match(rows.map(({ text }) => text).join(), /^interrupted; outcome unknown/)
-  const evidence = { look, journal, target: one, upstream, readers: [reader], dataDir: one.dataDir, logs: one.logs() }
+  const evidence = {
+    observer,
+    journal,
+    target: one,
+    upstream,
+    readers: [reader],
+    dataDir: one.dataDir,
+    logs: one.logs(),
+  }
   const checked = await checkInvariants(evidence)
   await reader.close()
   assert.equal(await owner.stop(), 0)
@@ -197,9 +212,9 @@ async function wakeLapsedOwner(bench: Bench) {
 }
 
 /** Rows of the session that carry the fence of its run. */
-async function countOf(look: Look, [run]: readonly LeaseRow[]): Promise<number> {
+async function countOf(observer: Observer, [run]: readonly LeaseRow[]): Promise<number> {
   const text = 'select count(*) as written from session_events where session_id = $1 and fence = $2'
-  const { rows } = await look.pool.query<{ written: number }>(text, [run?.id, run?.fence])
+  const { rows } = await observer.pool.query<{ written: number }>(text, [run?.id, run?.fence])
   return rows[0]?.written ?? 0
 }
 

@@ -1,4 +1,4 @@
-// A scripted upstream as a process of its own: `upstream-main.ts <record> [port]`. Prints `{"port":n}`, adds a line to
+// A scripted upstream as its own process: `upstream-main.ts <record> [port]`. Prints `{"port":n}`, adds a line to
 // the record for each model call and for its end, and ends with its standard input.
 import { appendFileSync } from 'node:fs'
 import type { Answer } from '../support/upstream/scripted-answer.ts'
@@ -15,12 +15,12 @@ interface Message {
   readonly content: string | readonly Block[]
 }
 
-/** `p:<key> [<answers>]` as one text block: the name of a prompt, and what the model says to it, call by call. */
+/** `p:<key> [<answers>]` as one text block: the name of a prompt, and the answers of the model, one per call. */
 const prompt = /^p:(\S+) (\[.*\])$/s
 
 const note = (entry: object) => appendFileSync(record, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
 
-/** Follows the last prompt that the request holds; what was said since then tells which call of it this is. */
+/** Follows the last prompt of the request; the messages after it determine which call this is. */
 function answerTo({ body, closed }: Recorded): Answer {
   const messages = body['messages'] as readonly Message[]
   for (let at = messages.length - 1; at >= 0; at--) {

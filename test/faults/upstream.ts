@@ -16,7 +16,7 @@ export interface UpstreamCall {
   readonly outputTokens: number
 }
 
-/** A model provider in a process of its own that no fault touches. */
+/** A model provider in its own process that no fault touches. */
 export interface Upstream {
   readonly url: string
   readonly port: number

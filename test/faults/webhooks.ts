@@ -5,13 +5,13 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { WebhookAcceptance } from '../../src/contract/webhooks.ts'
 import { eventually } from '../support/service/eventually.ts'
 import type { Answered } from '../support/service/send.ts'
-import { ask } from './ask.ts'
 import { checkInvariants } from './checker.ts'
 import { hooked, isAlive } from './crash-at-write.ts'
 import type { Bench, FaultCase } from './fault-case.ts'
 import { createJournal } from './journal.ts'
 import { untilQuiet } from './load.ts'
-import { type Look, lookAt } from './look.ts'
+import { type Observer, observe } from './observer.ts'
+import { sendOnce } from './single-connection.ts'
 import { createSite, type Site } from './site.ts'
 import { scriptedText, startUpstream, type Upstream } from './upstream.ts'
 
@@ -23,17 +23,17 @@ async function agentsOf(site: Site, count: number): Promise<string[]> {
   for (let at = 0; at < count; at++) {
     const webhook = { secret_key: 'HOOK', template: '{{prompt}}' }
     const body = { name: `Hook ${at}`, owner_id: 'team', model: 'scripted', config: { webhook } }
-    const made = await ask(site, 'POST /api/agents', { body })
+    const made = await sendOnce(site, 'POST /api/agents', { body })
     assert.equal(made.status, 201, made.text)
     ids.push(made.json<Agent>().id)
   }
-  const stored = await ask(site, 'POST /api/vault', { body: { key: 'HOOK', value: token } })
+  const stored = await sendOnce(site, 'POST /api/vault', { body: { key: 'HOOK', value: token } })
   assert.equal(stored.status, 200, stored.text)
   return ids
 }
 
 const deliver = (site: Site, agentId: string, id: string): Promise<Answered> =>
-  ask({ url: site.url }, `POST /api/agents/${agentId}/webhook`, {
+  sendOnce({ url: site.url }, `POST /api/agents/${agentId}/webhook`, {
     headers: { authorization: `Bearer ${token}`, 'webhook-id': id },
     body: { prompt: scriptedText(id, [{ text: `done ${id}` }]) },
   })
@@ -46,7 +46,7 @@ type Role = 'all' | 'api'
 interface Pair {
   readonly upstream: Upstream
   readonly sites: readonly [Site, Site]
-  readonly look: Look
+  readonly observer: Observer
 }
 
 async function startPair(bench: Bench, database: string, role: Role): Promise<Pair> {
@@ -60,19 +60,19 @@ async function startPair(bench: Bench, database: string, role: Role): Promise<Pa
   }
   const sites = [await createSite(bench, shared), await createSite(bench, shared)] as const
   for (const site of sites) await site.start()
-  return { upstream, sites, look: lookAt(bench, database) }
+  return { upstream, sites, observer: observe(bench, database) }
 }
 
-async function checkPair(bench: Bench, { upstream, sites, look }: Pair, withinMs: number): Promise<void> {
-  await eventually(async () => (await look.openPrompts()) === 0, { withinMs, what: 'the end of all prompts' })
-  await untilQuiet(look, [])
+async function checkPair(bench: Bench, { upstream, sites, observer }: Pair, withinMs: number): Promise<void> {
+  await eventually(async () => (await observer.openPrompts()) === 0, { withinMs, what: 'the end of all prompts' })
+  await untilQuiet(observer, [])
   const [target] = sites
   const logs = sites.map(site => site.logs()).join('\n')
   const journal = createJournal(bench)
-  await checkInvariants({ look, journal, target, upstream, readers: [], dataDir: target.dataDir, logs })
+  await checkInvariants({ observer, journal, target, upstream, readers: [], dataDir: target.dataDir, logs })
 }
 
-const counted = async ({ pool }: Look) => {
+const counted = async ({ pool }: Observer) => {
   const text = 'select (select count(*) from sessions) as sessions, (select count(*) from prompts) as prompts'
   return (await pool.query<{ sessions: number; prompts: number }>(text)).rows[0]
 }
@@ -104,7 +104,7 @@ export async function stormOfOneId(bench: Bench, { deliveries, database }: Storm
   const sessions = new Set([...accepted, ...duplicate].map(answer => answer.json<WebhookAcceptance>().session_id))
   assert.equal(sessions.size, 1, 'all name one session')
   assert.equal(statusOf(await deliver(pair.sites[0], agent, 'storm')), '202 duplicate')
-  assert.deepEqual(await counted(pair.look), { sessions: 1, prompts: 1 })
+  assert.deepEqual(await counted(pair.observer), { sessions: 1, prompts: 1 })
   await checkPair(bench, pair, 30_000)
   return { deliveries, took_ms: tookMs, duplicate: duplicate.length, processing: processing.length }
 }
@@ -145,17 +145,17 @@ export async function flowOfIds(
     }),
   )
   const tookMs = Math.round(performance.now() - startedAt)
-  assert.deepEqual(await counted(pair.look), { sessions: deliveries, prompts: deliveries })
+  assert.deepEqual(await counted(pair.observer), { sessions: deliveries, prompts: deliveries })
   const sorted = times.sort((a, b) => a - b)
   const quantile = (part: number) => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0)
   const numbers = { took_ms: tookMs, p50_ms: quantile(0.5), p99_ms: quantile(0.99), max_ms: quantile(0.9999) }
-  bench.say(JSON.stringify(numbers))
+  bench.log(JSON.stringify(numbers))
   if (role === 'all') await checkPair(bench, pair, 240_000)
   assert.ok(numbers.p99_ms < p99Ms, `p99 is ${numbers.p99_ms} ms, not below ${p99Ms}`)
   return { deliveries, ...numbers }
 }
 
-/** Where the process dies, and what the sender is told in the end. */
+/** Where the process dies, and what the sender receives in the end. */
 const moments = [
   { name: 'after the claim', plan: { words: 'insert into sessions' }, told: 'accepted' },
   { name: 'after the session', plan: { words: 'from accept_prompt(' }, told: 'accepted' },
@@ -188,7 +188,7 @@ export async function crashAtEachStep(bench: Bench, plan: CrashPlan) {
 
 type Crash = CrashPlan & (typeof moments)[number] & { readonly upstream: Upstream; readonly folder: string }
 
-/** The milliseconds from the first request until the sender was told. */
+/** The milliseconds from the first request until the sender got the reply. */
 async function crashOnce(bench: Bench, crash: Crash): Promise<number> {
   const { name, plan, told, upstream, folder, database, isShort } = crash
   const dataDir = join(bench.folder, folder)
@@ -196,14 +196,14 @@ async function crashOnce(bench: Bench, crash: Crash): Promise<number> {
   await site.start()
   const [agent = ''] = await agentsOf(site, 1)
   await site.kill()
-  const look = lookAt(bench, site.databaseUrl)
+  const observer = observe(bench, site.databaseUrl)
   const hurt = await site.start({ env: hooked(plan) })
   const startedAt = performance.now()
   const first = await deliver(site, agent, 'crash').catch(() => undefined)
   assert.equal(first, undefined, `${name}: the process lived on and answered ${first?.text}`)
   await eventually(() => !isAlive(hurt.pid), { what: 'the end of the process' })
   await site.start()
-  if (isShort) await look.pool.query('update webhook_deliveries set claimed_until = clock_timestamp()')
+  if (isShort) await observer.pool.query('update webhook_deliveries set claimed_until = clock_timestamp()')
   const seen: string[] = []
   const last = await eventually(
     async () => {
@@ -216,14 +216,14 @@ async function crashOnce(bench: Bench, crash: Crash): Promise<number> {
     { withinMs: 90_000, what: 'an answer to the sender' },
   )
   const settledMs = Math.round(performance.now() - startedAt)
-  bench.say(`${name}: ${settledMs} ms, ${seen.length} tries`)
+  bench.log(`${name}: ${settledMs} ms, ${seen.length} tries`)
   assert.equal(statusOf(last), `202 ${told}`, name)
   assert.deepEqual([...new Set(seen.slice(0, -1))], seen.length > 1 ? ['503 processing'] : [], name)
   assert.equal(statusOf(await deliver(site, agent, 'crash')), '202 duplicate')
-  assert.deepEqual(await counted(look), { sessions: 1, prompts: 1 }, name)
-  const { rows } = await look.pool.query<{ id: string }>('select id from sessions')
+  assert.deepEqual(await counted(observer), { sessions: 1, prompts: 1 }, name)
+  const { rows } = await observer.pool.query<{ id: string }>('select id from sessions')
   assert.equal(last.json<WebhookAcceptance>().session_id, rows[0]?.id)
-  await untilQuiet(look, [])
+  await untilQuiet(observer, [])
   assert.ok(settledMs <= 65_000, `${name}: settled after ${settledMs} ms, not 65 s`)
   return settledMs
 }

@@ -20,7 +20,7 @@ for (const [number, name] of [
   [40, 'VSOCK'],
   [44, 'XDP'],
 ] as const) {
-  test(`AF_${name} is refused`, () => {
+  test(`AF_${name} is rejected`, () => {
     assert.ok(!opened.has(`socket ${number}`) && !opened.has(`pair ${number}`))
   })
 }

@@ -44,7 +44,7 @@ async function rigOf(service: Service) {
   return { service, freeMiB, readiness }
 }
 
-test('H6: what a command wrote to fill the disk is deleted, and the service goes on', async () => {
+test('H6: files that a command wrote to fill the disk are deleted, and the service keeps running', async () => {
   await onSmallVolume(async ({ service, freeMiB, readiness }) => {
     const session = await toolSession(service)
     const before = freeMiB()

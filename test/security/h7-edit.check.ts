@@ -23,7 +23,7 @@ const edit = (file_path: string, old_string: string, new_string: string) => ({
 const residentBytes = () =>
   1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1])
 
-test('H7: edits that multiply a file seven times in parallel are refused within bounded memory', async () => {
+test('H7: edits that multiply a file seven times in parallel are rejected within bounded memory', async () => {
   const before = residentBytes()
   let most = before
   let isOver = false

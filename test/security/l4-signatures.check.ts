@@ -8,7 +8,7 @@ await setSecret('SIGNING', signingSecret)
 const body = '{"event":"paid"}'
 
 for (const name of ['slack', 'stripe', 'github', 'standard-webhooks', 'custom without a time'] as const) {
-  test(`L4: ${name}: a signature with further characters is refused`, async () => {
+  test(`L4: ${name}: a signature with further characters is rejected`, async () => {
     const { setting, headersAt, signatureHeader } = signedBy(name)
     const signature = { mode: 'instead', ...setting, secret_key: 'SIGNING' } as const
     const { id } = await newAgent({ secret_key: 'NO_TOKEN', signature })

@@ -25,7 +25,7 @@ for (const [line, body, words] of [
   ...bodies.map(one => [...one, '10000 members'] as const),
   ...withItems.map(one => [...one, '100000 items'] as const),
 ]) {
-  test(`L6: ${line} with more than ${words} in ${Object.keys(body).at(-1)} is refused at once`, async () => {
+  test(`L6: ${line} with more than ${words} in ${Object.keys(body).at(-1)} is rejected at once`, async () => {
     // Written before, so that the attacker's own work is not measured.
     const bytes = Buffer.from(JSON.stringify(body))
     await answersInTime(service, async () => {

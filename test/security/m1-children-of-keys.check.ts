@@ -5,7 +5,7 @@ import { makeKey } from '../support/keys/virtual-keys.ts'
 import { send } from '../support/service/send.ts'
 
 // Each call costs ten cents, and the parent may spend 50.
-const { service, ask, key, keyRecord } = await startPricedService()
+const { service, request: ask, key, keyRecord } = await startPricedService()
 
 test('five children with the whole budget each spend the budget of their parent together', async () => {
   const parent = await key({ role: 'admin', max_budget: 0.5 })

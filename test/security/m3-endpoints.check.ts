@@ -19,7 +19,7 @@ async function newSession(target: Target): Promise<string> {
   return answer.json<{ id: string }>().id
 }
 
-const toldOf = (session: string): number => receiver.taken.filter(({ text }) => text.includes(session)).length
+const toldOf = (session: string): number => receiver.accepted.filter(({ text }) => text.includes(session)).length
 
 test('a key with only a label neither makes an endpoint for all owners nor takes one over', async () => {
   const attacker = await holderOf(service, { label: 'anyone' })
@@ -39,7 +39,7 @@ test('a key with only a label neither makes an endpoint for all owners nor takes
     assert.equal((await send(attacker, line, { body })).status, 403, line)
 })
 
-test('an endpoint hears nothing more once the key that made it is revoked', async () => {
+test('an endpoint receives nothing more once the key that made it is revoked', async () => {
   const ada = await holderOf(service, { owner_id: 'ada' })
   const attacker = await holderOf(service, { label: 'anyone' })
   const made = await send(attacker, `POST ${path}`, { body: { url: receiver.url, owner_id: 'ada' } })

@@ -29,7 +29,7 @@ await withTestDatabase(async database => {
   // One at a time: some checks measure how long the service takes to answer beside an attack.
   for await (const { type, data } of run({ files, concurrency: 1, timeout: 300_000 })) {
     if (type === 'test:fail') tallyOf(data.file)?.failures.push(`${data.name}: ${reasonOf(data.details.error)}`)
-    // A file without a test counts as a test of its own name.
+    // A file without a test counts as its own test name.
     else if (type === 'test:pass' && data.details.type !== 'suite' && data.name !== data.file) {
       const tally = tallyOf(data.file)
       if (tally && data.skip === undefined) tally.passed++

@@ -1,4 +1,4 @@
-import { askedBy, type SessionEvent } from '../../contract/events.ts'
+import { awaitedApprovals, type SessionEvent } from '../../contract/events.ts'
 import type { SuiteCase } from './case.ts'
 import { check, checkSame, NotShown } from './check.ts'
 import type { SuiteContext, SuiteSession } from './context.ts'
@@ -14,14 +14,14 @@ async function decidedApprovals(
   const promptId = await session.send(context.prompts.tool)
   const requested = new Set<string>()
   const isRelevant = (event: SessionEvent) =>
-    endsPrompt(event, promptId) || askedBy(event).some(id => !requested.has(id))
+    endsPrompt(event, promptId) || awaitedApprovals(event).some(id => !requested.has(id))
   for (;;) {
     const event = await session.until('an approval request or the end of the run', isRelevant)
     if (endsPrompt(event, promptId)) {
       checkCompleted(event)
       return requested
     }
-    for (const id of askedBy(event).filter(id => !requested.has(id))) {
+    for (const id of awaitedApprovals(event).filter(id => !requested.has(id))) {
       requested.add(id)
       const body = { result, ...(result === 'deny' && { message: 'Not now. Say that you may not.' }) }
       await context.client.approvals.decide({ params: { approval_id: id }, body })

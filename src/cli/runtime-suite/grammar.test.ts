@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type LooseFields, looseLog } from '../../../test/support/loose-event.ts'
+import { type LooseFields, looseLog } from '../../../test/support/sessions/loose-event.ts'
 import { faultsOf } from './grammar.ts'
 
 const asked: LooseFields = { type: 'user.message', prompt_id: 'msg_a' }

@@ -1,4 +1,4 @@
-import { askedBy, budgetReached, endsRun, type SessionEvent } from '../../contract/events.ts'
+import { awaitedApprovals, budgetReached, endsRun, type SessionEvent } from '../../contract/events.ts'
 
 /** Returns the violations of the event grammar in a log; empty for a valid log. */
 export function faultsOf(log: readonly SessionEvent[]): string[] {
@@ -45,7 +45,7 @@ class LogChecker {
     if (event.seq !== at + 1) this.#fault(event, `is at position ${at + 1}`)
     if (this.#ids.has(event.id)) this.#fault(event, `repeats the id ${event.id}`)
     if (!isoTime.test(event.processed_at)) this.#fault(event, `has an invalid processed_at: ${event.processed_at}`)
-    for (const id of askedBy(event))
+    for (const id of awaitedApprovals(event))
       if (!this.#ids.has(id)) this.#fault(event, `refers to ${id}, which is not in the log`)
   }
 

@@ -34,7 +34,7 @@ const samples: Readonly<Record<string, string>> = {
   model_setting_id: 'model_4f9a2c7d10',
   name: 'demo',
   path: 'notes.txt',
-  provider_id: 'openai',
+  provider_id: 'openrouter',
   runtime_id: 'cursor',
   scope: 'agent',
   session_id: 'ses_4f9a2c7d10',

@@ -2,8 +2,12 @@ import type { Examples } from './example.ts'
 
 const messages = [{ role: 'user', content: 'Say hello' }]
 const contents = [{ role: 'user', parts: [{ text: 'Say hello' }] }]
-const notRun = 'needs an account of a provider: the model `demo` writes only text'
-const native = (body?: unknown) => ({ params: { path: 'v1/models' }, ...(body !== undefined && { body }), notRun })
+const content = { parts: [{ text: 'hello' }] }
+const embedding = { model: 'gemini/gemini-embedding-001' }
+const form = 'takes a form with a file'
+const account = 'needs an account of AWS'
+/** A path of each provider's own API. */
+const paths = { anthropic: 'v1/models', openai: 'v1/models', gemini: 'v1beta/models', bedrock: 'foundation-models' }
 
 /** Model calls, models and credentials of providers. */
 export const gatewayExamples: Examples = {
@@ -12,34 +16,36 @@ export const gatewayExamples: Examples = {
   'openai.chat': { body: { model: 'demo', messages } },
   'openai.responses': { body: { model: 'demo', input: 'Say hello' } },
   'openai.countResponse': { body: { model: 'demo', input: 'Say hello' } },
-  'openai.compactResponse': { body: { model: 'openai/gpt-5.2', input: 'Say hello' }, notRun },
+  'openai.compactResponse': { body: { model: 'openai/gpt-5.2', input: 'Say hello' } },
   'openai.cancelResponse': { notRun: 'only a background response of a provider can be cancelled' },
-  'openai.embeddings': { body: { model: 'openai/text-embedding-3-small', input: 'hello' }, notRun },
-  'openai.completions': { body: { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'Say hello' }, notRun },
-  'openai.moderations': { body: { model: 'openai/omni-moderation-latest', input: 'hello' }, notRun },
+  'openai.embeddings': { body: { model: 'openai/text-embedding-3-small', input: 'hello' } },
+  'openai.completions': { body: { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'Say hello' } },
+  'openai.moderations': { body: { model: 'openai/omni-moderation-latest', input: 'hello' } },
   'openai.rerank': {
     body: { model: 'cohere/rerank-v3.5', query: 'capital of France', documents: ['Paris', 'Berlin'] },
-    notRun,
   },
-  'openai.images': { body: { model: 'openai/gpt-image-1', prompt: 'A lighthouse at dawn' }, notRun },
-  'openai.image_edits': { notRun },
-  'openai.image_variations': { notRun },
-  'openai.speech': { body: { model: 'openai/tts-1', voice: 'alloy', input: 'Hello' }, notRun },
-  'openai.transcriptions': { notRun },
-  'openai.translations': { notRun },
+  'openai.images': { body: { model: 'openai/gpt-image-1', prompt: 'A lighthouse at dawn' } },
+  'openai.image_edits': { notRun: form },
+  'openai.image_variations': { notRun: form },
+  'openai.speech': { body: { model: 'openai/tts-1', voice: 'alloy', input: 'Hello' } },
+  'openai.transcriptions': { notRun: form },
+  'openai.translations': { notRun: form },
   'gemini.generate': { body: { contents } },
   'gemini.stream': { body: { contents } },
   'gemini.count_tokens': { body: { contents } },
   'gemini.generate_v1': { body: { contents } },
   'gemini.stream_v1': { body: { contents } },
   'gemini.count_tokens_v1': { body: { contents } },
-  'gemini.embed': { body: { content: { parts: [{ text: 'hello' }] } }, notRun },
-  'gemini.embed_v1': { body: { content: { parts: [{ text: 'hello' }] } }, notRun },
-  'gemini.batch_embed': { notRun },
-  'gemini.batch_embed_v1': { notRun },
+  'gemini.embed': { params: embedding, body: { content } },
+  'gemini.embed_v1': { params: embedding, body: { content } },
+  'gemini.batch_embed': { params: embedding, body: { requests: [{ content }] } },
+  'gemini.batch_embed_v1': { params: embedding, body: { requests: [{ content }] } },
   ...Object.fromEntries(
-    ['anthropic', 'openai', 'gemini', 'bedrock'].flatMap(provider =>
-      ['get', 'post', 'put', 'patch', 'delete'].map(verb => [`native.${provider}_${verb}`, native()]),
+    Object.entries(paths).flatMap(([provider, path]) =>
+      ['get', 'post', 'put', 'patch', 'delete'].map(verb => [
+        `native.${provider}_${verb}`,
+        { params: { path }, ...(provider === 'bedrock' && { notRun: account }) },
+      ]),
     ),
   ),
   'model_settings.create': {
@@ -49,5 +55,5 @@ export const gatewayExamples: Examples = {
   'model_settings.update': { params: { model_id: '{model_setting_id}' }, body: { params: { rpm: 100 } } },
   'model_settings.remove': { params: { model_id: '{model_setting_id}' } },
   'providers.set': { body: { api_key: 'sk-sample-0123456789' } },
-  'providers.test': { notRun: 'calls the provider' },
+  'providers.test': { notRun: 'calls the provider at its own address' },
 }

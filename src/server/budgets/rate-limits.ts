@@ -16,20 +16,20 @@ export interface RateLimits {
 }
 
 /** Requests and tokens of the current call. */
-interface Taken {
+interface Reserved {
   readonly requests: number
   readonly tokens: number
 }
 
-const nothing: Taken = { requests: 0, tokens: 0 }
+const nothing: Reserved = { requests: 0, tokens: 0 }
 
 /**
  * Returns the limits of the budgets after the use of the current call; of several budgets the one with the least
  * remaining. Undefined if none limits requests or tokens.
  */
-export function rateLimitsOf(budgets: readonly BudgetState[], taken: Taken = nothing): RateLimits | undefined {
-  const requests = tightest(budgets, ({ rpm_limit, requests: used }) => [rpm_limit, used + taken.requests])
-  const tokens = tightest(budgets, ({ tpm_limit, tokens: used }) => [tpm_limit, used + taken.tokens])
+export function rateLimitsOf(budgets: readonly BudgetState[], reserved: Reserved = nothing): RateLimits | undefined {
+  const requests = tightest(budgets, ({ rpm_limit, requests: used }) => [rpm_limit, used + reserved.requests])
+  const tokens = tightest(budgets, ({ tpm_limit, tokens: used }) => [tpm_limit, used + reserved.tokens])
   return requests || tokens ? { ...(requests && { requests }), ...(tokens && { tokens }) } : undefined
 }
 

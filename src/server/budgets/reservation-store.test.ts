@@ -43,7 +43,7 @@ test('calls with overlapping sets of budgets never deadlock and never exceed a b
   for (const [scope, id, max_usd] of budgets) {
     const { spent_usd, reserved_usd } = await bench.budget(scope, id)
     assert.ok(Number(spent_usd) + Number(reserved_usd) <= Number(max_usd), `${scope}: ${spent_usd} + ${reserved_usd}`)
-    assert.equal(Number(reserved_usd).toFixed(6), (await bench.heldIn(scope, id)).toFixed(6))
+    assert.equal(Number(reserved_usd).toFixed(6), (await bench.reservedIn(scope, id)).toFixed(6))
   }
 })
 

@@ -19,7 +19,7 @@ interface Options {
   /** Number of service processes; 1 by default. With several, max_connections is 30 per process plus 10. */
   readonly processes?: number
   /** Called if another process took over the data folder while the server was down. The caller should exit then. */
-  readonly onTaken?: (error: Error) => void
+  readonly onClaimed?: (error: Error) => void
 }
 
 export interface EmbeddedPostgres {
@@ -36,7 +36,7 @@ export interface EmbeddedPostgres {
  * rejected. Rejects with `unavailable`, with cause and next step, if it cannot start. Decision 0002.
  */
 export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedPostgres> {
-  const { dataDir, log, native, maxConnections = 60, processes = 1, onTaken } = options
+  const { dataDir, log, native, maxConnections = 60, processes = 1, onClaimed } = options
   const build = native ? buildAt(native) : packagedBuild()
   const folders = foldersOf(prepareDataDir(resolve(dataDir)))
   const account = otherAccount(folders.cluster)
@@ -50,7 +50,7 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
     confinement,
     log,
     connections: processes > 1 ? 30 * processes + 10 : undefined,
-    onTaken: onTaken ?? (error => log.fatal({ err: error })),
+    onClaimed: onClaimed ?? (error => log.fatal({ err: error })),
   })
   await keeper.start()
   return { url: urlOf(folders, 'switchyard'), adminUrl: urlOf(folders, 'postgres'), stop: () => keeper.stop() }

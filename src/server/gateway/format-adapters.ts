@@ -65,7 +65,7 @@ interface Options {
   /** Silence in a stream after which a ping is sent; 15,000 by default. */
   readonly pingAfterMs?: number
   /** How long a stream without content is buffered, so that an early error can be retried; 2,000 by default. */
-  readonly holdBackMs?: number
+  readonly bufferMs?: number
 }
 
 /** Codec of each upstream protocol. The only list of them. */
@@ -143,7 +143,7 @@ export function createFormatAdapters({
   keyring,
   onRepair,
   pingAfterMs = 15_000,
-  holdBackMs = 2_000,
+  bufferMs = 2_000,
 }: Options): AdapterFor {
   const send = createSend({
     pools,
@@ -154,9 +154,9 @@ export function createFormatAdapters({
   const adapters = new Map<string, FormatAdapter>()
 
   const build = (kind: CallKind, protocol: Protocol): FormatAdapter => {
-    if (isEndpoint(kind)) return createEndpointAdapter({ kind, send, pingAfterMs, holdBackMs })
+    if (isEndpoint(kind)) return createEndpointAdapter({ kind, send, pingAfterMs, bufferMs })
     const format = passthroughFormats[kind][protocol]
-    if (format) return createPassthrough({ format, send, pingAfterMs, holdBackMs })
+    if (format) return createPassthrough({ format, send, pingAfterMs, bufferMs })
     if (isEmbedding(kind)) return createEmbeddingsAdapter({ kind, send })
     const codec = protocol === 'demo' ? undefined : codecs[protocol]
     const needs = { send, signers, callSignatures }
@@ -164,7 +164,7 @@ export function createFormatAdapters({
       return createCountTranslation({ ...needs, client: countFormats[kind], ...(codec && { codec }) })
     const client = clientOf(kind)
     if (!codec) return createDemoAdapter(client)
-    return createTranslation({ ...needs, client, codec, pingAfterMs, holdBackMs, onRepair })
+    return createTranslation({ ...needs, client, codec, pingAfterMs, bufferMs, onRepair })
   }
 
   const adapterOf = (kind: CallKind, protocol: Protocol): FormatAdapter => {

@@ -27,7 +27,7 @@ import {
 } from './core/call.ts'
 import { groupsWithin, reservationFor } from './core/call-reservations.ts'
 import { ClientCalls, type StoppedPayer } from './core/client-calls.ts'
-import { nothingSent, relayUpstreamError, withGatewayHeaders } from './core/endings.ts'
+import { relayUpstreamError, unsentOutcome, withGatewayHeaders } from './core/endings.ts'
 import { budgetHeaders, limitsReached, sinkWithOwnLimits } from './core/rate-limit-headers.ts'
 import { readRequest } from './core/request.ts'
 import type { AdapterFor } from './format-adapters.ts'
@@ -178,7 +178,7 @@ export function createGateway(options: Options): Gateway {
     const { ending, attempt } = result
     if (ending instanceof AppError) {
       const unstated = ending instanceof UpstreamInterrupted && { unstatedMs: ending.unstatedMs }
-      book(result, { ...nothingSent, status: statusOfCode(ending.code), ...unstated }, reservation)
+      book(result, { ...unsentOutcome, status: statusOfCode(ending.code), ...unstated }, reservation)
       throw attempt ? withGatewayHeaders(ending, attempt.ownHeaders) : ending
     }
     if (ending.outcome !== 'refused' || !attempt) return book(result, ending as Outcome, reservation)

@@ -43,7 +43,7 @@ export function serveNative(app: FastifyInstance, deps: Deps): void {
           answer({ provider, route }, request, reply, deps).catch(fail)
         },
         handler: () => {
-          throw new AppError('internal', 'this route is answered before its handler')
+          throw new AppError('internal', 'a hook of this route answers before its handler (bug)')
         },
       })
     }
@@ -127,7 +127,7 @@ async function answerCall(found: ModelCall, place: Place, request: FastifyReques
 
 /**
  * Returns the call with the full name of its model: in these paths, a model has the provider's own name. A call of a
- * name that the key may not use is returned as it is, and rejected as on other paths, whether the model exists or not.
+ * name that the key may not use is returned unchanged, and rejected as on other paths, whether the model exists or not.
  */
 function atProvider(
   { request, body }: Received,

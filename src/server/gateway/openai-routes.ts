@@ -79,7 +79,7 @@ function serveAzure(app: FastifyInstance, gatewayOf: GatewayOf, routes: readonly
 
 /**
  * Returns the body with its model replaced, for example by that of Azure's path, which takes precedence. A body that is
- * not JSON is returned as it is, and rejected later.
+ * not JSON is returned unchanged, and rejected later.
  */
 export function withModel(body: Buffer, model: string): Buffer {
   const members = ownMembers(body, modelKey)

@@ -7,7 +7,7 @@ import { createOutbound } from '../platform/outbound.ts'
 const ask = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
 const rateLimited = { status: 429, headers: { 'retry-after': '60' }, body: '{}' }
 
-const first = await startScriptedUpstream({ script: [{ text: 'first', holdAtFrame: 3 }] })
+const first = await startScriptedUpstream({ script: [{ text: 'first', pauseAtFrame: 3 }] })
 const second = await startScriptedUpstream({ script: [{ text: 'second' }] })
 const limited = await startScriptedUpstream({ script: [rateLimited] })
 after(() => Promise.all([first, second, limited].map(upstream => upstream.stop())))

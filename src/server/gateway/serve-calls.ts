@@ -90,7 +90,7 @@ export function createAnswer(gateway: Pick<Gateway, 'call'>, { errorShape }: Pic
       if (disconnect.isStopped) throw stoppedOnRequest
       reply.hijack()
     } catch (error) {
-      if (error instanceof AppError) caller.behalf?.refused(error)
+      if (error instanceof AppError) caller.behalf?.onRejected(error)
       throw error
     }
   }

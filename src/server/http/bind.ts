@@ -90,7 +90,7 @@ function unknownIn({ body: schema, unknownFields: treatment = 'rejected' }: Rout
   return []
 }
 
-function hintOf({ path, known }: UnknownField): string {
+function hintOf({ path, expected: known }: UnknownField): string {
   const suggestion = suggestionFor(path.slice(path.lastIndexOf('.') + 1), known)
   return suggestion === undefined ? `; known fields: ${known.join(', ') || 'none'}` : `; did you mean ${suggestion}?`
 }

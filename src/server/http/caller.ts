@@ -48,7 +48,7 @@ export interface Behalf {
   /** Names of the memory tools that it may use. */
   readonly memoryTools: readonly string[]
   /** Called with the error of each model call that the gateway rejects. */
-  readonly refused: (error: AppError) => void
+  readonly onRejected: (error: AppError) => void
 }
 
 /** Caller with the master key, and any caller while authentication is off. */

@@ -116,17 +116,17 @@ export class FrameWriter {
       const settle = (drained: boolean) => {
         clearTimeout(timer)
         this.#response.off('drain', onDrain)
-        this.#signal.removeEventListener('abort', onGone)
+        this.#signal.removeEventListener('abort', onDisconnect)
         resolve(drained)
       }
       const onDrain = () => settle(true)
-      const onGone = () => settle(false)
+      const onDisconnect = () => settle(false)
       const timer = setTimeout(() => {
         void this.#disconnect()
         settle(false)
       }, this.#slowReaderMs - this.#waitedMs)
       this.#response.once('drain', onDrain)
-      this.#signal.addEventListener('abort', onGone, { once: true })
+      this.#signal.addEventListener('abort', onDisconnect, { once: true })
     })
   }
 }

@@ -13,12 +13,12 @@ const restBytes = 12
 /** A field without effect, and the known fields in its place. */
 export interface IgnoredField {
   readonly name: string
-  readonly known?: readonly string[]
+  readonly expected?: readonly string[]
 }
 
 /** Returns unknown top-level fields of `body`. */
 export const ignoredIn = (schema: TSchema, body: unknown): IgnoredField[] =>
-  [...unknownFields(schema, body, false)].map(({ path, known }) => ({ name: path, known }))
+  [...unknownFields(schema, body, false)].map(({ path, expected }) => ({ name: path, expected }))
 
 /**
  * Returns `promt (did you mean prompt?), colour, +3`; undefined without any. Names unsafe in a header are only counted.
@@ -27,10 +27,10 @@ export function ignoredValue(fields: readonly IgnoredField[]): string | undefine
   if (fields.length === 0) return undefined
   const words: string[] = []
   let bytes = 0
-  for (const { name, known = [] } of fields) {
+  for (const { name, expected = [] } of fields) {
     if (words.length === maxNames) break
     if (!sendable.test(name)) continue
-    const suggestion = suggestionFor(name, known)
+    const suggestion = suggestionFor(name, expected)
     const word = suggestion === undefined ? name : `${name} (did you mean ${suggestion}?)`
     if (bytes + word.length + 2 > maxBytes - restBytes) break
     words.push(word)

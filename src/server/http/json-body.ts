@@ -19,7 +19,7 @@ export function rejectEncoded({ 'content-encoding': encoding }: IncomingHttpHead
  */
 export function parseJsonBody(text: string): unknown {
   const value = parseJsonText(text, maxMembers)
-  if (mayHoldBrokenText.test(text)) rejectBrokenText(value)
+  if (mayContainBrokenText.test(text)) rejectBrokenText(value)
   return value
 }
 
@@ -35,7 +35,7 @@ export function parseJsonText(text: string, maxMembers = Number.POSITIVE_INFINIT
 
 function parsed(text: string): unknown {
   try {
-    return mayHoldPrototypeKey.test(text) ? JSON.parse(text, dropPrototypeKey) : JSON.parse(text)
+    return mayContainPrototypeKey.test(text) ? JSON.parse(text, dropPrototypeKey) : JSON.parse(text)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : ''
     throw new AppError('invalid_request', `request body is not valid JSON: ${reason.slice(0, 200)}`, { cause })
@@ -43,7 +43,7 @@ function parsed(text: string): unknown {
 }
 
 /** Only escapes can contain these, because the body was decoded as UTF-8. */
-const mayHoldBrokenText = /\\u(0000|d[89a-f])/i
+const mayContainBrokenText = /\\u(0000|d[89a-f])/i
 
 /** PostgreSQL can store neither NUL nor unpaired surrogates. */
 function rejectBrokenText(value: unknown): void {
@@ -60,7 +60,7 @@ function rejectBrokenText(value: unknown): void {
 }
 
 /** Matches `__proto__`, also with escaped letters. */
-const mayHoldPrototypeKey = /"__proto__"|\\u00(5f|6f|7[024])/i
+const mayContainPrototypeKey = /"__proto__"|\\u00(5f|6f|7[024])/i
 
 /** Drops the key: JSON.parse creates an own property `__proto__`, which later copies would set as the prototype. */
 const dropPrototypeKey = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value)

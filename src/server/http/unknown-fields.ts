@@ -6,7 +6,7 @@ export interface UnknownField {
   /** `promt`, `params[0].colour`. */
   readonly path: string
   /** Known names in its place. */
-  readonly known: readonly string[]
+  readonly expected: readonly string[]
 }
 
 /** Members of an object in a schema; `isOpen` if other members are allowed too. */
@@ -21,8 +21,8 @@ export function* unknownFields(schema: TSchema, body: unknown, isDeep: boolean):
 }
 
 /** Returns the known name closest to `name`; undefined if none is close or the name is too long for a typo. */
-export function suggestionFor(name: string, known: readonly string[]): string | undefined {
-  return name.length > 64 ? undefined : closestTo(name, known)
+export function suggestionFor(name: string, expected: readonly string[]): string | undefined {
+  return name.length > 64 ? undefined : closestTo(name, expected)
 }
 
 function* walk(schemas: readonly TSchema[], value: unknown, path: string, isDeep: boolean): Generator<UnknownField> {
@@ -40,7 +40,7 @@ function* walkMembers(schemas: readonly TSchema[], value: object, path: string, 
   for (const [name, member] of Object.entries(value)) {
     const within = byName.get(name)
     const place = path === '' ? name : `${path}.${name}`
-    if (!within && !isOpen) yield { path: place, known: [...byName.keys()] }
+    if (!within && !isOpen) yield { path: place, expected: [...byName.keys()] }
     else if (within && isDeep) yield* walk(within, member, place, isDeep)
   }
 }

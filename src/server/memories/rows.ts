@@ -34,7 +34,7 @@ export const place = `
   m.priority || '.' || m.times_applied || '.' || (extract(epoch from m.created_at) * 1000000)::bigint || '.' || m.id
   as place`
 
-/** SQL that is true for rows after the position in the parameters from `$first` on; for all rows when they are null. */
+/** SQL that is true for rows after a position; for all rows when they are null. */
 export const isBehind = (first: number): string => `
   ($${first}::bigint is null or (m.priority, m.times_applied, m.created_at, m.id) <
     ($${first}, $${first + 1}::bigint, timestamptz 'epoch' + $${first + 2}::float8 * interval '1 microsecond',

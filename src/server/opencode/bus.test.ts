@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startBusReplica, type Told } from '../../../test/support/opencode/opencode-bus.ts'
+import { type BusEvent, startBusReplica } from '../../../test/support/opencode/opencode-bus.ts'
 import { freshDatabase } from '../../../test/support/service/database.ts'
 import { eventually } from '../../../test/support/service/eventually.ts'
 import { storedPrompt, storedSession } from '../../../test/support/sessions/session-rows.ts'
@@ -28,22 +28,22 @@ interface Place {
   readonly part?: { readonly text?: string }
 }
 
-const ofSession = (received: readonly Told[], id: string): Told[] =>
+const ofSession = (received: readonly BusEvent[], id: string): BusEvent[] =>
   received.filter(({ properties }) => {
     const { sessionID, info } = properties as Place
     return (sessionID ?? info?.sessionID ?? info?.id) === id
   })
-const typesOf = (received: readonly Told[]) => received.map(({ type }) => type)
-const textsOf = (received: readonly Told[]) =>
+const typesOf = (received: readonly BusEvent[]) => received.map(({ type }) => type)
+const textsOf = (received: readonly BusEvent[]) =>
   received.flatMap(({ type, properties }) =>
     type === 'message.part.updated' ? ((properties as Place).part?.text ?? []) : [],
   )
 /** The record after the run is the last event of it. */
-const untilOver = (received: readonly Told[], id: string) =>
+const untilOver = (received: readonly BusEvent[], id: string) =>
   eventually(() => ofSession(received, id).some(({ type }) => type === 'session.updated'), { what: `the end of ${id}` })
 
 /** Asserts the complete events of a session with `run`, from its creation to its end. */
-function assertWhole(received: readonly Told[], id: string): void {
+function assertWhole(received: readonly BusEvent[], id: string): void {
   const mine = ofSession(received, id)
   assert.deepEqual(textsOf(mine), ['hi', ...Array.from({ length: count }, (_, at) => `part ${at}`)])
   const onceEach = ['session.created', 'session.idle', 'session.updated']
@@ -54,7 +54,7 @@ function assertWhole(received: readonly Told[], id: string): void {
 }
 
 /** Summarizes all events except the records, which are as of the time they were sent. */
-const wordsOf = (received: readonly Told[], id: string) =>
+const wordsOf = (received: readonly BusEvent[], id: string) =>
   ofSession(received, id).map(({ type, properties }) =>
     type.startsWith('session.') ? type : JSON.stringify([type, properties]),
   )
@@ -234,18 +234,18 @@ test('V2: a session is translated once for all readers, and one that is far behi
   await here.write(id, ends)
   await untilOver(first, id)
   await untilOver(second, id)
-  const received: Told[] = []
+  const received: BusEvent[] = []
   const read = sseReader()
   late.setEncoding('utf8').on('data', (chunk: string) => {
-    for (const { data } of read(chunk)) received.push(JSON.parse(data) as Told)
+    for (const { data } of read(chunk)) received.push(JSON.parse(data) as BusEvent)
   })
   await untilOver(received, id)
-  const shortWords = (all: readonly Told[]) => wordsOf(all, id).map(word => word.replaceAll(big, 'big'))
+  const shortWords = (all: readonly BusEvent[]) => wordsOf(all, id).map(word => word.replaceAll(big, 'big'))
   assert.deepEqual(shortWords(second), shortWords(first))
   assert.deepEqual(shortWords(received), shortWords(first))
   // Event ids are assigned by the translation.
-  const idsOf = (all: readonly Told[]) => all.filter(({ type }) => type === 'message.part.updated').map(idIn)
+  const idsOf = (all: readonly BusEvent[]) => all.filter(({ type }) => type === 'message.part.updated').map(idIn)
   assert.deepEqual(idsOf(second), idsOf(first))
 })
 
-const idIn = (received: Told): unknown => (received as Told & { readonly id: unknown }).id
+const idIn = (received: BusEvent): unknown => (received as BusEvent & { readonly id: unknown }).id

@@ -1,4 +1,4 @@
-import { askedBy, endsRun, type SessionEvent } from '../../contract/events.ts'
+import { awaitedApprovals, endsRun, type SessionEvent } from '../../contract/events.ts'
 import type { Preview } from '../sessions/log/remote-previews.ts'
 import { MessageReading, type Part, partIdOf, type Touched } from './messages.ts'
 import { type ApprovalRequest, permissionOf } from './permissions.ts'
@@ -111,7 +111,7 @@ export class EventMapping {
     }
     if (answerId === undefined) return []
     if (event.type === 'agent.tool_result') return this.#settled(event.tool_use_id)
-    return askedBy(event).flatMap(id => {
+    return awaitedApprovals(event).flatMap(id => {
       const toolCall = this.#toolCalls.get(id)
       if (!toolCall || this.#pendingApprovals.has(id)) return []
       this.#pendingApprovals.add(id)

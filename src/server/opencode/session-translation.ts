@@ -93,9 +93,9 @@ class SessionTranslation {
    * Returns the events after `after`; empty at the end, undefined when they are no longer retained. Rejects with
    * `unavailable`.
    */
-  async following(after: number, knownLast: number): Promise<TranslatedEvent[] | undefined> {
+  async following(after: number, lastSeen: number): Promise<TranslatedEvent[] | undefined> {
     if (after === this.#after) {
-      this.#advancing ??= this.#advance(knownLast).finally(() => {
+      this.#advancing ??= this.#advance(lastSeen).finally(() => {
         this.#advancing = undefined
       })
       await this.#advancing
@@ -122,8 +122,8 @@ class SessionTranslation {
     this.#subscription.close()
   }
 
-  async #advance(knownLast: number): Promise<void> {
-    const frames = await this.#read(knownLast)
+  async #advance(lastSeen: number): Promise<void> {
+    const frames = await this.#read(lastSeen)
     this.#trim()
     let bytes = 0
     for (const frame of frames) {
@@ -135,8 +135,8 @@ class SessionTranslation {
     }
   }
 
-  async #read(knownLast: number): Promise<readonly LogFrame[]> {
-    return (await this.#subscription.read(this.#after, knownLast)) ?? []
+  async #read(lastSeen: number): Promise<readonly LogFrame[]> {
+    return (await this.#subscription.read(this.#after, lastSeen)) ?? []
   }
 
   #trim(): void {
@@ -152,7 +152,7 @@ class SessionTranslation {
 /** A reader's position in a session. */
 export interface Place {
   /** Like `SessionTranslation.following`; the caller owns the list. */
-  following(after: number, knownLast: number): Promise<TranslatedEvent[] | undefined>
+  following(after: number, lastSeen: number): Promise<TranslatedEvent[] | undefined>
   /** Number of the event after which the reader starts. */
   readonly after: number
   leave(): void
@@ -177,7 +177,7 @@ export class SessionTranslations {
     translation.listen(onPreview)
     return {
       after: Math.min(first - 1, translation.after),
-      following: (after, knownLast) => translation.following(after, knownLast),
+      following: (after, lastSeen) => translation.following(after, lastSeen),
       leave: () => {
         translation.leave(onPreview)
         if (translation.isClosed) this.#drop(sessionId, translation)

@@ -17,7 +17,7 @@ const forms = [
 ] as const
 
 for (const [name, form] of forms) {
-  test(`a secret that is repeated ${name} is left out`, () => {
+  test(`a secret that is repeated ${name} is omitted`, () => {
     const text = withoutEchoes(`wrong key ${form}, try again`, [secret])
     for (let at = 0; at + 6 <= form.length; at++) assert.ok(!text.includes(form.slice(at, at + 6)), text)
     assert.match(text, /^wrong key .{0,5}\[secret\].{0,5}, try again$/)
@@ -50,7 +50,7 @@ test('no six characters of a secret are left, whatever stands around them', () =
   )
 })
 
-test('a short secret is left out as a whole, and other text stays as it is', () => {
+test('a short secret is omitted as a whole, and other text stays as it is', () => {
   assert.equal(withoutEchoes('key abc is wrong', ['abc']), 'key [secret] is wrong')
   assert.equal(withoutEchoes('model İ not found', [secret]), 'model İ not found')
   assert.equal(withoutEchoes('anything', ['', secret]), 'anything')

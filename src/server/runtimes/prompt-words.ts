@@ -7,4 +7,4 @@ export const timezoneNote = ({ timezone }: { readonly timezone: string | null })
 
 /** Precedes a prompt that is sent again because its turn was interrupted. */
 export const resumeInstruction =
-  'Your last turn was cut off. Look at what is done already, do not repeat it, and finish what was asked. It was:'
+  'Your last turn was interrupted. Check what is done already, do not repeat it, and finish what was asked. It was:'

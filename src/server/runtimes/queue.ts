@@ -6,7 +6,7 @@ export type Queue<T> = ReturnType<typeof createQueue<T>>
 
 export function createQueue<T>() {
   const items: T[] = []
-  let onArrival: (() => void) | undefined
+  let onEvent: (() => void) | undefined
   let onRoom: (() => void)[] = []
   let isClosed = false
 
@@ -21,7 +21,7 @@ export function createQueue<T>() {
     put(item: T): Promise<void> {
       if (isClosed) return Promise.resolve()
       items.push(item)
-      onArrival?.()
+      onEvent?.()
       return items.length < maxBuffered ? Promise.resolve() : new Promise(resolve => onRoom.push(resolve))
     },
 
@@ -29,9 +29,9 @@ export function createQueue<T>() {
     async next(waiting: (arrived: AbortSignal) => Promise<void>): Promise<T | undefined> {
       if (items.length === 0) {
         const arrived = new AbortController()
-        onArrival = () => arrived.abort()
+        onEvent = () => arrived.abort()
         await waiting(arrived.signal)
-        onArrival = undefined
+        onEvent = undefined
       }
       const item = items.shift()
       if (items.length < maxBuffered) releaseSenders()

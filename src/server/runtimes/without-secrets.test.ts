@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type LooseFields, looseEvent } from '../../../test/support/loose-event.ts'
 import { managedAgentsStage } from '../../../test/support/managed-agents/managed-agents-stage.ts'
+import { type LooseFields, looseEvent } from '../../../test/support/sessions/loose-event.ts'
 import { promptOf, runRig, sessionWith } from '../../../test/support/sessions/run-rig.ts'
 import { wholeEchoes } from '../platform/echoes.ts'
 import { createRuntimeCache } from './registry/runtime-cache.ts'

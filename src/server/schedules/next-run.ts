@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { offsetAt } from '../http/time-range.ts'
 import { invalid } from '../platform/errors.ts'
 
-/** When a schedule is due: a cron pattern of five fields in the local time of a zone. */
+/** Cron pattern of five fields, in the local time of a zone. */
 export interface Timing {
   readonly cron: string
   /** A name of the IANA database. */

@@ -78,9 +78,9 @@ async function ignoredBy(
 async function runtimeOf({ runtimes }: Deps, { runtime, harness }: SessionCreate, fallback: unknown): Promise<string> {
   const chosen = runtime ?? harness ?? fallback
   const field = runtime === undefined && harness !== undefined ? 'harness' : 'runtime'
-  const refusal = typeof chosen === 'string' ? await runtimes.unavailableReason(chosen) : 'is not a name'
-  if (typeof chosen !== 'string' || refusal !== undefined) {
-    throw invalid(`${field} ${JSON.stringify(chosen)} ${refusal}`)
+  const problem = typeof chosen === 'string' ? await runtimes.unavailableReason(chosen) : 'is not a name'
+  if (typeof chosen !== 'string' || problem !== undefined) {
+    throw invalid(`${field} ${JSON.stringify(chosen)} ${problem}`)
   }
   // `runtime` wins, but a misspelt harness must still be reported.
   if (harness !== undefined && harness !== chosen && !(await runtimes.find(harness))) {

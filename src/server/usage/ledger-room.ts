@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts'
 
 interface Options {
-  /** Number of unwritten rows from which on no call starts. */
+  /** Number of unwritten rows at which the gateway rejects new calls. */
   readonly maxRows: number
   /** How long a call waits for room. */
   readonly patienceMs: number

@@ -35,11 +35,11 @@ test('several sessions get status 410 concurrently, and each attempt is recorded
   await startReplica(t)
   for (let round = 0; round < 10; round++) {
     const { id } = await made({ url: receiver.url })
-    const before = receiver.asked.length
+    const before = receiver.requests.length
     await appendToAll()
     await eventually(async () => {
       const { body } = await call('ana', `GET /api/webhook-endpoints/${id}`)
-      return body['status'] === 'disabled' && (await deliveriesOf(id)).length === receiver.asked.length - before
+      return body['status'] === 'disabled' && (await deliveriesOf(id)).length === receiver.requests.length - before
     })
   }
 })

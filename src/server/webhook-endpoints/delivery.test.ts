@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { looseEvent } from '../../../test/support/loose-event.ts'
 import { eventually } from '../../../test/support/service/eventually.ts'
-import { seqs, startWebhookEndpointsApp, told } from '../../../test/support/triggers/webhook-endpoints-app.ts'
+import { looseEvent } from '../../../test/support/sessions/loose-event.ts'
+import { notified, seqs, startWebhookEndpointsApp } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { EndpointDelivery } from '../../contract/webhook-endpoints.ts'
 
 const app = await startWebhookEndpointsApp()
@@ -18,9 +18,9 @@ test('events are delivered in order, and the Standard Webhooks library verifies 
     ...(await append(session, 'user.message', 'session.status_running')),
     ...(await append(session, 'session.status_idle')),
   ]
-  await eventually(() => receiver.taken.length === 3)
+  await eventually(() => receiver.accepted.length === 3)
   const hook = new Webhook(secret)
-  for (const [at, { headers, text }] of receiver.taken.entries()) {
+  for (const [at, { headers, text }] of receiver.accepted.entries()) {
     const event = stored[at]
     const message = hook.verify(text, headers as Record<string, string>)
     assert.deepEqual(message, {
@@ -58,10 +58,10 @@ test('a receiver that fails and recovers gets every event of every session, each
   await startReplica(t, { retryMs: Array.from({ length: 100 }, () => 20) })
   const sessions = await Promise.all(Array.from({ length: 5 }, () => newSession()))
   for (let round = 0; round < 4; round++) for (const session of sessions) await append(session, 'a.one', 'a.two')
-  await eventually(() => receiver.asked.length > 5)
+  await eventually(() => receiver.requests.length > 5)
   isAway = false
-  await eventually(() => receiver.taken.length >= 40, { withinMs: 20_000 })
-  for (const session of sessions) assert.deepEqual(seqs(receiver.taken, session), [1, 2, 3, 4, 5, 6, 7, 8])
+  await eventually(() => receiver.accepted.length >= 40, { withinMs: 20_000 })
+  for (const session of sessions) assert.deepEqual(seqs(receiver.accepted, session), [1, 2, 3, 4, 5, 6, 7, 8])
   await eventually(async () => (await deliveriesOf(id, '?state=delivered&limit=200')).length === 40)
 })
 
@@ -72,8 +72,8 @@ test('an event is dead after its last attempt, the next one follows, and a repla
   await startReplica(t, { retryMs: [10, 10] })
   const session = await newSession()
   const [bad] = await append(session, 'a.bad', 'a.good')
-  await eventually(() => receiver.taken.length === 1)
-  assert.deepEqual(seqs(receiver.asked, session), [1, 1, 1, 2])
+  await eventually(() => receiver.accepted.length === 1)
+  assert.deepEqual(seqs(receiver.requests, session), [1, 1, 1, 2])
   const [dead] = await deliveriesOf(id, '?state=dead')
   assert.deepEqual(
     [dead?.seq, dead?.attempts, dead?.http_status, dead?.error, dead?.event_id],
@@ -85,7 +85,7 @@ test('an event is dead after its last attempt, the next one follows, and a repla
   isHealed = true
   const healed = await call<EndpointDelivery>('ana', line)
   assert.deepEqual([healed.body.state, healed.body.attempts, healed.body.error], ['delivered', 5, null])
-  assert.equal(receiver.taken.at(-1)?.headers['webhook-id'], bad?.id)
+  assert.equal(receiver.accepted.at(-1)?.headers['webhook-id'], bad?.id)
 })
 
 test('events without a notification while no server ran are sent once after the next start', async t => {
@@ -94,12 +94,12 @@ test('events without a notification while no server ran are sent once after the 
   const session = await newSession()
   const first = await startReplica(t)
   await append(session, 'a.one')
-  await eventually(() => receiver.taken.length === 1)
+  await eventually(() => receiver.accepted.length === 1)
   await first.stop()
   await append(session, 'a.two', 'a.three')
   await startReplica(t)
-  await eventually(() => receiver.taken.length === 3)
-  assert.deepEqual(seqs(receiver.taken, session), [1, 2, 3])
+  await eventually(() => receiver.accepted.length === 3)
+  assert.deepEqual(seqs(receiver.accepted, session), [1, 2, 3])
 })
 
 test('an endpoint does not get events from before its creation', async t => {
@@ -109,8 +109,8 @@ test('an endpoint does not get events from before its creation', async t => {
   await made({ url: receiver.url })
   await startReplica(t)
   await append(session, 'a.new')
-  await eventually(() => receiver.taken.length === 1)
-  assert.deepEqual(seqs(receiver.asked, session), [3])
+  await eventually(() => receiver.accepted.length === 1)
+  assert.deepEqual(seqs(receiver.requests, session), [3])
 })
 
 test('filters select types, prefixes and agents; S10: sessions of another owner are never sent', async t => {
@@ -121,11 +121,11 @@ test('filters select types, prefixes and agents; S10: sessions of another owner 
   const [mine, other, foreign] = [await newSession('ana', agent), await newSession(), await newSession('bo', agent)]
   for (const session of [mine, other, foreign])
     await append(session, 'a.unwanted', 'session.status_idle', 'sessionxstatus', 'a.wanted')
-  await eventually(() => receiver.taken.length === 2)
+  await eventually(() => receiver.accepted.length === 2)
   await append(mine, 'session.deleted')
-  await eventually(() => receiver.taken.length === 3)
+  await eventually(() => receiver.accepted.length === 3)
   assert.deepEqual(
-    receiver.asked.map(each => [told(each).type, told(each).data.session_id]),
+    receiver.requests.map(each => [notified(each).type, notified(each).data.session_id]),
     [
       ['session.status_idle', mine],
       ['a.wanted', mine],
@@ -144,8 +144,8 @@ test('C1: an error of a retried model call is not sent, and the final error is',
     const { stop } = await startReplica(t)
     const session = await newSession()
     await append(session, error('retrying'), error('retrying'), error('exhausted'), 'a.last')
-    await eventually(() => receiver.taken.length === 2)
-    assert.deepEqual(seqs(receiver.asked, session), [3, 4])
+    await eventually(() => receiver.accepted.length === 2)
+    assert.deepEqual(seqs(receiver.requests, session), [3, 4])
     await stop()
   }
 })
@@ -157,7 +157,7 @@ test("an endpoint of the master key gets the events of every owner's sessions", 
   await startReplica(t)
   await append(await newSession('ana'), 'a.one')
   await append(await newSession('bo'), 'a.two')
-  await eventually(() => receiver.taken.length === 2)
+  await eventually(() => receiver.accepted.length === 2)
 })
 
 test('a paused endpoint gets the events of the pause once it is active again', async t => {
@@ -166,18 +166,18 @@ test('a paused endpoint gets the events of the pause once it is active again', a
   await startReplica(t)
   const session = await newSession()
   await append(session, 'a.one')
-  await eventually(() => receiver.taken.length === 1)
+  await eventually(() => receiver.accepted.length === 1)
   await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'paused' })
   await append(session, 'a.two')
   const other = await newSession()
   await append(other, 'a.other')
   await pool.query(`update sessions set updated_at = updated_at - interval '1 hour'`)
   await pool.query(`update webhook_endpoints set created_at = created_at - interval '2 hours'`)
-  assert.equal(receiver.asked.length, 1)
+  assert.equal(receiver.requests.length, 1)
   await call('ana', `PATCH /api/webhook-endpoints/${id}`, { status: 'active' })
   // Sessions of earlier tests are included by now.
-  await eventually(() => seqs(receiver.taken, session).length > 1 && seqs(receiver.taken, other).length > 0)
-  assert.deepEqual([seqs(receiver.taken, session), seqs(receiver.taken, other)], [[1, 2], [1]])
+  await eventually(() => seqs(receiver.accepted, session).length > 1 && seqs(receiver.accepted, other).length > 0)
+  assert.deepEqual([seqs(receiver.accepted, session), seqs(receiver.accepted, other)], [[1, 2], [1]])
 })
 
 const disabling = [
@@ -206,7 +206,7 @@ for (const [guarantee, status, failingMs, reason] of disabling) {
     isHealed = true
     const enabled = await call('ana', `PATCH ${path}`, { status: 'active' })
     assert.deepEqual([enabled.body['disabled_reason'], enabled.body['failing_since']], [null, null])
-    await eventually(() => receiver.taken.length === 2)
-    assert.deepEqual(seqs(receiver.taken, session), [1, 2])
+    await eventually(() => receiver.accepted.length === 2)
+    assert.deepEqual(seqs(receiver.accepted, session), [1, 2])
   })
 }

@@ -13,7 +13,7 @@ test('S28: after a rotation both secrets verify for the grace period, then only 
   const path = `/api/webhook-endpoints/${id}`
   const verifies = async (key: string) => {
     await call('ana', `POST ${path}/test`)
-    const { text = '', headers = {} } = receiver.asked.at(-1) ?? {}
+    const { text = '', headers = {} } = receiver.requests.at(-1) ?? {}
     try {
       return new Webhook(key).verify(text, headers as Record<string, string>) !== undefined
     } catch {

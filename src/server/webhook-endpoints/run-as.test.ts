@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/service/eventually.ts'
-import { startWebhookEndpointsApp, told } from '../../../test/support/triggers/webhook-endpoints-app.ts'
+import { notified, startWebhookEndpointsApp } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { ShownEndpoint, WebhookEndpoint } from '../../contract/webhook-endpoints.ts'
 import { transaction } from '../db/connect.ts'
 import { keyStore } from '../keys/store.ts'
@@ -60,7 +60,7 @@ for (const how of ['revoked', 'expired'] as const) {
     await startReplica(t)
     const session = await newSession()
     await append(session, 'a.first')
-    await eventually(() => receiver.taken.length === 1)
+    await eventually(() => receiver.accepted.length === 1)
     await endKey(how)
     await append(session, 'a.second')
     const store = keyStore(pool)
@@ -70,7 +70,7 @@ for (const how of ['revoked', 'expired'] as const) {
       return body.status === 'disabled' && body
     })
     assert.equal(shown.disabled_reason, 'key of the endpoint was revoked or has expired')
-    assert.equal(receiver.taken.length, 1)
+    assert.equal(receiver.accepted.length, 1)
     const entry = await pool.query(
       `select from audit_log where action = 'webhook_endpoint.disable' and object_id = $1`,
       [id],
@@ -78,9 +78,9 @@ for (const how of ['revoked', 'expired'] as const) {
     assert.equal(entry.rowCount, 1)
     const enabled = await call<WebhookEndpoint>('master', `PATCH ${path}/${id}`, { status: 'active' })
     assert.deepEqual([enabled.body.status, enabled.body.run_as_key_id], ['active', null])
-    await eventually(() => receiver.taken.length === 2)
+    await eventually(() => receiver.accepted.length === 2)
     assert.deepEqual(
-      receiver.taken.map(each => told(each).type),
+      receiver.accepted.map(each => notified(each).type),
       ['a.first', 'a.second'],
     )
   })

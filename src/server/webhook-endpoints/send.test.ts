@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { startWebhookEndpointsApp, type Told } from '../../../test/support/triggers/webhook-endpoints-app.ts'
+import { type Notified, startWebhookEndpointsApp } from '../../../test/support/triggers/webhook-endpoints-app.ts'
 import type { ReceiverAnswer } from '../../../test/support/triggers/webhook-receiver.ts'
 import type { EndpointTestResult } from '../../contract/webhook-endpoints.ts'
 import { createOutbound } from '../platform/outbound.ts'
@@ -45,7 +45,7 @@ test('S29: a name that resolves to loopback is rejected at the connection', asyn
   })
   assert.equal(isDelivered, false)
   assert.match(error ?? '', /not a public address/)
-  assert.equal(receiver.asked.length, 0)
+  assert.equal(receiver.requests.length, 0)
 })
 
 const canary = 'words-of-the-receiver'
@@ -62,7 +62,7 @@ for (const [guarantee, answer, error, status] of answers) {
     assert.deepEqual([sent.status, sent.body.ok, sent.body.http_status], [200, false, status], sent.text)
     assert.match(sent.body.error ?? '', error)
     assert.ok(!sent.text.includes(canary))
-    assert.equal(receiver.asked.length, 1)
+    assert.equal(receiver.requests.length, 1)
   })
 }
 
@@ -71,7 +71,10 @@ test('POST /test sends a signed message that names the endpoint, and a long resp
   const { id, secret } = await made({ url: receiver.url })
   const sent = await call<EndpointTestResult>('ana', `POST /api/webhook-endpoints/${id}/test`)
   assert.deepEqual([sent.body.ok, sent.body.http_status, sent.body.error], [true, 200, null])
-  const [message] = receiver.asked
-  const verified = new Webhook(secret).verify(message?.text ?? '', message?.headers as Record<string, string>) as Told
+  const [message] = receiver.requests
+  const verified = new Webhook(secret).verify(
+    message?.text ?? '',
+    message?.headers as Record<string, string>,
+  ) as Notified
   assert.deepEqual([verified.type, verified.data], ['webhook.test', { endpoint_id: id }])
 })

@@ -63,7 +63,7 @@ async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, t
         size += chunk.length
         if (size <= maxResponseBytes) return
         resolve(status)
-        controller.abort(new Error('response exceeds the limit that is read'))
+        controller.abort(new Error(`response is longer than ${maxResponseBytes} bytes`))
       },
       onResponseEnd: () => resolve(status),
       onResponseError: (_controller, error) => reject(error),

@@ -125,7 +125,7 @@ export function claimStore(pool: Pool) {
       await pool.query(releaseDigestText, signed)
       const isNamed = found.some(({ is_named }) => is_named)
       const taken = await (isNamed
-        ? pool.query<{ id: string }>(takeOverText, values).catch(noneIfTaken)
+        ? pool.query<{ id: string }>(takeOverText, values).catch(noneIfClaimed)
         : pool.query<{ id: string }>(query))
       return taken.rows[0] ? { got: 'ours', ...taken.rows[0] } : { got: 'processing' }
     },
@@ -172,7 +172,7 @@ const valuesOf = (row: NewDelivery): unknown[] => [
 ]
 
 /** Returns no row when a concurrent request with the same signature was first. */
-function noneIfTaken(error: unknown): { readonly rows: readonly { id: string }[] } {
+function noneIfClaimed(error: unknown): { readonly rows: readonly { id: string }[] } {
   if (isUniqueViolation(error)) return { rows: [] }
   throw error
 }

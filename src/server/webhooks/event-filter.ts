@@ -40,7 +40,7 @@ export function reasonToSkip(conditions: readonly WebhookCondition[], input: Fil
     if (typeof condition === 'string') continue
     const [kind, name] = 'header' in condition ? ['header', condition.header] : ['field', condition.field]
     const value = 'header' in condition ? headerOf(input.headers, name) : valueAt(input.payload, name)
-    if (!holds(condition, value)) return `${kind} ${name} does not meet its condition`
+    if (!isMet(condition, value)) return `${kind} ${name} does not meet its condition`
   }
   return undefined
 }
@@ -53,7 +53,7 @@ export const headersIn = (conditions: readonly WebhookCondition[]): string[] =>
 const isEvent = (event: string | undefined, name: string): boolean =>
   event !== undefined && (event === name || event.startsWith(`${name}.`))
 
-function holds(condition: Exclude<WebhookCondition, string>, value: unknown): boolean {
+function isMet(condition: Exclude<WebhookCondition, string>, value: unknown): boolean {
   const { in: accepted, not_in: rejected, exists } = condition
   const isPresent = value !== undefined
   const isOneOf = (values: readonly unknown[]) => values.some(each => each === plain(value))

@@ -50,7 +50,7 @@ export function checkpointStore(pool: Pool) {
   return {
     /** Compresses the stored form of a checkpoint. Called before the transaction that stores it. */
     pack: ({ manifest, change }: NewCheckpoint): Promise<Buffer> =>
-      compressed(Buffer.from(writeChange(change ?? { set: [...manifest.values()], gone: [] }))),
+      compressed(Buffer.from(writeChange(change ?? { set: [...manifest.values()], removed: [] }))),
 
     /** Stores a checkpoint as of event `seq` and makes it the session's last one. */
     async insert(on: Queryable, sessionId: string, { seq, packed, checkpoint }: Insert): Promise<void> {

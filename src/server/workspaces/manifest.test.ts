@@ -36,7 +36,7 @@ test('a change turns one manifest into the next, also after it was serialized', 
     target: 'a',
   })
   const change = changeOf(before, after)
-  assert.deepEqual(change.gone, ['b', 'd'])
+  assert.deepEqual(change.removed, ['b', 'd'])
   assert.deepEqual(
     change.set.map(({ path }) => path),
     ['c', 'l'],

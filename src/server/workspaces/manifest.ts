@@ -37,7 +37,7 @@ export type Manifest = ReadonlyMap<string, Entry>
 export interface Change {
   readonly set: readonly Entry[]
   /** Removed paths. */
-  readonly gone: readonly string[]
+  readonly removed: readonly string[]
 }
 
 export const emptyManifest: Manifest = new Map()
@@ -51,9 +51,9 @@ export interface Chain {
 export const noChain: Chain = { rows: 0, entries: 0 }
 const maxRows = 50
 
-export const extendChain = ({ rows, entries }: Chain, { set, gone }: Change): Chain => ({
+export const extendChain = ({ rows, entries }: Chain, { set, removed }: Change): Chain => ({
   rows: rows + 1,
-  entries: entries + set.length + gone.length,
+  entries: entries + set.length + removed.length,
 })
 
 /**
@@ -76,7 +76,7 @@ export function changeOf(before: Manifest, after: Manifest): Change {
     const old = before.get(entry.path)
     return old !== entry && (old === undefined || encoded(old) !== encoded(entry))
   })
-  return { set, gone: [...before.keys()].filter(path => !after.has(path)) }
+  return { set, removed: [...before.keys()].filter(path => !after.has(path)) }
 }
 
 /** True when two entries describe the same content, independent of the machine. */
@@ -87,9 +87,9 @@ export function isSame(one: Entry, other: Entry): boolean {
   return one.kind === 'folder' && other.kind === 'folder' && one.mode === other.mode
 }
 
-export function applied(before: Manifest, { set, gone }: Change): Manifest {
+export function applied(before: Manifest, { set, removed }: Change): Manifest {
   const after = new Map(before)
-  for (const path of gone) after.delete(path)
+  for (const path of removed) after.delete(path)
   for (const entry of set) after.set(entry.path, entry)
   return after
 }
@@ -115,11 +115,11 @@ type Row =
   | readonly ['d', string, number]
   | readonly ['l', string, string]
 
-export const writeChange = ({ set, gone }: Change): string => JSON.stringify({ set: set.map(rowOf), gone })
+export const writeChange = ({ set, removed: gone }: Change): string => JSON.stringify({ set: set.map(rowOf), gone })
 
 export function readChange(text: string): Change {
   const { set, gone } = JSON.parse(text) as { readonly set: readonly Row[]; readonly gone: readonly string[] }
-  return { set: set.map(entryOf), gone }
+  return { set: set.map(entryOf), removed: gone }
 }
 
 const encoded = (entry: Entry): string => JSON.stringify(rowOf(entry))

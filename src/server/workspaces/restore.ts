@@ -122,7 +122,7 @@ const setMode = (root: string, { path, mode }: FolderEntry): Promise<void> =>
   })
 
 /**
- * Never follows a link. A folder that the service cannot open stays as it is: no checkpoint ever had anything below it.
+ * Never follows a link. A folder that the service cannot open stays unchanged: no checkpoint contains files below it.
  */
 async function chmodFolder(path: string, mode: number): Promise<void> {
   const made = await openFolder(path).catch((error: NodeJS.ErrnoException) => {

@@ -133,7 +133,7 @@ test('a restore updates an older folder and keeps files outside of checkpoints',
   const there = other.folderOf(id)
   await mkdir(join(there, 'node_modules'))
   await writeFile(join(there, 'node_modules/installed'), 'here')
-  await writeFile(join(there, 'half-done'), 'of a call that was cut off')
+  await writeFile(join(there, 'half-done'), 'of a call that was interrupted')
   await writeFile(join(there, 'kept'), 'KEPT')
   await rm(join(folder, 'both'), { recursive: true })
   await writeFile(join(folder, 'both'), 'a file now')
@@ -161,7 +161,7 @@ test('a restore never writes through a link in the way', async () => {
   assert.equal(await readFile(join(other.folderOf(id), 'dir/file'), 'utf8'), 'inside')
 })
 
-test('files beyond a limit are left out and reported once', async () => {
+test('files beyond a limit are omitted and reported once', async () => {
   const one = machine({ fileBytes: 100, bytes: 150, files: 6 })
   const { id, folder } = await sessionOn(one)
   await writeFile(join(folder, 'huge'), 'x'.repeat(101))

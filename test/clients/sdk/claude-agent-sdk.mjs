@@ -1,4 +1,4 @@
-// The Claude Agent SDK, which starts Claude Code: a turn as its variables say, each message printed as a line.
+// The Claude Agent SDK, which starts Claude Code: a turn as its variables specify, each message printed as a line.
 import { readFile } from 'node:fs/promises'
 import { query } from '@anthropic-ai/claude-agent-sdk'
 

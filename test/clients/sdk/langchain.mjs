@@ -22,7 +22,7 @@ async function streamed(model, prompt) {
   return { text: textOf(whole), reasoning: reasoningOf(whole), pieces }
 }
 
-/** `modelOf` makes LangChain's model of a target, and asks for reasoning when told to. */
+/** `modelOf` creates LangChain’s model of a target, with reasoning if requested. */
 const withModel = modelOf => ({
   stream: (target, prompt) => streamed(modelOf(target), prompt),
   reasoning: (target, prompt) => streamed(modelOf(target, 'reasoning'), prompt),

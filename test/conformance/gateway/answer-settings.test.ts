@@ -109,7 +109,7 @@ for (const [name, { path, body, names }, protocol] of pairs) {
     assert.ok(degraded.startsWith(`${names.temperature}=clamped, ${names.topP}=clamped`), degraded)
   })
 
-  test(`F6, ${name} on ${protocol}: temperature with top_p goes on where both are taken, and newer Claude gets the first`, async t => {
+  test(`F6, ${name} on ${protocol}: temperature with top_p is sent where both are accepted, and newer Claude gets the first`, async t => {
     const { sent, degraded } = await start(t, { temperature: 0.4, topP: 0.9 })
     const isClaude = protocol === 'anthropic-messages' || protocol === 'bedrock-converse'
     assert.equal(settingOf(sent, temperatures), 0.4)

@@ -8,7 +8,7 @@ const path = '/v1/chat/completions'
 const arn = 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc123'
 
 interface Case {
-  /** A deployment whose name tells nothing. */
+  /** A deployment whose name does not identify the model. */
   readonly unnamed: Partial<Deployment>
   /** The model behind it. */
   readonly base: string
@@ -97,7 +97,7 @@ for (const protocol of everyProtocol) {
     assert.equal(other.app.booked[0]?.cost_usd, null)
   })
 
-  test(`F7, ${protocol}: a model that cannot reason is never asked to, whatever its name, and the client is told`, async t => {
+  test(`F7, ${protocol}: a model that cannot reason is never asked to, whatever its name, and the client is notified`, async t => {
     const changes = { ...known, capabilities: { reasoning: false } }
     const { post, sentText } = await startPair(t, protocol, { script: [{}], changes })
     const wish = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }
@@ -110,7 +110,7 @@ for (const protocol of everyProtocol) {
   })
 }
 
-/** Protocols whose codecs carry reasoning, and where it stands in the next request. */
+/** Protocols whose codecs carry reasoning, and where it is in the next request. */
 const carriers: readonly (readonly [SpokenProtocol, RegExp])[] = [
   ['openai-responses', /"encrypted_content":"sig_0"/],
   ['gemini', /"thoughtSignature":"sig_0"/],
@@ -119,9 +119,9 @@ const carriers: readonly (readonly [SpokenProtocol, RegExp])[] = [
 
 for (const [protocol, returned] of carriers) {
   for (const upstreamModel of ['our-own-name', cases[protocol].unnamed.upstreamModel ?? '']) {
-    test(`F7, ${protocol}: what ${upstreamModel} thought goes back to it, though its name tells nothing`, async t => {
+    test(`F7, ${protocol}: what ${upstreamModel} thought goes back to it, though its name does not identify the model`, async t => {
       const changes = { ...cases[protocol].unnamed, upstreamModel }
-      const { ask, sentText } = await startPair(t, protocol, {
+      const { request: ask, sentText } = await startPair(t, protocol, {
         script: [{ thinking: 'first this', text: 'so' }, {}],
         changes,
       })
@@ -137,9 +137,9 @@ for (const [protocol, returned] of carriers) {
   }
 }
 
-test('F7, gemini: the signature of a call goes back to a model whose name tells nothing', async t => {
+test('F7, gemini: the signature of a call goes back to a model whose name does not identify the model', async t => {
   const script = [{ tool_calls: [{ name: 'look', input: { what: 'it' }, id: 'toolu_1' }] }, {}]
-  const { ask, sentText } = await startPair(t, 'gemini', { script, changes: cases.gemini.unnamed })
+  const { request: ask, sentText } = await startPair(t, 'gemini', { script, changes: cases.gemini.unnamed })
   await ask({ tools: [tool] })
   await ask(afterCall('seen'))
   assert.match(sentText(), /"thoughtSignature":"thought_toolu_1"/)

@@ -28,7 +28,7 @@ const marked = {
 }
 
 test('C1: marks on system, tools, text, image, document, tool use, result and request become cache points', async t => {
-  const { ask, sent } = await startPair(t, 'bedrock-converse', { script: [{}] })
+  const { request: ask, sent } = await startPair(t, 'bedrock-converse', { script: [{}] })
   await ask(marked)
   const body = sent<{
     system: object[]
@@ -51,14 +51,14 @@ for (const [place, request] of [
   ['request', mark],
 ] as const) {
   test(`C1: a mark on ${place} becomes a cache point`, async t => {
-    const { ask, sentText } = await startPair(t, 'bedrock-converse', { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, 'bedrock-converse', { script: [{}] })
     await ask(request)
     assert.equal(sentText().split('"cachePoint"').length - 1, 1)
   })
 }
 
 test('C2: nothing inside tool inputs or schemas is touched', async t => {
-  const { ask, sentText } = await startPair(t, 'bedrock-converse', { script: [{}] })
+  const { request: ask, sentText } = await startPair(t, 'bedrock-converse', { script: [{}] })
   const schema = { type: 'object', properties: { cache_control: { type: 'object' }, ttl: { type: 'string' } } }
   await ask({ ...marked, tools: [{ ...tool, input_schema: schema, ...mark }] })
   assert.ok(sentText().includes(JSON.stringify(schema)))
@@ -67,7 +67,7 @@ test('C2: nothing inside tool inputs or schemas is touched', async t => {
 
 for (const protocol of ['openai-chat', 'openai-responses'] as const) {
   test(`C3, ${protocol}: no cache_control and no thinking field reaches the upstream`, async t => {
-    const { ask, sent } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sent } = await startPair(t, protocol, { script: [{}] })
     await ask({ ...marked, thinking: { type: 'adaptive' } })
     const text = JSON.stringify(sent(), (key, value) => (key === 'arguments' ? undefined : value))
     assert.doesNotMatch(text, /cache_control|"thinking"/)
@@ -76,14 +76,14 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
 
 for (const protocol of everyProtocol) {
   test(`C4, ${protocol}: two equal requests give equal upstream bytes`, async t => {
-    const { ask, upstream } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, upstream } = await startPair(t, protocol, { script: [{}] })
     await ask(marked)
     await ask(marked)
     const [first, second] = upstream.requests
     assert.ok(first && second && first.rawBody.equals(second.rawBody))
   })
 
-  test(`C5, ${protocol}: a count covers system, tools, images and documents, and says when it is a guess`, async t => {
+  test(`C5, ${protocol}: a count covers system, tools, images and documents, and marks an estimate`, async t => {
     const { post, app } = await startPair(t, protocol, { script: [{}], countTokens: 'absent' })
     const count = async (more: object) => {
       const response = await post(more, { path: '/v1/messages/count_tokens' })
@@ -108,7 +108,7 @@ for (const protocol of ['anthropic-messages', ...translated.filter(name => name 
   })
 }
 
-/** GPT-5.6 and later cache up to breakpoints, which stand on parts of what the user says, of instructions and of results. */
+/** GPT-5.6 and later cache up to breakpoints, which are on parts of user messages, of instructions and of results. */
 const explicit = { prompt_cache_breakpoint: { mode: 'explicit' } }
 const breakpointsIn = (text: string): number => text.split(JSON.stringify(explicit).slice(1, -1)).length - 1
 const newModels = { 'openai-chat': 'gpt-5.6-sol', 'openai-responses': 'gpt-6-luna' } as const
@@ -137,7 +137,7 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
     ],
   ] as const) {
     test(`F4, ${protocol}: a mark on ${place} is a breakpoint of GPT-5.6 and later, at the end of what it marks`, async t => {
-      const { ask, sentText } = await startPair(t, protocol, { script: [{}], changes: newest })
+      const { request: ask, sentText } = await startPair(t, protocol, { script: [{}], changes: newest })
       await ask(request)
       assert.equal(breakpointsIn(sentText()), 1, sentText())
       assert.match(sentText(), expected)
@@ -163,7 +163,7 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
   })
 
   test(`F4, ${protocol}: marked instructions say the same in the same order, and equal requests are equal bytes`, async t => {
-    const { ask, sent, upstream } = await startPair(t, protocol, { script: [{}], changes: newest })
+    const { request: ask, sent, upstream } = await startPair(t, protocol, { script: [{}], changes: newest })
     const system = [
       { type: 'text', text: 'one' },
       { type: 'text', text: 'two', ...mark },
@@ -193,7 +193,7 @@ for (const protocol of ['openai-chat', 'openai-responses'] as const) {
       { provider: 'openai', upstreamModel: 'gpt-5.5' },
     ]) {
       const other = await startPair(t, protocol, { script: [{}], changes })
-      await other.ask(hour)
+      await other.request(hour)
       assert.equal(breakpointsIn(other.sentText()), 0)
     }
   })

@@ -33,7 +33,7 @@ interface Fate {
   readonly given: object
   /** What the upstream gets of it. */
   readonly sent?: object
-  /** What the client is told is lost. */
+  /** What the client learns is lost. */
   readonly lost?: string
 }
 
@@ -95,7 +95,7 @@ for (const { client, protocol, provider, model, given, sent = {}, lost = '' } of
 }
 
 for (const { protocol, provider, model } of [onResponses, onChat, onCompatible, onGemini, onBedrock]) {
-  test(`F2, messages on ${protocol} of ${provider}: what a client calls extras is an unknown field, and reaches nobody`, async t => {
+  test(`F2, messages on ${protocol} of ${provider}: what a client calls extras is an unknown field, and is dropped`, async t => {
     const pair = await startPair(t, protocol, { script: [{}], changes: { provider, upstreamModel: model } })
     const extras = { model: 'dearer-model', max_completion_tokens: 99_999, n: 5, seed: 7, service_tier: 'priority' }
     const response = await pair.post({ extras })

@@ -82,7 +82,7 @@ for (const stream of [false, true]) {
 }
 
 for (const stream of [false, true]) {
-  test(`F11, openai-chat: pages that a Chat upstream cites stand behind the text, ${stream ? 'streamed' : 'whole'}`, async t => {
+  test(`F11, openai-chat: pages that a Chat upstream cites follow the text, ${stream ? 'streamed' : 'whole'}`, async t => {
     const named = { type: 'url_citation', url_citation: { url: 'https://b.example', title: 'In the text' } }
     const annotations = [{ type: 'url_citation', url_citation: page }, named]
     const spoken = { role: 'assistant', content: 'Bees hum (https://b.example).' }

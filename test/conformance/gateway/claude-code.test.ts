@@ -10,13 +10,17 @@ const system = [
 ]
 
 test('G5: the system array reaches an Anthropic upstream in its order and shape', async t => {
-  const { ask, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
+  const { request: ask, sent } = await startPair(t, 'anthropic-messages', { script: [{}] })
   await ask({ system })
   assert.deepEqual(sent()['system'], system)
 })
 
 test('G7: adaptive thinking for a model of any name passes without a beta header', async t => {
-  const { ask, sent, upstream } = await startPair(t, 'anthropic-messages', {
+  const {
+    request: ask,
+    sent,
+    upstream,
+  } = await startPair(t, 'anthropic-messages', {
     script: [{}],
     changes: { upstreamModel: 'claude-of-tomorrow' },
   })
@@ -39,7 +43,9 @@ test('G10: a count for an Anthropic upstream is the upstream’s own', async t =
 })
 
 test('G11: no answer is kept for another call: equal requests each reach the upstream', async t => {
-  const { ask, upstream } = await startPair(t, 'anthropic-messages', { script: [{ text: 'one' }, { text: 'two' }] })
+  const { request: ask, upstream } = await startPair(t, 'anthropic-messages', {
+    script: [{ text: 'one' }, { text: 'two' }],
+  })
   const said = [await ask({ system }), await ask({ system })].map(({ content }) => content[0]?.['text'])
   assert.deepEqual(said, ['one', 'two'])
   assert.equal(upstream.requests.length, 2)

@@ -36,7 +36,7 @@ const upstreams = {
 
 for (const [name, { path, body }] of Object.entries(clients)) {
   for (const protocol of ['anthropic-messages', 'bedrock-converse'] as const) {
-    test(`F8, ${name} on ${protocol}: a schema loses what Claude refuses, gains closed objects, and both are reported`, async t => {
+    test(`F8, ${name} on ${protocol}: a schema loses what Claude rejects, gains closed objects, and both are reported`, async t => {
       const changes = { upstreamModel: upstreams[protocol] }
       const { post, sentText } = await startPair(t, protocol, { script: [{ text: '{"name":"a"}' }], changes })
       const response = await post({ max_tokens: undefined, ...body }, { path })

@@ -31,7 +31,7 @@ for (const protocol of everyProtocol.filter(name => name !== 'openai-responses')
   const begin = (t: Parameters<typeof startPair>[0], script: Parameters<typeof startPair>[2]['script']) =>
     startPair(t, protocol, { script })
 
-  test(`P40, ${protocol}: a trigger gives exactly one compaction item, which the next request stands on`, async t => {
+  test(`P40, ${protocol}: a trigger gives exactly one compaction item, which the next request starts from`, async t => {
     const { post, sentText, app } = await begin(t, [summary, { text: 'on it' }])
     const response = await post(
       { ...bare, input: [...history, trigger], text: { format: { type: 'json_object' } } },
@@ -107,7 +107,7 @@ for (const protocol of everyProtocol.filter(name => name !== 'openai-responses')
     assert.equal(second.output.length, 4)
   })
 
-  test(`P43, ${protocol}: what cannot be compacted is an error that says why`, async t => {
+  test(`P43, ${protocol}: what cannot be compacted is an error that reports why`, async t => {
     const { post, upstream } = await begin(t, [{ text: '' }])
     for (const [input, message] of [
       [undefined, /^input is required$/],
@@ -127,7 +127,7 @@ for (const protocol of everyProtocol.filter(name => name !== 'openai-responses')
     assert.equal(empty.status, 502, await empty.text())
   })
 
-  test(`P44, ${protocol}: an item of OpenAI's, which nobody else can read, is left out and reported`, async t => {
+  test(`P44, ${protocol}: an item of OpenAI's, which no other provider can read, is left out and reported`, async t => {
     const { post, sentText } = await begin(t, [{}])
     const input = [user('hi'), { type: 'compaction', encrypted_content: 'gAAAAA' }]
     const response = await post({ ...bare, input }, { path })
@@ -137,7 +137,7 @@ for (const protocol of everyProtocol.filter(name => name !== 'openai-responses')
   })
 }
 
-test('P45, openai-responses: summaries of other models are said, their thoughts are left out, all else keeps its bytes', async t => {
+test('P45, openai-responses: summaries of other models are said, their thoughts are omitted, all else keeps its bytes', async t => {
   const other = await startPair(t, 'anthropic-messages', { script: [summary] })
   const answer = await other.post({ ...bare, input: [...history, trigger] }, { path })
   const [item] = ((await answer.json()) as Response).output

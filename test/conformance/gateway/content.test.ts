@@ -10,14 +10,14 @@ const textDocument = {
   source: { type: 'text', media_type: 'text/plain', data: 'the text of the notes' },
 }
 
-/** Where each protocol has what the request said; `undefined` where it has no such thing. */
+/** Where each protocol has the content of the request; `undefined` where it has no such thing. */
 interface Place {
   /** True when the request asks for the choice of any tool, of none, of `look`. */
   readonly any: RegExp
   readonly named: RegExp
   readonly none: RegExp | undefined
   readonly stops: RegExp | undefined
-  /** Stands before the text of a system entry. */
+  /** Precedes the text of a system entry. */
   readonly system: (body: Readonly<Record<string, unknown>>) => string
 }
 
@@ -58,13 +58,13 @@ for (const protocol of translated) {
   const place = places[protocol]
 
   test(`M1, ${protocol}: an image in a tool result reaches the model`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     await ask(afterCall([{ type: 'text', text: 'a picture' }, imageBlock]))
     assert.ok(sentText().includes(pixel) && sentText().includes('a picture'))
   })
 
   test(`M2, ${protocol}: documents work at top level and in a tool result`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     await ask(user({ type: 'text', text: 'read' }, pdfBlock, textDocument))
     assert.ok(sentText().includes(pdf), 'pdf')
     assert.ok(/the text of the notes|dGhlIHRleHQgb2YgdGhlIG5vdGVz/.test(sentText()), 'text')
@@ -72,8 +72,8 @@ for (const protocol of translated) {
     assert.ok(sentText().includes(pdf), 'pdf in a result')
   })
 
-  test(`M3, ${protocol}: a failed tool is told as failed, and an empty result is not empty`, async t => {
-    const { ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
+  test(`M3, ${protocol}: a failed tool is marked as failed, and an empty result is not empty`, async t => {
+    const { request: ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
     await ask(afterCall('no such file', { is_error: true }))
     assert.match(sentText(), /error|fail/i)
     assert.ok(sentText().includes('no such file'))
@@ -84,7 +84,7 @@ for (const protocol of translated) {
   })
 
   test(`M4, ${protocol}: results come first in the user turn, side by side, and text follows`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     const call = (id: string) => ({ type: 'tool_use', id, name: 'look', input: { what: id } })
     const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: `saw ${id}` })
     await ask({
@@ -104,7 +104,7 @@ for (const protocol of translated) {
   })
 
   test(`M5, ${protocol}: assistant text behind a tool use is carried`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     const request = afterCall('seen')
     const [first, , last] = request.messages
     const call = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }
@@ -115,7 +115,7 @@ for (const protocol of translated) {
   })
 
   test(`M6, ${protocol}: several system entries are joined in order, and one in mid-conversation is carried`, async t => {
-    const { ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sent, sentText } = await startPair(t, protocol, { script: [{}] })
     const system = ['one', 'two', 'three'].map(part => ({ type: 'text', text: `rule ${part}` }))
     for (const content of ['from now on in rhyme', [{ type: 'text', text: 'from now on in rhyme' }]]) {
       const messages = [
@@ -136,7 +136,7 @@ for (const protocol of translated) {
   })
 
   test(`M7, ${protocol}: the tool choice is carried`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     const choose = async (tool_choice: object) => {
       await ask({ tools: [tool], tool_choice })
       return sentText()
@@ -174,14 +174,14 @@ for (const protocol of translated) {
 
 for (const protocol of ['openai-chat', 'openai-responses'] as const) {
   test(`M7, ${protocol}: disable_parallel_tool_use is parallel_tool_calls: false`, async t => {
-    const { ask, sent } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sent } = await startPair(t, protocol, { script: [{}] })
     await ask({ tools: [tool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } })
     assert.equal(sent()['parallel_tool_calls'], false)
   })
 }
 
-test('M8: schemas for Gemini lose what it refuses, and properties with such names survive', async t => {
-  const { ask, sentText } = await startPair(t, 'gemini', { script: [{}] })
+test('M8: schemas for Gemini lose what it rejects, and properties with such names survive', async t => {
+  const { request: ask, sentText } = await startPair(t, 'gemini', { script: [{}] })
   const input_schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',

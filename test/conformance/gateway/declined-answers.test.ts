@@ -121,7 +121,7 @@ for (const protocol of everyProtocol) {
   for (const client of Object.keys(clients)) {
     for (const stream of [false, true]) {
       const how = `${client}${stream ? ', streamed' : ''}`
-      test(`F11, ${protocol}: an answer that is only a refusal goes on to the policy fallback, unseen by ${how}`, async t => {
+      test(`F11, ${protocol}: an answer that is only a refusal moves to the policy fallback, unseen by ${how}`, async t => {
         const otherForm = others[protocol]?.[stream ? 'stream' : 'whole']
         for (const first of [silent, ...(otherForm ? [otherForm] : [])]) {
           const ask = await pairOf(t, protocol, first, toOther)

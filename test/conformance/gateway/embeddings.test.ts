@@ -129,7 +129,7 @@ test('P37: embedContent and batchEmbedContents are translated for OpenAI’s ups
   assert.deepEqual(two.value.embeddings, [{ values: [4, 0.5] }, { values: [1, 0.5] }])
 })
 
-test('P38: what cannot be embedded is refused by its name, in the client’s format', async () => {
+test('P38: what cannot be embedded is rejected by its name, in the client’s format', async () => {
   const refusal = async (path: string, body: object) => {
     const response = await app.post(body, { path })
     const { error } = (await response.json()) as { error: { message: string; code: unknown } }
@@ -145,7 +145,7 @@ test('P38: what cannot be embedded is refused by its name, in the client’s for
   assert.match(image[1], /content\.parts must contain text/)
 })
 
-test('P39: an upstream’s refusal is in the client’s format with its status and words', async () => {
+test('P39: an upstream’s error is in the client’s format with its status and words', async () => {
   const failing = await startEndpointUpstream()
   failing.answer({ status: 400, ...say({ message: 'Malformed input request' }) })
   const other = await startGatewayApp({

@@ -41,7 +41,7 @@ const refused: readonly (readonly [path: string, body: object | string | FormDat
     ],
   ]
 for (const [path, body, status, message] of refused) {
-  test(`P26: POST ${path} is refused with ${status} in OpenAI’s shape: ${message.source}`, async () => {
+  test(`P26: POST ${path} is rejected with ${status} in OpenAI’s shape: ${message.source}`, async () => {
     const response = await send(path, body)
     const { error } = (await response.json()) as { error: { message: string; type: string } }
     assert.equal(response.status, status, error.message)
@@ -50,7 +50,7 @@ for (const [path, body, status, message] of refused) {
   })
 }
 
-test('P27: two files of one name in a form are refused', async () => {
+test('P27: two files of one name in a form are rejected', async () => {
   const body = form({ model: 'ears' })
   body.append('file', new Blob(['x']), 'b.wav')
   const response = await send('/v1/audio/transcriptions', body)
@@ -58,7 +58,7 @@ test('P27: two files of one name in a form are refused', async () => {
   assert.match(await response.text(), /exactly one file part file/)
 })
 
-test('P28: a form over 25 MB is refused with 413', async () => {
+test('P28: a form over 25 MB is rejected with 413', async () => {
   const response = await send(
     '/v1/audio/transcriptions',
     form({ model: 'ears' }, { file: Buffer.alloc(26 * 1024 * 1024) }),
@@ -96,7 +96,7 @@ test('P31: events that break off end with an error event', async () => {
   assert.equal(app.booked.at(-1)?.outcome, 'failed')
 })
 
-test('P32: a model without a price is refused where the configuration says so', async () => {
+test('P32: a model without a price is rejected where the configuration requires a price', async () => {
   const strict = await startGatewayApp({
     deployments: [at('plain', { prices: { input: 1e-6 } }), at('voice', { unitPrices: { character: 1 } })],
     prices: { unknown: 'refuse' },

@@ -4,7 +4,7 @@ import type { Deployment } from '../../../src/server/config/config.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
 import { type NextAnswer, startEndpointUpstream } from '../../support/upstream/endpoint-upstream.ts'
 
-/** A gateway whose models stand for each kind of upstream of the other endpoints, and the upstream behind all of them. */
+/** A gateway whose models represent each kind of upstream of the other endpoints, and the upstream behind all of them. */
 export async function startEndpoints() {
   const upstream = await startEndpointUpstream()
   const at = (alias: string, changes: Partial<Deployment> = {}) =>

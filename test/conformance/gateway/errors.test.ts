@@ -42,7 +42,7 @@ const refusals = [
 for (const protocol of translated) {
   for (const [status, type] of refusals) {
     test(`E2, ${protocol}: the upstream’s ${status} becomes one envelope of ${type}, with its words and no JSON in them`, async t => {
-      const { ask } = await startPair(t, protocol, { script: [{ status, error: 'words of the upstream' }] })
+      const { request: ask } = await startPair(t, protocol, { script: [{ status, error: 'words of the upstream' }] })
       const answer = await ask<Message & { type: string; request_id: string }>()
       assert.deepEqual(
         [answer.type, answer.error?.type, answer.error?.message],
@@ -56,7 +56,7 @@ for (const protocol of translated) {
     const pair = await startPair(t, protocol, { script: [{ status: 400, error: 'set by the test' }] })
     const host = new URL(pair.upstream.url).host
     const leaky = await startPair(t, protocol, { script: [{ status: 400, error: `bad key ${secret} at ${host}` }] })
-    const text = JSON.stringify(await leaky.ask())
+    const text = JSON.stringify(await leaky.request())
     assert.ok(!text.includes(secret))
     assert.ok(!text.includes(new URL(leaky.upstream.url).host))
   })
@@ -103,7 +103,7 @@ for (const protocol of everyProtocol) {
   })
 
   test(`E7, ${protocol}: a silent upstream is covered by pings once message_start is out, also within a tool call`, async t => {
-    const script = [{ tool_calls: [{ name: 'look', input: { what: 'x'.repeat(200) } }], holdAtFrame: 4 }]
+    const script = [{ tool_calls: [{ name: 'look', input: { what: 'x'.repeat(200) } }], pauseAtFrame: 4 }]
     const { post, upstream } = await startPair(t, protocol, { script, pingAfterMs: 20 })
     const response = await post({ tools: [tool], stream: true })
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -112,7 +112,7 @@ for (const protocol of everyProtocol) {
       const { value, done } = (await reader?.read()) ?? { done: true }
       assert.ok(!done, text)
       text += value
-      // Gemini’s call comes whole, behind the frame that is held: nothing can be shown before it.
+      // Gemini’s call comes whole, behind the buffered frame: nothing can be shown before it.
       if (protocol === 'gemini') break
     }
     upstream.release()
@@ -121,19 +121,21 @@ for (const protocol of everyProtocol) {
   })
 
   test(`E9, ${protocol}: a client that leaves ends the upstream call: before content, in mid-stream, without a stream`, async t => {
-    for (const [body, holdAtFrame] of [
+    for (const [body, pauseAtFrame] of [
       [{ stream: true }, 0],
       [{ stream: true }, 5],
       [{}, 0],
     ] as const) {
-      const { post, upstream, app } = await startPair(t, protocol, { script: [{ text: 'x'.repeat(300), holdAtFrame }] })
+      const { post, upstream, app } = await startPair(t, protocol, {
+        script: [{ text: 'x'.repeat(300), pauseAtFrame }],
+      })
       const leaving = new AbortController()
       const response = post(body, { signal: leaving.signal }).then(
-        answer => (holdAtFrame > 0 ? answer.body?.getReader().read() : undefined),
+        answer => (pauseAtFrame > 0 ? answer.body?.getReader().read() : undefined),
         () => undefined,
       )
       await upstream.received(1)
-      if (holdAtFrame > 0) await response
+      if (pauseAtFrame > 0) await response
       leaving.abort()
       await upstream.requests[0]?.closed
       await app.bookedCalls(1)

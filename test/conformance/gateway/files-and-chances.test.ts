@@ -44,7 +44,7 @@ for (const { client, protocol, path, file, sentFile } of crossed) {
 }
 
 for (const protocol of translated.filter(name => !name.startsWith('openai-'))) {
-  test(`F2, ${protocol}: a file that OpenAI keeps is refused by its place`, async t => {
+  test(`F2, ${protocol}: a file that OpenAI keeps is rejected by its place`, async t => {
     const { post } = await startPair(t, protocol, { script: [{}] })
     const response = await post({ messages: chatFile }, { path: '/v1/chat/completions' })
     assert.equal(response.status, 400)
@@ -135,7 +135,7 @@ for (const { client, protocol, path, chances: asked } of crossed) {
   }
 }
 
-/** The chances that an answer tells of. */
+/** The alternatives that an answer reports. */
 function toldIn(text: string, client: 'chat' | 'responses', stream: boolean): readonly unknown[] {
   if (!stream) {
     const body = JSON.parse(text)

@@ -5,7 +5,7 @@ import type { Hook } from '../../../src/server/config/config.ts'
 import { type Caller, masterCaller } from '../../../src/server/http/caller.ts'
 import { callModel } from '../../../src/server/runtimes/builtin/model-call.ts'
 import { deploymentAt, startGatewayApp } from '../../support/gateway/gateway-app.ts'
-import { type Asked, hookAt, masking, startHookServer } from '../../support/gateway/hook-server.ts'
+import { type HookRequest, hookAt, masking, startHookServer } from '../../support/gateway/hook-server.ts'
 import { startEndpointUpstream } from '../../support/upstream/endpoint-upstream.ts'
 import { type Script, startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
 import { simple } from './setup.ts'
@@ -219,13 +219,15 @@ test('A13: calls of sessions are asked about with their session, and a blocked o
 
   for (const blocking of ['pre', 'post']) {
     const before = upstream.requests.length
-    hook.answer(({ phase }: Asked) => (phase === blocking ? { action: 'block', message: 'no' } : { action: 'allow' }))
+    hook.answer(({ phase }: HookRequest) =>
+      phase === blocking ? { action: 'block', message: 'no' } : { action: 'allow' },
+    )
     const result = await call()
     assert.ok('failure' in result)
     assert.deepEqual([result.failure.message, result.failure.isPassing], ['no', false])
     assert.equal(upstream.requests.length - before, blocking === 'pre' ? 0 : 1)
 
-    hook.answer(({ phase }: Asked) => (phase === blocking ? {} : { action: 'allow' }))
+    hook.answer(({ phase }: HookRequest) => (phase === blocking ? {} : { action: 'allow' }))
     const failed = await call()
     assert.ok('failure' in failed)
     assert.equal(failed.failure.isPassing, blocking === 'pre', 'another answer would be paid for in vain')
@@ -246,8 +248,8 @@ for (const phase of ['pre', 'post'] as const) {
   })
 }
 
-test('A14: a hook is told of what came of a stream whose client left', async t => {
-  const script = [{ text: 'open sesame', holdAtFrame: 4 }]
+test('A14: a hook receives the outcome of a stream whose client left', async t => {
+  const script = [{ text: 'open sesame', pauseAtFrame: 4 }]
   const { hook, app, upstream } = await start(t, { hooks: url => [hookAt(url, { phase: 'post' })], script })
   const leaving = new AbortController()
   const body = { model: 'test-model', ...simple, stream: true }
@@ -272,7 +274,7 @@ test('A15: an answer too long to be kept is blocked, or passes where on_error al
   assert.ok((await lenient.ask()).text === body)
 })
 
-test('A16: a body that names a member twice is refused before a hook judges one of them', async t => {
+test('A16: a body that names a member twice is rejected before a hook judges one of them', async t => {
   const { hook, app } = await start(t, { hooks: url => [hookAt(url)] })
   const doubled =
     '{"model":"test-model","max_tokens":5,"messages":[{"role":"user","content":"evil","\\u0063ontent":"good"}]}'
@@ -287,7 +289,7 @@ test('A16: a body that names a member twice is refused before a hook judges one 
 test('A17: what a hook puts in place of a body is checked as the client’s own, and is answered as the client asked', async t => {
   const { hook, ask, upstream } = await start(t, { hooks: url => [hookAt(url)], caller: keyed(['test-model']) })
   const replaced = async (more: object) => {
-    hook.answer(({ call }: Asked) => ({ action: 'replace', body: { ...call.body, ...more } }))
+    hook.answer(({ call }: HookRequest) => ({ action: 'replace', body: { ...call.body, ...more } }))
     return ask()
   }
   const other = await replaced({ model: 'other' })

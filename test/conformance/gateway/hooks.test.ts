@@ -7,11 +7,11 @@ import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../..
 import { everyProtocol, type SpokenProtocol, spoken } from '../../support/upstream/spoken-protocols.ts'
 import { dialectOf } from './setup.ts'
 
-/** A client's format: where it calls, what it sends, and how it is told of an error. */
+/** A client's format: where it calls, what it sends, and how it receives an error. */
 interface Format {
   readonly path: (stream: boolean) => string
   readonly body: (text: string) => object
-  /** What stands in an error besides its message. */
+  /** Fields of an error besides its message. */
   readonly error: (error: object) => object
 }
 

@@ -16,7 +16,13 @@ const script = ({ body }: Recorded) => {
   if (text.includes('goes on for long')) return { text: 'word '.repeat(200), usage: tenCents, chunkDelayMs: 20 }
   return { usage: tenCents }
 }
-const { service, upstream, key, keyRecord, ask } = await startPricedService({
+const {
+  service,
+  upstream,
+  key,
+  keyRecord,
+  request: ask,
+} = await startPricedService({
   script,
   models: {
     searching: { ...priced, web_search_cost_per_query: 0.01 },
@@ -27,7 +33,7 @@ const { service, upstream, key, keyRecord, ask } = await startPricedService({
 const saying = (content: string) => ({ messages: [{ role: 'user', content }] })
 const errorOf = (answer: Answered) => answer.json<{ error: { type: string; message: string } }>().error
 
-/** The record of a key once nothing is held for it any more. */
+/** The record of a key once it has no reservations. */
 const settled = (id: string): Promise<ApiKey> =>
   eventually(
     async () => {
@@ -51,7 +57,7 @@ test('B1: of any number of calls at once, a budget lets in those that it has roo
   assert.equal((await settled(id)).spend, 0.7)
 })
 
-test('B2: one call after the other is never refused for the slot, the tokens or the money of the one before', async () => {
+test('B2: one call after the other is never rejected for the slot, the tokens or the money of the one before', async () => {
   const { id, key: secret } = await key({ max_parallel_requests: 1, max_budget: 2.1, tpm_limit: 4_000 })
   for (let number = 1; number <= 20; number++) {
     const answer = await ask(secret, { stream: number % 2 === 0 })
@@ -62,7 +68,7 @@ test('B2: one call after the other is never refused for the slot, the tokens or 
   assert.ok((await settled(id)).spend <= 2)
 })
 
-test('B2: a refusal shows the figures that the key API shows', async () => {
+test('B2: a rejection shows the figures that the key API shows', async () => {
   const { id, key: secret } = await key({ max_budget: 0.35, budget_duration: '30d' })
   const leaving = new AbortController()
   const waiting = fetch(`${service.url}/v1/messages`, {
@@ -86,7 +92,7 @@ test('B2: a refusal shows the figures that the key API shows', async () => {
   )
   leaving.abort()
   await waiting
-  // The upstream had the call for a moment: some of what it held is booked.
+  // The upstream had the call for a moment: part of its reservation is booked.
   const { spend: booked } = await settled(id)
   assert.ok(booked > 0.2 && booked <= 0.3, String(booked))
 })
@@ -117,7 +123,7 @@ test('B3: a call that fails, is aborted or breaks off gives back what was held, 
   assert.ok(cut > 0 && cut < 1, `cut off by the upstream: ${cut}`)
 })
 
-test('B4: a model without a known price is refused under a budget, and booked as unknown without one', async () => {
+test('B4: a model without a known price is rejected under a budget, and booked as unknown without one', async () => {
   const limited = await key({ max_budget: 10 })
   const before = upstream.requests.length
   const refused = await ask(limited.key, { model: 'unpriced' })
@@ -179,7 +185,7 @@ test('F11: the fees of searches are held before a call, as many as it may make, 
     tools: [{ type: 'web_search_20250305', name: 'web_search', ...(uses !== undefined && { max_uses: uses }) }],
   })
   const { id, key: secret } = await key({ max_budget: 0.15 })
-  // Ten searches are held where the request sets no limit.
+  // Ten searches are reserved where the request sets no limit.
   for (const [uses, may] of [
     [6, '0.16'],
     [undefined, '0.2'],

@@ -5,7 +5,7 @@ import { startPair } from './setup.ts'
 const numbers = (count: number) => `[${'0,'.repeat(count - 1)}0]`
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-/** A body of each format, with a field that nobody knows. */
+/** A body of each format, with an unknown field. */
 const calls: Readonly<Record<string, string>> = {
   '/v1/messages': '"model":"test-model","max_tokens":9,"messages":[{"role":"user","content":"hi"}]',
   '/v1/messages/count_tokens': '"model":"test-model","messages":[{"role":"user","content":"hi"}]',
@@ -17,7 +17,7 @@ const calls: Readonly<Record<string, string>> = {
 }
 
 for (const protocol of ['anthropic-messages', 'openai-chat'] as const) {
-  test(`E11, ${protocol}: a body of too many values or levels is refused before anything is made of it`, async t => {
+  test(`E11, ${protocol}: a body of too many values or levels is rejected before anything is made of it`, async t => {
     const { app, upstream } = await startPair(t, protocol, { script: [{}] })
     for (const [path, fields] of Object.entries(calls)) {
       const said = async (odd: string) => {

@@ -21,7 +21,7 @@ const controller = {
   abort: () => undefined,
 }
 
-/** What the lane of `protocol` makes of an upstream's bytes: the client's text, or the refusal that could be retried. */
+/** What the passthrough of `protocol` makes of an upstream's bytes: the client's text, or the upstream error that can be retried. */
 async function relayed(protocol: (typeof translated)[number], chunks: readonly Buffer[]) {
   const { streamType } = dialectOf(protocol)
   const adapter = createTranslation({
@@ -30,7 +30,7 @@ async function relayed(protocol: (typeof translated)[number], chunks: readonly B
     signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onRepair(what) {
       throw new Error(what)
     },
@@ -141,7 +141,7 @@ for (const protocol of translated) {
     )
   })
 
-  test(`S4, ${protocol}: a stream that ends at any byte is a refusal or ends in an error event, never in a made-up end`, t =>
+  test(`S4, ${protocol}: a stream that ends at any byte is an upstream error or ends in an error event, never in a made-up end`, t =>
     everyCut(t, protocol))
 }
 

@@ -123,7 +123,7 @@ const kinds: readonly (readonly [kind: CallKind, client: ClientFormat, request: 
 const google = { project: 'p', location: 'global', serviceAccount: undefined }
 const protocols = Object.keys(codecs) as (keyof typeof codecs)[]
 
-/** What goes to the upstream for a request; `isLifted` says whether its long texts stay bytes on the way. */
+/** What goes to the upstream for a request; `isLifted`: whether its long texts stay bytes on the way. */
 async function written(
   [kind, client, request]: (typeof kinds)[number],
   { protocol, isLifted }: { readonly protocol: keyof typeof codecs; readonly isLifted: boolean },
@@ -135,7 +135,7 @@ async function written(
     signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onRepair: () => undefined,
     send({ body }) {
       sent = JSON.parse(joined(body as Buffer | readonly Buffer[]).toString())

@@ -31,7 +31,7 @@ function take(name: string, isPassed: boolean): void {
 const files = globSync(['test/conformance/gateway/*.test.ts', 'src/server/gateway/**/*.test.ts'])
 
 await withTestDatabase(async database => {
-  // A test that starts a server gives it a database of its own, so the caller's must not reach it.
+  // A test that starts a server gives it its own database, so the caller's must not reach it.
   delete process.env['DATABASE_URL']
   Object.assign(process.env, variablesOf(database))
   for await (const event of run({ files, concurrency: availableParallelism(), timeout: 300_000 })) {

@@ -143,8 +143,8 @@ test('F10, anthropic-messages: a Chat client’s orphan results, doubled ids and
 })
 
 for (const model of ['claude-sonnet-5', 'kimi-k3']) {
-  test(`F10, anthropic-messages: unsigned thinking and ${model} behind an address of its own`, async t => {
-    const { ask, sentText } = await startPair(t, 'anthropic-messages', {
+  test(`F10, anthropic-messages: unsigned thinking and ${model} behind its own address`, async t => {
+    const { request: ask, sentText } = await startPair(t, 'anthropic-messages', {
       script: [{}],
       changes: { upstreamModel: model, provider: 'acme' },
     })
@@ -186,7 +186,7 @@ for (const [how, last] of forgotten) {
     ['Chat', '/v1/chat/completions'],
     ['Gemini', '/v1beta/models/test-model:streamGenerateContent?alt=sse'],
   ] as const) {
-    test(`F10, gemini: counts that its last chunk has ${how} stand for a client of ${format}`, async t => {
+    test(`F10, gemini: counts that its last chunk has ${how} count for a client of ${format}`, async t => {
       const { app } = await startPair(t, 'gemini', { script: [{ frames }] })
       const contents = [{ parts: [{ text: 'hi' }] }]
       const body =

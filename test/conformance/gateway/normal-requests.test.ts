@@ -67,8 +67,8 @@ for (const protocol of translated) {
     ],
   })
 
-  test(`F5, ${protocol}: names that it refuses go out as legal ones, the same everywhere and in every request`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+  test(`F5, ${protocol}: names that it rejects go out as legal ones, the same everywhere and in every request`, async t => {
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     for (const name of oddNames) {
       await ask(usingTools(name))
       const first = sentText()
@@ -84,7 +84,11 @@ for (const protocol of translated) {
   })
 
   test(`F5, ${protocol}: the client reads its own names, streamed and whole`, async t => {
-    const { ask, stream, sentText } = await startPair(t, protocol, {
+    const {
+      request: ask,
+      stream,
+      sentText,
+    } = await startPair(t, protocol, {
       script: ({ rawBody }) => ({
         tool_calls: namesIn(rawBody.toString()).map(name => ({ name, input: { what: 'it' } })),
       }),
@@ -106,7 +110,7 @@ for (const protocol of translated) {
   })
 
   test(`F5, ${protocol}: a name that looks like a shortened one stays another tool`, async t => {
-    const { ask, sentText } = await startPair(t, protocol, { script: [{}] })
+    const { request: ask, sentText } = await startPair(t, protocol, { script: [{}] })
     await ask({ tools: [named(long)] })
     const [shortened = ''] = namesIn(sentText())
     await ask({ tools: [named(long), named(shortened)] })

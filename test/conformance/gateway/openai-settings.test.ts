@@ -76,14 +76,14 @@ for (const [name, client] of Object.entries(clients)) {
       assert.equal(degraded.includes(`${client.places.strict}=dropped`), !isOpenAi)
     })
 
-    test(`F2, ${name} on ${protocol}: JSON mode is a setting, or the model is told`, async t => {
+    test(`F2, ${name} on ${protocol}: JSON mode is a setting, or an instruction to the model`, async t => {
       const { sent, degraded } = await call(t, client.jsonMode)
       assert.equal(sent.includes('{"type":"json_object"}'), isOpenAi)
       assert.equal(sent.includes('Answer with one JSON object'), !isOpenAi)
       assert.equal(degraded.includes('=told_in_system'), !isOpenAi)
     })
 
-    test(`F2, ${name} on ${protocol}: how closely an image is looked at is carried, or reported`, async t => {
+    test(`F2, ${name} on ${protocol}: how closely an image is read is carried, or reported`, async t => {
       const { sent, degraded } = await call(t, client.closeLook)
       assert.ok(sent.includes('iVBORw0KGgo='), sent)
       assert.equal(sent.includes('"detail":"high"'), isOpenAi, sent)

@@ -10,7 +10,7 @@ const asking = { max_tokens: 4096, reasoning_effort: 'high', tools: [look] }
 const thinking = 'first this, then that'
 const script = [{ thinking, tool_calls: [{ name: 'look', input: {}, id: 'call_1' }] }, {}]
 
-/** Upstreams that want their reasoning back, and where it stands in the next request. */
+/** Upstreams that want their reasoning back, and where it is in the next request. */
 const carriers: readonly (readonly [SpokenProtocol, string])[] = [
   ['anthropic-messages', '"signature":"sig_0"'],
   ['openai-responses', '"encrypted_content":"sig_0"'],

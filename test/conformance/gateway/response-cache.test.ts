@@ -72,7 +72,7 @@ interface Given extends Partial<Ask> {
   readonly headers?: Sent['headers']
 }
 
-/** A call, the number of calls of upstreams that it made, and what the cache said. */
+/** A call, the number of calls of upstreams that it made, and the cache header. */
 async function ask({ format = 'messages', key: secret = key, url = service.url, headers = {}, ...rest }: Given = {}) {
   const { line, body } = formats[format]({ model: 'cached', prompt: 'hi', stream: false, ...rest })
   const before = upstreamCalls()
@@ -232,7 +232,7 @@ test('H7: errors, answers that break off and answers whose client leaves are not
       assert.deepEqual([said, calls], ['miss', 1], JSON.stringify(answer))
     }
   }
-  const held = `${saying({ text: 'word '.repeat(50), holdAtFrame: 3 })} ${prompts++}`
+  const held = `${saying({ text: 'word '.repeat(50), pauseAtFrame: 3 })} ${prompts++}`
   const { line, body } = formats.messages({ model: 'cached', prompt: held, stream: true })
   const upstream = upstreams['anthropic-messages']
   for (const _ of [1, 2]) {
@@ -279,7 +279,7 @@ test('H9: the ledger marks what the cache answered; it costs nothing and spends 
   assert.ok(answers.some(({ answer }) => answer.status === 429))
 })
 
-test('H10: a key whose money is used up is refused, whatever the cache has', async () => {
+test('H10: a key whose budget is used up is rejected, whatever the cache has', async () => {
   const { key: secret } = await keyOf({ max_budget: 0.5, owner_id: 'poor' })
   const { key: rich } = await keyOf({ owner_id: 'poor' })
   const given = { prompt: fresh() }
@@ -290,7 +290,7 @@ test('H10: a key whose money is used up is refused, whatever the cache has', asy
   await eventually(async () => (await ask({ ...given, key: secret })).answer.status === 402)
 })
 
-test('H11: responses that are stored or go on from others are not cached', async () => {
+test('H11: responses that are stored or continue from others are not cached', async () => {
   const input = fresh()
   const post = (body: object) => send({ ...service, key }, 'POST /v1/responses', { body: { model: 'cached', ...body } })
   const first = await post({ input })

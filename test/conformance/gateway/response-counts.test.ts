@@ -31,7 +31,7 @@ for (const protocol of everyProtocol) {
     assert.equal(app.booked.length, 0)
   })
 
-  test(`RC2, ${protocol}: a malformed count is refused in OpenAI's envelope and reaches no upstream`, async t => {
+  test(`RC2, ${protocol}: a malformed count is rejected in OpenAI's envelope and reaches no upstream`, async t => {
     const { post, upstream } = await startPair(t, protocol, { script: [{}] })
     for (const [more, message] of [
       [{ input: undefined }, 'input is required'],

@@ -15,7 +15,7 @@ const clients = {
   },
 } as const
 
-/** Three searches, where the model's provider runs them and says how many. */
+/** Three searches, where the model's provider runs them and reports the number. */
 const usage = { server_tool_use: { web_search_requests: 3 } }
 const free = { prices: { input: 0, output: 0 } }
 
@@ -53,12 +53,12 @@ for (const protocol of everyProtocol) {
   }
 }
 
-test('F11: a model of its own states what a search costs, and a fee that nobody states is in no cost', async t => {
+test('F11: its own model states what a search costs, and a fee without a stated rate is in no cost', async t => {
   for (const [searchPrice, cost] of [
     [0.5, '1.5'],
     [undefined, '0'],
   ] as const) {
-    const { ask, app } = await startPair(t, 'anthropic-messages', {
+    const { request: ask, app } = await startPair(t, 'anthropic-messages', {
       script: [{ usage }],
       changes: { ...free, provider: 'own', ...(searchPrice !== undefined && { searchPrice }) },
     })
@@ -112,7 +112,7 @@ for (const [upstreamModel, type, cost] of [
 
 test('F11: a client of Anthropic’s format reads how often another model has searched', async t => {
   for (const protocol of ['openai-responses', 'gemini'] as const) {
-    const { ask } = await startPair(t, protocol, { script: [{ usage }] })
+    const { request: ask } = await startPair(t, protocol, { script: [{ usage }] })
     const answer = await ask()
     assert.deepEqual(answer.usage['server_tool_use'], { web_search_requests: 3 })
   }

@@ -48,7 +48,7 @@ export async function startPair(t: TestContext, protocol: SpokenProtocol, option
       return readStream(await (await post({ ...body, stream: true })).text())
     },
     /** The answer of a call that is not streamed. */
-    async ask<T = Message>(body: object = {}): Promise<T> {
+    async request<T = Message>(body: object = {}): Promise<T> {
       return (await (await post(body)).json()) as T
     },
     /** The body of the last request that the upstream got. */
@@ -79,7 +79,7 @@ export const imageBlock = {
   source: { type: 'base64', media_type: 'image/png', data: pixel },
 } as const
 
-/** The start of a PDF, which is all that a gateway may look at. */
+/** The start of a PDF, which is all that a gateway may read. */
 export const pdf = Buffer.from('%PDF-1.4 conformance').toString('base64')
 
 export const pdfBlock = {

@@ -6,13 +6,15 @@ import { startPair, tool, translated, usageAtStart } from './setup.ts'
 
 for (const protocol of everyProtocol) {
   test(`S2, ${protocol}: an answer that the token limit cut ends with max_tokens`, async t => {
-    const { stream, ask } = await startPair(t, protocol, { script: [{ text: 'long', stopReason: 'max_tokens' }] })
+    const { stream, request: ask } = await startPair(t, protocol, {
+      script: [{ text: 'long', stopReason: 'max_tokens' }],
+    })
     assert.equal((await stream()).stopReason, 'max_tokens')
     assert.equal((await ask()).stop_reason, 'max_tokens')
   })
 
   test(`S2, ${protocol}: an answer that a filter stopped ends with refusal`, async t => {
-    const { stream, ask } = await startPair(t, protocol, { script: [{ text: 'no', stopReason: 'refusal' }] })
+    const { stream, request: ask } = await startPair(t, protocol, { script: [{ text: 'no', stopReason: 'refusal' }] })
     assert.equal((await stream()).stopReason, 'refusal')
     assert.equal((await ask()).stop_reason, 'refusal')
   })
@@ -31,7 +33,7 @@ for (const protocol of everyProtocol) {
 
   test(`U1, ${protocol}: message_start has input tokens before any content, and message_delta the exact count`, async t => {
     const usage = { input_tokens: 321, output_tokens: 45 }
-    const { stream, ask } = await startPair(t, protocol, { script: [{ text: 'counted', usage }] })
+    const { stream, request: ask } = await startPair(t, protocol, { script: [{ text: 'counted', usage }] })
     const said = await stream()
     assert.ok(Number(usageAtStart(said)['input_tokens']) > 0)
     assert.deepEqual([said.usage['input_tokens'], said.usage['output_tokens']], [321, 45])
@@ -71,7 +73,7 @@ for (const protocol of everyProtocol) {
 for (const protocol of translated) {
   test(`S1, ${protocol}: a tool call gives tool_use even if the upstream reports a plain stop`, async t => {
     const script = [{ tool_calls: [{ name: 'look', input: {} }], stopReason: 'end_turn' }]
-    const { stream, ask } = await startPair(t, protocol, { script })
+    const { stream, request: ask } = await startPair(t, protocol, { script })
     assert.equal((await stream({ tools: [tool] })).stopReason, 'tool_use')
     assert.equal((await ask({ tools: [tool] })).stop_reason, 'tool_use')
   })
@@ -79,13 +81,13 @@ for (const protocol of translated) {
 
 for (const reason of ['pause_turn', 'refusal', 'model_context_window_exceeded', 'compaction']) {
   test(`S3: the stop reason ${reason} of an Anthropic upstream passes unchanged`, async t => {
-    const { stream, ask } = await startPair(t, 'anthropic-messages', { script: [{ stopReason: reason }] })
+    const { stream, request: ask } = await startPair(t, 'anthropic-messages', { script: [{ stopReason: reason }] })
     assert.equal((await stream()).stopReason, reason)
     assert.equal((await ask()).stop_reason, reason)
   })
 }
 
-test('U4: counts that come several times are totals: the last one stands', async t => {
+test('U4: counts that come several times are totals: the last one counts', async t => {
   const chunk = (text: string, output: number, finish?: string) =>
     dataFrame({
       candidates: [{ content: { parts: [{ text }] }, ...(finish && { finishReason: finish }) }],

@@ -38,7 +38,9 @@ for (const protocol of everyProtocol) {
   })
 
   test(`T7, ${protocol}: reasoning becomes a thinking block, not text`, async t => {
-    const { stream, ask } = await startPair(t, protocol, { script: [{ thinking: 'hm, the sea', text: 'blue' }] })
+    const { stream, request: ask } = await startPair(t, protocol, {
+      script: [{ thinking: 'hm, the sea', text: 'blue' }],
+    })
     const said = await stream()
     assert.equal(said.text, 'blue')
     assert.equal(said.content[0]?.['thinking'], 'hm, the sea')
@@ -46,7 +48,9 @@ for (const protocol of everyProtocol) {
   })
 
   test(`T8, ${protocol}: a call without arguments gives input {} and valid JSON`, async t => {
-    const { stream, ask } = await startPair(t, protocol, { script: [{ tool_calls: [{ name: 'look', input: {} }] }] })
+    const { stream, request: ask } = await startPair(t, protocol, {
+      script: [{ tool_calls: [{ name: 'look', input: {} }] }],
+    })
     assert.deepEqual((await stream({ tools: [tool] })).content[0]?.['input'], {})
     assert.deepEqual((await ask({ tools: [tool] })).content[0]?.['input'], {})
   })
@@ -189,7 +193,7 @@ test('T12, bedrock-converse: usage comes behind the stop, and is read', async t 
 for (const protocol of translated) {
   test(`T13, ${protocol}: an upstream’s odd call id becomes a legal one, the same in every turn`, async t => {
     const id = 'call:1/ü|'
-    const { stream, ask } = await startPair(t, protocol, { script: [{ tool_calls: [{ ...call, id }] }] })
+    const { stream, request: ask } = await startPair(t, protocol, { script: [{ tool_calls: [{ ...call, id }] }] })
     const streamed = (await stream({ tools: [tool] })).content[0]?.['id']
     assert.match(String(streamed), /^[a-zA-Z0-9_-]+$/)
     if (protocol !== 'gemini') assert.equal((await ask({ tools: [tool] })).content[0]?.['id'], streamed)

@@ -6,7 +6,7 @@ import { afterCall, startPair, tool } from './setup.ts'
 
 const thinkingOn = { thinking: { type: 'adaptive' }, max_tokens: 4096 }
 
-/** Protocols that carry reasoning state from turn to turn, and where it stands in the next request. */
+/** Protocols that carry reasoning state from turn to turn, and where it is in the next request. */
 const carriers: readonly (readonly [SpokenProtocol, (sent: string) => boolean])[] = [
   ['openai-responses', sent => sent.includes('"encrypted_content":"sig_0"')],
   ['gemini', sent => sent.includes('"thoughtSignature":"sig_0"')],
@@ -31,7 +31,7 @@ for (const [protocol, isCarried] of carriers) {
     })
   }
 
-  test(`K4, ${protocol}: thinking that another provider signed is left out, and listed`, async t => {
+  test(`K4, ${protocol}: thinking that another provider signed is omitted, and listed`, async t => {
     const { post, sentText } = await startPair(t, protocol, { script: [{}], changes: foreign[protocol] ?? {} })
     const content = [
       { type: 'thinking', thinking: 'strange thoughts', signature: 'of-somebody-else' },
@@ -49,7 +49,7 @@ for (const [protocol, isCarried] of carriers) {
   })
 }
 
-/** Claude's own signatures cannot be told from a stranger's, so on Bedrock another model shows the rule. */
+/** Claude's own signatures cannot be distinguished from others, so on Bedrock another model shows the rule. */
 const foreign: Readonly<Record<string, object>> = { 'bedrock-converse': { upstreamModel: 'amazon.nova-pro-v1:0' } }
 
 test('K5: Gemini’s signature on a call is back in place on the next turn', async t => {

@@ -22,7 +22,7 @@ test('runtimes test prints a line a case and the counts, and leaves nothing behi
   assert.deepEqual(await left.json(), [])
 })
 
-test('runtimes test exits with 1 when a case fails, and says why', async () => {
+test('runtimes test exits with 1 when a case fails, and reports why', async () => {
   const { code, stdout } = await line('builtin', '--only', 'run', '--model', 'no-such-model', '--json')
   assert.equal(code, 1)
   const { ok, results } = JSON.parse(stdout) as { ok: boolean; results: { outcome: string; detail: string }[] }
@@ -31,7 +31,7 @@ test('runtimes test exits with 1 when a case fails, and says why', async () => {
   assert.match(results[0]?.detail ?? '', /no-such-model/)
 })
 
-test('runtimes test tells a wrong name of a runtime or a case from a failure', async () => {
+test('runtimes test distinguishes a wrong name of a runtime or a case from a failure', async () => {
   const runtime = await line('nothing')
   assert.equal(runtime.code, 5)
   assert.match(runtime.stderr, /unknown runtime "nothing"; runtimes: builtin/)

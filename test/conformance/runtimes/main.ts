@@ -16,7 +16,7 @@ function take(line: string): void {
 }
 
 await withTestDatabase(async database => {
-  // A test that starts a server gives it a database of its own, so the caller's must not reach it.
+  // A test that starts a server gives it its own database, so the caller's must not reach it.
   delete process.env['DATABASE_URL']
   Object.assign(process.env, variablesOf(database))
   const files = [`${import.meta.dirname}/runtimes.test.ts`]

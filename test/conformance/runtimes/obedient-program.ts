@@ -1,4 +1,4 @@
-// A program that speaks the Agent Client Protocol and does what a prompt says. It stands alone: it is started by the service.
+// A program that speaks the Agent Client Protocol and follows the prompt. It has no imports of this project: it is started by the service.
 import { createInterface } from 'node:readline'
 
 type Json = Record<string, unknown>

@@ -35,7 +35,7 @@ interface Message {
   readonly content: string | readonly { readonly type: string; readonly text?: string }[]
 }
 
-/** A model that does what the last prompt says. */
+/** A model that follows the last prompt. */
 function obedient({ body }: Recorded): Answer {
   const last = (body['messages'] as Message[]).at(-1)
   const blocks = typeof last?.content === 'string' ? [{ type: 'text', text: last.content }] : (last?.content ?? [])
@@ -133,7 +133,7 @@ function opencodeSteps(requests: readonly FakeCall[]): readonly FakeStep[] {
   if (isLong(text)) return [{ tools: [tool], hold: 'in tool' }]
   const made = requests.findLast(({ method, path }) => method === 'POST' && path === '/session')
   const asks = JSON.stringify(made?.body ?? {}).includes('"ask"') ? ['bash'] : []
-  return [{ tools: [{ ...tool, asks }] }, { text: ['It ran.'] }]
+  return [{ tools: [{ ...tool, permissions: asks }] }, { text: ['It ran.'] }]
 }
 
 async function acp(): Promise<Stage> {

@@ -1,5 +1,5 @@
-// A program that speaks the Agent Client Protocol and does what a prompt tells it: `[[{"say":"hi"},{"stop":"end_turn"}]]`.
-// It stands alone: it is started inside a sandbox, where nothing else of this project is seen.
+// A program that speaks the Agent Client Protocol and plays the script of its prompt: `[[{"say":"hi"},{"stop":"end_turn"}]]`.
+// It has no imports of this project: it runs inside a sandbox, where nothing else of this project is seen.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,22 +17,22 @@ interface Step {
   /** So many bytes without an end of line. */
   readonly flood?: number
   readonly complain?: string
-  /** Asks for permission, and says what came back. */
+  /** Asks for permission, and outputs the result. */
   readonly ask?: Json
   /** The same without waiting for it. */
   readonly askBeside?: Json
-  /** Calls a method of ours that is not offered, and says the code of the refusal. */
+  /** Calls a method of ours that is not offered, and outputs the code of the error. */
   readonly call?: string
   readonly write?: readonly [path: string, text: string]
-  /** Calls a model at our gateway, and says the status. */
+  /** Calls a model at our gateway, and outputs the status. */
   readonly model?: string
-  /** Asks the gateway for a path with a key of its own, or that of the run, and says the status. */
+  /** Asks the gateway for a path with its own key, or that of the run, and outputs the status. */
   readonly get?: readonly [path: string, key?: string]
   /** A child in the background that would outlive it. */
   readonly child?: string
-  /** Says the whole text of the prompt, the servers of the session or a variable of the environment. */
+  /** Outputs the whole text of the prompt, the servers of the session or a variable of the environment. */
   readonly tell?: string
-  /** Calls a tool of the first of its servers, and says what came back. */
+  /** Calls a tool of the first of its servers, and outputs the result. */
   readonly useTool?: readonly [name: string, args: Json]
   /** Waits until it is cancelled. */
   readonly hang?: true
@@ -54,7 +54,7 @@ interface Options {
   readonly greeting?: string
   readonly failsToOpen?: readonly [code: number, message: string]
   readonly exitsAtStart?: number
-  /** Lists these methods of authentication; `$KEY` stands for the key of the run. */
+  /** Lists these methods of authentication; `$KEY` is replaced by the key of the run. */
   readonly authMethods?: readonly { readonly id: string; readonly name?: string }[]
   /** Writes its file of sessions and never answers `session/new`. */
   readonly hangsToOpen?: boolean
@@ -125,7 +125,7 @@ async function useTool(name: string, args: Json): Promise<void> {
   say(await (await fetch(url, { ...sent, body: JSON.stringify(message) })).text())
 }
 
-/** What a step says and does by itself. */
+/** Output and effects of a step. */
 async function work(step: Step, text: string): Promise<void> {
   if (step.say !== undefined) say(step.say)
   if (step.update) update(step.update)
@@ -166,7 +166,7 @@ async function prompt(params: Json): Promise<Json> {
   const cancelled = new Promise<void>(resolve => {
     cancel = options.ignoresCancel ? () => {} : resolve
   })
-  // The last one counts: a conversation that is told as text holds those before it.
+  // The last one counts: a conversation that is sent as text holds those before it.
   const at = text.lastIndexOf('[[{')
   const script = at < 0 ? '[]' : text.trimEnd().slice(at + 1, -1)
   for (const step of JSON.parse(script) as Step[]) {

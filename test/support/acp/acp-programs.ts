@@ -57,10 +57,10 @@ export function writing(
   return name === undefined ? undefined : { name, input: { command, description: 'Write the file' } }
 }
 
-/** Two cents an answer of 4,000 tokens in and 16,000 out, and as much may be held for the next one. */
+/** Two cents an answer of 4,000 tokens in and 16,000 out, and as much is reserved for the next one. */
 const perToken = 0.000001
 
-/** The service with all the programs, whose model `scripted` says what `script` tells it to; both end after the last test. */
+/** The service with all the programs, whose model `scripted` plays `script`; both end after the last test. */
 export async function startProgramService(script: Script) {
   const upstream = await startScriptedUpstream({ script })
   const service = await startService({
@@ -69,7 +69,7 @@ export async function startProgramService(script: Script) {
         {
           model_name: 'scripted',
           params: {
-            // It is known how much this one answers at most, so that a budget can be held against it.
+            // The length of its answer has a limit, so that a budget can reserve it.
             model: 'anthropic/claude-haiku-4-5',
             api_base: upstream.url,
             api_key: 'sk-upstream',
@@ -111,9 +111,9 @@ export async function startProgramService(script: Script) {
     ok,
     promptsOf,
     logWhen,
-    ask: (id: string, text: string) =>
+    request: (id: string, text: string) =>
       ok(`POST /session/${id}/prompt_async`, { model: { modelID: 'scripted' }, parts: [{ type: 'text', text }] }),
-    /** The log, once the prompts are not at work any more. */
+    /** The log, once no prompt is running. */
     settled: (id: string) =>
       logWhen(
         id,

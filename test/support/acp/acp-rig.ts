@@ -14,7 +14,7 @@ export const fakeProgram = join(import.meta.dirname, 'acp-fake.ts')
 
 interface Options {
   readonly isolation?: Isolation
-  /** What the fake is told in its variable FAKE. */
+  /** The script of the fake, in its variable FAKE. */
   readonly fake?: object
   readonly cancelMs?: number
   readonly idleMs?: number

@@ -18,20 +18,20 @@ interface FakeAgent {
 export interface CursorCall {
   /** Method and path, with a star in place of each id. */
   readonly name: string
-  /** What stands in place of the stars. */
+  /** Replacement of the stars. */
   readonly ids: readonly string[]
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly body: Json
 }
 
-interface Refusal {
+interface Rejection {
   readonly status: number
   readonly code: string
 }
 
-/** What the API says to a call. */
-export type CursorAnswer = { readonly json: unknown } | Refusal | { readonly follow: FakeRun; readonly place: number }
+/** Response of the API to a call. */
+export type CursorAnswer = { readonly json: unknown } | Rejection | { readonly follow: FakeRun; readonly place: number }
 
 export interface CursorModel {
   readonly id: string
@@ -39,8 +39,8 @@ export interface CursorModel {
   readonly aliases?: readonly string[]
 }
 
-/** A refusal in the words of the API. */
-export const refusal = (status: number, code: string): Refusal => ({ status, code })
+/** An error in the format of the API. */
+export const rejection = (status: number, code: string): Rejection => ({ status, code })
 
 /** The agents and runs of one account. */
 export class CursorAccount {
@@ -55,7 +55,7 @@ export class CursorAccount {
     this.#models = models
   }
 
-  /** Begins a run; also one that nobody asked for through us, as a person in Cursor's own window does. */
+  /** Begins a run; also one started elsewhere, as by a person in Cursor's own window. */
   begin(agentId: string, prompt: string): FakeRun {
     const agent = this.agents.get(agentId)
     if (!agent) throw new Error(`there is no agent ${agentId}`)
@@ -67,7 +67,7 @@ export class CursorAccount {
   }
 
   answer(call: CursorCall): CursorAnswer {
-    return this.#routes[call.name]?.(call) ?? refusal(404, 'not_found')
+    return this.#routes[call.name]?.(call) ?? rejection(404, 'not_found')
   }
 
   readonly #routes: Readonly<Record<string, (call: CursorCall) => CursorAnswer>> = {
@@ -93,11 +93,11 @@ export class CursorAccount {
     const { agentId, model } = body
     const prompt = textOf(recordOf(body['prompt'])['text'])
     if (prompt === '' || (agentId !== undefined && !agentIdForm.test(textOf(agentId))))
-      return refusal(400, 'validation_error')
+      return rejection(400, 'validation_error')
     if (model !== undefined && !this.#models.some(({ id }) => id === recordOf(model)['id']))
-      return refusal(400, 'invalid_model')
+      return rejection(400, 'invalid_model')
     const id = nonEmptyText(agentId) ?? `bc-${randomUUID()}`
-    if (this.agents.has(id)) return refusal(409, 'agent_id_conflict')
+    if (this.agents.has(id)) return rejection(409, 'agent_id_conflict')
     const agent: FakeAgent = { id, body, runs: [], isArchived: false }
     this.agents.set(id, agent)
     const run = this.begin(id, prompt)
@@ -106,17 +106,17 @@ export class CursorAccount {
 
   #createRun(call: CursorCall): CursorAnswer {
     const agent = this.agents.get(call.ids[0] ?? '')
-    if (!agent) return refusal(404, 'agent_not_found')
-    if (agent.isArchived) return refusal(409, 'agent_archived')
-    if (agent.runs.some(({ isActive }) => isActive)) return refusal(409, 'agent_busy')
+    if (!agent) return rejection(404, 'agent_not_found')
+    if (agent.isArchived) return rejection(409, 'agent_archived')
+    if (agent.runs.some(({ isActive }) => isActive)) return rejection(409, 'agent_busy')
     const prompt = textOf(recordOf(call.body['prompt'])['text'])
-    return prompt === '' ? refusal(400, 'validation_error') : { json: { run: this.begin(agent.id, prompt).toJson() } }
+    return prompt === '' ? rejection(400, 'validation_error') : { json: { run: this.begin(agent.id, prompt).toJson() } }
   }
 
   #stream({ headers }: CursorCall, run: FakeRun): CursorAnswer {
-    if (this.hasExpired) return refusal(410, 'stream_expired')
+    if (this.hasExpired) return rejection(410, 'stream_expired')
     const place = run.placeAfter(nonEmptyText(headers['last-event-id']))
-    return place === undefined ? refusal(400, 'invalid_last_event_id') : { follow: run, place }
+    return place === undefined ? rejection(400, 'invalid_last_event_id') : { follow: run, place }
   }
 
   #remove(agent: FakeAgent) {
@@ -127,19 +127,19 @@ export class CursorAccount {
 
   #withAgent({ ids }: CursorCall, use: (agent: FakeAgent) => unknown): CursorAnswer {
     const agent = this.agents.get(ids[0] ?? '')
-    return agent ? { json: use(agent) } : refusal(404, 'agent_not_found')
+    return agent ? { json: use(agent) } : rejection(404, 'agent_not_found')
   }
 
   #withRun({ ids }: CursorCall, use: (run: FakeRun) => CursorAnswer): CursorAnswer {
     const run = this.agents.get(ids[0] ?? '')?.runs.find(({ id }) => id === ids[1])
-    return run ? use(run) : refusal(404, 'run_not_found')
+    return run ? use(run) : rejection(404, 'run_not_found')
   }
 }
 
 const agentIdForm = /^bc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 function cancel(run: FakeRun): CursorAnswer {
-  if (!run.isActive) return refusal(409, 'run_not_cancellable')
+  if (!run.isActive) return rejection(409, 'run_not_cancellable')
   run.finish({ status: 'CANCELLED' })
   return { json: { id: run.id } }
 }

@@ -2,32 +2,32 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { jsonOr, recordOf } from '../../../src/server/platform/json.ts'
-import { CursorAccount, type CursorCall, type CursorModel, type CursorScript, refusal } from './cursor-account.ts'
+import { CursorAccount, type CursorCall, type CursorModel, type CursorScript, rejection } from './cursor-account.ts'
 import type { FakeRun } from './cursor-runs.ts'
 
 /** A fault that the next calls of that name meet. */
 interface Fault {
   /** Method and path, with a star in place of each id. */
   readonly call: string
-  /** Refuses with that status; or breaks the connection, before or after the call has had its effect. */
+  /** Rejects with that status; or breaks the connection, before or after the call has had its effect. */
   readonly how: number | 'break-before' | 'break-after'
   readonly code: string
   times: number
 }
 
 interface Options {
-  /** Says `Done.` by default. */
+  /** Outputs `Done.` by default. */
   readonly script?: CursorScript
   readonly key?: string
   readonly models?: readonly CursorModel[]
 }
 
-/** Seconds for which the fake says that it keeps streams. */
+/** Seconds for which the fake promises to store streams. */
 const retentionSeconds = 3600
 
 const sayDone: CursorScript = () => [{ event: 'assistant', data: { text: 'Done.' } }, { end: { text: 'Done.' } }]
 
-/** Starts a server of version 1 of Cursor's cloud agents API, whose agents do what a script says. Dialects: section 3. */
+/** Starts a server of version 1 of Cursor's cloud agents API, whose agents play a script. Dialects: section 3. */
 export async function startCursorFake({
   script = sayDone,
   key = 'cursor-key-of-the-tests',
@@ -45,9 +45,9 @@ export async function startCursorFake({
     const fault = faults.find(({ call: name, times }) => name === call.name && times > 0)
     if (fault) fault.times--
     if (fault?.how === 'break-before') return void response.destroy()
-    if (typeof fault?.how === 'number') return send(response, refusal(fault.how, fault.code))
+    if (typeof fault?.how === 'number') return send(response, rejection(fault.how, fault.code))
     const isPermitted = permitted.includes(call.headers.authorization ?? '')
-    const answer = isPermitted ? account.answer(call) : refusal(401, 'unauthorized')
+    const answer = isPermitted ? account.answer(call) : rejection(401, 'unauthorized')
     if (fault?.how === 'break-after') return void response.destroy()
     send(response, answer)
   }

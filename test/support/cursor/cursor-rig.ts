@@ -34,7 +34,7 @@ export const git = {
 }
 
 /** Part of an answer. */
-export const say = (text: string): CursorStep => ({ event: 'assistant', data: { text } })
+export const textStep = (text: string): CursorStep => ({ event: 'assistant', data: { text } })
 
 /** One state of the tool call `c1`. */
 export const call = (status: string, more: object = {}): CursorStep => ({
@@ -45,14 +45,14 @@ export const call = (status: string, more: object = {}): CursorStep => ({
 /** A whole run with one tool call. */
 export const turn: readonly CursorStep[] = [
   { event: 'thinking', data: { text: 'Hm.' } },
-  say('I '),
-  say('look.'),
+  textStep('I '),
+  textStep('look.'),
   call('running'),
   { event: 'interaction_update', data: { type: 'token-delta' } },
   call('completed', { result: 'a.txt' }),
   { event: 'heartbeat', data: {} },
-  say('All '),
-  say('done.'),
+  textStep('All '),
+  textStep('done.'),
   { end: { text: 'All done.', git } },
 ]
 

@@ -6,7 +6,7 @@ export type CursorStatus = 'CREATING' | 'RUNNING' | 'FINISHED' | 'ERROR' | 'CANC
 /** How a run of the fake ends. */
 export interface CursorEnd {
   readonly status?: Exclude<CursorStatus, 'CREATING' | 'RUNNING'>
-  /** What the run says last; also its stored result. */
+  /** Last output of the run; also its stored result. */
   readonly text?: string
   readonly git?: { readonly branches: readonly Readonly<Record<string, string>>[] }
   readonly error?: unknown
@@ -18,7 +18,7 @@ export type CursorStep =
   | { readonly event: string; readonly data: unknown; readonly id?: string | null }
   /** Waits for `release`. */
   | { readonly hold: true }
-  /** Breaks each stream that gets here, as often as told. */
+  /** Breaks each stream that gets here, that many times. */
   | { readonly cut: number }
   /** Bytes that each stream gets as they are. */
   | { readonly raw: string }
@@ -51,7 +51,7 @@ export class FakeRun {
     return this.status === 'CREATING' || this.status === 'RUNNING'
   }
 
-  /** As the API shows it; in lists without what it said. */
+  /** As the API shows it; in lists without its output. */
   toJson(place: 'alone' | 'in a list' = 'alone') {
     const { id, agentId, createdAt, status, end } = this
     const told = place === 'in a list' || !end ? {} : { result: end.text, durationMs: 1200, error: end.error }
@@ -135,7 +135,7 @@ export class FakeRun {
         if (frame === undefined) continue
         if ('text' in frame) response.write(frame.text)
         else if (frame.cutsLeft-- > 0) {
-          // What stands before it arrives.
+          // The text before it arrives.
           response.write(': cut\n\n', () => response.destroy())
           return
         }

@@ -14,7 +14,7 @@ interface Options {
   readonly format: PassthroughFormat
   readonly deployment: Deployment
   readonly pingAfterMs?: number
-  readonly holdBackMs?: number
+  readonly bufferMs?: number
   readonly authorize?: Authorize
   /** Instead of the system's resolver; the address is then not allowed by itself. */
   readonly lookup?: Lookup
@@ -23,7 +23,7 @@ interface Options {
 type CallPart = Partial<Pick<Call, 'headers' | 'query' | 'signal' | 'address'>>
 
 /** How a format adapter ended a call, and all that its client saw. */
-export interface Told {
+export interface Result {
   /** Undefined when the adapter rejected. */
   readonly ending: Outcome | UpstreamError | undefined
   readonly error: AppError | undefined
@@ -65,18 +65,18 @@ export function recordingSink(onData?: (text: string) => void) {
 }
 
 /** Calls one deployment through the passthrough adapter alone: no HTTP server, no router. */
-export function probeLane({ format, deployment, pingAfterMs = 15_000, holdBackMs = 2_000, lookup, ...rest }: Options) {
+export function probeMode({ format, deployment, pingAfterMs = 15_000, bufferMs = 2_000, lookup, ...rest }: Options) {
   const allow = lookup ? [] : [new URL(deployment.apiBase).host]
   const pools = createPools(createOutbound({ allow, ...(lookup && { lookup }) }))
   const send = createSend({ pools, authorize: rest.authorize ?? createAuthorize() })
-  const adapter = createPassthrough({ format, send, pingAfterMs, holdBackMs })
+  const adapter = createPassthrough({ format, send, pingAfterMs, bufferMs })
 
   return {
     async call(
       kind: CallKind,
       request: object | string,
       { onData, ...part }: CallPart & { onData?: (text: string) => void } = {},
-    ): Promise<Told> {
+    ): Promise<Result> {
       const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request))
       const parsed = readRequest({ kind, body, ...(part.address && { address: part.address }) })
       const { alias, upstreamModel } = deployment

@@ -123,7 +123,7 @@ export async function startGatewayApp({
     booked: booked as readonly UsageRow[],
     /** Resolves once `count` calls have been booked. */
     bookedCalls: bookings.until,
-    /** POST /v1/messages; `body` may be text, to say every byte. */
+    /** POST /v1/messages; `body` may be text, to set every byte. */
     post: (
       body: unknown,
       { path = '/v1/messages', ...init }: Omit<RequestInit, 'body' | 'method'> & { path?: string } = {},

@@ -40,10 +40,10 @@ export async function rawPair(listener: RequestListener, { deployment }: Pick<Pa
 }
 
 /** The request that most tests make. */
-export const ask = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
+export const simpleRequest = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }
 
 /** The same, streamed. */
-export const streamed = { ...ask, stream: true }
+export const streamed = { ...simpleRequest, stream: true }
 
-/** What a streamed answer said; its grammar is asserted. */
+/** The content of a streamed answer; its grammar is asserted. */
 export const textOf = async (answer: Response) => readStream(await answer.text())

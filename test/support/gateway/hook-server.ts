@@ -6,37 +6,37 @@ import type { Hook } from '../../../src/server/config/config.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /** What a hook is asked. */
-export interface Asked {
+export interface HookRequest {
   readonly phase: string
   readonly call: Json & { readonly body: Json | null; readonly model: string; readonly kind: string }
   readonly response?: Json & { readonly body?: unknown; readonly events?: readonly Json[] }
 }
 
 interface GotRequest {
-  readonly asked: Asked
+  readonly asked: HookRequest
   readonly text: string
   readonly headers: IncomingHttpHeaders
-  /** Resolves once the answer is out, or the connection is gone: whether it was answered. */
+  /** Resolves once the answer is out, or the connection is closed: whether it was answered. */
   readonly closed: Promise<boolean>
 }
 
 /** An answer; text is sent as it is, `hang` never answers. */
-type Said = object | string | 'hang'
+type HookAnswer = object | string | 'hang'
 
-/** A program that is asked about calls, and answers what `say` returns for them; `allow` until told otherwise. */
+/** A program that is asked about calls, and answers what `say` returns for them; `allow` by default. */
 export async function startHookServer() {
   const got: GotRequest[] = []
   let waiting: { readonly count: number; readonly resolve: () => void }[] = []
-  let say: (asked: Asked) => Said = () => ({ action: 'allow' })
+  let answerFor: (asked: HookRequest) => HookAnswer = () => ({ action: 'allow' })
   let status = 200
   const server = createServer(async (request, response) => {
     const closed = new Promise<boolean>(resolve => response.once('close', () => resolve(response.writableFinished)))
     const body = await text(request)
-    const asked = JSON.parse(body) as Asked
+    const asked = JSON.parse(body) as HookRequest
     got.push({ asked, text: body, headers: request.headers, closed })
     for (const { count, resolve } of waiting) if (got.length >= count) resolve()
     waiting = waiting.filter(({ count }) => got.length < count)
-    const said = say(asked)
+    const said = answerFor(asked)
     if (said === 'hang') return
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(typeof said === 'string' ? said : JSON.stringify(said))
@@ -58,8 +58,8 @@ export async function startHookServer() {
         if (got.length >= count) resolve()
         else waiting.push({ count, resolve })
       }),
-    answer(given: Said | ((asked: Asked) => Said), withStatus = 200) {
-      say = typeof given === 'function' ? (given as (asked: Asked) => Said) : () => given
+    answer(given: HookAnswer | ((asked: HookRequest) => HookAnswer), withStatus = 200) {
+      answerFor = typeof given === 'function' ? (given as (asked: HookRequest) => HookAnswer) : () => given
       status = withStatus
     },
     async stop(): Promise<void> {
@@ -85,8 +85,8 @@ export const hookAt = (url: string, changes: Partial<Hook> = {}): Hook => ({
   ...changes,
 })
 
-/** An answer that masks a word wherever it stands in what the hook is asked about. */
-export function masking(word: string): (asked: Asked) => object {
+/** An answer that masks a word anywhere in what the hook is asked about. */
+export function masking(word: string): (asked: HookRequest) => object {
   const masked = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll(word, '[masked]'))
   return ({ phase, call, response }) => ({
     action: 'replace',

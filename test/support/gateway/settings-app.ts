@@ -92,5 +92,5 @@ export async function settingsApps() {
   }
 }
 
-/** The text of a refusal. */
+/** The text of a rejection. */
 export const messageOf = ({ body }: { body: { error: { message: string } } }): string => body.error.message

@@ -31,7 +31,7 @@ const allPayers = (payers: SomePayers): Payers => ({
   ...payers,
 })
 
-/** A row of the ledger for a call that has ended, and was held by itself unless told otherwise. */
+/** A row of the ledger for a call that has ended, and had its own reservation by default. */
 export const rowOf = (
   request_id: string,
   payers: SomePayers,
@@ -68,7 +68,7 @@ export const rowOf = (
   ...more,
 })
 
-/** The stores of budgets, reservations and the ledger over a database of their own, whose clock the test sets. */
+/** The stores of budgets, reservations and the ledger over their own database, whose clock the test sets. */
 export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
   const { pool, url } = await freshDatabase()
   await pool.query(`create table test_clock as select timestamptz '2026-01-01T00:00:00Z' as at`)
@@ -110,7 +110,7 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
     },
     set: (scope: BudgetName['scope'], scope_id: string, given: Partial<BudgetLimits>): Promise<void> =>
       budgets.setLimits(pool, { scope, scope_id }, { ...limits, ...given }),
-    /** Asks to hold a call of one cent and ten tokens, unless told otherwise. */
+    /** Reserves a call, of one cent and ten tokens by default. */
     reserve: ({
       payers = {},
       ...asked
@@ -130,8 +130,8 @@ export async function budgetBench({ lifetimeMs = 900_000 } = {}) {
       return found
     },
     count: (table: 'reservations' | 'usage'): Promise<number> => one(`select count(*) as n from ${table}`),
-    /** US dollars of all reservations that are held in a budget. */
-    heldIn: (scope: string, scope_id: string): Promise<number> =>
+    /** US dollars of all reservations in a budget. */
+    reservedIn: (scope: string, scope_id: string): Promise<number> =>
       one(
         `select coalesce(sum(amount_usd), 0) as n
          from reservations cross join lateral json_to_recordset(held_in) as h (scope text, scope_id text)

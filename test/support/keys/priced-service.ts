@@ -58,7 +58,7 @@ export async function startPricedService({ script, models = {}, config = {}, ...
       ok(`PUT /api/budgets/${scope}/${encodeURIComponent(id)}`, { body }),
     budget: (scope: string, id: string): Promise<Budget> => ok(`GET /api/budgets/${scope}/${encodeURIComponent(id)}`),
     /** A model call with a key. */
-    ask: (key: string, body: object = {}, line = 'POST /v1/messages'): Promise<Answered> =>
+    request: (key: string, body: object = {}, line = 'POST /v1/messages'): Promise<Answered> =>
       send({ ...service, key }, line, { body: { ...call, ...body } }),
   }
 }

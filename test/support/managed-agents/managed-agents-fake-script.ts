@@ -1,8 +1,8 @@
 import type { Json } from '../../../src/server/platform/json.ts'
 
-/** What the fake agent does in a turn, in order. Unless a step says otherwise the turn ends in `end_turn`. */
+/** What the fake agent does in a turn, in order. By default the turn ends in `end_turn`. */
 export type Step =
-  /** Says it, in these pieces first when the reader wants to see it grow. */
+  /** Sends it as text, in these pieces first when the reader wants to see it grow. */
   | { readonly say: string; readonly pieces?: readonly string[] }
   /** Uses a tool; with `ask` a person is waited for, and a denied call gives an error. */
   | {
@@ -14,7 +14,7 @@ export type Step =
     }
   /** Uses several tools that all ask at once. */
   | { readonly askAll: readonly string[] }
-  /** A tool of the client: waits for its result, and says it. */
+  /** A tool of the client: waits for its result, and reports it. */
   | { readonly custom: string }
   /** Any event; it gets an id and a time unless it has them. */
   | { readonly raw: Json }
@@ -41,7 +41,7 @@ export interface Switches {
   noIds: boolean
   /** A stream is reset after so many frames. */
   dropAfter: number
-  /** Neither what users send nor that work goes on is listed or streamed. */
+  /** Neither user messages nor running states are listed or streamed. */
   isTerse: boolean
   /** A message waits in the queue until then. */
   hold: Promise<unknown> | undefined

@@ -14,7 +14,7 @@ interface Reader {
   frames: number
 }
 
-/** One session of the fake: its events, who reads them, and the turn that goes on. */
+/** One session of the fake: its events, who reads them, and the turn that continues. */
 export class FakeSession {
   readonly events: Stored[] = []
   readonly id: string
@@ -83,7 +83,7 @@ export class FakeSession {
   }
 
   /** Adds an event from outside of any turn. */
-  tell(event: Json): void {
+  emit(event: Json): void {
     this.#store(event, this.#now())
   }
 
@@ -147,15 +147,15 @@ export class FakeSession {
     for (let message = this.#queue.shift(); message; message = this.#queue.shift()) {
       this.#interrupted = Promise.withResolvers()
       await this.#switches.hold
-      if (this.#switches.staleIdle) this.tell(idle({ type: 'end_turn' }))
+      if (this.#switches.staleIdle) this.emit(idle({ type: 'end_turn' }))
       message.processed_at = this.#now()
       this.events.push(...this.events.splice(this.events.indexOf(message), 1))
       this.#publish(message)
-      this.tell({ type: 'session.status_running' })
+      this.emit({ type: 'session.status_running' })
       const text = recordsOf(message['content'])
         .map(block => textOf(block['text']))
         .join('\n')
-      this.tell(await this.#play(this.#script(text, this.#turn++)))
+      this.emit(await this.#play(this.#script(text, this.#turn++)))
     }
     this.status = 'idle'
   }
@@ -174,7 +174,7 @@ export class FakeSession {
     if ('use' in step || 'askAll' in step || 'custom' in step) return this.#toolStep(step)
     if ('bytes' in step || 'cut' in step) return this.#streamStep(step)
     if ('say' in step) this.#say(step.say, step.pieces ?? [])
-    if ('raw' in step) this.tell(step.raw)
+    if ('raw' in step) this.emit(step.raw)
     if ('end' in step) return textOf(step.end['type']).startsWith('session.') ? step.end : idle(step.end)
     if ('hang' in step) return this.#interrupted.promise
     if (!('until' in step)) return undefined
@@ -185,7 +185,7 @@ export class FakeSession {
   async #streamStep(step: Extract<Step, { bytes: string } | { cut: unknown }>): Promise<undefined> {
     if ('bytes' in step) this.writeBytes(step.bytes)
     else this.endStreams(step.cut)
-    // Whoever is cut off is gone before the turn goes on.
+    // A disconnected reader is removed before the turn continues.
     await new Promise(resolve => setImmediate(resolve))
   }
 
@@ -213,7 +213,7 @@ export class FakeSession {
       const isDenied = answer?.['result'] === 'deny'
       const text = isDenied ? `denied: ${textOf(answer?.['deny_message'])}` : 'use' in step ? step.result : 'done'
       const named = mcp === undefined ? { tool_use_id: id } : { mcp_tool_use_id: id }
-      this.tell({ type: `${kind}_result`, ...named, content: [{ type: 'text', text }], is_error: isDenied })
+      this.emit({ type: `${kind}_result`, ...named, content: [{ type: 'text', text }], is_error: isDenied })
     }
     return undefined
   }
@@ -226,19 +226,19 @@ export class FakeSession {
     return undefined
   }
 
-  /** Idle until the user has answered all of these; each answer that leaves some open tells the rest again. */
+  /** Idle until the user has answered all of these; each answer that leaves some open repeats the rest. */
   async #answered(ids: readonly string[]): Promise<'interrupted' | undefined> {
     for (let told = 0; ; ) {
       const open = ids.filter(id => !this.#answers.has(id))
       if (open.length === 0) break
-      if (open.length !== told) this.tell(idle({ type: 'requires_action', event_ids: open }))
+      if (open.length !== told) this.emit(idle({ type: 'requires_action', event_ids: open }))
       told = open.length
       const woken = new Promise<void>(resolve => {
         this.#wake = resolve
       })
       if ((await Promise.race([woken, this.#interrupted.promise])) === 'interrupted') return 'interrupted'
     }
-    this.tell({ type: 'session.status_running' })
+    this.emit({ type: 'session.status_running' })
     return undefined
   }
 
@@ -250,14 +250,14 @@ export class FakeSession {
       const delta = { type: 'content_delta', content: { type: 'text', text: piece } }
       this.#publish({ type: 'event_delta', event_id: id, delta })
     }
-    this.tell({ type: 'agent.message', content: [{ type: 'text', text }] })
+    this.emit({ type: 'agent.message', content: [{ type: 'text', text }] })
     const model_usage = {
       input_tokens: 10,
       output_tokens: 5,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,
     }
-    this.tell({ type: 'span.model_request_end', model_request_start_id: start.id, is_error: null, model_usage })
+    this.emit({ type: 'span.model_request_end', model_request_start_id: start.id, is_error: null, model_usage })
   }
 }
 

@@ -81,7 +81,7 @@ for (const [major, client] of clients) {
     })
   })
 
-  test(`SDK ${major}: a wrong key is refused`, async () => {
+  test(`SDK ${major}: a wrong key is rejected`, async () => {
     const wrong = client.withOptions({ apiKey: 'sk-wrong' })
     await assert.rejects(wrong.beta.agents.create({ name: 'A', model: 'm' }), { status: 401 })
   })

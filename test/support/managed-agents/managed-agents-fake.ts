@@ -22,7 +22,7 @@ type Fault =
   | 'lost after'
 
 interface Options {
-  /** What the agent does; by default it says `Hello`. */
+  /** What the agent does; by default it answers `Hello`. */
   readonly script?: Script
   readonly switches?: Partial<Switches>
   /** The only key that opens it. */
@@ -38,7 +38,7 @@ interface Answer {
   readonly body: Json
 }
 
-/** Starts a local server of the Managed Agents protocol whose agent does what its script says. Dialects: section 1. */
+/** Starts a local server of the Managed Agents protocol whose agent plays its script. Dialects: section 1. */
 export async function startManagedAgentsFake({
   script = () => [{ say: 'Hello' }],
   switches: chosen = {},
@@ -100,8 +100,8 @@ export async function startManagedAgentsFake({
   }
 
   const removeSession = (session: FakeSession): Answer => {
-    if (session.status === 'running') return refused(400, 'a session at work cannot be deleted')
-    session.tell({ type: 'session.deleted' })
+    if (session.status === 'running') return refused(400, 'a running session cannot be deleted')
+    session.emit({ type: 'session.deleted' })
     session.endStreams('end')
     sessions.delete(session.id)
     return { body: { id: session.id, type: 'session_deleted' } }
@@ -153,7 +153,7 @@ export async function startManagedAgentsFake({
     return route ? route(request, id ?? '') : refused(404, 'not found')
   }
 
-  /** Why the server does not even look at it. */
+  /** Reason for which the server rejects it unread. */
   const refusalOf = ({ headers, path }: FakeRequest): Answer | undefined => {
     const key = headers['x-api-key']
     if (key !== apiKey && headers.authorization !== `Bearer ${apiKey}`)
@@ -205,7 +205,7 @@ export async function startManagedAgentsFake({
       return session
     },
     /** Requests of this method whose path ends so. */
-    asked: (method: string, ending: string): readonly FakeRequest[] =>
+    requestsTo: (method: string, ending: string): readonly FakeRequest[] =>
       requests.filter(request => request.method === method && request.path.endsWith(ending)),
     /** Forgets a session, as if it had been deleted by somebody else. */
     lose: (id: string): boolean => sessions.delete(id),

@@ -37,7 +37,7 @@ interface Options {
 const never = 2 ** 31 - 1
 const log = createLog('silent')
 
-/** What tells opencode's clients of sessions, as one process has it, over a real database. */
+/** The event bus of opencode's clients in one process, over a real database. */
 export async function startBusReplica(t: TestContext, { url, pool, hears = () => true, ...given }: Options) {
   const owner = randomUUID()
   const heard = createNotifications({ connectionString: url }, log)
@@ -100,12 +100,12 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
     async write(sessionId: string, ...added: readonly NewEvent[]): Promise<void> {
       eventLog.publish(await transaction(pool, client => eventLog.appendByCaller(client, sessionId, added)))
     },
-    /** Waits until the tables were looked at twice more: what would be told again has been by then. */
+    /** Waits for two more polls of the tables, after which a repeated report would have arrived. */
     async settled(): Promise<void> {
       const before = looks
       await eventually(() => looks >= before + 2, { what: 'two more looks at the tables' })
     },
-    /** Connects a reader, which reads nothing before it is told to. */
+    /** Connects a reader, which reads nothing until the test reads the response. */
     async open(): Promise<IncomingMessage> {
       const request = get({ port, path: '/', agent: false })
       const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -113,13 +113,13 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
       response.on('error', () => undefined)
       return response
     },
-    /** What a reader has been told so far, from now on. */
-    async watch(): Promise<readonly Told[]> {
-      const told: Told[] = []
+    /** Events that a reader receives from now on. */
+    async watch(): Promise<readonly BusEvent[]> {
+      const told: BusEvent[] = []
       const read = sseReader()
       const response = (await this.open()).setEncoding('utf8')
       response.on('data', (text: string) => {
-        for (const { data } of read(text)) told.push(JSON.parse(data) as Told)
+        for (const { data } of read(text)) told.push(JSON.parse(data) as BusEvent)
       })
       await eventually(() => told.length > 0, { what: 'the first event' })
       return told
@@ -128,7 +128,7 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
 }
 
 /** An event as opencode's clients read it. */
-export interface Told {
+export interface BusEvent {
   readonly type: string
   readonly properties: Readonly<Record<string, unknown>>
 }

@@ -14,7 +14,7 @@ async function started(older: boolean) {
         {
           thinking: 'Hm.',
           text: ['I ', 'look.'],
-          tools: [{ name: 'bash', input: { command: 'ls' }, asks: ['bash'], older }],
+          tools: [{ name: 'bash', input: { command: 'ls' }, permissions: ['bash'], older }],
         },
         { text: ['Done.'] },
       ],

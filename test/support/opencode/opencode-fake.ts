@@ -13,17 +13,17 @@ interface Options {
   readonly isOlder?: boolean
   /** A free one unless given. */
   readonly port?: number
-  /** Calls the model; says 200 unless given. */
+  /** Calls the model; returns 200 by default. */
   readonly callModel?: FakeStage['callModel']
   /** What it was doing before it was started. */
   readonly known?: readonly Pick<FakeSession, 'id' | 'messages'>[]
-  /** Hears of every event. */
+  /** Receives every event. */
   readonly onEvent?: (sessions: Iterable<FakeSession>) => void
 }
 
 /** What a test can do to the server while it runs. */
 interface Switches {
-  /** Streams stay open and tell nothing. */
+  /** Streams stay open without events. */
   isSilent: boolean
   /** Every event is followed by frames that are no events. */
   isGarbled: boolean
@@ -61,7 +61,7 @@ export async function startOpencodeFake({
   // Ids grow from start to start.
   let count = known.length === 0 ? 0 : Date.now() % 10_000_000
   let turn = known.flatMap(({ messages }) => messages).filter(({ info }) => info['role'] === 'user').length
-  let refusals = 0
+  let rejections = 0
   let releases: (() => void)[] = []
 
   const newId = (prefix: string) => `${prefix}_${String(++count).padStart(8, '0')}`
@@ -82,7 +82,7 @@ export async function startOpencodeFake({
     newId,
     callModel,
     send,
-    held: signal => Promise.race([new Promise<void>(resolve => releases.push(resolve)), rejection(signal)]),
+    paused: signal => Promise.race([new Promise<void>(resolve => releases.push(resolve)), rejection(signal)]),
     async permission(asked, older) {
       const reply = wait('permission', asked)
       const open = [...waiting.values()].at(-1)?.asked ?? {}
@@ -198,11 +198,11 @@ export async function startOpencodeFake({
     return { body: true }
   }
 
-  /** True when nothing more is to be said. */
+  /** True when the turn has ended. */
   function refused(request: IncomingMessage, response: ServerResponse): boolean {
     const expected = `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`
     if (switches.isDown) {
-      refusals++
+      rejections++
       response.destroy()
     } else if (switches.isPage) response.end('<!doctype html><title>OpenCode</title>')
     else if (password !== undefined && request.headers.authorization !== expected) response.writeHead(401).end()
@@ -256,17 +256,17 @@ export async function startOpencodeFake({
     /** Bodies of the prompts that it took. */
     prompts: () => requests.filter(({ path }) => path.endsWith('/prompt_async')).map(({ body }) => body),
     /** How many connections it broke while it was down. */
-    refusals: () => refusals,
-    /** An event of its own. */
+    rejections: () => rejections,
+    /** A custom event. */
     send,
-    /** Lets the turns go on that wait at a `hold`. */
+    /** Lets the turns continue that wait at a `hold`. */
     release(): void {
       for (const resolve of releases) resolve()
       releases = []
     },
     /** How many turns wait at a `hold`. */
     held: () => releases.length,
-    /** Ends all streams; what happens before they are opened again is told to nobody. */
+    /** Ends all streams; events before they are opened again are lost. */
     dropStreams(): void {
       for (const stream of streams) stream.destroy()
       streams.clear()

@@ -39,7 +39,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** The real `opencode serve` with folders of its own; it ends after the last test of the file. */
+/** The real `opencode serve` with its own folders; it ends after the last test of the file. */
 export async function startOpencodeProgram(port: number, { settings, password }: Options): Promise<{ work: string }> {
   const { file, home, work } = await clientProgram('opencode')
   await writeFile(join(work, 'opencode.json'), JSON.stringify({ share: 'disabled', ...settings }))

@@ -9,7 +9,7 @@ export interface FakeTool {
   /** It fails with these words. */
   readonly error?: string
   /** Kinds of permission that are asked for first, one after the other. */
-  readonly asks?: readonly string[]
+  readonly permissions?: readonly string[]
   /** Asks with the event of older servers. */
   readonly older?: boolean
   /** Asks for a session that works for this one. */
@@ -28,12 +28,12 @@ export interface FakeStep {
   readonly retry?: string
   /** The turn ends with this error, as `name` and `data`. */
   readonly error?: { readonly name: string; readonly data: Readonly<Record<string, unknown>> }
-  /** The error is told by an event alone, without an assistant message. */
+  /** Only an event reports the error, without an assistant message. */
   readonly errorOnly?: boolean
   /** Waits here for `release()`. */
   readonly hold?: 'before' | 'in tool' | 'in text'
   readonly cost?: number
-  /** Calls the model that it was set up with; the turn ends when that refuses. */
+  /** Calls the model that it was set up with; the turn ends when that is rejected. */
   readonly callsModel?: boolean
 }
 
@@ -49,8 +49,8 @@ export interface FakeStage {
   readonly newId: (prefix: string) => string
   readonly send: (type: string, properties: object) => void
   /** Waits for `release()`; rejects when the turn is stopped. */
-  readonly held: (signal: AbortSignal) => Promise<void>
-  /** Asks and waits; the reply, and what was said with it. */
+  readonly paused: (signal: AbortSignal) => Promise<void>
+  /** Asks and waits; the reply, and its message. */
   readonly permission: (asked: Record<string, unknown>, older: boolean) => Promise<{ reply: string; message?: string }>
   readonly question: (asked: Record<string, unknown>) => Promise<void>
   /** The status of a call of the model. */
@@ -71,7 +71,7 @@ export async function playTurn(stage: FakeStage, session: FakeSession, steps: re
   status('busy')
   try {
     for (const [at, step] of steps.entries()) {
-      if (step.hold === 'before') await stage.held(signal)
+      if (step.hold === 'before') await stage.paused(signal)
       if (step.retry !== undefined) status('retry', { attempt: 1, message: step.retry, next: 1 })
       if (step.error && step.errorOnly) {
         stage.send('session.error', { sessionID: session.id, error: step.error })
@@ -172,7 +172,7 @@ async function speak(
     if (pieces.length === 0) continue
     const { id } = part({ type, text: '', time: { start: 1 } })
     for (const [at, delta] of pieces.entries()) {
-      if (at > 0 && type === 'text' && step.hold === 'in text') await stage.held(session.stop.signal)
+      if (at > 0 && type === 'text' && step.hold === 'in text') await stage.paused(session.stop.signal)
       stage.send('message.part.delta', { sessionID: session.id, messageID, partID: id, field: 'text', delta })
       await turnOfLoop()
     }
@@ -201,7 +201,7 @@ async function useTool(stage: FakeStage, use: Use): Promise<void> {
     const child = `${session.id}_child`
     stage.send('session.created', { sessionID: child, info: { id: child, parentID: session.id } })
   }
-  for (const permission of tool.asks ?? []) {
+  for (const permission of tool.permissions ?? []) {
     const asking = stage.permission(questionOf(use, permission), tool.older ?? false)
     const { reply, message } = await Promise.race([asking, rejection(session.stop.signal)])
     if (reply !== 'reject') continue
@@ -209,7 +209,7 @@ async function useTool(stage: FakeStage, use: Use): Promise<void> {
     if (message === undefined) throw new Rejected()
     return
   }
-  if (step.hold === 'in tool') await stage.held(session.stop.signal)
+  if (step.hold === 'in tool') await stage.paused(session.stop.signal)
   await turnOfLoop()
   if (tool.error !== undefined) return void fail(tool.error)
   const output = tool.output ?? 'ok'

@@ -52,7 +52,7 @@ interface PageRun {
 }
 
 /**
- * Starts one service for all pages, and an upstream that stands for every host below example.com. Both stop after the
+ * Starts one service for all pages, and an upstream in place of every host below example.com. Both stop after the
  * last test of the file.
  */
 export async function pageShell(): Promise<{ run(blocks: readonly PageBlock[]): Promise<PageRun> }> {

@@ -63,12 +63,12 @@ function needlesOf(core: Buffer): { readonly as: string; readonly needle: Buffer
   ])
 }
 
-/** What stands in base64 for `part` when `offset` bytes of a group of three come before it, in both alphabets. */
+/** Base64 of `part` when `offset` bytes of a group of three come before it, in both alphabets. */
 function base64Needles(part: Buffer, offset: number) {
   const whole = Buffer.concat([Buffer.alloc(offset), part])
     .toString('base64')
     .replace(/=+$/, '')
-  // The first and the last group also hold bits of what stands around.
+  // The first and the last group also contain bits of the bytes around.
   const sure = whole.slice(offset === 0 ? 0 : 4, -3)
   return [sure, sure.replaceAll('+', '-').replaceAll('/', '_')].map(text => ({
     as: 'base64',

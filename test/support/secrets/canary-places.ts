@@ -6,12 +6,12 @@ import { createRowCipher } from '../../../src/server/db/encrypted-rows.ts'
 import { createKeyring } from '../../../src/server/platform/encryption.ts'
 import type { Canary } from './canaries.ts'
 
-/** What stands where a secret may be. */
+/** Content of the places where a secret may be. */
 export type Place = readonly [name: string, content: Buffer | string]
 
 /**
  * A line a row of every table, `bytea` in hex, and what the service has sealed for itself, opened, so that it can be
- * looked for too.
+ * searched too.
  */
 export async function tablePlaces(url: string, encryptionKey: Buffer) {
   const client = new Client({ connectionString: url })

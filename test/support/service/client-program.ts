@@ -30,7 +30,7 @@ interface End {
   readonly stderr: string
 }
 
-/** A real program that talks to the service, with folders of its own that are removed after the last test of the file. */
+/** A real program that talks to the service, with its own folders, which are removed after the last test of the file. */
 export async function clientProgram(name: keyof typeof programs): Promise<{
   /** Where it keeps what it knows. */
   readonly home: string
@@ -60,7 +60,7 @@ export async function clientProgram(name: keyof typeof programs): Promise<{
   }
 }
 
-/** A proxy that nobody serves: whatever is not on this machine fails at once. */
+/** A proxy address without a server: whatever is not on this machine fails at once. */
 const nowhere = 'http://127.0.0.1:9'
 const loopbackAlone = {
   HTTP_PROXY: nowhere,
@@ -72,14 +72,14 @@ const loopbackAlone = {
 }
 
 async function ended(file: string, { args, ...options }: Run & { readonly cwd: string }): Promise<End> {
-  // A process group of its own, so that its children end with it.
+  // A separate process group, so that its children end with it.
   const child = spawn(file, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const endGroup = () => {
     if (child.pid === undefined) return
     try {
       process.kill(-child.pid, 'SIGKILL')
     } catch {
-      // Nobody of the group is left.
+      // The group has no process left.
     }
   }
   const impatience = setTimeout(endGroup, 60_000)

@@ -69,7 +69,7 @@ export interface Printed {
   readonly stderr: string
 }
 
-/** Runs a command line in a world of its own; parts of the world can be given. */
+/** Runs a command line in its own world; parts of the world can be given. */
 export async function runLine(args: readonly string[], world: Partial<World> = {}): Promise<Printed> {
   const printed = { stdout: '', stderr: '' }
   const code = await runCommandLine(args, {

@@ -30,14 +30,14 @@ export function spawnServer(
   return child
 }
 
-/** What the process says when it serves, or why it does not. */
+/** The ready message of the process, or the reason why it does not start. */
 export async function answerOf({ stdout }: ChildProcess): Promise<{ url?: string; error?: string }> {
   if (!stdout) throw new Error('the process has no output')
   const [line] = (await once(createInterface(stdout), 'line')) as [string]
   return JSON.parse(line) as { url?: string; error?: string }
 }
 
-/** Ends a process without a chance to clean up, and waits until it is gone. */
+/** Ends a process without a chance to clean up, and waits until it has exited. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const gone = once(child, 'exit')

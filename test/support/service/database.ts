@@ -15,7 +15,7 @@ interface FreshDatabase {
   drop(): Promise<void>
 }
 
-/** A database of its own with every migration applied, copied from the run's template. Needs `npm test -- <file>`. */
+/** A separate database with every migration applied, copied from the run's template. Needs `npm test -- <file>`. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const { adminUrl, template } = ofTheRun()
   const name = `${template}_${randomBytes(6).toString('hex')}`
@@ -69,7 +69,7 @@ async function asAdmin(url: string, work: (admin: Client) => Promise<unknown>): 
   }
 }
 
-/** The same server and user, another database. `URL` refuses an address without a host, which stands for a socket. */
+/** The same server and user, another database. `URL` rejects an address without a host, as of a socket. */
 function urlOf(adminUrl: string, database: string): string {
   const url = new URL(adminUrl.replace('@/', '@localhost/'))
   url.pathname = `/${database}`

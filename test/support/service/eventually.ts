@@ -7,14 +7,14 @@ interface Patience {
   readonly what?: string
 }
 
-/** The first value of `look` that is neither undefined nor false; rejects when none comes in time. */
+/** The first value of `check` that is neither undefined nor false; rejects when none comes in time. */
 export async function eventually<T>(
-  look: () => Promise<T | undefined | false> | T | undefined | false,
+  check: () => Promise<T | undefined | false> | T | undefined | false,
   { withinMs = 10_000, what = 'the condition' }: Patience = {},
 ): Promise<T> {
   const deadline = performance.now() + withinMs
   for (;;) {
-    const seen = await look()
+    const seen = await check()
     if (seen !== undefined && seen !== false) return seen
     if (performance.now() > deadline) throw new Error(`${what} did not come within ${withinMs} ms`)
     await sleep(20)

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Sends SIGUSR1 and resolves with true when a debugger listens on its port then, or the process says so. */
+/** Sends SIGUSR1 and resolves with true when a debugger listens on its port then, or the process reports it. */
 export async function opensDebugger(pid: number, logs: () => string): Promise<boolean> {
   const wasOpen = await isOpen()
   process.kill(pid, 'SIGUSR1')

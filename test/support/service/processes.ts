@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { lack } from './lack.ts'
 
-/** True once a tool's command runs. The virtual shell has no process of its own for it, so there it counts at once. */
+/** True once a tool's command runs. The virtual shell has no separate process for it, so there it counts at once. */
 export const toolRuns = (command: string): boolean => lack('bubblewrap') !== false || isRunning(command)
 
 /** True while a process of this machine has exactly this command line, its arguments joined by blanks. */

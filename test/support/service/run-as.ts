@@ -12,7 +12,7 @@ export const oneCall = 0.1
 
 const secret = 'webhook-token-0123456789'
 
-/** A service with a priced model, agents with a webhook, and a look at what their work was booked on. Ends with the file. */
+/** A service with a priced model, agents with a webhook, and a query for the keys that paid. Ends with the file. */
 export async function startTriggeredService() {
   const priced = await startPricedService()
   const { service } = priced

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A file system of its own in memory. */
+/** A separate file system in memory. */
 export interface SmallVolume {
   readonly folder: string
   /** Once nothing uses it any more. */

@@ -32,7 +32,7 @@ export const session = {
   refs: noRefs,
 }
 
-/** The context of a run on `log`, in which nobody decides anything. */
+/** The context of a run on `log`, without decisions of a person. */
 export const contextOver = (log: readonly NewEvent[], changes: Partial<RunContext> = {}): RunContext => ({
   runId: 'run_1',
   signal: new AbortController().signal,

@@ -11,7 +11,7 @@ interface Event {
   readonly error?: { readonly type: string; readonly message: string }
 }
 
-/** What a stream said, put together. */
+/** The assembled content of a stream. */
 export interface ReadStream {
   readonly events: readonly Event[]
   /** The answer as a non-streamed call would give it, as far as it came. */
@@ -25,7 +25,7 @@ export interface ReadStream {
 
 /**
  * Reads an answer's event stream and asserts the grammar of Anthropic's events: one start, first; one open block at a
- * time with rising indices; one end, and nothing after it. Unknown event types may stand anywhere.
+ * time with rising indices; one end, and nothing after it. Unknown event types may occur anywhere.
  */
 export function readStream(body: string): ReadStream {
   const events = [...sseReader()(body)].map(({ event, data }): Event => {
@@ -36,7 +36,7 @@ export function readStream(body: string): ReadStream {
   assert.ok(body.endsWith('\n\n') || body.endsWith('\n\r\n'), 'the stream ends with a whole frame')
   const reading = new Reading()
   for (const event of events) reading.take(event)
-  assert.ok(reading.ended, 'the stream has an end of its own')
+  assert.ok(reading.ended, 'the stream has its own end')
   const text = reading.content.map(block => (block['type'] === 'text' ? String(block['text']) : '')).join('')
   return {
     events,

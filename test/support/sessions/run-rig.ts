@@ -79,7 +79,7 @@ export function runRig(first: RunSession = sessionWith()) {
     types: () => log.map(({ type }) => type).filter(type => type !== 'user.message'),
 
     /**
-     * Runs `prompt` as the engine does. `onBatch` hears each batch after it was stored; returning true cuts the run off there,
+     * Runs `prompt` as the engine does. `onBatch` receives each batch after it was stored; returning true interrupts the run there,
      * as a crash would: call `run` again with the same prompt and `isResumed`.
      */
     async run(

@@ -31,7 +31,7 @@ import { freshDatabase } from '../service/database.ts'
 /** A key that no answer may hold. */
 export const canary = 'sk-canary-0123456789-wxyz'
 
-/** A runtime whose run says nothing but that it is done, and that tells when it is closed. */
+/** A runtime whose run only ends, and that reports when it is closed. */
 const silentRuntime = (id: string, onClose: () => void): Runtime & { close(): Promise<void> } => ({
   id,
   capabilities: { ...noCapabilities, streaming: true },
@@ -47,7 +47,7 @@ const silentRuntime = (id: string, onClose: () => void): Runtime & { close(): Pr
 export function scriptedKind(spec: ApiSpec) {
   const connected: RuntimeEndpoint[] = []
   const closed: RuntimeEndpoint[] = []
-  const asked: RuntimeEndpoint[] = []
+  const requests: RuntimeEndpoint[] = []
   const answers = {
     check: async (_signal: AbortSignal): Promise<void> => undefined,
     models: async () => [{ id: 'm1', display_name: 'Model 1' }],
@@ -60,15 +60,15 @@ export function scriptedKind(spec: ApiSpec) {
       return silentRuntime(endpoint.id, () => void closed.push(endpoint))
     },
     check(endpoint, signal) {
-      asked.push(endpoint)
+      requests.push(endpoint)
       return answers.check(signal)
     },
     models(endpoint) {
-      asked.push(endpoint)
+      requests.push(endpoint)
       return answers.models()
     },
   }
-  return { kind, connected, closed, asked, answers }
+  return { kind, connected, closed, requests, answers }
 }
 
 interface Given {

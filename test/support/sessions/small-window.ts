@@ -17,33 +17,33 @@ export interface WindowRequest {
   readonly isSummary: boolean
 }
 
-/** What the model says to a request: a text, and calls of tools. */
-export interface Said {
+/** The answer of the model to a request: a text, and calls of tools. */
+export interface WindowAnswer {
   readonly text: string
   readonly tools?: readonly { readonly name: string; readonly input: unknown }[]
 }
 
 interface Options {
-  /** Tokens of input and answer; a longer request is refused as providers do. */
+  /** Tokens of input and answer; a longer request is rejected as providers do. */
   readonly window: number
-  readonly says: (request: WindowRequest, index: number) => Said
-  /** Called before a request is answered; what it throws is the gateway's own refusal. */
+  readonly answer: (request: WindowRequest, index: number) => WindowAnswer
+  /** Called before a request is answered; what it throws is the gateway's own rejection. */
   readonly before?: (request: WindowRequest) => void | Promise<void>
 }
 
-/** All that was ever said in a request, as text. */
+/** All contents of a request, as text. */
 export const wordsOf = ({ messages }: Pick<WindowRequest, 'messages'>): string => JSON.stringify(messages)
 
 /** Words like FACT-17 in a text, in their order, each once. */
 export const factsIn = (text: string): string[] => [...new Set(text.match(/FACT-\d+/g) ?? [])]
 
-/** A gateway whose model counts tokens, a tenth less than our estimate, and refuses what its window has no room for. */
-export function smallWindow({ window, says, before = () => undefined }: Options) {
+/** A gateway whose model counts tokens, a tenth less than our estimate, and rejects what its window has no room for. */
+export function smallWindow({ window, answer, before = () => undefined }: Options) {
   const requests: WindowRequest[] = []
-  const refused: WindowRequest[] = []
+  const rejected: WindowRequest[] = []
   return {
     requests,
-    refused,
+    rejected,
     echoes: () => wholeEchoes([]),
     async call({ body, signal }: Call, sink: Sink) {
       const parsed = JSON.parse(body.toString()) as Omit<WindowRequest, 'tokens' | 'isSummary'>
@@ -52,7 +52,7 @@ export function smallWindow({ window, says, before = () => undefined }: Options)
       const request = { ...parsed, isSummary, tokens: Math.floor(estimateInputTokens(parsed) * 0.9) }
       await before(request)
       if (request.tokens + request.max_tokens > window) {
-        refused.push(request)
+        rejected.push(request)
         const message = `prompt is too long: ${request.tokens} tokens > ${window} maximum`
         sink.head(400, {})
         sink.end(Buffer.from(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } })))
@@ -60,7 +60,7 @@ export function smallWindow({ window, says, before = () => undefined }: Options)
       }
       const at = requests.push(request) - 1
       sink.head(200, {})
-      for (const frame of messageFrames(messageOf(says(request, at), at, request.tokens))) {
+      for (const frame of messageFrames(messageOf(answer(request, at), at, request.tokens))) {
         if (!signal.aborted) sink.data(Buffer.from(frame))
       }
       sink.end()
@@ -71,7 +71,7 @@ export function smallWindow({ window, says, before = () => undefined }: Options)
 
 const ended = { status: 200, stopReason: undefined, usage: noTokens, firstContentMs: 1 } as const
 
-function messageOf({ text, tools = [] }: Said, at: number, inputTokens: number) {
+function messageOf({ text, tools = [] }: WindowAnswer, at: number, inputTokens: number) {
   const calls: ScriptedBlock[] = tools.map(({ name, input }, number) => ({
     type: 'tool_use',
     id: `toolu_${at}_${number}`,

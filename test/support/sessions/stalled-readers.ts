@@ -37,16 +37,16 @@ export async function openStalled({ url, key }: Target, path: string): Promise<S
   return socket
 }
 
-/** A process as /proc shows it, looked at every 250 ms on a thread of its own: a look takes milliseconds. */
+/** A process as /proc shows it, read every 250 ms on its own thread: one read takes milliseconds. */
 export interface WatchedProcess {
-  /** Resident memory in MB at the last look, and the most since `maxFromNow`. */
+  /** Resident memory in MB at the last read, and the maximum since `maxFromNow`. */
   readonly mb: number
   readonly maxMb: number
   /** Connections of clients to its port. */
   readonly sockets: number
   maxFromNow(): void
-  /** Resolves after a whole look. */
-  looked(): Promise<void>
+  /** Resolves after a whole read. */
+  sampled(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -56,15 +56,15 @@ export async function watchProcess(pid: number, url: string): Promise<WatchedPro
   })
   let seen: Seen = { mb: 0, sockets: 0 }
   let most = 0
-  worker.on('message', (look: Seen) => {
-    seen = look
-    most = Math.max(most, look.mb)
+  worker.on('message', (sample: Seen) => {
+    seen = sample
+    most = Math.max(most, sample.mb)
   })
-  const looked = async () => {
+  const sampled = async () => {
     await once(worker, 'message')
     await once(worker, 'message')
   }
-  await looked()
+  await sampled()
   return {
     get mb() {
       return seen.mb
@@ -78,7 +78,7 @@ export async function watchProcess(pid: number, url: string): Promise<WatchedPro
     maxFromNow() {
       most = seen.mb
     },
-    looked,
+    sampled,
     async stop() {
       await worker.terminate()
     },

@@ -5,7 +5,7 @@ import { saying } from '../upstream/scripted-service.ts'
 
 export type ToolCall = NonNullable<Answer['tool_calls']>[number]
 
-/** A session whose model makes the tool calls that it is told. */
+/** A session whose model makes the scripted tool calls. */
 export interface ToolSession {
   readonly id: string
   /** Makes the calls in one turn. The texts of their results, in the order of the calls. */

@@ -39,7 +39,7 @@ const callers = {
 type Name = keyof typeof callers
 
 /**
- * Schedules over a fresh database, by a clock that stands on the 5th of May 2026 at the time it is set to, and short
+ * Schedules over a fresh database, by a clock that is fixed at the 5th of May 2026 at the time it is set to, and short
  * ways to use them. `x-api-key` names the caller. Nothing runs the prompts.
  */
 export async function startSchedulesApp() {
@@ -114,7 +114,7 @@ export async function startSchedulesApp() {
     showing(time: string): void {
       clock = new Date(`2026-05-05T${time}Z`)
     },
-    /** Makes the only schedule there is, hourly unless told otherwise, with an agent of its own. */
+    /** Makes the only schedule there is, hourly by default, with its own agent. */
     async made(write: object = {}, caller: Name = 'ana'): Promise<Schedule> {
       await pool.query('delete from schedules')
       const agent_id = await newAgent()

@@ -24,8 +24,8 @@ import { createEndpoints } from '../../../src/server/webhook-endpoints/endpoints
 import { createDispatch } from '../../../src/server/webhook-endpoints/message.ts'
 import { serveWebhookEndpoints } from '../../../src/server/webhook-endpoints/routes.ts'
 import { createSend } from '../../../src/server/webhook-endpoints/send.ts'
-import { looseEvent } from '../loose-event.ts'
 import { freshDatabase } from '../service/database.ts'
+import { looseEvent } from '../sessions/loose-event.ts'
 import { type AnswerTo, type Received, startWebhookReceiver } from './webhook-receiver.ts'
 
 const log = createLog('silent')
@@ -38,17 +38,17 @@ const callers = {
 } as const satisfies Record<string, Caller>
 type Name = keyof typeof callers
 
-/** What a receiver is told of an event. */
-export interface Told {
+/** What a receiver gets of an event. */
+export interface Notified {
   readonly type: string
   readonly timestamp: string
   readonly data: { session_id: string; agent_id: string; event: { id: string; seq: number; type: string } }
 }
-export const told = ({ text }: Received): Told => JSON.parse(text)
+export const notified = ({ text }: Received): Notified => JSON.parse(text)
 
 /** The numbers of a session's events, as they came. */
 export const seqs = (received: readonly Received[], sessionId: string): number[] =>
-  received.filter(each => told(each).data.session_id === sessionId).map(each => told(each).data.event.seq)
+  received.filter(each => notified(each).data.session_id === sessionId).map(each => notified(each).data.event.seq)
 
 /**
  * Webhook endpoints over a fresh database, and short ways to use them. `x-api-key` names the caller. Only receivers

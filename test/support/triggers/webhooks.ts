@@ -8,7 +8,7 @@ import { createPool } from '../../../src/server/db/connect.ts'
 import { type Answered, type Sent, send } from '../service/send.ts'
 import { startScriptedService } from '../upstream/scripted-service.ts'
 
-/** A service for a file of tests on webhooks, and a look at its database. Both end with the file. */
+/** A service for a file of tests on webhooks, and access to its database. Both end with the file. */
 export const { service } = await startScriptedService()
 export const database = createPool({ url: service.databaseUrl, max: 3, onLost: () => undefined })
 after(() => database.end())

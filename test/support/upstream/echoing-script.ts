@@ -16,7 +16,7 @@ export const echoModes = [
 const hex = (text: string): string => Buffer.from(text).toString('hex')
 const percent = (text: string): string => hex(text).replaceAll(/../g, '%$&')
 
-/** A value as an upstream may write it into an error: as it is, and encoded, alone or with what stands around it. */
+/** A value as an upstream may write it into an error: as it is, and encoded, alone or with the text around it. */
 const writingsOf = (value: string): string[] => [
   value,
   ...['', ':', 'k: '].flatMap(before => [
@@ -73,7 +73,7 @@ const begun = [
   frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
   frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'It begins well' } }),
 ]
-/** An answer that goes on to the end, with `text` in it and as its reason to stop. */
+/** An answer that continues to the end, with `text` in it and as its reason to stop. */
 const restOf = (text: string) => [
   frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
   frame('content_block_stop', { index: 0 }),

@@ -21,7 +21,7 @@ export interface NextAnswer {
   readonly isCut?: boolean
 }
 
-/** An upstream that records what it gets and answers what it is told. */
+/** An upstream that records what it gets and answers what the test sets. */
 export async function startEndpointUpstream() {
   const requests: GotRequest[] = []
   let next: (request: GotRequest) => NextAnswer = () => ({ body: '{}' })

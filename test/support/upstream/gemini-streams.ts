@@ -20,7 +20,7 @@ interface Chunk {
   readonly error?: Fields
 }
 
-/** What an answer in Gemini's format said, put together. */
+/** The assembled content of an answer in Gemini’s format. */
 export interface ReadGemini {
   readonly text: string
   readonly thinking: string

@@ -42,6 +42,6 @@ function turnsOfModel(entries: readonly Entry[]): number {
   return entries.filter((entry, at) => isOfModel(entry) && !(at > 0 && isOfModel(entries[at - 1] ?? {}))).length
 }
 
-/** Items without a role are what the model said, but for the results of its calls. */
+/** Items without a role are output of the model, but for the results of its calls. */
 const isOfModel = ({ role, type = '' }: Entry): boolean =>
   role === undefined ? !type.endsWith('_output') : role === 'assistant' || role === 'model'

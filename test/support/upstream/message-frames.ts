@@ -1,6 +1,6 @@
 import { sseFrame } from '../../../src/contract/sse.ts'
 
-/** A content block that a scripted model can say. */
+/** A content block of a scripted model. */
 export type ScriptedBlock =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'text'; readonly text: string }
@@ -28,10 +28,10 @@ export const fullUsage = (inputTokens: number, outputTokens: number): ScriptedMe
   service_tier: 'standard',
 })
 
-/** Characters of a delta, about what a model says at once. */
+/** Characters of a delta, about what a model sends at once. */
 const deltaLength = 16
 
-/** The event frames that say `message` as a stream, in small deltas. */
+/** The event frames of `message` as a stream, in small deltas. */
 export function* messageFrames(message: ScriptedMessage): Generator<string> {
   const { content, stop_reason, stop_sequence, usage } = message
   const opening = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } }

@@ -7,7 +7,7 @@ interface Usage {
   readonly [field: string]: unknown
 }
 
-/** What a stream of chat completion chunks said, put together. */
+/** The assembled content of a stream of chat completion chunks. */
 export interface ReadChat {
   readonly text: string
   readonly thinking: string
@@ -38,7 +38,7 @@ export function readChatStream(body: string): ReadChat {
   })
   const reading = new ChatReading()
   for (const data of frames) reading.take(data)
-  assert.ok(reading.isOver, 'the stream has an end of its own')
+  assert.ok(reading.isOver, 'the stream has its own end')
   const { text, thinking, calls, finish, usage, error } = reading
   return { text, thinking, calls, finish, usage, error }
 }
@@ -104,7 +104,7 @@ class ChatReading {
   }
 }
 
-/** What a Responses stream said, put together from its deltas. */
+/** The assembled content of a Responses stream, from its deltas. */
 export interface ReadResponse {
   /** The items as their last events showed them. */
   readonly output: readonly Fields[]
@@ -151,7 +151,7 @@ class ResponseReading {
 
   take(event: Fields): void {
     const type = String(event['type'])
-    assert.equal(event['output_index'], this.output.length, `${type} is about the item at work`)
+    assert.equal(event['output_index'], this.output.length, `${type} is about the open item`)
     if (type === 'response.output_item.added') this.#onAdded(event['item'] as Fields)
     else if (type === 'response.output_item.done') this.#onDone(event['item'] as Fields)
     else this.#onPart(type, event)
@@ -180,7 +180,7 @@ class ResponseReading {
       assert.equal(this.#part, type.replace('.done', ''))
       this.#part = undefined
     } else if (type.endsWith('.delta')) {
-      if (type.includes('_text')) assert.ok(this.#part, `${type} stands inside a part`)
+      if (type.includes('_text')) assert.ok(this.#part, `${type} is inside a part`)
       this.deltas.set(id, (this.deltas.get(id) ?? '') + String(event['delta']))
     } else this.#onWhole(type, event)
   }

@@ -19,7 +19,7 @@ export interface Answer {
   readonly body?: string | Buffer
   /** Sent as the frames of a stream, each in its own piece, instead of a message. */
   readonly frames?: readonly (string | Buffer)[]
-  /** A refusal in the words of the protocol, with `status`. */
+  /** An error in the format of the protocol, with `status`. */
   readonly error?: string
   /** Ends the stream with an error of the protocol after so many frames. */
   readonly breakAtFrame?: number
@@ -28,7 +28,7 @@ export interface Answer {
   /** Wait between the frames of a stream. */
   readonly chunkDelayMs?: number
   /** Waits before the frame of that number, counted from 0, until `release()`. */
-  readonly holdAtFrame?: number
+  readonly pauseAtFrame?: number
   /** Ends the answer cleanly after so many bytes of its body. */
   readonly cutAfterBytes?: number
   /** Destroys the connection after so many bytes of its body; 0 comes before the head. */
@@ -84,13 +84,13 @@ function said({ answer, dialect, message, isStream }: Said): { type: string; bod
   return { type: dialect.streamType, body: [...kept] }
 }
 
-type Pace = Pick<Answer, 'chunkDelayMs' | 'holdAtFrame' | 'cutAfterBytes' | 'resetAfterBytes'> & Pick<Play, 'hold'>
+type Pace = Pick<Answer, 'chunkDelayMs' | 'pauseAtFrame' | 'cutAfterBytes' | 'resetAfterBytes'> & Pick<Play, 'hold'>
 
 async function send(response: ServerResponse, frames: readonly Buffer[], pace: Pace): Promise<boolean> {
   const limit = pace.resetAfterBytes ?? pace.cutAfterBytes ?? Number.POSITIVE_INFINITY
   let sent = 0
   for (const [number, frame] of frames.entries()) {
-    if (pace.holdAtFrame === number) await pace.hold()
+    if (pace.pauseAtFrame === number) await pace.hold()
     if (response.destroyed) return false
     const part = frame.subarray(0, Math.max(0, limit - sent))
     if (part.length > 0) await new Promise(done => response.write(part, done))

@@ -35,7 +35,7 @@ export function configFor(
   })
 }
 
-/** A prompt that makes the scripted upstream say these answers, one a model call. */
+/** A prompt that makes the scripted upstream send these answers, one per model call. */
 export const saying = (...answers: readonly Answer[]): string => `[[${JSON.stringify(answers)}]]`
 
 /** An answer that calls the tool `bash`. */

@@ -12,7 +12,7 @@ export interface Recorded {
   readonly headers: IncomingHttpHeaders
   readonly rawBody: Buffer
   readonly body: Readonly<Record<string, unknown>>
-  /** Resolves when the answer is out, or its connection is gone. */
+  /** Resolves when the answer is out, or its connection is closed. */
   readonly closed: Promise<void>
 }
 
@@ -32,7 +32,7 @@ interface Options {
 
 export type ScriptedUpstream = Awaited<ReturnType<typeof startScriptedUpstream>>
 
-/** Starts a local server of a provider's protocol that says what its script tells it to. Works below any path prefix. */
+/** Starts a local server of a provider's protocol that plays its script. Works below any path prefix. */
 export async function startScriptedUpstream({
   script = markerScript,
   dialect = anthropicMessages,
@@ -75,7 +75,7 @@ export async function startScriptedUpstream({
     open++
     response.once('close', () => open--)
     const recorded = await record(request, response)
-    const asked = dialect.ask((request.url ?? '').split('?')[0] ?? '', recorded.body)
+    const asked = dialect.requestKind((request.url ?? '').split('?')[0] ?? '', recorded.body)
     if (asked === 'stream' || asked === 'whole') return onCall(recorded, response, asked === 'stream')
     if (asked === 'embeddings') {
       requests.push(recorded)
@@ -117,13 +117,13 @@ export async function startScriptedUpstream({
     get connections() {
       return connections
     },
-    /** Requests at work. */
+    /** Requests in flight. */
     get open() {
       return open
     },
     /** From now on every answer waits before its head. */
     hold: entrance.close,
-    /** Lets go on what waits, before its head or at a frame. */
+    /** Resumes what is paused, before its head or at a frame. */
     release,
     /** Resolves once `count` requests for an answer have come in. */
     received: arrivals.until,

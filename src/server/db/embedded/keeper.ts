@@ -18,7 +18,7 @@ interface Place {
   /** Overrides `max_connections` of postgresql.conf unless undefined. */
   readonly connections: number | undefined
   /** Called if another process took over the folder while our server was down. Our server has stopped by then. */
-  readonly onTaken: (error: Error) => void
+  readonly onClaimed: (error: Error) => void
 }
 
 /** Connection that holds the lock. */
@@ -205,6 +205,6 @@ export class Keeper {
 
   async #giveUp(taken: AppError): Promise<void> {
     await this.#server?.stop()
-    this.#place.onTaken(taken)
+    this.#place.onClaimed(taken)
   }
 }

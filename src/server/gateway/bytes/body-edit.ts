@@ -81,11 +81,11 @@ const pathsBelow = (key: string, paths: readonly string[]): readonly string[] =>
 
 /** Returns the splices that remove members: each with the comma after it, the last ones with the comma before them. */
 export function removals(members: readonly Member[], gone: readonly Member[]): readonly Splice[] {
-  const lastKept = members.findLastIndex(member => !gone.includes(member))
+  const lastRetained = members.findLastIndex(member => !gone.includes(member))
   return gone.map(member => {
     const index = members.indexOf(member)
     const before = members[index - 1]
-    if (index > lastKept) return { start: before?.end ?? member.start, end: member.end, text: '' }
+    if (index > lastRetained) return { start: before?.end ?? member.start, end: member.end, text: '' }
     return { start: member.start, end: members[index + 1]?.start ?? member.end, text: '' }
   })
 }

@@ -38,7 +38,7 @@ const tokenOf = (index: number): string => `"${mark}${index};`
  * `isPlain`.
  */
 export function extractLongTexts(body: Buffer, found: OwnMembers | undefined): ExtractedTexts | undefined {
-  if (found?.body !== body || !found.long?.length || mayHoldDocuments(found)) return undefined
+  if (found?.body !== body || !found.long?.length || mayContainDocuments(found)) return undefined
   const spans = found.long.filter(span => isTextMember(body, span.start) && isPlain(body, span))
   if (spans.length === 0 || !isUtf8(body)) return undefined
   const pieces: string[] = []
@@ -54,7 +54,7 @@ export function extractLongTexts(body: Buffer, found: OwnMembers | undefined): E
 }
 
 /** A conversion may read the text of a document, because some formats take it as base64. */
-const mayHoldDocuments = ({ foundWords, hasEscapedLetter }: OwnMembers): boolean =>
+const mayContainDocuments = ({ foundWords, hasEscapedLetter }: OwnMembers): boolean =>
   (foundWords & wordBits.document) !== 0 || hasEscapedLetter
 
 /** Reports whether the string that starts at `start` is the value of one of the members above. */

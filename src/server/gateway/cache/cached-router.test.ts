@@ -26,7 +26,7 @@ const body = Buffer.from(
   JSON.stringify({ model: 'test-model', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] }),
 )
 
-function tripOf(principal: string, signal: AbortSignal = new AbortController().signal) {
+function routeRequestOf(principal: string, signal: AbortSignal = new AbortController().signal) {
   const deployment = deploymentAt('http://127.0.0.1:1', { cacheTtlMs: 60_000 })
   const served: Served = { ...targetAt(deployment), adapter: () => assert.fail('the adapter is not candidates') }
   const call = {
@@ -102,9 +102,9 @@ const fastSink: Sink = { head: () => undefined, data: () => true, onDrain: resum
 test('a stream is replayed as fast as its client reads, to its last byte', async () => {
   const { route, calls } = streaming(megabyte)
   const cached = createCachedRouter(route, cache)
-  await cached(tripOf('ada'), fastSink)
+  await cached(routeRequestOf('ada'), fastSink)
   const client = slowClient()
-  const { ending, replayed } = await cached(tripOf('ada'), client.sink)
+  const { ending, replayed } = await cached(routeRequestOf('ada'), client.sink)
   assert.equal(calls(), 1)
   assert.deepEqual([ending instanceof Error ? ending : ending.outcome, replayed !== undefined], ['completed', true])
   assert.ok(client.bytes().equals(Buffer.concat([Buffer.alloc(megabyte / 2, 'a'), Buffer.alloc(megabyte / 2, 'b')])))
@@ -113,10 +113,10 @@ test('a stream is replayed as fast as its client reads, to its last byte', async
 test('a replay ends when its client disconnects', async () => {
   const { route } = streaming(megabyte)
   const cached = createCachedRouter(route, cache)
-  await cached(tripOf('bob'), fastSink)
+  await cached(routeRequestOf('bob'), fastSink)
   const leaving = new AbortController()
   const client = slowClient(pieces => pieces === 2 && leaving.abort())
-  const { ending } = await cached(tripOf('bob', leaving.signal), client.sink)
+  const { ending } = await cached(routeRequestOf('bob', leaving.signal), client.sink)
   assert.equal(ending instanceof Error ? ending : ending.outcome, 'aborted')
   assert.equal(client.bytes().length, 128 * 1024)
 })
@@ -124,6 +124,6 @@ test('a replay ends when its client disconnects', async () => {
 test('an answer of more than 4 MB is not cached', async () => {
   const { route, calls } = streaming(4 * megabyte + 2)
   const cached = createCachedRouter(route, cache)
-  for (const _ of [1, 2]) await cached(tripOf('eve'), fastSink)
+  for (const _ of [1, 2]) await cached(routeRequestOf('eve'), fastSink)
   assert.equal(calls(), 2)
 })

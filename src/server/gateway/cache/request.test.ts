@@ -15,7 +15,7 @@ const call: Call = {
   signal: new AbortController().signal,
 }
 
-function tripOf(changes: Partial<Call> = {}, modelTtlMs: readonly (number | undefined)[] = [60_000]) {
+function routeRequestOf(changes: Partial<Call> = {}, modelTtlMs: readonly (number | undefined)[] = [60_000]) {
   const candidates = modelTtlMs.map((cacheTtlMs, at) => {
     const deployment = deploymentAt('http://127.0.0.1:1', { id: `test.${at}`, ...(cacheTtlMs && { cacheTtlMs }) })
     return { ...targetAt(deployment), adapter: () => assert.fail('the adapter is not candidates') }
@@ -44,40 +44,40 @@ const keyWith = (cacheTtlMs?: number): Partial<Call> => ({
 })
 
 test('the setting of the key overrides that of the model; without settings the cache is off', () => {
-  assert.equal(ttlOf(tripOf()), 60_000)
-  assert.equal(ttlOf(tripOf(keyWith(1_000))), 1_000)
-  assert.equal(ttlOf(tripOf(keyWith(), [undefined, 5_000, 7_000])), 5_000)
-  assert.equal(ttlOf(tripOf(keyWith(), [undefined])), undefined)
+  assert.equal(ttlOf(routeRequestOf()), 60_000)
+  assert.equal(ttlOf(routeRequestOf(keyWith(1_000))), 1_000)
+  assert.equal(ttlOf(routeRequestOf(keyWith(), [undefined, 5_000, 7_000])), 5_000)
+  assert.equal(ttlOf(routeRequestOf(keyWith(), [undefined])), undefined)
 })
 
 const cached: readonly CallKind[] = ['messages', 'chat', 'gemini', 'completions', 'embeddings', 'moderations', 'rerank']
 const never: readonly CallKind[] = ['count_tokens', 'responses_compact', 'images', 'speech', 'transcriptions']
 
 test('answers of generation and embeddings are cached; counts, forms, images and speech are not', () => {
-  for (const kind of cached) assert.equal(ttlOf(tripOf({ kind })), 60_000, kind)
-  for (const kind of never) assert.equal(ttlOf(tripOf({ kind })), undefined, kind)
+  for (const kind of cached) assert.equal(ttlOf(routeRequestOf({ kind })), 60_000, kind)
+  for (const kind of never) assert.equal(ttlOf(routeRequestOf({ kind })), undefined, kind)
 })
 
 test('calls of sessions, calls bound to a deployment and stateful responses are not cached', () => {
   const session: CallSession = { session_id: 's', agent_id: 'a', owner_id: 'o', prompt_id: 'p', run_id: 'r' }
-  assert.equal(ttlOf(tripOf({ session })), undefined)
-  assert.equal(ttlOf(tripOf({ deployment: 'test.0' })), undefined)
+  assert.equal(ttlOf(routeRequestOf({ session })), undefined)
+  assert.equal(ttlOf(routeRequestOf({ deployment: 'test.0' })), undefined)
   const kind = 'responses'
-  const chain = { previousId: undefined, isStored: false, isKept: false }
-  assert.equal(ttlOf(tripOf({ kind, chain })), 60_000)
-  assert.equal(ttlOf(tripOf({ kind })), undefined)
-  assert.equal(ttlOf(tripOf({ kind, chain: { ...chain, isStored: true } })), undefined)
-  assert.equal(ttlOf(tripOf({ kind, chain: { ...chain, previousId: 'resp_1' } })), undefined)
+  const chain = { previousId: undefined, isStored: false, isRetained: false }
+  assert.equal(ttlOf(routeRequestOf({ kind, chain })), 60_000)
+  assert.equal(ttlOf(routeRequestOf({ kind })), undefined)
+  assert.equal(ttlOf(routeRequestOf({ kind, chain: { ...chain, isStored: true } })), undefined)
+  assert.equal(ttlOf(routeRequestOf({ kind, chain: { ...chain, previousId: 'resp_1' } })), undefined)
 })
 
 test('the name of an entry covers everything that determines an answer, and nothing else', () => {
-  const { id } = entryName(tripOf())
+  const { id } = entryName(routeRequestOf())
   const same: readonly Partial<Call>[] = [
     { requestId: 'req_2' },
     { headers: { authorization: 'Bearer x', 'user-agent': 'y', 'openai-organization': 'z' } },
     { query: '?key=sk-1' },
   ]
-  for (const changes of same) assert.equal(entryName(tripOf(changes)).id, id, JSON.stringify(changes))
+  for (const changes of same) assert.equal(entryName(routeRequestOf(changes)).id, id, JSON.stringify(changes))
   const other: readonly Partial<Call>[] = [
     { kind: 'chat' },
     { caller: { principal: 'bob', key: undefined } },
@@ -90,15 +90,15 @@ test('the name of an entry covers everything that determines an answer, and noth
   ]
   const ids = [
     id,
-    entryName(tripOf({}, [60_000, undefined])).id,
-    ...other.map(changes => entryName(tripOf(changes)).id),
+    entryName(routeRequestOf({}, [60_000, undefined])).id,
+    ...other.map(changes => entryName(routeRequestOf(changes)).id),
   ]
   assert.equal(new Set(ids).size, other.length + 2)
   const [one, two] = [
     { 'anthropic-beta': 'a', 'openai-beta': 'b' },
     { 'openai-beta': 'b', 'anthropic-beta': 'a' },
   ]
-  assert.equal(entryName(tripOf({ headers: one })).id, entryName(tripOf({ headers: two })).id)
+  assert.equal(entryName(routeRequestOf({ headers: one })).id, entryName(routeRequestOf({ headers: two })).id)
 })
 
 test('x-switchyard-cache is off or refresh', () => {

@@ -57,7 +57,7 @@ async function through(client: ClientFormat, stream: boolean, chunks: readonly B
     signers: createReasoningSigners(createKeyring([Buffer.alloc(32, 1)])),
     callSignatures: createCallSignatures(),
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onRepair: what => assert.fail(what),
     send({ exchange }) {
       exchange.onRequestStart(controller)

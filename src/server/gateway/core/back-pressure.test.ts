@@ -5,7 +5,7 @@ import { StreamRelay } from '../passthrough/stream-relay.ts'
 import type { Sink } from './call.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 
-const holdBackMs = 2_000
+const bufferMs = 2_000
 const frame = 'event: ping\ndata: {"type":"ping"}\n\n'
 
 /** A client that reads nothing until `drain` is called, and the upstream behind it. */
@@ -38,14 +38,14 @@ test('R3: a passthrough that starts at the end of the hold-back window pauses an
     format: anthropicMessages,
     sink,
     open: () => sink.head(200, {}),
-    buffersRefusals: false,
+    buffersDeclined: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
-    holdBackMs,
+    bufferMs,
     onFirstContent: () => undefined,
   })
   assert.ok(relay.push(controller, Buffer.from(frame)))
-  t.mock.timers.tick(holdBackMs)
+  t.mock.timers.tick(bufferMs)
   assert.deepEqual(did, ['head', 'data', 'pause'])
   drain()
   assert.deepEqual(did.slice(3), ['resume'])
@@ -60,12 +60,12 @@ test('R3: a translation that starts at the end of the hold-back window pauses it
     open: () => sink.head(200, {}),
     ping: () => frame,
     pingAfterMs: 60_000,
-    holdBackMs,
+    bufferMs,
   })
   buffer.add(frame)
   buffer.flush(controller)
   assert.deepEqual(did, [])
-  t.mock.timers.tick(holdBackMs)
+  t.mock.timers.tick(bufferMs)
   assert.deepEqual(did, ['head', 'data', 'pause'])
   drain()
   assert.deepEqual(did.slice(3), ['resume'])

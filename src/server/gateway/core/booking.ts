@@ -170,7 +170,7 @@ function rowOf(call: Call, parsed: ParsedRequest, facts: Facts): UsageRow {
     deployment: deployment?.id ?? '',
     provider: deployment?.provider ?? '',
     upstream_model: storable(target && withoutAccount(target.upstreamModel)) ?? '',
-    lane: target ? laneName(call.kind, target.protocol) : '',
+    lane: target ? modeOf(call.kind, target.protocol) : '',
     protocol: target?.protocol ?? null,
     outcome: outcome.outcome,
     stop_reason: storable(clean(outcome.stopReason)),
@@ -219,7 +219,7 @@ export function frozenPayersOf(call: Call): FrozenPayers {
   return { keys: key ? [key.id, ...(key.ancestors ?? [])] : [], owner: payersOf(call)?.owner }
 }
 
-const laneName = (kind: CallKind, protocol: Protocol): string =>
+const modeOf = (kind: CallKind, protocol: Protocol): string =>
   protocol === 'demo' ? 'demo' : isPassthrough(kind, protocol) ? 'raw' : 'translated'
 
 /** Returns units besides tokens and web searches, which have their own columns; null without any. */

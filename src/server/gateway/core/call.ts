@@ -78,9 +78,9 @@ export interface Call {
   readonly session?: CallSession
   /** Id of the only deployment that may serve the call: it stores the state that the call continues from. */
   readonly deployment?: string
-  /** Of Responses calls. `isStored`: the client allows storage. `isKept`: the gateway stores a translated answer. */
+  /** Of Responses calls. `isStored`: the client allows storage. `isRetained`: the gateway stores a translated answer. */
   readonly chain?:
-    | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isKept: boolean }
+    | { readonly previousId: string | undefined; readonly isStored: boolean; readonly isRetained: boolean }
     | undefined
   /** Aborts when the client disconnects, the run ends or the call is stopped. */
   readonly signal: CancelSignal
@@ -167,7 +167,7 @@ export interface ParsedRequest {
 /** A model at a deployment. */
 export interface DeployedModel {
   readonly deployment: Deployment
-  /** The model's name there. */
+  /** Name of the model at the deployment. */
   readonly upstreamModel: string
 }
 

@@ -4,7 +4,7 @@ import { noTokens } from '../tokens/token-counts.ts'
 import type { Attempt, Outcome, Sink, UpstreamError } from './call.ts'
 
 /** Outcome of a call with the sink untouched. */
-export const nothingSent: Outcome = {
+export const unsentOutcome: Outcome = {
   outcome: 'failed',
   status: undefined,
   stopReason: undefined,
@@ -21,7 +21,7 @@ export function relayUpstreamError(error: UpstreamError, attempt: Attempt, sink:
   const { status, headers, body, degraded, reason } = error
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
   sink.end(body)
-  return { ...nothingSent, status, ...(degraded && { degraded }), ...(reason && { reason }) }
+  return { ...unsentOutcome, status, ...(degraded && { degraded }), ...(reason && { reason }) }
 }
 
 /** Returns an AppError with the headers of the gateway's own errors; any other error (a bug) unchanged. */

@@ -10,7 +10,7 @@ interface Options {
   /** Silence toward the client after which a ping is sent. */
   readonly pingAfterMs: number
   /** How long frames without content are buffered. */
-  readonly holdBackMs: number
+  readonly bufferMs: number
 }
 
 /**
@@ -44,7 +44,7 @@ export class FrameBuffer {
     this.#text += frame
     // The hold-back window starts with the first frame: before it there is nothing to send.
     if (!this.#isReleased && !this.#isStopped && this.#window === undefined) {
-      this.#window = setTimeout(this.#onWindowEnd, this.#options.holdBackMs)
+      this.#window = setTimeout(this.#onWindowEnd, this.#options.bufferMs)
       this.#window.unref()
     }
   }

@@ -92,7 +92,7 @@ const maxBreakpoints = 3
 function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepOptions): CanonicalRequest {
   if (!takesCacheBreakpoints(target)) return request
   let left = maxBreakpoints
-  const converted = (block: unknown, path: string, isTaken: boolean): unknown => {
+  const converted = (block: unknown, path: string, isSupported: boolean): unknown => {
     if (!isRecord(block)) return block
     const isResult = block['type'] === 'tool_result'
     const inside = isResult
@@ -101,7 +101,7 @@ function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepO
     const { cache_control: mark, ...rest } = inside
     if (mark === undefined) return inside
     if (!isRecord(mark)) return rest
-    if (!isTaken || left === 0) {
+    if (!isSupported || left === 0) {
       note(`${path}.cache_control`, 'dropped')
       return rest
     }
@@ -118,7 +118,7 @@ function withCacheBreakpoints(request: CanonicalRequest, { target, note }: StepO
   )
 }
 
-type Convert = (block: unknown, path: string, isTaken: boolean) => unknown
+type Convert = (block: unknown, path: string, isSupported: boolean) => unknown
 
 const convertedMessage = (message: unknown, path: string, converted: Convert): unknown =>
   isRecord(message)

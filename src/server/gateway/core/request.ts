@@ -64,7 +64,7 @@ function parsedByModel(
   const duplicate = members.duplicates.find(name => watched.some(key => key === name))
   if (duplicate !== undefined) throw invalid(`${duplicate} is given twice`)
   const [modelSpan] = members.values
-  if (!modelSpan) throw new AppError('internal', 'the body could not be read')
+  if (!modelSpan) throw new AppError('internal', 'cannot read the request body (bug)')
   return { model, modelSpan, stream: stream === true && streamed.has(kind), maxTokens, members }
 }
 
@@ -100,5 +100,5 @@ function outlineOf(body: Buffer, span: Span | undefined): unknown {
 function syntaxErrorOf(body: Buffer): Error {
   parsedObject(body)
   // The scanner and JSON.parse agree on valid JSON, so this would be a bug.
-  return new AppError('internal', 'the body could not be read')
+  return new AppError('internal', 'cannot read the request body (bug)')
 }

@@ -20,7 +20,7 @@ interface Options {
   /** Degradations of the request; those of the answer are added. */
   readonly degraded: Degradation[]
   readonly pingAfterMs: number
-  readonly holdBackMs: number
+  readonly bufferMs: number
 }
 
 /** Creates the reader that translates answers to the client's format, streamed or whole. */

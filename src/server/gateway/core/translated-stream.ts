@@ -29,7 +29,7 @@ interface Options {
   /** Degradations of the request; those of the stream are added. */
   readonly degraded: Degradation[]
   readonly pingAfterMs: number
-  readonly holdBackMs: number
+  readonly bufferMs: number
   readonly clean: (message: string) => string
 }
 
@@ -88,13 +88,13 @@ export class TranslatedStream implements AnswerStream {
 
   constructor(options: Options) {
     this.#options = options
-    const { sink, head, pingAfterMs, holdBackMs } = options
+    const { sink, head, pingAfterMs, bufferMs } = options
     this.#buffer = new FrameBuffer({
       sink,
       open: () => sink.head(head.status, { ...head.headers, ...eventStream, ...streamHeaders }),
       ping: () => options.writer.take(ping),
       pingAfterMs,
-      holdBackMs,
+      bufferMs,
     })
     this.#sequencer = options.createSequencer(event => this.#onAnswerEvent(event))
   }

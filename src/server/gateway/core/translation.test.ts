@@ -134,7 +134,7 @@ test('E7: pings are comments, which clients ignore', async () => {
 })
 
 test('E9: a client that disconnects aborts the upstream', async () => {
-  next = { text: 'x', holdAtFrame: 4 }
+  next = { text: 'x', pauseAtFrame: 4 }
   const leave = new AbortController()
   const before = upstream.requests.length
   const request = { ...bodies.responses, stream: true }

@@ -33,7 +33,7 @@ interface Options extends CodecNeeds {
   readonly codec: Codec
   readonly send: Send
   readonly pingAfterMs: number
-  readonly holdBackMs: number
+  readonly bufferMs: number
   /** Called when the sequencer repaired an event. */
   readonly onRepair: (what: string, deployment: string) => void
 }

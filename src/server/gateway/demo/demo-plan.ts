@@ -116,7 +116,7 @@ export function planOf(prompt: string): readonly DemoStep[] {
   for (const word of words.all) {
     // A request inside another one belongs to its text: "run `ls`" is one step.
     if (word.start < taken) continue
-    const found = longest(rules.flatMap(rule => rule(words, word) ?? []))
+    const found = longestOf(rules.flatMap(rule => rule(words, word) ?? []))
     if (!found) continue
     steps.push(found.step)
     if (steps.length === maxSteps) break
@@ -125,7 +125,7 @@ export function planOf(prompt: string): readonly DemoStep[] {
   return steps.length === 0 ? [{ kind: 'list' }] : steps
 }
 
-const longest = (found: readonly Found[]): Found | undefined =>
+const longestOf = (found: readonly Found[]): Found | undefined =>
   found.reduce<Found | undefined>((best, one) => (best && best.end >= one.end ? best : one), undefined)
 
 /** Tool that the request offers. */

@@ -24,7 +24,7 @@ interface Options {
   readonly kind: EndpointKind
   readonly send: Send
   readonly pingAfterMs: number
-  readonly holdBackMs: number
+  readonly bufferMs: number
 }
 
 /**

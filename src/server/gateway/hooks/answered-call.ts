@@ -62,7 +62,7 @@ async function decided({ checked, answer, outcome }: Answered, hooks: readonly H
   let changed = answer
   for (const hook of hooks) {
     const body = () => answerBody(checked, changed, outcome)
-    changed = (await consult.ask(hook, call, { body, replace: given => withAnswerBody(changed, given) })) ?? changed
+    changed = (await consult.call(hook, call, { body, replace: given => withAnswerBody(changed, given) })) ?? changed
     if (call.signal.aborted) return undefined
   }
   return changed

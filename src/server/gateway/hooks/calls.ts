@@ -92,7 +92,7 @@ async function prepared(given: CheckedCall, { gateway, consult, hooks }: Prepari
     const { call } = checked
     rejectDuplicateNames(call)
     const body = () => requestBody(checked)
-    const changed = await consult.ask(hook, call, { body, replace: replaced => withRequestBody(call, replaced) })
+    const changed = await consult.call(hook, call, { body, replace: replaced => withRequestBody(call, replaced) })
     if (call.signal.aborted) return undefined
     if (changed) checked = { call: changed, parsed: checkAgain(gateway, changed, hook) }
   }

@@ -20,7 +20,7 @@ export class HookFailure extends Error {}
 /** Requests to hooks. */
 export interface HookClient {
   /** Sends one request. Rejects with HookFailure, also when `leaving` aborts. */
-  ask(hook: Hook, body: string, leaving: CancelSignal | undefined): Promise<Verdict>
+  send(hook: Hook, body: string, leaving: CancelSignal | undefined): Promise<Verdict>
   /** Closes connections, each after its request in flight. */
   retire(): void
   /** Aborts all requests. */
@@ -44,7 +44,7 @@ export function createHookClient(outbound: Outbound): HookClient {
     return pool
   }
   return {
-    async ask(hook, body, leaving) {
+    async send(hook, body, leaving) {
       const rejection = blockedReasonFor(hook.url, outbound)
       if (rejection !== undefined) throw new HookFailure('its address is not allowed', { cause: rejection })
       const { origin, pathname, search } = new URL(hook.url)

@@ -8,14 +8,14 @@ import { type HookClient, HookFailure } from './client.ts'
 /** Request to a hook, and the conversion of a replaced body. */
 interface Question<T> {
   readonly body: () => string
-  /** Throws HookFailure for a body that is not usable. */
+  /** Throws HookFailure for an invalid body. */
   readonly replace: (body: unknown) => T
 }
 
 /** Calls hooks, and applies their decisions and their `on_error`. */
 export interface Consult {
   /** Calls a hook. Returns the replacement; undefined without one. Throws AppError when the call is rejected. */
-  ask<T>(hook: Hook, call: Call, question: Question<T>): Promise<T | undefined>
+  call<T>(hook: Hook, call: Call, question: Question<T>): Promise<T | undefined>
   /** Handles a hook that could not be called or gave no valid answer. Throws AppError unless `on_error` is `allow`. */
   failed(hook: Hook, call: Call, failure: HookFailure): void
   /** Notifies a hook of an answer that has been sent. Never rejects. */
@@ -44,9 +44,9 @@ export function createConsult({ client, log }: Options): Consult {
   return {
     failed,
     notifyFailed,
-    async ask(hook, call, { body, replace }) {
+    async call(hook, call, { body, replace }) {
       try {
-        const verdict = await client.ask(hook, body(), call.signal)
+        const verdict = await client.send(hook, body(), call.signal)
         if (call.signal.aborted || verdict.action === 'allow') return undefined
         if (verdict.action === 'replace') return replace(verdict.body)
         const message = verdict.message ?? `request was blocked by hook ${hook.name}`
@@ -66,7 +66,7 @@ export function createConsult({ client, log }: Options): Consult {
         )
       inFlight++
       try {
-        const { action } = await client.ask(hook, body(), undefined)
+        const { action } = await client.send(hook, body(), undefined)
         const facts = { ...factsOf(hook, call), action }
         if (action !== 'allow') log.warn(facts, 'a hook rejected a stream that has already been sent')
       } catch (error) {

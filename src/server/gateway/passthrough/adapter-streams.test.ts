@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
@@ -9,7 +9,7 @@ import type { PassthroughFormat } from './passthrough-format.ts'
 
 async function passthroughTo(bytes: string, format: PassthroughFormat = anthropicMessages) {
   const server = await startByteServer(socket => socket.end(bytes))
-  const probe = probeLane({ format, deployment: deploymentAt(server.url) })
+  const probe = probeMode({ format, deployment: deploymentAt(server.url) })
   after(async () => {
     await probe.close()
     await server.stop()

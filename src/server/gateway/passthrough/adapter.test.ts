@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, pair, rawPair, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
+import { pair, rawPair, simpleRequest, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 
 test('POST /v1/messages relays a response and returns deployment, attempts and request id in headers', async () => {
   const { post, upstream } = await pair([{ text: 'Hello' }])
-  const answer = await post(ask)
+  const answer = await post(simpleRequest)
   assert.equal(answer.status, 200)
   const body = (await answer.json()) as { content: unknown; model: string }
   assert.deepEqual(body.content, [{ type: 'text', text: 'Hello' }])
@@ -12,7 +12,7 @@ test('POST /v1/messages relays a response and returns deployment, attempts and r
   assert.equal(answer.headers.get('x-switchyard-attempts'), '1')
   assert.match(answer.headers.get('x-switchyard-request-id') ?? '', /^req_/)
   assert.equal(answer.headers.get('request-id'), 'req_upstream_0')
-  assert.equal(upstream.requests[0]?.rawBody.toString(), JSON.stringify(ask))
+  assert.equal(upstream.requests[0]?.rawBody.toString(), JSON.stringify(simpleRequest))
 })
 
 test('R1, R2, S3: a stream is relayed byte for byte with pings, comments, odd spacing and unknown events', async () => {
@@ -46,7 +46,7 @@ test('R1: a whole response is relayed byte for byte with unknown fields and numb
   const body =
     '{ "type":"message","usage" : {"input_tokens":1.0,"output_tokens":2e0},"new":[1e5, 123456789012345678901234567890] }\n'
   const { post, booked, bookedCalls } = await pair([{ body }])
-  assert.equal(await (await post(ask)).text(), body)
+  assert.equal(await (await post(simpleRequest)).text(), body)
   await bookedCalls(1)
   assert.equal(booked[0]?.output_tokens, 2)
 })
@@ -64,7 +64,7 @@ test('R3: for a mapped alias only the model string of the request changes', asyn
 
 test('R4: a custom base keeps its path prefix', async () => {
   const { post, upstream } = await pair([{}], { deployment: { apiBase: '/some/prefix', provider: 'acme' } })
-  assert.equal((await post(ask)).status, 200)
+  assert.equal((await post(simpleRequest)).status, 200)
   assert.equal(upstream.requests[0]?.url, '/some/prefix/v1/messages')
 })
 
@@ -87,7 +87,7 @@ test('G1, G2, G3: query and open headers are forwarded; caller credentials and h
     cookie: 'a=b',
     'x-switchyard-fallbacks': 'x',
   }
-  await post(ask, { path: '/v1/messages?beta=true&key=caller-key', headers: { ...open, ...closed } })
+  await post(simpleRequest, { path: '/v1/messages?beta=true&key=caller-key', headers: { ...open, ...closed } })
   const [request] = upstream.requests
   assert.equal(request?.url, '/v1/messages?beta=true')
   for (const [name, value] of Object.entries(open)) assert.equal(request?.headers[name], value)
@@ -104,7 +104,7 @@ test('the version header has a default, and a deployment’s own headers replace
   const { post, upstream } = await pair([{}], {
     deployment: { headers: { authorization: 'Bearer own', 'x-team': 'a' } },
   })
-  await post(ask)
+  await post(simpleRequest)
   const headers = upstream.requests[0]?.headers
   assert.deepEqual(
     [headers?.['anthropic-version'], headers?.authorization, headers?.['x-api-key'], headers?.['x-team']],
@@ -115,7 +115,7 @@ test('the version header has a default, and a deployment’s own headers replace
 test('POST /v1/messages/count_tokens returns the upstream’s count and books no call', async () => {
   const { post, upstream, booked } = await pair([{}], { deployment: { upstreamModel: 'real' } })
   const answer = await post(
-    { model: 'test-model', messages: ask.messages },
+    { model: 'test-model', messages: simpleRequest.messages },
     { path: '/v1/messages/count_tokens?beta=true' },
   )
   assert.deepEqual(await answer.json(), { input_tokens: 42 })
@@ -132,15 +132,15 @@ test('C5: without an upstream route the count is marked as estimated and covers 
     assert.equal(answer.headers.get('x-switchyard-estimated'), 'input_tokens')
     return ((await answer.json()) as { input_tokens: number }).input_tokens
   }
-  const plain = await count({ messages: ask.messages })
+  const plain = await count({ messages: simpleRequest.messages })
   const source = { type: 'base64', media_type: 'image/png', data: 'x'.repeat(100_000) }
   const withImage = await count({ messages: [{ role: 'user', content: [{ type: 'image', source }] }] })
   const withDocument = await count({ messages: [{ role: 'user', content: [{ type: 'document', source }] }] })
   assert.ok(plain > 0 && plain < 50)
-  assert.ok((await count({ messages: ask.messages, system: 'word '.repeat(100) })) > plain + 100)
+  assert.ok((await count({ messages: simpleRequest.messages, system: 'word '.repeat(100) })) > plain + 100)
   assert.ok(
     (await count({
-      messages: ask.messages,
+      messages: simpleRequest.messages,
       tools: [{ name: 'bash', input_schema: { description: 'y'.repeat(400) } }],
     })) >
       plain + 100,

@@ -19,18 +19,18 @@ interface Options {
   /** Milliseconds of silence in a stream after which a ping is sent. */
   readonly pingAfterMs: number
   /** Milliseconds for which a stream without content is buffered. */
-  readonly holdBackMs: number
+  readonly bufferMs: number
 }
 
 /**
  * Passthrough to upstreams that speak the client's own format. The request is forwarded byte for byte, except for what
  * `format` has to change; the response is relayed byte for byte. Source: Gateway, section 2.1.
  */
-export function createPassthrough({ format, send, pingAfterMs, holdBackMs }: Options): FormatAdapter {
+export function createPassthrough({ format, send, pingAfterMs, bufferMs }: Options): FormatAdapter {
   return (given, sink) => {
     const { path, headers, body, degraded } = format.request(given)
     const attempt = withDegradedHeader(given, degraded)
-    const reader = new PassthroughReader({ format, attempt, sink, degraded, pingAfterMs, holdBackMs })
+    const reader = new PassthroughReader({ format, attempt, sink, degraded, pingAfterMs, bufferMs })
     return send({ attempt, exchange: new Exchange({ attempt, sink, reader }), path, headers, body })
   }
 }
@@ -42,7 +42,7 @@ interface ReaderOptions {
   /** What was removed from the request. */
   readonly degraded: readonly Degradation[]
   readonly pingAfterMs: number
-  readonly holdBackMs: number
+  readonly bufferMs: number
 }
 
 /** Relays a response unchanged and reads its usage for the ledger. */

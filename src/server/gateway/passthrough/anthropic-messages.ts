@@ -5,7 +5,7 @@ import { isClaude } from '../formats/shared/model-traits.ts'
 import { anthropicHeaders, forwardedQuery } from '../upstream/headers.ts'
 import { declinesBy, usageOfAnswer } from './answers.ts'
 import { deniedOf } from './deny-table.ts'
-import { mayHoldForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
+import { mayContainForeignThinking, withoutForeignThinking } from './foreign-thinking.ts'
 import type { PassthroughCall, PassthroughFormat, PassthroughRequest } from './passthrough-format.ts'
 import { errorFrame, pingFrame } from './stream-relay.ts'
 import { createUsageTap } from './usage-tap.ts'
@@ -35,7 +35,8 @@ export const anthropicMessages: PassthroughFormat = {
     const { deny } = target.deployment
     const body = withUpstreamModel(attempt)
     const options = { toClaude: isClaude(target), members: parsed.members }
-    if (deny === undefined && !mayHoldForeignThinking(call.body, options)) return { path, headers, body, degraded: [] }
+    if (deny === undefined && !mayContainForeignThinking(call.body, options))
+      return { path, headers, body, degraded: [] }
     const cleaned = withoutForeignThinking(joined(body), options)
     return deny === undefined
       ? { path, headers, ...cleaned }

@@ -65,7 +65,7 @@ function invokeBody({
   const list = betaList(denied.beta, ownBetas(cleaned.body))
   const isUnbounded = call.kind === 'count_tokens' && parsed.maxTokens === 0
   const edited = editTopLevel(cleaned.body, {
-    remove: ['model', 'stream', ...denied.fields.filter(field => mayHold(cleaned.body, field))],
+    remove: ['model', 'stream', ...denied.fields.filter(field => mayContain(cleaned.body, field))],
     set: {
       anthropic_version: 'bedrock-2023-05-31',
       ...(list.length > 0 && { anthropic_beta: list }),
@@ -81,7 +81,7 @@ function invokeBody({
 }
 
 /** False when the last key of a path is not in the body: this avoids parsing the body for nested paths. */
-const mayHold = (body: Buffer, field: string): boolean =>
+const mayContain = (body: Buffer, field: string): boolean =>
   !field.includes('.') || body.includes(`"${field.slice(field.lastIndexOf('.') + 1)}"`)
 
 /** Returns the betas in the body, where Bedrock's own clients put them. */

@@ -50,7 +50,7 @@ class ChatTap extends StreamTap {
     }
     const choices = listOf(data['choices']).map(recordOf)
     for (const choice of choices) this.#onChoice(choice)
-    if (this.end === undefined && choices.some(saysSomething)) this.isUnderWay = true
+    if (this.end === undefined && choices.some(hasContent)) this.isUnderWay = true
     if (choices.some(isAnswer)) this.isAnswering = true
     if (choices.some(isDeclined)) this.hasDeclined = true
     if (this.#choices.size > 0 && [...this.#choices.values()].every(isEnded => isEnded)) this.end ??= 'stop'
@@ -64,7 +64,7 @@ class ChatTap extends StreamTap {
 }
 
 /** Reports whether a choice of a chunk holds more than the role. */
-function saysSomething({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean {
+function hasContent({ delta, finish_reason: reason }: Readonly<Record<string, unknown>>): boolean {
   if (typeof reason === 'string') return true
   return Object.entries(recordOf(delta)).some(([name, value]) => name !== 'role' && hasSubstance(value))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { probeLane, type Told } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode, type Result } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
@@ -67,7 +67,7 @@ for (const [name, sample] of Object.entries({ anthropic, chat })) {
         if (how === 'FIN') socket.end(part)
         else socket.write(part, () => setImmediate(() => socket.resetAndDestroy()))
       })
-      const probe = probeLane({ format: sample.format, deployment: deploymentAt(server.url) })
+      const probe = probeMode({ format: sample.format, deployment: deploymentAt(server.url) })
       after(async () => {
         await probe.close()
         await server.stop()
@@ -90,7 +90,11 @@ for (const [name, sample] of Object.entries({ anthropic, chat })) {
 }
 
 /** Asserts that the client received what it must after a truncation, and returns which case it was. */
-function judge({ ending, error, text, heads, ends }: Told, sample: Sample, where: string): 'unseen' | 'told' | 'whole' {
+function judge(
+  { ending, error, text, heads, ends }: Result,
+  sample: Sample,
+  where: string,
+): 'unseen' | 'told' | 'whole' {
   if (!ending) {
     assert.equal(error?.code, 'upstream_unreachable', where)
     assert.deepEqual([heads, ends, text], [0, 0, ''], where)

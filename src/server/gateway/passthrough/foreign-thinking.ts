@@ -27,7 +27,7 @@ const nothingCut: readonly Degradation[] = []
  * Gateway, section 2.1.
  */
 export function withoutForeignThinking(body: Buffer, { toClaude, members }: Options): Cleaned {
-  if (!mayHoldForeignThinking(body, { toClaude, members })) return { body, degraded: nothingCut }
+  if (!mayContainForeignThinking(body, { toClaude, members })) return { body, degraded: nothingCut }
   const splices: Splice[] = []
   const degraded: Degradation[] = []
   const text = openText(body)
@@ -68,17 +68,17 @@ const comma = 0x2c
 const quote = 0x22
 
 /** Checks without parsing whether `body` may hold such blocks; false is certain. */
-export const mayHoldForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
-  mayHoldEncrypted(body) || (toClaude && mayHoldThinking(body, members) && mayHoldUnsigned(body))
+export const mayContainForeignThinking = (body: Buffer, { toClaude, members }: Options): boolean =>
+  mayContainEncrypted(body) || (toClaude && mayContainThinking(body, members) && mayContainUnsigned(body))
 
-const mayHoldThinking = (body: Buffer, members: Options['members']): boolean =>
+const mayContainThinking = (body: Buffer, members: Options['members']): boolean =>
   members?.body !== body || (members.foundWords & wordBits.thinking) !== 0
 
 /** Searches the rare text first: a search for text that starts with a quote stops at every quote. */
-const mayHoldEncrypted = (body: Buffer): boolean => body.includes(rareText) && body.includes(encryptedText)
+const mayContainEncrypted = (body: Buffer): boolean => body.includes(rareText) && body.includes(encryptedText)
 
 /** False is certain. The text of a block cannot match, because its quotes are escaped. */
-function mayHoldUnsigned(body: Buffer): boolean {
+function mayContainUnsigned(body: Buffer): boolean {
   const text = openText(body)
   for (let at = body.indexOf(thinkingText); at >= 0; at = body.indexOf(thinkingText, at + thinkingText.length)) {
     if (isValue(body, at) && !isSignedAfter(text, at + thinkingText.length)) return true

@@ -1,6 +1,6 @@
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf } from '../../platform/json.ts'
 import { dataOf } from '../bytes/event-frames.ts'
-import { isRefusedBy } from '../formats/gemini/read-answer.ts'
+import { isDeclinedBy } from '../formats/gemini/read-answer.ts'
 import { geminiUsageOf, geminiUsageReader } from '../tokens/stated-usage.ts'
 import { faultOf } from './answers.ts'
 import type { UsageTap } from './passthrough-format.ts'
@@ -40,7 +40,7 @@ class GeminiTap extends StreamTap {
     if (this.end === undefined && (parts.length > 0 || reason !== undefined)) this.isUnderWay = true
     if (parts.some(hasContent)) this.isAnswering = true
     if (reason === undefined) return
-    if (isRefusedBy(reason) || blocked !== undefined) this.hasDeclined = true
+    if (isDeclinedBy(reason) || blocked !== undefined) this.hasDeclined = true
     else this.isAnswering = true
     this.stopReason = reason
     this.hasFinalCount ||= geminiUsageOf(chunk['usageMetadata'])?.output_tokens !== undefined

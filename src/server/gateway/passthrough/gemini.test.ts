@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import {
   jsonAnswer,
@@ -40,7 +40,7 @@ async function answered(
     upstreamModel: 'gemini-3-flash',
     ...changes,
   })
-  const probe = probeLane({ format: geminiPassthrough, deployment })
+  const probe = probeMode({ format: geminiPassthrough, deployment })
   after(async () => {
     await probe.close()
     await server.stop()

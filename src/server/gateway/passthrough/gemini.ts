@@ -4,7 +4,7 @@ import { type Splice, spliced } from '../bytes/body-edit.ts'
 import { openText, stringEnd } from '../bytes/json-scanner.ts'
 import type { Degradation } from '../core/degradations.ts'
 import { carrierStart } from '../formats/gemini/carried-state.ts'
-import { isRefusedBy } from '../formats/gemini/read-answer.ts'
+import { isDeclinedBy } from '../formats/gemini/read-answer.ts'
 import { geminiUsageReader } from '../tokens/stated-usage.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import { geminiPath } from '../upstream/paths.ts'
@@ -32,8 +32,8 @@ export const geminiPassthrough: PassthroughFormat = {
     const given = recordsOf(candidates)
     const parts = given.flatMap(({ content }) => recordsOf(recordOf(content)['parts']))
     const isBlocked = nonEmptyText(recordOf(promptFeedback)['blockReason']) !== undefined
-    const isRefused = given.some(({ finishReason }) => isRefusedBy(textOf(finishReason)))
-    return (isBlocked || isRefused) && parts.every(({ text, thought }) => text === '' || thought === true)
+    const isDeclined = given.some(({ finishReason }) => isDeclinedBy(textOf(finishReason)))
+    return (isBlocked || isDeclined) && parts.every(({ text, thought }) => text === '' || thought === true)
   }),
   // Older Google clients cannot read comments in event streams, so the ping is a chunk with empty text.
   ping: frame({ candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }),

@@ -130,7 +130,7 @@ export function createNative({ gateway, send, usage, budgets, freezes }: Deps): 
         Object.assign(own, limits, warning !== undefined && { 'x-switchyard-budget-warning': warning })
         const sink = limits ? withOwnLimits(given, limits) : given
         const ending = await exchanged(attempt, request, sink).catch((error: unknown) => {
-          if (error instanceof AppError) book({ ...nothingSent, status: statusOfCode(error.code) })
+          if (error instanceof AppError) book({ ...unsentOutcome, status: statusOfCode(error.code) })
           throw error
         })
         return book(ending.outcome === 'refused' ? passOn(ending, sink) : ending)
@@ -196,7 +196,7 @@ function readerFor(attempt: Attempt, provider: NativeProvider, sink: Sink): Answ
   }
 }
 
-const nothingSent: Outcome = {
+const unsentOutcome: Outcome = {
   outcome: 'failed',
   status: undefined,
   stopReason: undefined,
@@ -207,7 +207,7 @@ const nothingSent: Outcome = {
 function passOn({ status, headers, body }: UpstreamError, sink: Sink): Outcome {
   sink.head(status, { ...headers, 'content-length': String(body.length), 'x-switchyard-error-source': 'upstream' })
   sink.end(body)
-  return { ...nothingSent, status }
+  return { ...unsentOutcome, status }
 }
 
 /** Returns the query without parameters that may hold a Switchyard key, in any spelling of their names. */

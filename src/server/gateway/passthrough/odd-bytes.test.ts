@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
-import { ask, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
+import { simpleRequest, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
 import type { CallKind, Outcome } from '../core/call.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
@@ -20,7 +20,7 @@ async function answered(
     socket.end()
   })
   const format = kind === 'chat' ? openAiChat : anthropicMessages
-  const probe = probeLane({ format, deployment: deploymentAt(server.url) })
+  const probe = probeMode({ format, deployment: deploymentAt(server.url) })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -80,10 +80,10 @@ test('F17: a line of 10 MB is relayed with bounded memory', () => {
       end: () => undefined,
     },
     open: () => undefined,
-    buffersRefusals: false,
+    buffersDeclined: false,
     scrub: bytes => bytes,
     pingAfterMs: 60_000,
-    holdBackMs: 60_000,
+    bufferMs: 60_000,
     onFirstContent: () => undefined,
   })
   const controller = { paused: false, aborted: false, reason: null, pause() {}, resume() {}, abort() {} }
@@ -114,7 +114,7 @@ test('F17: unknown events and data that is not JSON are relayed, and the call co
 test('F17: a response with an encoding that the request does not accept fails without being unpacked', async () => {
   const bomb = gzipSync(Buffer.alloc(30_000_000))
   const head = streamHead('application/json', ['content-encoding: gzip'])
-  const { error, heads } = await answered([head, bomb], { request: ask })
+  const { error, heads } = await answered([head, bomb], { request: simpleRequest })
   assert.deepEqual([error?.code, heads], ['upstream_unreachable', 0])
 })
 
@@ -150,7 +150,7 @@ for (const count of oddCounts) {
     const stream = await answered([streamHead(), startWith(usage) + block + endWith(usage)])
     assert.deepEqual({ ...stream.outcome?.usage, estimated: false }, { ...none, estimated: false })
     const whole = await answered([jsonAnswer(JSON.stringify({ type: 'message', content: [], usage }))], {
-      request: ask,
+      request: simpleRequest,
     })
     assert.deepEqual({ ...whole.outcome?.usage, output_tokens: 0, estimated: false }, { ...none, estimated: false })
     const chat = { prompt_tokens: count, completion_tokens: count, prompt_tokens_details: { cached_tokens: count } }
@@ -167,11 +167,11 @@ test('F17: more cached tokens than prompt tokens give an input of zero', async (
 
 test('F17: a response without usage is booked with an estimate, marked as one', async () => {
   const content = [{ type: 'text', text: 'word '.repeat(100) }]
-  const message = await answered([jsonAnswer(JSON.stringify({ type: 'message', content }))], { request: ask })
+  const message = await answered([jsonAnswer(JSON.stringify({ type: 'message', content }))], { request: simpleRequest })
   const { estimated, output_tokens: output = 0 } = message.outcome?.usage ?? {}
   assert.ok(estimated && output > 80 && output < 250)
   const choices = [{ message: { content: 'word '.repeat(100) }, finish_reason: 'stop' }]
-  const chat = await answered([jsonAnswer(JSON.stringify({ choices }))], { kind: 'chat', request: ask })
+  const chat = await answered([jsonAnswer(JSON.stringify({ choices }))], { kind: 'chat', request: simpleRequest })
   const counted = chat.outcome?.usage
   assert.ok(counted?.estimated && counted.input_tokens > 0 && counted.output_tokens > 80)
 })

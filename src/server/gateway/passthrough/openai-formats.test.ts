@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
 import {
   jsonAnswer,
@@ -39,7 +39,7 @@ async function passthroughTo(
     upstreamModel: 'gpt',
     ...changes,
   })
-  const probe = probeLane({ format, deployment })
+  const probe = probeMode({ format, deployment })
   after(async () => {
     await probe.close()
     await server.stop()

@@ -10,7 +10,7 @@ import { openAiHeaders } from '../upstream/headers.ts'
 import { countedOr, declinesBy, readJson, stopReasonOf } from './answers.ts'
 import { withUpstreamModel } from './anthropic-messages.ts'
 import { createChatTap } from './chat-tap.ts'
-import { mayHoldOwnItems, withoutOwnItems } from './own-items.ts'
+import { mayContainOwnItems, withoutOwnItems } from './own-items.ts'
 import type { PassthroughFormat } from './passthrough-format.ts'
 import { createResponsesTap } from './responses-tap.ts'
 
@@ -72,7 +72,7 @@ const responseRequests = (path: string) => {
     ...requests,
     request(attempt) {
       const request = requests.request(attempt)
-      return mayHoldOwnItems(attempt.call.body) ? { ...request, ...withoutOwnItems(joined(request.body)) } : request
+      return mayContainOwnItems(attempt.call.body) ? { ...request, ...withoutOwnItems(joined(request.body)) } : request
     },
   } as const satisfies Partial<PassthroughFormat>
 }

@@ -9,7 +9,7 @@ const marks = [thinkingPrefix, summaryPrefix].map(prefix => Buffer.from(`"${pref
 const inputKey = keysOf(['input'])
 
 /** Checks without parsing whether a request may hold items that the gateway made; false is certain. */
-export const mayHoldOwnItems = (body: Buffer): boolean => marks.some(mark => body.includes(mark))
+export const mayContainOwnItems = (body: Buffer): boolean => marks.some(mark => body.includes(mark))
 
 /**
  * Removes items from a Responses request that the gateway made for models of other formats, because OpenAI rejects

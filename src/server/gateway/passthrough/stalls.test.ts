@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
-import { ask, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
+import { simpleRequest, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
 import type { UpstreamTimeouts } from '../../config/config.ts'
 import type { Lookup } from '../../platform/outbound.ts'
@@ -20,7 +20,7 @@ async function timed(
   const server = await startByteServer(answer)
   const apiBase = lookup ? 'http://upstream.example' : server.url
   const deployment = deploymentAt(apiBase, { timeouts: { ...patient, ...timeouts } })
-  const probe = probeLane({ format, deployment, ...(lookup && { lookup }) })
+  const probe = probeMode({ format, deployment, ...(lookup && { lookup }) })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -49,7 +49,7 @@ test('F16: an upstream that sends no head ends a streamed call at the first-byte
 })
 
 test('F16: a call without a stream has only the total timeout', async () => {
-  const { error, heads } = await timed(ask, { totalMs: 400 })
+  const { error, heads } = await timed(simpleRequest, { totalMs: 400 })
   assert.deepEqual([error?.code, heads], ['upstream_timeout', 0])
 })
 

@@ -15,9 +15,9 @@ interface Options {
   /** Milliseconds without data to the client after which a ping is sent. */
   readonly pingAfterMs: number
   /** Milliseconds for which a stream without content is buffered. */
-  readonly holdBackMs: number
+  readonly bufferMs: number
   /** True: content that may be only a refusal to answer is buffered too, for the same time. */
-  readonly buffersRefusals: boolean
+  readonly buffersDeclined: boolean
   /** Called once, when the first content is sent. */
   readonly onFirstContent: () => void
 }
@@ -56,7 +56,7 @@ export class StreamRelay {
     this.#options = options
     this.tap = options.format.createTap()
     this.#unwrap = options.format.createUnwrap?.()
-    this.#timer = setTimeout(() => this.#onWindowEnd(), options.holdBackMs)
+    this.#timer = setTimeout(() => this.#onWindowEnd(), options.bufferMs)
     this.#timer.unref()
   }
 
@@ -76,7 +76,7 @@ export class StreamRelay {
     this.#buffer(ready)
     const { end, isUnderWay } = this.tap
     if (end === 'error' && !isUnderWay) return false
-    const isShown = this.#options.buffersRefusals ? this.tap.isAnswering : isUnderWay || end === 'stop'
+    const isShown = this.#options.buffersDeclined ? this.tap.isAnswering : isUnderWay || end === 'stop'
     if ((isShown || this.#bufferedBytes > maxBufferedBytes) && !this.#open()) this.#block()
     return true
   }
@@ -101,7 +101,7 @@ export class StreamRelay {
     if (tap.end === undefined) return 'truncated'
     if (!this.#isOpen) {
       if (tap.end === 'error' && !tap.isUnderWay) return 'failed_early'
-      if (this.#options.buffersRefusals && tap.hasDeclined && !tap.isAnswering) return 'declined'
+      if (this.#options.buffersDeclined && tap.hasDeclined && !tap.isAnswering) return 'declined'
       this.#open()
     }
     this.stop()

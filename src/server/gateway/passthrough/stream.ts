@@ -23,7 +23,7 @@ interface Options {
   /** What was removed from the request. */
   readonly degraded: readonly Degradation[]
   readonly pingAfterMs: number
-  readonly holdBackMs: number
+  readonly bufferMs: number
 }
 
 /**
@@ -39,7 +39,7 @@ export class PassthroughStream implements AnswerStream {
     const { sink, head, format, attempt } = options
     this.#relay = new StreamRelay({
       ...options,
-      buffersRefusals: attempt.hasPolicyFallback === true,
+      buffersDeclined: attempt.hasPolicyFallback === true,
       scrub: bytes => scrubbed(bytes, attempt.target.deployment),
       open: () => sink.head(head.status, { ...typed(head, format), ...streamHeaders }),
       onFirstContent: () => {

@@ -85,18 +85,18 @@ export function createResponseCalls({ gateway, stored, storePolicy }: Deps): Pic
       const ready = previousId === undefined ? own : await continued(own, previousId)
       if (given.kind !== 'responses') return gateway.call(ready, sink)
       if (!state.isStored)
-        return gateway.call({ ...ready, chain: { previousId, isStored: false, isKept: false } }, sink)
+        return gateway.call({ ...ready, chain: { previousId, isStored: false, isRetained: false } }, sink)
 
       const { principal } = given.caller
       const previous_id = previousId ?? null
-      const isKept = storePolicy() === 'client'
+      const isRetained = storePolicy() === 'client'
       const recording = recordingSink({
         sink,
         ownId: ownIdOf(given.requestId),
         onId: (id, deployment) =>
           stored.save({ principal, id, deployment, previous_id, is_translated: false }, undefined),
         onAnswer(response, deployment) {
-          if (!isKept) return
+          if (!isRetained) return
           const id = String(response['id'])
           stored.save(
             { principal, id, deployment, previous_id, is_translated: true },
@@ -104,7 +104,7 @@ export function createResponseCalls({ gateway, stored, storePolicy }: Deps): Pic
           )
         },
       })
-      return gateway.call({ ...ready, chain: { previousId, isStored: true, isKept } }, recording)
+      return gateway.call({ ...ready, chain: { previousId, isStored: true, isRetained } }, recording)
     },
   }
 }

@@ -8,7 +8,7 @@ const ask = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', c
 
 test('while the event loop is late new calls get 529 with retry-after, and streams in flight continue', async () => {
   let delayMs = 0
-  const upstream = await startScriptedUpstream({ script: [{ text: 'whole', holdAtFrame: 3 }] })
+  const upstream = await startScriptedUpstream({ script: [{ text: 'whole', pauseAtFrame: 3 }] })
   const app = await startGatewayApp({ deployments: [deploymentAt(upstream.url)], loopDelayMs: () => delayMs })
   after(async () => {
     await app.stop()

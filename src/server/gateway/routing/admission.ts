@@ -24,7 +24,7 @@ interface Options {
   readonly shortage?: (() => string | undefined) | undefined
 }
 
-const nothing = () => {}
+const noop = () => {}
 
 /** Creates the admission control. Rejects calls instead of queueing them. Source: Gateway, section 1. */
 export function createAdmission({ limits, loopDelayMs, shortage }: Options): Admission {
@@ -39,7 +39,7 @@ export function createAdmission({ limits, loopDelayMs, shortage }: Options): Adm
         throw overloaded(`server is overloaded; retry after ${retryAfterSeconds} s`)
       const reason = isOfSession ? undefined : shortage?.()
       if (reason !== undefined) throw overloaded(`server is overloaded: ${reason}`)
-      if (!isStream) return nothing
+      if (!isStream) return noop
       if (running >= maxStreams)
         throw overloaded(
           `server is at its limit of ${maxStreams} concurrent streams; retry after ${retryAfterSeconds} s`,

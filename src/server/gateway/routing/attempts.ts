@@ -72,8 +72,8 @@ function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
     if (outcome === 'completed') probe?.passed()
     else if (outcome === 'aborted') probe?.abandoned()
     else {
-      fail(given, brokenAnswer, { probe })
-      logFailure(given, brokenAnswer)
+      fail(given, malformedAnswer, { probe })
+      logFailure(given, malformedAnswer)
     }
   }
 
@@ -96,7 +96,7 @@ function createMakeTry({ cooldowns, load, hints, log }: Deps): MakeTry {
 }
 
 /** Error class of an answer that failed after a part of it was sent. */
-const brokenAnswer = 'answer_broken'
+const malformedAnswer = 'answer_broken'
 
 /** Any error but an AppError is a bug in the gateway. The call is booked all the same; the log has the cause. */
 const failureOf = (cause: unknown): AppError =>
@@ -152,15 +152,15 @@ const noHints = { cooled: () => {}, loaded: () => {} }
 export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: StatesOptions): DeploymentStates {
   const cooldowns = createCooldowns({ settings: cooldown, nowMs })
   const load = createLoad(nowMs)
-  const withKnown = (id: string, use: (deployment: Deployment) => void): void => {
+  const withDeployment = (id: string, use: (deployment: Deployment) => void): void => {
     const deployment = find(id)
     if (deployment) use(deployment)
   }
   const hints = channel
     ? createHints(channel, {
         onCooldown: (id, cooldownMs, errorClass) =>
-          withKnown(id, known => cooldowns.adopt(known, cooldownMs, errorClass)),
-        onLoad: (id, calls, tokens) => withKnown(id, known => load.add(known, calls, tokens)),
+          withDeployment(id, known => cooldowns.adopt(known, cooldownMs, errorClass)),
+        onLoad: (id, calls, tokens) => withDeployment(id, known => load.add(known, calls, tokens)),
       })
     : noHints
   const stopSharing = channel && every(shareMs, async () => hints.loaded(load.takeReports()))

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Catalogue } from './known-models.ts'
 import type { ModelList } from './model-list.ts'
 
-/** Returns the full name of a bare name that only one configured provider serves; any other name as it is. */
+/** Returns the full name of a bare name that only one configured provider serves; any other name unchanged. */
 export function fullNameOf(catalogue: Catalogue, name: string): string {
   if (name.includes('/') || catalogue.has(name)) return name
   const [only, ...others] = catalogue.namesOf(name)

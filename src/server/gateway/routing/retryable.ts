@@ -18,7 +18,7 @@ type Verdict = 'again' | 'elsewhere' | 'final'
 
 const transientStatuses: ReadonlySet<number> = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 
-/** Returns what may be tried after a failure, by its status or code. Source: Gateway, section 3. */
+/** Returns the retries that a failure allows, by its status or code. Source: Gateway, section 3. */
 export function verdictOf(failure: Failure): Verdict {
   if (failure instanceof AppError) return verdictOfError(failure)
   const { status, reason } = failure

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Attempt, Outcome, Sink, UpstreamError } from '../core/call.ts'
 import { noTokens, type TokenCounts } from '../tokens/token-counts.ts'
 import { relayedHeaders } from './headers.ts'
-import { holdsSecret } from './scrub.ts'
+import { containsSecret } from './scrub.ts'
 import { UpstreamInterrupted, upstreamFailure } from './upstream-failure.ts'
 
 export type Controller = Dispatcher.DispatchController
@@ -131,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status >= 400) this.#sentMs = undefined
     const { ownHeaders, call, target } = this.#attempt
     const relayed = relayedHeaders(headers, {
-      holdsSecret: value => holdsSecret(value, target.deployment),
+      containsSecret: value => containsSecret(value, target.deployment),
       more: this.#reader.relays,
     })
     relayed['request-id'] ??= call.requestId

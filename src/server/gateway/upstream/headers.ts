@@ -62,7 +62,7 @@ export const nativeResponseHeaders =
   /^(accept-ranges|allow|content-(disposition|language|length|location|range)|etag|last-modified|location|x-amzn-(bedrock-.*|errortype|requestid)|x-goog-(hash|upload-(status|size-received|chunk-granularity)))$/
 
 interface Relay {
-  readonly holdsSecret: (value: string) => boolean
+  readonly containsSecret: (value: string) => boolean
   /** Header names besides those of every response. */
   readonly more: RegExp | undefined
 }
@@ -71,13 +71,13 @@ interface Relay {
  * Returns the upstream headers that are relayed to the client. Others, and those that hold a secret, are dropped.
  * Source: Security, S54.
  */
-export function relayedHeaders(headers: Headers, { holdsSecret, more }: Relay): Record<string, string> {
+export function relayedHeaders(headers: Headers, { containsSecret, more }: Relay): Record<string, string> {
   const relayed: Record<string, string> = {}
   for (const name in headers) {
     if (name !== 'content-type' && !answered.test(name) && !more?.test(name)) continue
     const value = headers[name]
     const first = Array.isArray(value) ? value[0] : value
-    if (first === undefined || holdsSecret(first)) continue
+    if (first === undefined || containsSecret(first)) continue
     if (!name.endsWith('request-id') || plainId.test(first)) relayed[name] = first
   }
   // OpenAI's name for the same id.
@@ -92,11 +92,11 @@ export const streamHeaders = { 'cache-control': 'no-cache', 'x-accel-buffering':
 /** Removes parameters that may hold a Switchyard key, which clients of event streams send in the query. */
 export function forwardedQuery(query: string): string {
   if (!/[?&](key|ticket)=/.test(query)) return query
-  const kept = query
+  const retained = query
     .slice(1)
     .split('&')
     .filter(part => !/^(key|ticket)=/.test(part))
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
+  return retained.length === 0 ? '' : `?${retained.join('&')}`
 }
 
 /** Request headers about bodies, conditions, versions and features; no credentials, cookies or connection headers. */

@@ -58,9 +58,9 @@ export function createPools(firstOutbound: Outbound): Pools {
     reload({ deployments, outbound: next }) {
       outbound = next ?? outbound
       const needed = deployments.map(({ apiBase, timeouts }) => keyOf(new URL(apiBase).origin, timeouts.connectMs))
-      const kept = new Set(next ? [] : needed)
+      const retained = new Set(next ? [] : needed)
       for (const [key, pool] of pools) {
-        if (kept.has(key)) continue
+        if (retained.has(key)) continue
         pools.delete(key)
         closing.add(pool)
         const closed = () => void closing.delete(pool)

@@ -78,7 +78,7 @@ export const scrubbedText = (text: string, deployment: Deployment): string =>
     .replaceAll(new URL(deployment.apiBase).host, '[host]')
 
 /** Reports whether a header value holds a credential of the deployment, even a short one. */
-export const holdsSecret = (value: string, deployment: Deployment): boolean =>
+export const containsSecret = (value: string, deployment: Deployment): boolean =>
   secretsOf(deployment).some(secret => secret !== '' && value.includes(secret)) ||
   (value.length >= minSecretLength && echoesOf(deployment).whole.isIn(value))
 

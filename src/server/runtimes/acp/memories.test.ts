@@ -158,7 +158,7 @@ test('programs whose permission requests name no tool get rules for memory tools
   const surroundings = { gatewayUrl: 'http://g', gatewayKey: 'k', folders, isolation: 'sandbox' } as const
   const memories = { agentId: 'agent_1', tools: { save_memory: 'ask', search_memory: 'allow' } } as const
   const filesOf = (program: string) =>
-    setupOf({ command: [program] }, surroundings, { model: 'm', asks: true, memories }).homeFiles ?? {}
+    setupOf({ command: [program] }, surroundings, { model: 'm', needsApproval: true, memories }).homeFiles ?? {}
   const { permission } = JSON.parse(filesOf('opencode')['.config/opencode/opencode.json'] ?? '')
   assert.deepEqual(Object.entries(permission), [
     ['*', 'ask'],

@@ -92,7 +92,7 @@ export class Normalizer {
    * Emits the call of a permission request, unless it was emitted, and the events before it; returns the call's event
    * id.
    */
-  asked(toolCall: Json, permission: ToolPolicy): { readonly events: NewEvent[]; readonly eventId: string } {
+  emitRequested(toolCall: Json, permission: ToolPolicy): { readonly events: NewEvent[]; readonly eventId: string } {
     const call = this.#merge(toolCall)
     const events = call.eventId === undefined ? [...this.#flush(), ...this.#emit(call.id, permission)] : []
     return { events, eventId: this.#calls.get(call.id)?.eventId ?? '' }

@@ -32,8 +32,8 @@ export function callPolicy(agentTools: unknown): CallPolicy {
     return policies.find(policy => policy === 'deny') ?? policies.find(policy => policy === 'ask') ?? 'allow'
   }
   // An unknown kind is not denied because one tool is missing, but a person has to decide.
-  const memoriesAsk = memoryTools.some(({ name }) => byName.get(name) === 'ask')
-  const ofUnknown: ToolPolicy = strictest(everyTool) === 'allow' && !memoriesAsk ? 'allow' : 'ask'
+  const memoriesNeedApproval = memoryTools.some(({ name }) => byName.get(name) === 'ask')
+  const ofUnknown: ToolPolicy = strictest(everyTool) === 'allow' && !memoriesNeedApproval ? 'allow' : 'ask'
   return {
     allowsAll: ofUnknown === 'allow',
     ofOwn: name => strictest([name]),

@@ -10,7 +10,7 @@ import { claudeName } from './tool-calls.ts'
 export interface Task {
   readonly model: string
   /** True when its tool calls may need a decision by a person or a rule. */
-  readonly asks: boolean
+  readonly needsApproval: boolean
   /** Memory tools of its agent that it may use. */
   readonly memories: GrantedMemories | undefined
 }
@@ -58,11 +58,11 @@ const codex: ProgramKind = {
     SWITCHYARD_RUN_KEY: gatewayKey,
     OPENAI_API_KEY: gatewayKey,
   }),
-  homeFiles: ({ gatewayUrl, isolation }, { model, asks }) => ({
+  homeFiles: ({ gatewayUrl, isolation }, { model, needsApproval }) => ({
     '.codex/config.toml': [
       `model = ${JSON.stringify(model)}`,
       'model_provider = "switchyard"',
-      `approval_policy = "${asks ? 'on-request' : 'never'}"`,
+      `approval_policy = "${needsApproval ? 'on-request' : 'never'}"`,
       // Codex cannot create its own sandbox inside ours.
       `sandbox_mode = "${isolation === 'sandbox' ? 'danger-full-access' : 'workspace-write'}"`,
       'check_for_update_on_startup = false',
@@ -77,7 +77,8 @@ const codex: ProgramKind = {
     ].join('\n'),
   }),
   // Its other modes run commands in Codex's own sandbox, which cannot be created inside ours.
-  mode: ({ isolation }, { asks }) => (asks ? 'read-only' : isolation === 'sandbox' ? 'agent-full-access' : 'agent'),
+  mode: ({ isolation }, { needsApproval }) =>
+    needsApproval ? 'read-only' : isolation === 'sandbox' ? 'agent-full-access' : 'agent',
   // `server` and `tool` are set for calls of MCP servers only; commands use other fields.
   memoryTool({ rawInput }) {
     const { server, tool } = recordOf(rawInput)
@@ -106,7 +107,7 @@ const gemini: ProgramKind = {
       general: { disableAutoUpdate: true, disableUpdateNag: true },
     }),
   }),
-  mode: (_surroundings, { asks }) => (asks ? 'default' : 'yolo'),
+  mode: (_surroundings, { needsApproval }) => (needsApproval ? 'default' : 'yolo'),
   authMethod: 'gemini-api-key',
 }
 
@@ -123,11 +124,11 @@ const geminiRule = (toolName: string): string =>
 const opencode: ProgramKind = {
   name: 'opencode',
   env: () => opencodeVariables,
-  homeFiles: (surroundings, { model, asks, memories }) => ({
+  homeFiles: (surroundings, { model, needsApproval, memories }) => ({
     '.config/opencode/opencode.json': JSON.stringify({
       ...opencodeSettings(surroundings, model),
       // The last matching rule applies.
-      permission: { '*': asks ? 'ask' : 'allow', ...memoryPermissions(memories?.tools ?? {}) },
+      permission: { '*': needsApproval ? 'ask' : 'allow', ...memoryPermissions(memories?.tools ?? {}) },
     }),
   }),
 }

@@ -1,4 +1,4 @@
-import { askedBy, type NewEvent, type TextBlock } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent, type TextBlock } from '../../../contract/events.ts'
 import { conversationEntry, conversationText } from '../conversation-text.ts'
 import { paragraphs, resumeInstruction, timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
@@ -22,7 +22,7 @@ export async function readHistory(history: AsyncIterable<NewEvent>, promptId: st
     if (event.prompt_id !== promptId || event.type !== 'user.message') entries.push(...conversationEntry(event))
     if (event.type === 'agent.tool_use') open.add(event.tool_use_id)
     if (event.type === 'agent.tool_result') open.delete(event.tool_use_id)
-    if (event.type === 'session.status_idle') isWaiting = askedBy(event).length > 0
+    if (event.type === 'session.status_idle') isWaiting = awaitedApprovals(event).length > 0
     if (event.type === 'session.status_running') isWaiting = false
   }
   return { entries, openCalls: [...open], isWaiting }

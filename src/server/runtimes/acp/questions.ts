@@ -21,7 +21,7 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
   const open = new Map<string, PeerRequest>()
   const decisions: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
   let failure: unknown
-  let arrival = new AbortController()
+  let decided = new AbortController()
 
   return {
     /** True while a person is asked. */
@@ -30,17 +30,17 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
     },
 
     /** Aborts when a decision arrives. */
-    get arrival(): AbortSignal {
-      if (arrival.signal.aborted) arrival = new AbortController()
-      return arrival.signal
+    get decided(): AbortSignal {
+      if (decided.signal.aborted) decided = new AbortController()
+      return decided.signal
     },
 
-    *ask(request: PeerRequest): Generator<Batch> {
+    *requestApproval(request: PeerRequest): Generator<Batch> {
       const toolCall = recordOf(request.params['toolCall'])
       const call = normalizer.fieldsOf(toolCall)
       const own = memoryTool(call)
       const rule = own === undefined ? policy.of(call['kind']) : policy.ofOwn(own)
-      const { events, eventId } = normalizer.asked(toolCall, rule)
+      const { events, eventId } = normalizer.emitRequested(toolCall, rule)
       if (rule !== 'ask') {
         request.answer(outcomeOf(request, rule))
         if (events.length > 0) yield events
@@ -56,7 +56,7 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
             failure = error
           },
         )
-        .finally(() => arrival.abort())
+        .finally(() => decided.abort())
     },
 
     /** Sends the decisions that arrived. Throws if waiting for one failed. */

@@ -130,8 +130,8 @@ const maxStarts = 3
 async function readyAgent(run: Run, grant: RunGrant): Promise<Ready> {
   const { session, prompt, pool } = run
   const previous = session.refs.provider_session_id
-  const asks = !callPolicy(session.tools).allowsAll
-  const task = { model: prompt.model, asks, memories: grantedMemories(session) }
+  const needsApproval = !callPolicy(session.tools).allowsAll
+  const task = { model: prompt.model, needsApproval, memories: grantedMemories(session) }
   for (let starts = 0; starts < maxStarts; starts++) {
     const agent = await pool.take(session.id, () => begin(run, task))
     await agent.settled()

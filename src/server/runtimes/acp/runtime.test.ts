@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { acpRig, doing } from '../../../../test/support/acp/acp-rig.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { noRefs, promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
-import { askedBy, type NewEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 import { isRunning } from '../../sandboxes/sandboxes-for-tests.ts'
 
 type Event = NewEvent | undefined
@@ -126,7 +126,7 @@ for (const [result, said] of [
     const decide = async (eventId: string) => {
       const use = rig.log.find(({ id }) => id === eventId)
       assert.deepEqual([use?.evaluated_permission, use?.input], ['ask', { command: 'ls' }])
-      const ids = askedBy(lastOf(rig.log) ?? assert.fail('no event'))
+      const ids = awaitedApprovals(lastOf(rig.log) ?? assert.fail('no event'))
       seen.push(eventId)
       assert.deepEqual(ids, [eventId])
       return { result, message: undefined }
@@ -157,7 +157,7 @@ test('several calls that ask at once are asked about together, and each gets its
     },
   )
   await eventually(() => open.size === 2)
-  assert.equal(askedBy(lastOf(rig.log) ?? assert.fail('no event')).length, 2)
+  assert.equal(awaitedApprovals(lastOf(rig.log) ?? assert.fail('no event')).length, 2)
   const [first, second] = [...open.values()]
   first?.({ result: 'deny', message: undefined })
   second?.({ result: 'allow', message: undefined })
@@ -320,7 +320,7 @@ test('an interrupted run resumes: open calls get a result, and the program gets 
   await rig.run(runtime, next, { isResumed: true })
   const result = rig.log.find(({ type }) => type === 'agent.tool_result')
   assert.deepEqual([result?.tool_use_id, result?.is_error], ['c1', true])
-  assert.match(textsOf(rig.log).at(-1) ?? '', /^Your last turn was cut off\..* It was:\ndo it/s)
+  assert.match(textsOf(rig.log).at(-1) ?? '', /^Your last turn was interrupted\..* It was:\ndo it/s)
 })
 
 test('a draining process hands the session over between two steps, without a last event', async () => {

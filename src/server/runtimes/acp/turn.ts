@@ -26,7 +26,7 @@ interface Followed extends Options {
 /** How long a wait for a message lasts. A permission request for an announced call must arrive within this time. */
 const pollMs = 200
 /** The same while a person is asked: a decision ends the wait. */
-const askingMs = 60_000
+const questionPollMs = 60_000
 
 /** Follows a turn of a program to its end, and always leaves it. */
 export async function* followTurn(options: Options): AsyncGenerator<Batch> {
@@ -37,9 +37,9 @@ export async function* followTurn(options: Options): AsyncGenerator<Batch> {
     for (;;) {
       const reason = reasonToLeave(followed)
       if (reason !== undefined) return yield* left(followed, reason)
-      const { arrival } = questions
+      const { decided: arrival } = questions
       yield* questions.answer()
-      const ms = questions.areOpen ? askingMs : pollMs
+      const ms = questions.areOpen ? questionPollMs : pollMs
       const item = await turn.next(ms, AbortSignal.any([context.signal, arrival]))
       if (isEnd(item)) return yield [...normalizer.end(noResult), lastOf(item, options.stop())]
       yield* item ? take(followed, item) : batchOf(normalizer.settle())
@@ -69,7 +69,7 @@ function* left({ context, stop, questions, normalizer }: Followed, reason: strin
 }
 
 function* take({ context, normalizer, questions }: Followed, item: TurnItem): Generator<Batch> {
-  if (item.kind === 'permission') yield* questions.ask(item.request)
+  if (item.kind === 'permission') yield* questions.requestApproval(item.request)
   if (item.kind !== 'update') return
   const { events, preview } = normalizer.take(item.update)
   if (preview) context.preview(preview.eventId, preview.text)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
 import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
-import { askedBy, type NewEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
@@ -57,7 +57,7 @@ test('a run that is interrupted at any batch asks once, runs the tool at most on
     const changes = { decision: allow, claimToolCall: async () => spent++ === 0 }
     const first = await runOn([asked], ran, changes, cut)
     const log = await runOn(first, ran, changes)
-    assert.equal(log.flatMap(askedBy).length, 1, `cut after ${cut} batches`)
+    assert.equal(log.flatMap(awaitedApprovals).length, 1, `cut after ${cut} batches`)
     assert.equal(resultsOf(log).length, 1)
     assert.ok(ran.length <= 1, `it ran ${ran.length} times`)
     assert.equal(log.at(-1)?.type, 'session.status_idle')
@@ -66,7 +66,7 @@ test('a run that is interrupted at any batch asks once, runs the tool at most on
 
 test('a run that is handed over while it asks ends without a last event and leaves the question open', async () => {
   const log = await runOn([asked], [], { decision: async () => undefined })
-  assert.equal(log.flatMap(askedBy).length, 1)
+  assert.equal(log.flatMap(awaitedApprovals).length, 1)
   assert.deepEqual(resultsOf(log), [])
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { contextCompacted, isKeptBy, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
+import { contextCompacted, isRetainedBy, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
 import { cutOf } from './context/cut.ts'
 import { Conversation } from './conversation.ts'
 
@@ -91,7 +91,7 @@ const told = (log: readonly SessionEvent[]): Conversation => {
 /** The events that a cold start reads. */
 function tailOf(log: readonly SessionEvent[]): SessionEvent[] {
   const last = log.map(contextCompacted).findLast(Boolean)
-  return last ? log.filter(({ seq }) => isKeptBy(last, seq)) : [...log]
+  return last ? log.filter(({ seq }) => isRetainedBy(last, seq)) : [...log]
 }
 
 const asData = (conversation: Conversation, log: readonly SessionEvent[]) => ({

@@ -1,4 +1,4 @@
-import { askedBy, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
@@ -102,8 +102,8 @@ export class Conversation {
         this.#compact(event)
         break
       case 'session.status_idle':
-        for (const id of askedBy(event)) this.#asked.add(id)
-        this.#isWaiting = askedBy(event).length > 0
+        for (const id of awaitedApprovals(event)) this.#asked.add(id)
+        this.#isWaiting = awaitedApprovals(event).length > 0
         break
       case 'session.status_running':
         this.#isWaiting = false
@@ -142,7 +142,7 @@ export class Conversation {
   }
 
   /** Reports whether a person was asked about the tool call of that event. */
-  wasAsked(eventId: string): boolean {
+  wasRequested(eventId: string): boolean {
     return this.#asked.has(eventId)
   }
 

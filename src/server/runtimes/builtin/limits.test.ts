@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
+import { looseEvent } from '../../../../test/support/sessions/loose-event.ts'
 import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
 import type { BudgetReached, NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'

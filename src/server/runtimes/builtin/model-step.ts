@@ -23,7 +23,7 @@ import type { Events, Run } from './run.ts'
  * that a crash does not repeat its request. A request that the model rejects as too long is repeated once, after a
  * compaction. Returns false when the run has ended.
  */
-export async function* askModel(run: Run): AsyncGenerator<Events, boolean> {
+export async function* requestModel(run: Run): AsyncGenerator<Events, boolean> {
   for (let wasTooLong = false; ; wasTooLong = true) {
     const outcome = yield* requestWithRetries(run, startId => request(run, startId))
     if (!outcome) return false

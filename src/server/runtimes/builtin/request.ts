@@ -93,9 +93,9 @@ function systemBlocks(system: string, session: RunSession, { memories, schema, h
   ]
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
   const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
-  const remembered = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
+  const memoryBlocks = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
   const schemaText = schemaWords(schema)
-  return [...blocks, ...remembered, ...(schemaText === '' ? [] : [{ type: 'text', text: schemaText }])]
+  return [...blocks, ...memoryBlocks, ...(schemaText === '' ? [] : [{ type: 'text', text: schemaText }])]
 }
 
 /** Returns the messages with a cache mark on the last block. */

@@ -6,7 +6,7 @@ import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtim
 import { createRedactor } from '../without-secrets.ts'
 import { compactOnRequest, conversationOf } from './context/compaction.ts'
 import type { OpenToolUse } from './conversation.ts'
-import { askModel } from './model-step.ts'
+import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
 import { isRead as isReadCall, isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
@@ -105,7 +105,7 @@ async function* steps(run: Run): AsyncGenerator<Events> {
   for (let turn = 0; turn < maxTurns; turn++) {
     if (context.signal.aborted || context.isDraining()) return
     // A question to a person may still be open from before a crash.
-    if (run.conversation.openToolUses.length === 0 && !(yield* askModel(run))) return
+    if (run.conversation.openToolUses.length === 0 && !(yield* requestModel(run))) return
     if (!(yield* callTools(run))) return
   }
   yield [

@@ -50,7 +50,7 @@ async function* ask(
   { conversation, context }: Run,
   uses: readonly OpenToolUse[],
 ): AsyncGenerator<Events, Decided[] | undefined> {
-  const ids = uses.flatMap(({ eventId = '' }) => (conversation.wasAsked(eventId) ? [] : [eventId]))
+  const ids = uses.flatMap(({ eventId = '' }) => (conversation.wasRequested(eventId) ? [] : [eventId]))
   if (ids.length > 0) yield [requiresAction(ids)]
   const decisions = await Promise.all(uses.map(({ eventId = '' }) => context.decision(eventId)))
   const decided = uses.flatMap((use, at) => (decisions[at] ? [{ use, decision: decisions[at] }] : []))

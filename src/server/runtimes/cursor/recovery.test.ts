@@ -4,9 +4,9 @@ import {
   call,
   errorOf,
   git,
-  say,
   startCursorRig,
   textOf,
+  textStep,
   turn,
   turnTypes,
 } from '../../../../test/support/cursor/cursor-rig.ts'
@@ -30,7 +30,7 @@ async function runCutOff(cut: number) {
   const isOver = () => rig.log.at(-1)?.type === 'session.status_idle'
   for (const prompt of [promptOf('One'), promptOf('Two')]) {
     for (let rounds = 0; rounds === 0 || !isOver(); rounds++) {
-      assert.ok(rounds < 5, 'a run that was cut off once goes on to its end')
+      assert.ok(rounds < 5, 'a run that was interrupted once continues to its end')
       const running = rig.run(runtime, prompt, { isResumed: rounds > 0, onBatch: isCrash, onRemember })
       await running.catch((error: Error) => assert.match(error.message, /the process is gone/))
     }
@@ -83,7 +83,7 @@ for (const call of ['POST /v1/agents', 'POST /v1/agents/*/runs'] as const) {
 
 test('a foreign run that blocked the agent is not mistaken for ours after a crash', async t => {
   const { fake, runtime } = await startCursorRig({
-    script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [say(prompt)]),
+    script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [textStep(prompt)]),
   })
   t.after(fake.stop)
   const rig = runRig()
@@ -121,7 +121,7 @@ test('an interrupted stream is resumed after its last event', async t => {
 
 test('if the stream has expired, the run ends from its record, with its last text', async t => {
   const { fake, runtime } = await startCursorRig({
-    script: () => [say('I '), call('running'), { hold: true }, { end: { text: 'All done.', git } }],
+    script: () => [textStep('I '), call('running'), { hold: true }, { end: { text: 'All done.', git } }],
   })
   t.after(fake.stop)
   const rig = await endedUnseen(fake, runtime)
@@ -179,7 +179,7 @@ for (const [what, step] of garbage) {
 
 test('an event of 10 MB is truncated to the limit of the log', async t => {
   const { fake, runtime } = await startCursorRig({
-    script: () => [call('completed', { result: 'x'.repeat(10_000_000) }), say('Done.')],
+    script: () => [call('completed', { result: 'x'.repeat(10_000_000) }), textStep('Done.')],
   })
   t.after(fake.stop)
   const rig = runRig()
@@ -194,7 +194,7 @@ test('a stream that is not available yet is requested again', async t => {
       { event: 'error', data: { code: 'stream_unavailable', message: 'not yet' } },
       { event: 'done', data: {} },
       { hold: true },
-      say('Hi'),
+      textStep('Hi'),
       { end: { text: 'Hi' } },
     ],
   })
@@ -209,7 +209,7 @@ test('a stream that is not available yet is requested again', async t => {
 
 test('after done without an end, the run’s record is read', async t => {
   const { fake, runtime } = await startCursorRig({
-    script: () => [say('Hi'), { event: 'done', data: {} }, { silentEnd: { text: 'Hi', git } }],
+    script: () => [textStep('Hi'), { event: 'done', data: {} }, { silentEnd: { text: 'Hi', git } }],
   })
   t.after(fake.stop)
   const rig = runRig()

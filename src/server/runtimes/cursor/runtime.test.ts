@@ -4,9 +4,9 @@ import {
   call,
   errorOf,
   git,
-  say,
   startCursorRig,
   textOf,
+  textStep,
   turn,
   turnTypes,
 } from '../../../../test/support/cursor/cursor-rig.ts'
@@ -92,7 +92,7 @@ test('C7: while the list of models cannot be read, no run is created with anothe
 })
 
 test('a second prompt is a second run of the same agent, with only its text', async t => {
-  const { fake, runtime } = await startCursorRig({ script: prompt => [say(`Re: ${prompt}`)] })
+  const { fake, runtime } = await startCursorRig({ script: prompt => [textStep(`Re: ${prompt}`)] })
   t.after(fake.stop)
   const rig = runRig(sessionWith({ system: 'You are terse.' }))
   await rig.run(runtime, promptOf('One'))
@@ -105,7 +105,7 @@ test('a second prompt is a second run of the same agent, with only its text', as
 
 test('a prompt waits for an agent that is busy with a foreign run, longer each time', async t => {
   const { fake, runtime, waits } = await startCursorRig({
-    script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [say(prompt)]),
+    script: prompt => (prompt === 'Foreign' ? [{ hold: true }] : [textStep(prompt)]),
   })
   t.after(fake.stop)
   const rig = runRig()
@@ -137,7 +137,7 @@ test('an agent that stays busy fails the prompt after 300 s', async t => {
 })
 
 test('an interrupt cancels the run at Cursor, and each tool call gets a result', async t => {
-  const { fake, runtime } = await startCursorRig({ script: () => [call('running'), say('Half'), { hold: true }] })
+  const { fake, runtime } = await startCursorRig({ script: () => [call('running'), textStep('Half'), { hold: true }] })
   t.after(fake.stop)
   const rig = runRig()
   const stop = new AbortController()
@@ -148,7 +148,7 @@ test('an interrupt cancels the run at Cursor, and each tool call gets a result',
   assert.equal(fake.runs[0]?.status, 'CANCELLED')
   assert.deepEqual(rig.types(), ['session.status_running', 'agent.tool_use', 'agent.message', 'agent.tool_result'])
   assert.equal(rig.log.at(-1)?.is_error, true)
-  fake.account.script = () => [say('Back')]
+  fake.account.script = () => [textStep('Back')]
   await rig.run(runtime, promptOf('Again'))
   assert.equal(rig.log.at(-1)?.type, 'session.status_idle')
   assert.deepEqual([fake.account.agents.size, fake.account.runsMade], [1, 2])
@@ -200,7 +200,7 @@ test('a prompt after a failed one cancels the run that was left running', async 
   stop.abort()
   await running
   assert.equal(fake.runs[0]?.isActive, true)
-  fake.account.script = () => [say('Back')]
+  fake.account.script = () => [textStep('Back')]
   await rig.run(runtime, promptOf('Again'))
   assert.deepEqual(
     fake.runs.map(({ status }) => status),
@@ -223,7 +223,7 @@ test('a wrong key fails the prompt without showing the key, and the right one cr
 
 test('a key that is revoked during a run fails it and closes open calls', async t => {
   const { fake, runtime } = await startCursorRig({
-    script: () => [say('I '), call('running'), { cut: 1 }, { hold: true }],
+    script: () => [textStep('I '), call('running'), { cut: 1 }, { hold: true }],
   })
   t.after(fake.stop)
   fake.fail('GET /v1/agents/*/runs/*', 401, { times: 1000, code: 'unauthorized' })

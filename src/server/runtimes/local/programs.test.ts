@@ -185,9 +185,9 @@ test('a run is notified when a budget rejects a call of its program; other rejec
     needed_usd: 2,
     resets_at: null,
   }
-  caller?.behalf?.refused(new AppError('rate_limited', 'slower'))
-  caller?.behalf?.refused(new AppError('budget_exceeded', 'a provider wants money'))
-  caller?.behalf?.refused(new AppError('budget_exceeded', 'used up', { cause: budget }))
+  caller?.behalf?.onRejected(new AppError('rate_limited', 'slower'))
+  caller?.behalf?.onRejected(new AppError('budget_exceeded', 'a provider wants money'))
+  caller?.behalf?.onRejected(new AppError('budget_exceeded', 'used up', { cause: budget }))
   assert.deepEqual(reached, [budget])
   await program.stop()
 })

@@ -38,7 +38,14 @@ export function grantRun({ session, prompt, context, onBudgetReached }: GrantOpt
   return {
     async caller() {
       const payer = await context.payer(prompt)
-      return payer && { ...payer, role: 'user', ownerScope: session.owner_id, behalf: { run, memoryTools, refused } }
+      return (
+        payer && {
+          ...payer,
+          role: 'user',
+          ownerScope: session.owner_id,
+          behalf: { run, memoryTools, onRejected: refused },
+        }
+      )
     },
   }
 }

@@ -15,7 +15,7 @@ const settleMs = 5_000
 export async function* follow(turn: Turn, wait: Wait): AsyncGenerator<Batch> {
   const backoff = createBackoff(turn.context, wait)
   while (mayContinue(turn)) {
-    if (turn.logIndex.asked.length > 0 && !(await awaitDecisions(turn))) return
+    if (turn.logIndex.awaitingApproval.length > 0 && !(await awaitDecisions(turn))) return
     const { appendedCount } = turn
     const { leave, failure } = yield* attached(turn)
     // Accepted events are stored however the attachment ended: they are not read again.
@@ -127,7 +127,7 @@ const isAnswered = ({ answered }: Turn, { sourceId, toolUseId }: Call): boolean 
 /** Waits for the decisions about all open questions; returns false when the run must end first. */
 async function awaitDecisions(turn: Turn): Promise<boolean> {
   const answers: Answer[] = []
-  for (const call of turn.logIndex.asked) {
+  for (const call of turn.logIndex.awaitingApproval) {
     const decision = await turn.context.decision(call.id)
     if (!decision) return false
     const { result, message } = decision

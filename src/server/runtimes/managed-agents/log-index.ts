@@ -1,4 +1,4 @@
-import { askedBy, type NewEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 
 /** A tool call of the log. */
 export interface Call {
@@ -38,7 +38,7 @@ export class LogIndex {
   }
 
   /** Tool calls that wait for a person; empty while the run is running. */
-  get asked(): readonly Call[] {
+  get awaitingApproval(): readonly Call[] {
     return this.#isRunning ? [] : this.#asked
   }
 
@@ -55,7 +55,7 @@ export class LogIndex {
     } else if (event.type === 'agent.tool_result' || event.type === 'agent.mcp_tool_result') {
       this.#open.delete(event.tool_use_id ?? event.mcp_tool_use_id ?? '')
     } else if (event.type === 'session.status_running') this.#isRunning = true
-    else if (event.type === 'session.status_idle') this.#stop(askedBy(event))
+    else if (event.type === 'session.status_idle') this.#stop(awaitedApprovals(event))
     else if (event.type === 'session.status_rescheduled') this.#isRunning = false
   }
 

@@ -36,7 +36,7 @@ test('a server that keeps rejecting fails the run with its message, and nothing 
   fake.state.fault = request => (request.path === '/v1/environments' ? { status: 429 } : undefined)
   await rig.run(runtime, promptOf('Hi'))
   assert.deepEqual(story(rig.log), ['running', 'terminal: the runtime rejected the request (429): injected'])
-  assert.equal(fake.asked('POST', '/v1/environments').length, 6)
+  assert.equal(fake.requestsTo('POST', '/v1/environments').length, 6)
   assert.deepEqual([fake.agents.size, fake.environments.size, fake.sessions.size], [1, 0, 0])
   // The next prompt uses what exists.
   fake.state.fault = () => undefined

@@ -145,9 +145,9 @@ test('a message in the provider’s queue is not sent again after a crash', asyn
   fake.switches.hold = gate.promise
   const prompt = promptOf('Hi')
   await untilCrash(rig.run(mortal(runtime, { at: 2, when: 'before' }), prompt))
-  const opened = fake.asked('GET', '/events').length
+  const opened = fake.requestsTo('GET', '/events').length
   const run = rig.run(runtime, prompt, { isResumed: true })
-  await eventually(() => fake.asked('GET', '/events').length > opened)
+  await eventually(() => fake.requestsTo('GET', '/events').length > opened)
   await eventually(() => rig.refs.provider_run_id !== null)
   gate.resolve()
   await run

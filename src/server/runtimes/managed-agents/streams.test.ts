@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LooseFields } from '../../../../test/support/loose-event.ts'
 import type { Switches } from '../../../../test/support/managed-agents/managed-agents-fake-script.ts'
 import {
   assertOnce,
@@ -9,6 +8,7 @@ import {
   story,
 } from '../../../../test/support/managed-agents/managed-agents-stage.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
+import type { LooseFields } from '../../../../test/support/sessions/loose-event.ts'
 import { promptOf } from '../../../../test/support/sessions/run-rig.ts'
 
 const allow = async () => ({ result: 'allow', message: undefined }) as const
@@ -80,15 +80,15 @@ test('events between the opening of the stream and the end of the list are logge
   fake.state.fault = ({ method, path }) => {
     // The second list is that of the interrupted turn; its stream is open now.
     if (method === 'GET' && path.endsWith('/events') && ++lists === 2) {
-      fake.session.tell({ type: 'agent.message', content: [{ type: 'text', text: 'Between.' }] })
-      fake.session.tell({ type: 'session.usage', usage: {} })
+      fake.session.emit({ type: 'agent.message', content: [{ type: 'text', text: 'Between.' }] })
+      fake.session.emit({ type: 'session.usage', usage: {} })
     }
     return undefined
   }
   const stop = new AbortController()
   const run = rig.run(runtime, promptOf('Go'), { signal: stop.signal })
   await eventually(() => story(rig.log).includes('session.usage'))
-  fake.session.tell({ type: 'agent.message', content: [{ type: 'text', text: 'Behind.' }] })
+  fake.session.emit({ type: 'agent.message', content: [{ type: 'text', text: 'Behind.' }] })
   await eventually(() => story(rig.log).includes('says Behind.'))
   stop.abort()
   await run
@@ -104,7 +104,7 @@ test('a server that keeps closing its stream without ending the turn fails the r
   await rig.run(runtime, promptOf('Go'))
   const given = 'terminal: the runtime closed its stream 20 times without a new event'
   assert.deepEqual(story(rig.log), ['running', 'uses bash', 'error interrupted: the call has no result', given])
-  const opened = fake.asked('GET', '/events/stream').length
+  const opened = fake.requestsTo('GET', '/events/stream').length
   assert.ok(opened > 15 && opened < 30, `${opened} streams`)
   const waited = waits.reduce((sum, ms) => sum + ms, 0)
   assert.ok(waited > 120_000 && waited < 900_000, `${waited} ms`)
@@ -156,7 +156,7 @@ test('a session that was deleted at the provider fails the run, and no new one i
   fake.lose(fake.session.id)
   await rig.run(runtime, promptOf('Go'))
   assert.equal(story(rig.log).at(-1), 'terminal: the session was deleted at the runtime; continue in a new session')
-  assert.equal(fake.asked('POST', '/v1/sessions').length, 1)
+  assert.equal(fake.requestsTo('POST', '/v1/sessions').length, 1)
 })
 
 test('frames that are not events lose nothing, since the list is complete', async t => {
@@ -250,9 +250,9 @@ test('a prompt does not read a long session from its start', async t => {
   const words = Array.from({ length: 400 }, (_, index) => ({ say: `Word ${index}.` }))
   const { fake, rig, runtime } = await managedAgentsStage(t, { script: () => words })
   await rig.run(runtime, promptOf('Go'))
-  const before = fake.asked('GET', '/events').length
+  const before = fake.requestsTo('GET', '/events').length
   await rig.run(runtime, promptOf('Go'))
-  const [first] = fake.asked('GET', '/events').slice(before)
+  const [first] = fake.requestsTo('GET', '/events').slice(before)
   const since = Date.parse(first?.query.get('created_at[gte]') ?? '')
   const times = fake.session.events.map(({ processed_at }) => Date.parse(processed_at ?? ''))
   assert.ok(times.filter(at => at < since).length > 500)

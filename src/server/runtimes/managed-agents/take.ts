@@ -34,7 +34,7 @@ export function takeListed(turn: Turn, event: Json): Leave | undefined {
 
 /** An event without an id is identified by its place in the list. Dialects: section 1.7. */
 function isNewInList(turn: Turn, id: string | undefined): boolean {
-  if (id !== undefined) return !turn.isKnown(id)
+  if (id !== undefined) return !turn.isRecorded(id)
   turn.listedUnnamed += 1
   if (turn.listedUnnamed <= turn.unnamed) return false
   turn.change({ unnamed: turn.listedUnnamed })
@@ -64,7 +64,7 @@ export function takeStreamed(turn: Turn, event: Json): Leave | undefined {
   note(turn, event)
   if (turn.isOurMessage(event)) found(turn, event)
   const id = nonEmptyText(event['id'])
-  if (isUsers(event) || (id !== undefined && turn.isKnown(id))) return undefined
+  if (isUsers(event) || (id !== undefined && turn.isRecorded(id))) return undefined
   if (turn.isSent && isDoubtful(turn, event)) return 'unsure'
   if (id === undefined) turn.change({ unnamed: turn.unnamed + 1 })
   else {
@@ -95,7 +95,7 @@ function note(turn: Turn, event: Json): void {
 
 function show(turn: Turn, event: Json): undefined {
   const preview = previewOf(event)
-  if (!preview || !turn.isSent || turn.isKnown(preview.sourceId) || turn.previewIds.size > maxPreviews) return
+  if (!preview || !turn.isSent || turn.isRecorded(preview.sourceId) || turn.previewIds.size > maxPreviews) return
   const id = turn.previewIds.get(preview.sourceId) ?? newId('evt')
   turn.previewIds.set(preview.sourceId, id)
   turn.context.preview(id, preview.text)

@@ -146,7 +146,7 @@ export class Turn {
     return Date.parse(textOf(processed_at)) < this.#listedSince
   }
 
-  isKnown(id: string): boolean {
+  isRecorded(id: string): boolean {
     return this.seen.has(id) || this.logIndex.idOf(id) !== undefined
   }
 

@@ -9,7 +9,7 @@ import { endsRun } from '../../../contract/events.ts'
 import type { Runtime } from '../runtime.ts'
 
 const work: readonly FakeStep[] = [
-  { thinking: 'Hm.', text: ['I run it.'], tools: [{ name: 'bash', input: { command: 'ls' }, asks: ['bash'] }] },
+  { thinking: 'Hm.', text: ['I run it.'], tools: [{ name: 'bash', input: { command: 'ls' }, permissions: ['bash'] }] },
   { text: ['Done.'] },
 ]
 
@@ -111,7 +111,7 @@ test('the same text twice is two prompts, also when the second is interrupted be
 test('a question that was open when the run was interrupted is asked once, and its decision is sent', async () => {
   for (const older of [false, true]) {
     const steps = [
-      { text: ['May I?'], tools: [{ name: 'bash', input: {}, asks: ['bash'], older }] },
+      { text: ['May I?'], tools: [{ name: 'bash', input: {}, permissions: ['bash'], older }] },
       { text: ['Done.'] },
     ]
     const { fake, runtime } = await started(steps, { isOlder: older })
@@ -140,7 +140,7 @@ test('a decision that could not be sent is sent once the server is reachable aga
     return allow()
   }
   const run = rig.run(runtime, promptOf('Go'), { decide })
-  await eventually(() => fake.refusals() > 0)
+  await eventually(() => fake.rejections() > 0)
   fake.switches.isDown = false
   await run
   assert.deepEqual(told(rig), await whole())
@@ -245,7 +245,7 @@ test('a short outage of the server does not end the run', async () => {
   fake.switches.isDown = true
   fake.dropStreams()
   fake.release()
-  await eventually(() => fake.refusals() >= 2)
+  await eventually(() => fake.rejections() >= 2)
   fake.switches.isDown = false
   await run
   assert.equal(rig.types().at(-1), 'session.status_idle')

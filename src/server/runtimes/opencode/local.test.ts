@@ -146,7 +146,7 @@ test('a budget without room stops the turn, which continues once the budget has 
   let hasRoom = false
   const answer = ({ caller }: Called) => {
     if (hasRoom) return 200
-    caller.behalf?.refused(new AppError('budget_exceeded', 'the budget is used up', { cause: reached }))
+    caller.behalf?.onRejected(new AppError('budget_exceeded', 'the budget is used up', { cause: reached }))
     return 402
   }
   const steps = [{ text: ['I begin.'] }, { callsModel: true, text: ['Never.'] }]

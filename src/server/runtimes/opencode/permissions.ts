@@ -4,7 +4,7 @@ import type { PendingPermission } from './state.ts'
 import { refsOf, retryLater, store, type Turn } from './turn.ts'
 
 /** Asks a person about a permission request. The question is stored before it can be answered. */
-export async function* ask(turn: Turn, request: PermissionRequest): AsyncGenerator<Batch> {
+export async function* requestApproval(turn: Turn, request: PermissionRequest): AsyncGenerator<Batch> {
   const { transcript, progress } = turn
   const { state } = progress
   if (!state || state.asks.some(({ id }) => id === request.id)) return
@@ -32,7 +32,7 @@ export function awaitPendingDecisions(turn: Turn): void {
 
 function awaitDecision({ context, inbox }: Turn, pending: PendingPermission): void {
   context.decision(pending.eventId).then(
-    decision => inbox.put({ kind: 'decided', ask: pending, decision }),
+    decision => inbox.put({ kind: 'decided', requestApproval: pending, decision }),
     (error: unknown) => inbox.put({ kind: 'broken', error }),
   )
 }
@@ -50,7 +50,7 @@ export async function* decided(turn: Turn, pending: PendingPermission, decision:
     // 404: the request was answered elsewhere, or the call was cancelled.
     if (!isFailureWithStatus(failure, 404)) {
       await retryLater(turn, failure)
-      await turn.inbox.put({ kind: 'decided', ask: pending, decision })
+      await turn.inbox.put({ kind: 'decided', requestApproval: pending, decision })
       return
     }
   }
@@ -67,4 +67,5 @@ export async function* settled(turn: Turn, id: string, isAllowed: boolean): Asyn
   yield* store(turn, [...result, ...running])
 }
 
-const isOpen = ({ progress }: Turn, id: string): boolean => progress.state?.asks.some(ask => ask.id === id) ?? false
+const isOpen = ({ progress }: Turn, id: string): boolean =>
+  progress.state?.asks.some(requestApproval => requestApproval.id === id) ?? false

@@ -36,22 +36,23 @@ const textsOf = ({ parts }: RunPrompt, isAgain: boolean): string[] => [
  */
 export function ownMessage(
   messages: readonly ListedMessage[],
-  { prompt, after, isAgain, wasTaken }: Pick<Sent, 'prompt' | 'isAgain'> & Sought,
+  { prompt, after, isAgain, wasConfirmed }: Pick<Sent, 'prompt' | 'isAgain'> & Sought,
 ): string | undefined {
   const candidates = messages.filter(({ info }) => info['role'] === 'user' && textOf(info['id']) > after)
   const text = textsOf(prompt, isAgain).join('\n')
-  const exact = candidates.find(message => textSaid(message) === text)
-  const found = exact ?? candidates.find(message => textSaid(message) === '') ?? (wasTaken ? candidates[0] : undefined)
+  const exact = candidates.find(message => promptText(message) === text)
+  const found =
+    exact ?? candidates.find(message => promptText(message) === '') ?? (wasConfirmed ? candidates[0] : undefined)
   return found && textOf(found.info['id'])
 }
 
 interface Sought {
   readonly after: string
-  readonly wasTaken: boolean
+  readonly wasConfirmed: boolean
 }
 
 /** Returns the user's text, without parts that opencode added. */
-const textSaid = ({ parts }: ListedMessage): string =>
+const promptText = ({ parts }: ListedMessage): string =>
   parts
     .filter(part => part['type'] === 'text' && part['synthetic'] !== true)
     .map(part => textOf(recordOf(part)['text']))

@@ -4,7 +4,7 @@ import { type Batch, failed, type RunContext, type RunPrompt, type RunSession, R
 import type { PermissionRequest } from './api.ts'
 import { isAborted } from './ending.ts'
 import { type Frame, readFrame } from './frame.ts'
-import { ask, awaitPendingDecisions, decided, settled } from './permissions.ts'
+import { awaitPendingDecisions, decided, requestApproval, settled } from './permissions.ts'
 import { sessionRules } from './session-rules.ts'
 import { catchUp, deliver, readList, rejectQuestion, resumeTurn } from './settle.ts'
 import { Transcript } from './transcript.ts'
@@ -18,8 +18,8 @@ const silenceMs = 30_000
 const shortSilenceMs = 2_000
 const openingMs = 5_000
 /** The same while a person is asked: a decision ends the wait. */
-const askingLookMs = 60_000
-const askingSilenceMs = 5 * 60_000
+const questionPollMs = 60_000
+const questionSilenceMs = 5 * 60_000
 
 /** Starts or resumes a prompt on an opencode server. */
 export async function* runPrompt(
@@ -68,7 +68,7 @@ async function* work(turn: Turn, lifetime: AbortSignal): AsyncGenerator<Batch> {
 
 /** Returns the next item; undefined when none arrived for a while. */
 async function nextItem(turn: Turn): Promise<Item | undefined> {
-  const ms = isAsking(turn) ? askingLookMs : pollMs
+  const ms = isAsking(turn) ? questionPollMs : pollMs
   const item = await turn.inbox.next(arrived => turn.wait(ms, arrived))
   if (!item) noteQuiet(turn, ms)
   return item
@@ -99,7 +99,7 @@ const isAsking = ({ progress }: Turn): boolean => progress.isOpen && (progress.s
 function noteQuiet(turn: Turn, ms: number): void {
   const { progress } = turn
   progress.quietMs += ms
-  const patience = isAsking(turn) ? askingSilenceMs : progress.unfinished > 0 ? shortSilenceMs : silenceMs
+  const patience = isAsking(turn) ? questionSilenceMs : progress.unfinished > 0 ? shortSilenceMs : silenceMs
   if (progress.quietMs >= (progress.isOpen ? patience : openingMs)) progress.isDue = true
 }
 
@@ -128,7 +128,7 @@ async function* take(turn: Turn, item: Exclude<Item, { kind: 'closed' }>): Async
   if (item.kind === 'broken') throw item.error
   if (item.kind === 'decided') {
     if (!item.decision) return true
-    yield* decided(turn, item.ask, item.decision)
+    yield* decided(turn, item.requestApproval, item.decision)
     return false
   }
   const { progress, children } = turn
@@ -168,7 +168,7 @@ async function* follow(turn: Turn, frame: Frame): AsyncGenerator<Batch> {
     case 'permission':
       // The call of the request may be in the list only.
       if (isUnknownCall(turn, frame.request)) yield* readList(turn)
-      return yield* ask(turn, frame.request)
+      return yield* requestApproval(turn, frame.request)
     case 'replied':
       return yield* settled(turn, frame.id, frame.isAllowed)
     case 'question':

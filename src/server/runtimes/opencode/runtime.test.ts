@@ -119,7 +119,7 @@ test('the prompt has model, system prompt and memories, and no fields that are u
 })
 
 const asking = (more: object = {}): readonly FakeStep[] => [
-  { text: ['May I?'], tools: [{ name: 'bash', input: { command: 'ls' }, asks: ['bash'], ...more }] },
+  { text: ['May I?'], tools: [{ name: 'bash', input: { command: 'ls' }, permissions: ['bash'], ...more }] },
   { text: ['Done.'] },
 ]
 
@@ -157,7 +157,7 @@ for (const [how, more, decision, reply, words] of answers) {
 }
 
 test('a decision about a call applies to all of its permission requests', async () => {
-  const { fake, runtime } = await started([asking({ asks: ['external_directory', 'bash'] })])
+  const { fake, runtime } = await started([asking({ permissions: ['external_directory', 'bash'] })])
   const rig = runRig()
   await rig.run(runtime, promptOf('Go'), { decide: async () => ({ result: 'allow', message: undefined }) })
   const stops = rig.log.filter(({ type }) => type === 'session.status_idle')

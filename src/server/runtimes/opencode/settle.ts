@@ -4,7 +4,7 @@ import { type Batch, failed, RuntimeFailure } from '../runtime.ts'
 import type { ListedMessage } from './api.ts'
 import { endingOf } from './ending.ts'
 import { modelOf } from './model.ts'
-import { ask } from './permissions.ts'
+import { requestApproval } from './permissions.ts'
 import { ownMessage, promptBody } from './prompt.ts'
 import { hasEnded } from './transcript.ts'
 import { refsOf, sessionIdOf, store, type Turn } from './turn.ts'
@@ -31,7 +31,7 @@ export async function deliver(turn: Turn): Promise<void> {
   Object.assign(progress, { isUnsent: false, isSent: true, isDue: false, quietMs: 0 })
   try {
     await turn.api.sendPrompt(sessionIdOf(turn), body, context.signal)
-    progress.wasTaken = true
+    progress.wasConfirmed = true
   } catch (failure) {
     // Without a response the prompt may have arrived; the list shows it.
     const isRejected = failure instanceof RuntimeFailure && failure.status !== undefined && failure.status < 500
@@ -87,7 +87,7 @@ const findOwn = ({ prompt, progress }: Turn, messages: readonly ListedMessage[])
     prompt,
     after: progress.state?.after ?? '',
     isAgain: progress.state?.isAgain ?? false,
-    wasTaken: progress.wasTaken,
+    wasConfirmed: progress.wasConfirmed,
   })
 
 const pageSize = 200
@@ -178,7 +178,8 @@ async function* openQuestions(turn: Turn): AsyncGenerator<Batch> {
   for (const child of await orEmpty(api.children(sessionId, context.signal))) children.add(child)
   const isOurs = (asking: { readonly sessionId: string }) =>
     asking.sessionId === sessionId || children.has(asking.sessionId)
-  for (const request of await orEmpty(api.permissions(context.signal))) if (isOurs(request)) yield* ask(turn, request)
+  for (const request of await orEmpty(api.permissions(context.signal)))
+    if (isOurs(request)) yield* requestApproval(turn, request)
   for (const question of await orEmpty(api.questions(context.signal)))
     if (isOurs(question)) await rejectQuestion(turn, question.id)
 }

@@ -25,11 +25,11 @@ export function stateOf(stored: Json, promptId: string): State | undefined {
     promptId,
     after: textOf(stored['after']),
     isAgain: stored['again'] === true,
-    asks: recordsOf(stored['asks']).flatMap(ask => askIn(ask) ?? []),
+    asks: recordsOf(stored['asks']).flatMap(ask => permissionIn(ask) ?? []),
   }
 }
 
-function askIn(stored: Json): PendingPermission | undefined {
+function permissionIn(stored: Json): PendingPermission | undefined {
   const { id, session_id, event_id, older } = recordOf(stored)
   const eventId = textIn(event_id)
   if (eventId === undefined) return undefined

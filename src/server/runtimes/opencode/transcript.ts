@@ -1,4 +1,4 @@
-import { askedBy, type NewEvent, type NewEventOf } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent, type NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { countOf, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'
@@ -47,7 +47,7 @@ export class Transcript {
       this.#uses.set(callId, textOf(event.id))
     } else if (event.type === 'agent.tool_result') this.#close(source, callId)
     else if (source !== '') this.#logged.add(source)
-    if (event.type.startsWith('session.status_')) this.isWaiting = askedBy(event).length > 0
+    if (event.type.startsWith('session.status_')) this.isWaiting = awaitedApprovals(event).length > 0
     if (event.type === 'session.usage') this.#totals = totalsIn(event)
   }
 

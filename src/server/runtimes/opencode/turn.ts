@@ -33,7 +33,7 @@ export interface TurnDeps {
 export type Item =
   | { readonly kind: 'data'; readonly data: string }
   | { readonly kind: 'closed'; readonly failure: unknown }
-  | { readonly kind: 'decided'; readonly ask: PendingPermission; readonly decision: Decision | undefined }
+  | { readonly kind: 'decided'; readonly requestApproval: PendingPermission; readonly decision: Decision | undefined }
   | { readonly kind: 'broken'; readonly error: unknown }
 
 /** A prompt in progress. */
@@ -81,7 +81,7 @@ interface Progress {
   /** The prompt was sent and must not be sent again. */
   isSent: boolean
   /** The runtime has confirmed the prompt. */
-  wasTaken: boolean
+  wasConfirmed: boolean
   /** The stream has delivered an event. */
   isOpen: boolean
   /** The list must be read, or the prompt be sent. */
@@ -100,7 +100,7 @@ interface Progress {
 const beginning: Omit<Progress, 'sessionId' | 'state' | 'messageId'> = {
   isUnsent: false,
   isSent: false,
-  wasTaken: false,
+  wasConfirmed: false,
   isOpen: false,
   isDue: false,
   quietMs: 0,

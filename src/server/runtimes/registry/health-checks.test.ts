@@ -28,13 +28,13 @@ test('one replica checks a registered runtime once a minute, and its record show
   const [here, there] = [start(), start()]
   await here.call('POST /api/runtime-harnesses', opencode)
   await Promise.all([here.healthChecks.checkDue(), there.healthChecks.checkDue(), here.healthChecks.checkDue()])
-  assert.equal(here.opencode.asked.length + there.opencode.asked.length, 1)
+  assert.equal(here.opencode.requests.length + there.opencode.requests.length, 1)
   const { last_checked_at, last_error } = await harnessOf(there)
   assert.ok(Date.parse(last_checked_at ?? '') > 0)
   assert.equal(last_error, null)
   await minuteLater()
   await there.healthChecks.checkDue()
-  assert.equal(here.opencode.asked.length + there.opencode.asked.length, 2)
+  assert.equal(here.opencode.requests.length + there.opencode.requests.length, 2)
   const { rows } = await pool.query(
     "select look_after <= clock_timestamp() + interval '1 minute' as soon from runtime_health",
   )
@@ -82,7 +82,7 @@ test('a health check never starts a local program, and skips runtimes that are n
   const named = { alias: 'local', apiSpec: 'opencode', displayName: 'Local', apiBase: '', apiKey: undefined } as const
   const app = start({ configured: [{ ...named, command: ['/usr/bin/opencode', 'serve'], env: {} }] })
   await app.healthChecks.checkDue()
-  for (const { asked, connected } of [app.opencode, app.cursor, app.managed])
+  for (const { requests: asked, connected } of [app.opencode, app.cursor, app.managed])
     assert.deepEqual([asked, connected], [[], []])
   assert.equal((await harnessOf(app, 'local')).last_checked_at, null)
   assert.equal((await pool.query('select from runtime_health')).rowCount, 0)
@@ -109,7 +109,7 @@ test('a health check of a runtime that is removed meanwhile stores nothing', asy
   app.opencode.answers.check = () => promise
   await app.call('POST /api/runtime-harnesses', opencode)
   const checking = app.healthChecks.checkDue()
-  await eventually(() => app.opencode.asked.length === 1)
+  await eventually(() => app.opencode.requests.length === 1)
   await app.call('DELETE /api/runtime-harnesses/oc')
   resolve()
   await checking
@@ -122,7 +122,7 @@ test('a health check that is interrupted by shutdown records no error', async ()
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   await app.call('POST /api/runtime-harnesses', opencode)
   const checking = app.healthChecks.checkDue()
-  await eventually(() => app.opencode.asked.length === 1)
+  await eventually(() => app.opencode.requests.length === 1)
   await app.healthChecks.stop()
   await checking
   assert.deepEqual(app.logged, [])

@@ -298,7 +298,7 @@ test('POST …/test returns the error of the runtime, and the records show it un
     status: 200,
     body: { ok: true, latency_ms: 0 },
   })
-  assert.deepEqual(kind.asked, [{ id: 'oc', apiBase: 'https://oc.example', apiKey: canary }])
+  assert.deepEqual(kind.requests, [{ id: 'oc', apiBase: 'https://oc.example', apiKey: canary }])
   const well = await harnessOf(app, 'oc')
   assert.ok(Date.parse(well?.last_checked_at ?? '') > 0)
   assert.equal(well?.last_error, null)
@@ -318,7 +318,7 @@ test('POST …/test sends no request for a runtime that is not connected, passes
   const { body } = await app.call('POST /api/agent-runtimes/cursor/test')
   const error = 'runtime cursor is not connected; store its credential with PUT /api/agent-runtimes/cursor/credentials'
   assert.deepEqual(body, { ok: false, latency_ms: 0, error })
-  assert.deepEqual(app.cursor.asked, [])
+  assert.deepEqual(app.cursor.requests, [])
   assert.deepEqual((await app.call('POST /api/agent-runtimes/builtin/test')).body, { ok: true, latency_ms: 0 })
   for (const path of ['agent-runtimes', 'runtime-harnesses']) {
     const answer = await app.call(`POST /api/${path}/nothing/test`)
@@ -356,7 +356,7 @@ test('GET …/models lists the models of a runtime, requests them once a minute,
   const models = [{ id: 'm1', display_name: 'Model 1' }]
   await Promise.all([1, 2, 3].map(() => call('GET /api/agent-runtimes/oc/models')))
   assert.deepEqual(await call('GET /api/agent-runtimes/oc/models'), { status: 200, body: { models } })
-  assert.equal(kind.asked.length, 1)
+  assert.equal(kind.requests.length, 1)
   clock.nowMs = 60_000
   kind.answers.models = () => Promise.reject(new RuntimeFailure('unknown_error', 'the runtime failed (500)'))
   const failed = await call('GET /api/agent-runtimes/oc/models')

@@ -102,7 +102,7 @@ export function runtimeStore(db: Kysely<Database>) {
         return true
       }),
 
-    /** Returns true when there was such a harness. */
+    /** Returns true when the harness existed. */
     removeHarness: (alias: string, onChange: OnChange<HarnessRow>): Promise<boolean> =>
       db.transaction().execute(async trx => {
         const one = trx.deleteFrom('runtime_harnesses').where('alias', '=', alias)

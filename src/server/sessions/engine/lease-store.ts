@@ -8,7 +8,7 @@ import { nextText, type QueuedPrompt, takesPart } from '../queue/prompt-store.ts
 import { type RunRow, runColumns } from '../session-row.ts'
 
 /** A lease that was just acquired. `wasAbandoned` means that the previous owner did not hand it over. */
-export interface TakenLease extends Lease {
+export interface AcquiredLease extends Lease {
   readonly wasAbandoned: boolean
   /** The first prompt to run; null when no prompt can run. */
   readonly first: QueuedPrompt | null
@@ -21,7 +21,7 @@ export interface TakenLease extends Lease {
 }
 
 /** A row of `acquireText`. */
-interface TakenRow extends Lease, Pick<TakenLease, 'wasAbandoned' | 'first' | 'session' | 'hasOthers'> {
+interface AcquiredRow extends Lease, Pick<AcquiredLease, 'wasAbandoned' | 'first' | 'session' | 'hasOthers'> {
   readonly begun_id: string | null
   readonly run_id: string
   readonly seq: number
@@ -153,14 +153,14 @@ interface Taking {
 export type LeaseStore = ReturnType<typeof leaseStore>
 
 export function leaseStore(pool: Pool) {
-  const taken = async (name: string, { text, values, runs }: Taking): Promise<TakenLease[]> => {
+  const acquired = async (name: string, { text, values, runs }: Taking): Promise<AcquiredLease[]> => {
     const names = (prefix: 'run' | 'evt') => Array.from({ length: runs }, () => newId(prefix))
     const query = { name, text, values: [...values, names('run'), names('evt')] }
-    return (await pool.query<TakenRow>(query)).rows.map(leaseOf)
+    return (await pool.query<AcquiredRow>(query)).rows.map(leaseOf)
   }
 
   /** Notifies all processes of the started run. */
-  const leaseOf = ({ sessionId, fence, wasAbandoned, session, hasOthers, ...row }: TakenRow): TakenLease => {
+  const leaseOf = ({ sessionId, fence, wasAbandoned, session, hasOthers, ...row }: AcquiredRow): AcquiredLease => {
     const { first, begun_id: id, run_id } = row
     if (id === null || !first) return { sessionId, fence, wasAbandoned, session, hasOthers, first, begun: undefined }
     const named = { id, type: 'session.status_running', payload: { prompt_id: first.id, run_id } }
@@ -174,17 +174,17 @@ export function leaseStore(pool: Pool) {
      * Acquires a free or expired lease under a new fence. Returns undefined when another owner has it, or it does not
      * exist.
      */
-    async acquire(sessionId: string, owner: string, runs = 1): Promise<TakenLease | undefined> {
-      return (await taken('take_lease', { text: acquireOneText, values: [sessionId, owner], runs }))[0]
+    async acquire(sessionId: string, owner: string, runs = 1): Promise<AcquiredLease | undefined> {
+      return (await acquired('take_lease', { text: acquireOneText, values: [sessionId, owner], runs }))[0]
     },
 
     /** Acquires up to `limit` of these sessions, in order, that have work and no owner. */
-    acquireNotified: (sessionIds: readonly string[], limit: number, owner: string): Promise<TakenLease[]> =>
-      taken('take_heard', { text: acquireNotifiedText, values: [sessionIds, owner, limit], runs: limit }),
+    acquireNotified: (sessionIds: readonly string[], limit: number, owner: string): Promise<AcquiredLease[]> =>
+      acquired('take_heard', { text: acquireNotifiedText, values: [sessionIds, owner, limit], runs: limit }),
 
     /** Acquires sessions that have work and no owner: interrupted ones first, then the longest waiting. */
-    acquireOldest: (limit: number, owner: string): Promise<TakenLease[]> =>
-      taken('take_oldest', { text: acquireOldestText, values: [limit, owner], runs: limit }),
+    acquireOldest: (limit: number, owner: string): Promise<AcquiredLease[]> =>
+      acquired('take_oldest', { text: acquireOldestText, values: [limit, owner], runs: limit }),
 
     /** Renews the given leases; a released lease stays free. Returns the ids of those that this process still owns. */
     async renew(leases: readonly Lease[]): Promise<string[]> {

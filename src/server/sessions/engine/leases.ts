@@ -2,17 +2,17 @@ import type { Notifications } from '../../db/notifications.ts'
 import type { Log } from '../../platform/log.ts'
 import { every } from '../../platform/timers.ts'
 import type { Writer } from '../log/event-log.ts'
-import type { PromptStore, TakenAtOnce } from '../queue/prompt-store.ts'
+import type { AcquiredAtOnce, PromptStore } from '../queue/prompt-store.ts'
 import { controlChannel } from '../session-store.ts'
-import type { LeaseStore, TakenLease } from './lease-store.ts'
+import type { AcquiredLease, LeaseStore } from './lease-store.ts'
 import { WarmSessions } from './warm-sessions.ts'
 
 /** A session that this process has a lease on. */
-export interface LeasedSession extends Omit<TakenLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
+export interface LeasedSession extends Omit<AcquiredLease, 'session' | 'begun' | 'hasOthers' | 'fence'>, Writer {
   /** The logged start of its first run; undefined once the run has read it. */
-  begun: TakenLease['begun']
+  begun: AcquiredLease['begun']
   /** The session row when the lease was acquired; undefined from its first run on. */
-  session: TakenLease['session'] | undefined
+  session: AcquiredLease['session'] | undefined
   /** Number of the last event that this process stored, or of the last event at the time of acquisition. */
   lastSeq: number
   /** Prompts may have arrived since the run last asked for its prompts. */
@@ -28,7 +28,7 @@ export interface LeasedSession extends Omit<TakenLease, 'session' | 'begun' | 'h
 interface OwnLease extends LeasedSession {
   /** Changes with each lease of the session. */
   fence: number
-  takenAt: number
+  acquiredAt: number
   /**
    * When the request was sent that acquired or renewed the lease last; by the database clock the lease lasts longer.
    */
@@ -82,8 +82,8 @@ export class Leases {
   }
 
   /** Registers a lease that was acquired for this process by a request sent at `takenAt`. */
-  adopt(taken: TakenAtOnce, takenAt: number): LeasedSession {
-    return this.#register({ ...taken, wasAbandoned: false, hasOthers: false }, takenAt)
+  adopt(acquired: AcquiredAtOnce, acquiredAt: number): LeasedSession {
+    return this.#register({ ...acquired, wasAbandoned: false, hasOthers: false }, acquiredAt)
   }
 
   get owner(): string {
@@ -92,37 +92,37 @@ export class Leases {
 
   /** Acquires the session. Returns undefined when another process runs it, or it does not exist. */
   async acquire(sessionId: string): Promise<LeasedSession | undefined> {
-    const takenAt = performance.now()
+    const acquiredAt = performance.now()
     const lease = await this.#store.acquire(sessionId, this.#owner)
-    return lease && this.#register(lease, takenAt)
+    return lease && this.#register(lease, acquiredAt)
   }
 
   /** Acquires up to `limit` of these sessions, in order, that have work and no owner. */
   async acquireNotified(sessionIds: readonly string[], limit: number): Promise<LeasedSession[]> {
-    const takenAt = performance.now()
+    const acquiredAt = performance.now()
     return (await this.#store.acquireNotified(sessionIds, limit, this.#owner)).map(lease =>
-      this.#register(lease, takenAt),
+      this.#register(lease, acquiredAt),
     )
   }
 
   /** Acquires up to `limit` sessions that have work and no owner. */
   async acquireOldest(limit: number): Promise<LeasedSession[]> {
-    const takenAt = performance.now()
-    return (await this.#store.acquireOldest(limit, this.#owner)).map(lease => this.#register(lease, takenAt))
+    const acquiredAt = performance.now()
+    return (await this.#store.acquireOldest(limit, this.#owner)).map(lease => this.#register(lease, acquiredAt))
   }
 
-  #register(taken: TakenLease, takenAt: number): LeasedSession {
-    const warm = this.#warm.get(taken.sessionId)
-    if (warm) return this.#resumeWith(warm, taken, takenAt)
-    const { hasOthers: hasNews, ...lease } = taken
+  #register(acquired: AcquiredLease, acquiredAt: number): LeasedSession {
+    const warm = this.#warm.get(acquired.sessionId)
+    if (warm) return this.#resumeWith(warm, acquired, acquiredAt)
+    const { hasOthers: hasNews, ...lease } = acquired
     const abandon = new AbortController()
     const leased: OwnLease = {
       ...lease,
       lastSeq: lease.begun?.seq ?? lease.session.next_seq - 1,
       hasNews,
-      takenAt,
-      renewedAt: takenAt,
-      usedAt: takenAt,
+      acquiredAt,
+      renewedAt: acquiredAt,
+      usedAt: acquiredAt,
       isAwaitingApproval: false,
       isWarm: false,
       reacquiring: undefined,
@@ -141,9 +141,9 @@ export class Leases {
     return leased
   }
 
-  #resumeWith(warm: OwnLease, { fence, session }: TakenLease, takenAt: number): LeasedSession {
+  #resumeWith(warm: OwnLease, { fence, session }: AcquiredLease, acquiredAt: number): LeasedSession {
     this.#warm.remove(warm.sessionId)
-    const now = { takenAt, renewedAt: takenAt, usedAt: takenAt }
+    const now = { acquiredAt, renewedAt: acquiredAt, usedAt: acquiredAt }
     Object.assign(warm, { fence, lastSeq: session.next_seq - 1, hasNews: true, isWarm: false, ...now })
     this.#leased.set(warm.sessionId, warm)
     return warm
@@ -151,9 +151,9 @@ export class Leases {
 
   #reacquire(warm: OwnLease): Promise<void> {
     const acquire = async () => {
-      const takenAt = performance.now()
+      const acquiredAt = performance.now()
       const lease = await this.#store.acquire(warm.sessionId, this.#owner, 0)
-      if (lease) this.#resumeWith(warm, lease, takenAt)
+      if (lease) this.#resumeWith(warm, lease, acquiredAt)
       // Unless a sweep has acquired it for this process meanwhile.
       else if (warm.isWarm) this.#lose(warm)
     }
@@ -209,7 +209,7 @@ export class Leases {
     // A lease that was just acquired lives long enough, and most sessions end before it expires.
     await this.#releaseIdle(startedAt)
     const all = [...this.#leased.values()]
-    const before = all.filter(({ takenAt }) => startedAt - takenAt > this.#pace.renewMs)
+    const before = all.filter(({ acquiredAt }) => startedAt - acquiredAt > this.#pace.renewMs)
     try {
       const ours = new Set(before.length > 0 ? await this.#store.renew(before) : [])
       for (const leased of before) {

@@ -78,7 +78,7 @@ export async function runWithRetries(attempts: Attempts): Promise<boolean> {
     } catch (error) {
       const next = error instanceof FenceLost ? 'hand over' : afterFault(error, faults, Math.random())
       if (next === 'hand over') throw error
-      log.warn({ err: error, session_id: leased.sessionId, prompt_id: first.id }, 'a run failed with an internal fault')
+      log.warn({ err: error, session_id: leased.sessionId, prompt_id: first.id }, 'run failed: internal error')
       if (next === 'give up') return giveUpStored(attempts, await stored(), error)
       await pause(next.afterMs, AbortSignal.any([leased.lost, shutdown]))
       faults = next.faults

@@ -51,7 +51,7 @@ export function runStore(pool: Pool) {
     ): Promise<Ended> {
       const values = [sessionId, fence, state, outcome, ...columnsOf(events)]
       const { rows } = await on.query<EndRow>({ name: 'end_run', text: endText, values })
-      const [{ seqs, times, owner_id, is_released } = nothingStored] = rows
+      const [{ seqs, times, owner_id, is_released } = noRow] = rows
       const stored = (seqs ?? []).map((seq, at) => ({
         seq: Number(seq),
         created_at: times[at] ?? new Date(),
@@ -62,4 +62,4 @@ export function runStore(pool: Pool) {
   }
 }
 
-const nothingStored: EndRow = { seqs: null, times: [], owner_id: null, is_released: false }
+const noRow: EndRow = { seqs: null, times: [], owner_id: null, is_released: false }

@@ -1,5 +1,5 @@
 import { statusOfCode } from '../../../contract/errors.ts'
-import { askedBy, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
 import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
@@ -236,7 +236,7 @@ function alongside(
   leased: LeasedSession,
   { events, refs, files }: BatchParts & { readonly files: StepFiles },
 ) {
-  const asked = events.flatMap(askedBy)
+  const asked = events.flatMap(awaitedApprovals)
   if (!refs && asked.length === 0 && !files.commit) return undefined
   return async (client: Queryable, stored: readonly SessionEvent[]) => {
     if (refs) await sessions.storeRefs(client, leased, refs)

@@ -100,14 +100,14 @@ export class Runner {
     if (this.#isDraining || this.#active.has(sessionId)) return undefined
     // Sessions that already wait for a slot go first.
     if (this.#free <= 0 || !this.#backlog.isEmpty) return undefined
-    const takenAt = performance.now()
+    const acquiredAt = performance.now()
     const { promise, resolve } = Promise.withResolvers<LeasedSession | undefined>()
     this.#begin(sessionId, promise, true)
     return {
       owner: leases.owner,
-      settle: taken => {
-        if (taken === 'unknown') void this.#disown(sessionId).finally(() => resolve(undefined))
-        else resolve(taken && leases.adopt(taken, takenAt))
+      settle: acquired => {
+        if (acquired === 'unknown') void this.#disown(sessionId).finally(() => resolve(undefined))
+        else resolve(acquired && leases.adopt(acquired, acquiredAt))
       },
     }
   }
@@ -235,9 +235,9 @@ export class Runner {
     try {
       while (this.#canFill) {
         this.#reserved = this.#free
-        const taken = await this.#backlog.acquire(this.#reserved)
+        const acquired = await this.#backlog.acquire(this.#reserved)
         this.#reserved = 0
-        for (const leased of taken) await this.#beginLeased(leased)
+        for (const leased of acquired) await this.#beginLeased(leased)
       }
     } catch (cause) {
       this.#deps.log.debug({ err: cause }, 'cannot find waiting prompts; retrying in the next sweep')

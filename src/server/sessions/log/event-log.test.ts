@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { looseEvent } from '../../../../test/support/loose-event.ts'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
+import { looseEvent } from '../../../../test/support/sessions/loose-event.ts'
 import { storedSession } from '../../../../test/support/sessions/session-rows.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
 import { DatabaseUnavailable } from '../../platform/errors.ts'

@@ -27,10 +27,10 @@ async function end(): Promise<Place> {
 async function readAll(after: Place, filter = everything) {
   const pages: string[][] = []
   for (let place = after; ; ) {
-    const { events: some, reached, hasMore, isHeldBack } = await feed.page(place, filter)
+    const { events: some, reached, hasMore, hasUnsettled } = await feed.page(place, filter)
     if (some.length > 0) pages.push(some.map(({ event }) => textOf(event)))
     place = reached
-    if (isHeldBack) await sleep(10)
+    if (hasUnsettled) await sleep(10)
     else if (!hasMore) return { pages, texts: pages.flat(), reached }
   }
 }
@@ -43,7 +43,7 @@ test('a transaction that commits late is not missed, and no event is delivered t
   await events.append(one, [said('slow')], slow)
   await events.append(two, [said('fast')])
   const before = await feed.page(start, everything)
-  assert.deepEqual([before.events, before.isHeldBack], [[], true])
+  assert.deepEqual([before.events, before.hasUnsettled], [[], true])
   await slow.query('commit')
   slow.release()
   const after = await readAll(before.reached)
@@ -61,12 +61,12 @@ test('readers that resume at any event see all concurrent writes, each once and 
   const seen: string[] = []
   let place = start
   for (let isDone = false; ; ) {
-    const { events: some, isHeldBack, hasMore } = await feed.page(place, everything)
+    const { events: some, hasUnsettled, hasMore } = await feed.page(place, everything)
     // Each iteration resumes after a random event of the page.
     const kept = some.slice(0, 1 + Math.floor(Math.random() * some.length))
     seen.push(...kept.map(({ event }) => textOf(event)))
     place = placeIn(cursorOf(kept.at(-1)?.place ?? place)) ?? firstPlace
-    if (isDone && some.length === 0 && !isHeldBack && !hasMore) break
+    if (isDone && some.length === 0 && !hasUnsettled && !hasMore) break
     isDone ||= await Promise.race([
       written.then(() => true),
       new Promise<false>(resolve => setImmediate(resolve, false)),

@@ -33,7 +33,7 @@ export interface FeedPage {
   /** More events can be read now. */
   readonly hasMore: boolean
   /** Committed events exist that cannot be returned yet, because an older transaction is open. */
-  readonly isHeldBack: boolean
+  readonly hasUnsettled: boolean
 }
 
 interface PageRow extends Omit<Row, 'id'> {
@@ -85,11 +85,11 @@ export function feedStore(pool: Pool) {
       const values = [after.xid, after.sessionId, after.seq, owner, agentId, wanted]
       const { rows: found } = await pool.query<PageRow>({ name: 'feed_page', text: pageText, values })
       // Read in the same snapshot as the page, so that each event is either returned or reported as held back.
-      const isHeldBack = found[0]?.is_held ?? false
+      const hasUnsettled = found[0]?.is_held ?? false
       const rows = found.filter(({ seq }) => seq !== null)
       const last = rows.at(-1)
       const hasMore = last !== undefined && (last.candidates === maxScannedEvents || rows.length < last.candidates)
-      return { events: rows.flatMap(fedBy), reached: last ? placeOf(last) : after, hasMore, isHeldBack }
+      return { events: rows.flatMap(fedBy), reached: last ? placeOf(last) : after, hasMore, hasUnsettled }
     },
 
     /**

@@ -65,7 +65,7 @@ async function waitForMore(page: FeedPage | undefined, { change, writer, signal 
   if (!page) return pause(retryMs, signal)
   writer.caughtUp()
   const ended = new AbortController()
-  if (!page.isHeldBack) await Promise.race([change, pause(checkMs, AbortSignal.any([signal, ended.signal]))])
+  if (!page.hasUnsettled) await Promise.race([change, pause(checkMs, AbortSignal.any([signal, ended.signal]))])
   ended.abort()
   await pause(paceMs, signal)
 }

@@ -14,7 +14,7 @@ export interface Subscription {
    * is queried once for all readers at the same position. Empty at the end of the log, undefined when the log was
    * purged. `knownLast` is a number that the log is known to have reached. Rejects with `unavailable`.
    */
-  read(after: number, knownLast?: number): Promise<readonly LogFrame[] | undefined>
+  read(after: number, lastSeen?: number): Promise<readonly LogFrame[] | undefined>
   /** Resolves when there may be events after `after`, or when the subscription's signal aborts. */
   wait(after: number): Promise<void>
   /** Resolves at the next change of the session, or when the signal aborts. */
@@ -100,7 +100,7 @@ export class LiveEvents {
     followed.readers.add(reader)
     if (onPreview) this.#remote.announce(sessionId)
     return {
-      read: (after, knownLast) => this.#read(followed, after, knownLast),
+      read: (after, lastSeen) => this.#read(followed, after, lastSeen),
       wait: after => (followed.last > after || signal?.aborted ? Promise.resolve() : nextWake(reader)),
       change: signal => woken(reader, signal),
       close: () => {
@@ -173,8 +173,8 @@ export class LiveEvents {
     wake(followed)
   }
 
-  async #read(followed: Followed, after: number, knownLast = 0): Promise<readonly LogFrame[] | undefined> {
-    followed.last = Math.max(followed.last, knownLast)
+  async #read(followed: Followed, after: number, lastSeen = 0): Promise<readonly LogFrame[] | undefined> {
+    followed.last = Math.max(followed.last, lastSeen)
     const page = this.#pages.find(followed.id, after + 1)
     if (page) return page.frames.slice(after + 1 - page.first)
     if (followed.isLoaded && followed.last <= after) return []

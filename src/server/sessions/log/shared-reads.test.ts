@@ -9,7 +9,7 @@ function rig() {
   const reads: Place[] = []
   const page = async (after: Place): Promise<FeedPage> => {
     reads.push(after)
-    return { events: [], reached: after, hasMore: false, isHeldBack: false }
+    return { events: [], reached: after, hasMore: false, hasUnsettled: false }
   }
   return { reads, shared: createSharedReads({ page }) }
 }
@@ -36,7 +36,7 @@ test('a failed query rejects for all its readers, and the next one is made', asy
   const shared = createSharedReads({
     page: async after => {
       if (isUnreachable) throw new Error('unreachable')
-      return { events: [], reached: after, hasMore: false, isHeldBack: false }
+      return { events: [], reached: after, hasMore: false, hasUnsettled: false }
     },
   })
   const results = await Promise.allSettled([shared.page(firstPlace, all), shared.page(firstPlace, all)])

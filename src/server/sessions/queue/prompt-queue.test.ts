@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import type { Caller } from '../../http/caller.ts'
 import { type AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { createPromptQueue, type Offer } from './prompt-queue.ts'
-import type { Accepted, PromptStore, TakenAtOnce } from './prompt-store.ts'
+import type { Accepted, AcquiredAtOnce, PromptStore } from './prompt-store.ts'
 
 const caller = { principal: 'ana', key: undefined } as unknown as Caller
 const target = { id: 'ses_1', caller, prompt: { parts: [], model: 'demo' } }
-const taken = { sessionId: 'ses_1', fence: 1 } as TakenAtOnce
-const accepted: Accepted = { outcome: 'accepted', promptId: 'msg_1', events: [], taken: undefined }
+const acquired = { sessionId: 'ses_1', fence: 1 } as AcquiredAtOnce
+const accepted: Accepted = { outcome: 'accepted', promptId: 'msg_1', events: [], acquired: undefined }
 
 /** A queue whose prompts `accept` stores. Records what it settled, published and woke. */
 function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, hasRoom = true) {
@@ -32,9 +32,9 @@ function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, has
 }
 
 test('a session acquired with its prompt is passed on after its events are published, without a wake-up', async () => {
-  const { queue, settled, said } = queueOver(async taker => ({ ...accepted, ...(taker === 'me' && { taken }) }))
+  const { queue, settled, said } = queueOver(async taker => ({ ...accepted, ...(taker === 'me' && { acquired }) }))
   await queue.accept(target)
-  assert.deepEqual([settled, said], [[taken], ['told']])
+  assert.deepEqual([settled, said], [[acquired], ['told']])
 })
 
 test('the session is woken when no slot is free or another process runs it', async () => {

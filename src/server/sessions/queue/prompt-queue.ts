@@ -10,7 +10,7 @@ import { type Queryable, withId } from '../log/event-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import { promptsEnded } from './prompt-ended.ts'
-import type { Accepted, PromptStore, TakenAtOnce } from './prompt-store.ts'
+import type { Accepted, AcquiredAtOnce, PromptStore } from './prompt-store.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A prompt as a caller sends it. */
@@ -73,7 +73,7 @@ export interface Offer {
   /**
    * Must be called once: with undefined when the session was not acquired, `unknown` when the database did not answer.
    */
-  settle(taken: TakenAtOnce | 'unknown' | undefined): void
+  settle(acquired: AcquiredAtOnce | 'unknown' | undefined): void
 }
 
 const maxWaiting = 100
@@ -168,19 +168,19 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     async accept({ id: sessionId, caller, prompt }: PromptTarget): Promise<string> {
       const { given, message } = newPrompt(sessionId, caller, prompt)
       const offer = taker?.offer(sessionId)
-      let taken: TakenAtOnce | 'unknown' | undefined = 'unknown'
+      let acquired: AcquiredAtOnce | 'unknown' | undefined = 'unknown'
       try {
         const accepted = await prompts.accept(pool, given, { message, maxWaiting, taker: offer?.owner })
-        taken = accepted.taken
+        acquired = accepted.acquired
         const { outcome, promptId, events } = accepted
         const rejection = rejections[outcome]
         if (rejection) throw rejection()
         if (outcome === 'known') return promptId
         eventLog.publish({ sessionId, events })
-        if (!taken) wakeUps.send(pool, sessionId)
+        if (!acquired) wakeUps.send(pool, sessionId)
         return given.id
       } finally {
-        offer?.settle(taken)
+        offer?.settle(acquired)
       }
     },
 

@@ -136,23 +136,26 @@ test('an interrupting prompt precedes waiting ones, and every prompt makes its s
 
 test('storing the only prompt of a session acquires the session and starts the run', async () => {
   const id = await storedSession(pool)
-  const { events, taken, promptId } = await accept(id, {}, 100, 'me')
+  const { events, acquired, promptId } = await accept(id, {}, 100, 'me')
   assert.deepEqual(
     events.map(({ seq, type, prompt_id, run_id }) => [seq, type, prompt_id, run_id]),
     [
       [1, 'user.message', undefined, undefined],
-      [2, 'session.status_running', promptId, taken?.first.run_id],
+      [2, 'session.status_running', promptId, acquired?.first.run_id],
     ],
   )
-  assert.deepEqual([taken?.fence, taken?.session.next_seq, taken?.session.id, taken?.begun], [1, 2, id, events[1]])
+  assert.deepEqual(
+    [acquired?.fence, acquired?.session.next_seq, acquired?.session.id, acquired?.begun],
+    [1, 2, id, events[1]],
+  )
   const text = `
     select s.lease_owner, s.lease_until > clock_timestamp() + interval '10 seconds' as is_leased, s.next_seq::int,
            p.state, p.run_id, p.started_at is not null as is_started
     from sessions s join prompts p on p.session_id = s.id where s.id = $1`
-  const state = { state: 'running', run_id: taken?.first.run_id, is_started: true }
+  const state = { state: 'running', run_id: acquired?.first.run_id, is_started: true }
   assert.deepEqual((await pool.query(text, [id])).rows, [{ lease_owner: 'me', is_leased: true, next_seq: 3, ...state }])
   const next = await prompts.next(id)
-  assert.deepEqual({ ...taken?.first, state: 'running' }, next)
+  assert.deepEqual({ ...acquired?.first, state: 'running' }, next)
 })
 
 test('a session with other work, or with an owner, is not acquired with a prompt', async () => {
@@ -164,8 +167,8 @@ test('a session with other work, or with an owner, is not acquired with a prompt
     [leased],
   )
   for (const id of [busy, leased]) {
-    const { outcome, events, taken } = await accept(id, {}, 100, 'me')
-    assert.deepEqual([outcome, events.length, taken], ['accepted', 1, undefined])
+    const { outcome, events, acquired } = await accept(id, {}, 100, 'me')
+    assert.deepEqual([outcome, events.length, acquired], ['accepted', 1, undefined])
     assert.equal((await statesOf(id)).at(-1), 'waiting')
   }
 })

@@ -64,13 +64,13 @@ export interface Accepted {
   readonly outcome: 'accepted' | 'known' | 'gone' | 'archived' | 'busy' | 'full'
   /** The id of the prompt that has the message id. */
   readonly promptId: string
-  /** Its message, and the start of its run if the session was `taken`. */
+  /** Its message, and the start of its run if the session was `acquired`. */
   readonly events: readonly SessionEvent[]
-  readonly taken: TakenAtOnce | undefined
+  readonly acquired: AcquiredAtOnce | undefined
 }
 
 /** A session that was acquired by the statement that queued its prompt, with the run already started. */
-export interface TakenAtOnce extends Lease {
+export interface AcquiredAtOnce extends Lease {
   readonly first: QueuedPrompt
   /** The logged start of the run. */
   readonly begun: SessionEvent
@@ -192,8 +192,9 @@ export function promptStore(pool: Pool) {
       const events = (outcome === 'accepted' && appended(on, sessionId, named, rows)) || []
       const begun = events[1]
       const first = { ...asQueued(prompt), run_id: runId }
-      const taken = session && begun && { sessionId, fence, first, begun, session: { ...session, next_seq: begun.seq } }
-      return { outcome, promptId: prompt_id ?? id, events, taken: taken ?? undefined }
+      const acquired = session &&
+        begun && { sessionId, fence, first, begun, session: { ...session, next_seq: begun.seq } }
+      return { outcome, promptId: prompt_id ?? id, events, acquired: acquired ?? undefined }
     },
 
     /** Sets the kind of a prompt that was accepted in this transaction. */

@@ -49,7 +49,7 @@ export async function awaitDecision(
 }
 
 function decisionIn(answer: ApprovalDecision | undefined, eventId: string): Decision | undefined {
-  if (!answer) throw new Error(`event ${eventId} requires no approval, but a run waits for one (bug)`)
+  if (!answer) throw new Error(`event ${eventId} does not require approval, but a run waits for it (bug)`)
   return answer.state === 'pending' ? undefined : decisionOf(answer)
 }
 

@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts'
 
 /** Anthropic's own Messages API. */
 export const anthropicMessages: Dialect = {
-  ask(path, { stream }) {
+  requestKind(path, { stream }) {
     if (path.endsWith('/v1/messages/count_tokens')) return 'count'
     if (!path.endsWith('/v1/messages')) return undefined
     return stream === true ? 'stream' : 'whole'

@@ -4,7 +4,7 @@ import { counted, type Dialect, pieces } from './dialect.ts'
 
 /** Amazon Bedrock's Converse and ConverseStream. */
 export const bedrockConverse: Dialect = {
-  ask(path) {
+  requestKind(path) {
     if (path.endsWith('/count-tokens')) return 'count'
     if (path.endsWith('/converse-stream')) return 'stream'
     return path.endsWith('/converse') ? 'whole' : undefined

@@ -3,7 +3,10 @@ import type { ScriptedMessage } from '../message-frames.ts'
 /** How a scripted upstream speaks: what its protocol makes of an answer that is given in Anthropic's terms. */
 export interface Dialect {
   /** What a request asks for; undefined is a path that such an upstream does not have. */
-  ask(path: string, body: Readonly<Record<string, unknown>>): 'stream' | 'whole' | 'count' | 'embeddings' | undefined
+  requestKind(
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+  ): 'stream' | 'whole' | 'count' | 'embeddings' | undefined
   /** The frames of a streamed answer, each as its own piece. */
   frames(message: ScriptedMessage): readonly Buffer[]
   whole(message: ScriptedMessage): unknown
@@ -11,13 +14,13 @@ export interface Dialect {
   /** What answers a request for embeddings. */
   embeddings?(body: Readonly<Record<string, unknown>>): unknown
   readonly streamType: string
-  /** A refusal as such an upstream words it. */
+  /** An error in the format of such an upstream. */
   error(status: number, message: string): unknown
-  /** What such an upstream says in a stream that it can not finish. */
+  /** What such an upstream sends in a stream that it cannot finish. */
   readonly brokenFrame: Buffer
 }
 
-/** Characters of a delta, about what a model says at once. */
+/** Characters of a delta, about what a model sends at once. */
 const deltaLength = 16
 
 /** `text` in pieces of a delta's length, cut between characters. */
@@ -38,7 +41,7 @@ export const counted = ({ usage }: ScriptedMessage, name: string): number => Num
 export const allInput = (message: ScriptedMessage): number =>
   counted(message, 'input_tokens') + counted(message, 'cache_read_input_tokens')
 
-/** Searches of the web that the answer says it made. */
+/** Searches of the web that the answer reports it made. */
 export const searchesIn = ({ usage }: ScriptedMessage): number => {
   const { server_tool_use: made } = usage as { readonly server_tool_use?: { readonly web_search_requests?: number } }
   return made?.web_search_requests ?? 0

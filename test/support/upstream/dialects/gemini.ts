@@ -3,7 +3,7 @@ import { allInput, counted, type Dialect, dataFrame, pieces, searchesIn } from '
 
 /** Google's generateContent. A call comes whole, in one chunk, with its thought signature. */
 export const gemini: Dialect = {
-  ask(path) {
+  requestKind(path) {
     if (path.endsWith(':countTokens')) return 'count'
     if (path.endsWith(':streamGenerateContent')) return 'stream'
     return path.endsWith(':generateContent') ? 'whole' : undefined

@@ -3,7 +3,7 @@ import { allInput, counted, type Dialect, dataFrame, pieces, searchesIn } from '
 
 /** OpenAI's Chat Completions, with `reasoning_content` as compatible servers send it. */
 export const openaiChat: Dialect = {
-  ask(path, { stream }) {
+  requestKind(path, { stream }) {
     if (path.endsWith('/embeddings')) return 'embeddings'
     if (!path.endsWith('/chat/completions')) return undefined
     return stream === true ? 'stream' : 'whole'

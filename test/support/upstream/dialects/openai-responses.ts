@@ -3,7 +3,7 @@ import { allInput, counted, type Dialect, pieces, searchesIn } from './dialect.t
 
 /** OpenAI's Responses. Thinking is a summary; its signature travels as the encrypted content. */
 export const openaiResponses: Dialect = {
-  ask(path, { stream }) {
+  requestKind(path, { stream }) {
     if (path.endsWith('/responses/input_tokens')) return 'count'
     if (!path.endsWith('/responses')) return undefined
     return stream === true ? 'stream' : 'whole'
@@ -116,7 +116,7 @@ function textEvents(text: string, place: object): Event[] {
   ]
 }
 
-/** The calls of the search, and one look into a page, which is free. */
+/** The calls of the search, and one read of a page, which is free. */
 function searchItems(message: ScriptedMessage): object[] {
   const count = searchesIn(message)
   if (count === 0) return []

@@ -164,7 +164,7 @@ const refusals: ReadonlySet<string> = new Set([
 ])
 
 /** Returns true for a `finishReason` that means the model or a safety filter declined to answer. */
-export const isRefusedBy = (reason: string): boolean => refusals.has(reason)
+export const isDeclinedBy = (reason: string): boolean => refusals.has(reason)
 
 const faults: ReadonlySet<string> = new Set([
   'MALFORMED_FUNCTION_CALL',

@@ -164,18 +164,18 @@ const failedReasons: ReadonlySet<string> = new Set([
 ])
 
 interface Facts {
-  readonly hasRefused: boolean
+  readonly hasDeclined: boolean
   readonly hasCalls: boolean
 }
 
 /** Converts the finish reason of a choice to a stop, or to an error if the upstream failed. */
-export function stopOf(choice: Json, { hasRefused, hasCalls }: Facts): UpstreamEvent {
+export function stopOf(choice: Json, { hasDeclined, hasCalls }: Facts): UpstreamEvent {
   const finish = textOf(choice['finish_reason']).toLowerCase()
   if (failedReasons.has(finish)) {
     const message = readProblem(choice['error']).message || `upstream aborted the response: ${finish}`
     return { type: 'error', code: 'upstream_unreachable', message }
   }
-  if (hasRefused) return { type: 'stop', reason: 'refusal' }
+  if (hasDeclined) return { type: 'stop', reason: 'refusal' }
   const reason = (Object.hasOwn(reasons, finish) ? reasons[finish] : undefined) ?? 'end_turn'
   if (reason === 'tool_use') return { type: 'stop', reason: hasCalls ? reason : 'end_turn' }
   return reason === 'end_turn' ? (stopSequenceOf(choice) ?? { type: 'stop', reason }) : { type: 'stop', reason }

@@ -219,7 +219,7 @@ class ChoiceReader {
       })
       return
     }
-    events.push(stopOf(choice, { hasRefused: this.#hasRefused, hasCalls: this.#calls.hasStarted }))
+    events.push(stopOf(choice, { hasDeclined: this.#hasRefused, hasCalls: this.#calls.hasStarted }))
   }
 }
 

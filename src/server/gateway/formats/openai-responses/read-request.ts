@@ -132,7 +132,7 @@ function noteDropped(request: Json, { extras, chain }: Carried, note: Note): voi
   if (!isAbsent(verbosity) && verbosity !== 'medium' && !('verbosity' in extras)) note('text.verbosity')
   const carried = new Set<unknown>(['reasoning.encrypted_content', ...('logprobs' in extras ? [logprobs] : [])])
   for (const [at, part] of listOf(request['include']).entries()) if (!carried.has(part)) note(`include.${at}`)
-  if (request['store'] === true && !chain?.isKept) note('store', 'not_kept')
+  if (request['store'] === true && !chain?.isRetained) note('store', 'not_kept')
   noteUnused(request, { used, extras }, note)
   // `safety_identifier` replaces `user` and takes precedence.
   if (!isAbsent(request['safety_identifier']) && !isAbsent(request['user'])) note('user')
@@ -151,7 +151,7 @@ function echoOf(request: Json, { chain }: ClientContext): Json {
     prompt_cache_key: request['prompt_cache_key'] ?? null,
     reasoning: { effort, summary },
     service_tier: 'default',
-    store: chain?.isKept ?? false,
+    store: chain?.isRetained ?? false,
     temperature: request['temperature'] ?? null,
     text: { format: { type: 'text' }, ...recordOf(request['text']) },
     tool_choice: request['tool_choice'] ?? 'auto',

@@ -45,7 +45,7 @@ export function anthropicSettings(settings: Settings, { target, note, paths }: O
   const user = textIn(settings.user)
   return {
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
-    ...sampling(settings, { isRefused: !traits.takesSampling, thinks: thinking?.['type'] === 'enabled', note }),
+    ...sampling(settings, { isRejected: !traits.takesSampling, thinks: thinking?.['type'] === 'enabled', note }),
     ...(stops.length > 0 && { stop_sequences: stops }),
     ...(thinking && { thinking }),
     ...(Object.keys(config).length > 0 && { output_config: config }),
@@ -54,18 +54,18 @@ export function anthropicSettings(settings: Settings, { target, note, paths }: O
 }
 
 interface SamplingRules {
-  readonly isRefused: boolean
+  readonly isRejected: boolean
   readonly thinks: boolean
   readonly note: Note
 }
 
-function sampling(settings: Settings, { isRefused, thinks, note }: SamplingRules): Json {
+function sampling(settings: Settings, { isRejected, thinks, note }: SamplingRules): Json {
   const accepted: Record<string, number> = {}
   for (const name of ['temperature', 'top_p', 'top_k'] as const) {
     const value = settings[name]
     if (isAbsent(value)) continue
     if (typeof value !== 'number') throw invalid(`${name} must be a number`)
-    if (isRefused || thinks) note(name)
+    if (isRejected || thinks) note(name)
     else accepted[name] = value
   }
   return accepted

@@ -67,7 +67,7 @@ const createModel = (before?: Parameters<typeof smallWindow>[0]['before']) =>
   smallWindow({
     ...(before && { before }),
     window: contextWindow,
-    says: request => ({ text: `${factsIn(wordsOf(request)).join(' ')}. ${request.isSummary ? '' : filler}` }),
+    answer: request => ({ text: `${factsIn(wordsOf(request)).join(' ')}. ${request.isSummary ? '' : filler}` }),
   })
 
 const logOf = (id: string): Promise<SessionEvent[]> => eventStore(pool).page(id, 0, 1_000)
@@ -131,7 +131,7 @@ test('a process that dies at any write of a compacting run does not repeat a mod
       assert.ok(paidAgain <= (wasLogged ? 0 : 1), `${paidAgain} more summaries, ${where}`)
       assert.equal(log.at(-1)?.type, 'session.status_idle', where)
       assert.deepEqual(factsIn(answerIn(log)).toSorted(), factsIn(answerIn(expected.log)).toSorted(), where)
-      assert.deepEqual(its.refused, [])
+      assert.deepEqual(its.rejected, [])
     }
   }
   assert.equal(died, 2 * whole.writes())

@@ -4,8 +4,8 @@ import { rigOver } from '../../../../../test/support/sessions/builtin-rig.ts'
 import { promptOf, runRig, sessionWith } from '../../../../../test/support/sessions/run-rig.ts'
 import {
   factsIn,
-  type Said,
   smallWindow,
+  type WindowAnswer,
   type WindowRequest,
   wordsOf,
 } from '../../../../../test/support/sessions/small-window.ts'
@@ -18,12 +18,12 @@ const filler = 'There is more to say about this than fits into one line, and so 
 const window = 4_000
 
 /** A model that knows the facts in its request; its summary repeats them. */
-const knows = (request: WindowRequest): Said => ({
+const knows = (request: WindowRequest): WindowAnswer => ({
   text: `${factsIn(wordsOf(request)).join(' ')}. ${request.isSummary ? '' : filler}`,
 })
 
 interface Options {
-  readonly says?: (request: WindowRequest, index: number) => Said
+  readonly says?: (request: WindowRequest, index: number) => WindowAnswer
   readonly limits?: ModelLimits
   readonly config?: Record<string, unknown>
   readonly window?: number
@@ -37,7 +37,7 @@ function createRig({
   window: real = window,
   before = () => undefined,
 }: Options = {}) {
-  const model = smallWindow({ window: real, says, before })
+  const model = smallWindow({ window: real, answer: says, before })
   const rig = runRig(sessionWith({ tools: [], config }))
   const deps = rigOver([])
   const runtime = builtinRuntime({ ...deps, gateway: model, modelLimits: () => limits, wait: async () => undefined })
@@ -61,7 +61,7 @@ test('a session with a small context window runs 60 turns, never exceeds it, and
   const rig = createRig()
   for (let turn = 1; turn <= 60; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
   await rig.say('What do you know?')
-  assert.deepEqual(rig.model.refused, [])
+  assert.deepEqual(rig.model.rejected, [])
   for (const { tokens, max_tokens } of rig.model.requests) assert.ok(tokens + max_tokens <= window)
   assert.equal(factsIn(rig.answer()).length, 60)
   assert.ok(rig.compactions().length >= 3 && rig.compactions().length < 20, `${rig.compactions().length} compactions`)
@@ -95,7 +95,7 @@ const reads = (times: number) => (request: WindowRequest) => {
 
 test('old tool results are trimmed before a summary is made, and the newest stays whole', async () => {
   const long = `FACT-1 ${'x'.repeat(3_000)}`
-  const model = smallWindow({ window: 16_000, says: reads(20) })
+  const model = smallWindow({ window: 16_000, answer: reads(20) })
   const rig = runRig()
   const deps = rigOver([])
   const sandbox = { files: { read: async () => Buffer.from(long) } }
@@ -145,7 +145,7 @@ test('a request that the model rejects as too long is repeated once after a comp
   // The context window is unknown, and smaller than the assumed one.
   const rig = createRig({ limits: {}, config: { max_tokens: 500 } })
   for (let turn = 1; turn <= 40; turn++) await rig.say(`Remember FACT-${turn}. ${filler}`)
-  assert.ok(rig.model.refused.some(({ isSummary }) => !isSummary))
+  assert.ok(rig.model.rejected.some(({ isSummary }) => !isSummary))
   assert.ok(rig.compactions().length > 0)
   assert.equal(factsIn(rig.answer()).length, 40)
   assert.deepEqual(rig.errors(), [])

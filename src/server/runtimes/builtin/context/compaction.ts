@@ -78,7 +78,7 @@ export async function* compactAfterRejection(run: Run, prompt: RunPrompt): Async
   const limits = limitsOf(run, prompt)
   // Three quarters of the rejected size: the context window may be smaller than configured.
   const input = Math.min(limits.input, Math.floor(run.conversation.transcript.tokens(fixed) * 0.75))
-  const kept = Math.min(limits.kept, Math.floor(input / 4))
+  const kept = Math.min(limits.retained, Math.floor(input / 4))
   return yield* compact(run, { prompt, fixed, pending: 0, input, kept, reason: 'auto' })
 }
 

@@ -15,7 +15,7 @@ export interface ContextLimits {
   /** Maximum size of a request; a larger one is trimmed or compacted before it is sent. */
   readonly input: number
   /** Part at the end of the conversation that a compaction leaves unchanged. */
-  readonly kept: number
+  readonly retained: number
 }
 
 /** Context window of models for which none is known. Our choice: most current models have at least this one. */
@@ -43,6 +43,6 @@ export function contextLimits({ contextWindow, maxOutput }: ModelLimits, config:
     window: contextWindow,
     answer: contextWindow === undefined ? wanted : reserved,
     input,
-    kept: Math.min(countOf(kept_tokens) ?? Math.floor(input / 4), Math.floor(input / 2)),
+    retained: Math.min(countOf(kept_tokens) ?? Math.floor(input / 4), Math.floor(input / 2)),
   }
 }

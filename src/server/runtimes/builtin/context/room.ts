@@ -39,14 +39,14 @@ export async function* makeRoom(run: Run, { prompt, joined }: Next): AsyncGenera
   const tokens = transcript.tokens(fixed) + pending
   if (tokens <= limits.input) return {}
 
-  const trim = trimOf(transcript, limits.kept)
+  const trim = trimOf(transcript, limits.retained)
   if (trim && tokens - trim.saves <= limits.input * roomAfterTrimming) return { trimmed_until: trim.until }
   if (limits.window !== undefined && fixed + pending > limits.window) {
     yield [failed('compaction_limit_reached_error', tooMuch({ prompt, fixed, pending, window: limits.window }))]
     return undefined
   }
   if (transcript.tokensFrom(0) < limits.input * worthSummary) return {}
-  if (!(yield* compact(run, { prompt, fixed, pending, input: limits.input, kept: limits.kept, reason: 'auto' }))) {
+  if (!(yield* compact(run, { prompt, fixed, pending, input: limits.input, kept: limits.retained, reason: 'auto' }))) {
     return undefined
   }
   return context.isDraining() ? undefined : {}

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway/gateway-pair.ts'
+import { pair, rawPair, simpleRequest, streamed, textOf } from '../../../../test/support/gateway/gateway-pair.ts'
 import { readStream } from '../../../../test/support/sessions/event-grammar.ts'
 
 test('G4: POST /v1/messages sends the first frames before the upstream has finished', async () => {
-  const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 3 }])
+  const { post, upstream } = await pair([{ text: 'Hello', pauseAtFrame: 3 }])
   const answer = await post(streamed)
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
@@ -19,18 +19,18 @@ test('G4: POST /v1/messages sends the first frames before the upstream has finis
 
 test('the total timeout ends a call without a stream with 504, and a stream with an error event', async () => {
   const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 150 }
-  const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 4 }, { delayMs: 600 }], {
+  const { post, upstream } = await pair([{ text: 'Hello', pauseAtFrame: 4 }, { delayMs: 600 }], {
     deployment: { timeouts },
   })
   const { error } = await textOf(await post(streamed))
   assert.equal(error?.type, 'timeout_error')
   upstream.release()
-  assert.equal((await post(ask)).status, 504)
+  assert.equal((await post(simpleRequest)).status, 504)
 })
 
 test('E7: pings are sent during upstream silence once message_start was sent', async () => {
   const { post, upstream } = await pair(
-    [{ tool_calls: [{ name: 'bash', input: { command: 'ls' } }], holdAtFrame: 5 }],
+    [{ tool_calls: [{ name: 'bash', input: { command: 'ls' } }], pauseAtFrame: 5 }],
     { pingAfterMs: 20 },
   )
   const answer = await post(streamed)
@@ -43,7 +43,7 @@ test('E7: pings are sent during upstream silence once message_start was sent', a
 })
 
 test('E7: no ping is sent before message_start', async () => {
-  const { post, upstream } = await pair([{ text: 'Hello', holdAtFrame: 0 }], { pingAfterMs: 10 })
+  const { post, upstream } = await pair([{ text: 'Hello', pauseAtFrame: 0 }], { pingAfterMs: 10 })
   const answer = await post(streamed)
   await new Promise(resolve => setTimeout(resolve, 60))
   upstream.release()
@@ -72,26 +72,26 @@ test('E8: pings of the upstream restart the idle timeout', async () => {
 const phases = [
   ['before the first byte', streamed, undefined],
   ['in mid-stream', streamed, 4],
-  ['of a call without a stream', ask, undefined],
+  ['of a call without a stream', simpleRequest, undefined],
 ] as const
 
-for (const [phase, body, holdAtFrame] of phases) {
+for (const [phase, body, pauseAtFrame] of phases) {
   test(`E9, U8: a client that disconnects ${phase} aborts the upstream call, and the call is booked`, async () => {
     const { post, upstream, booked, bookedCalls } = await pair([
-      { text: 'Hello', ...(holdAtFrame !== undefined && { holdAtFrame }) },
+      { text: 'Hello', ...(pauseAtFrame !== undefined && { pauseAtFrame: pauseAtFrame }) },
     ])
-    if (holdAtFrame === undefined) upstream.hold()
+    if (pauseAtFrame === undefined) upstream.hold()
     const gone = new AbortController()
     const answer = post(body, { signal: gone.signal })
     await upstream.received(1)
-    if (holdAtFrame !== undefined) await (await answer).body?.getReader().read()
+    if (pauseAtFrame !== undefined) await (await answer).body?.getReader().read()
     gone.abort()
     await answer.catch(() => undefined)
     await upstream.requests[0]?.closed
     await bookedCalls(1)
     assert.equal(booked[0]?.outcome, 'aborted')
     assert.equal(booked[0]?.estimated, true)
-    if (holdAtFrame !== undefined) assert.equal(booked[0]?.input_tokens, 25)
+    if (pauseAtFrame !== undefined) assert.equal(booked[0]?.input_tokens, 25)
     else assert.ok(Number(booked[0]?.input_tokens) > 0)
   })
 }
@@ -121,12 +121,12 @@ test('a slow client slows the upstream down, and memory stays bounded', async ()
 })
 
 test('a process at its stream limit answers 529 with retry-after, and accepts calls again after a stream has ended', async () => {
-  const { post, upstream, gateway } = await pair([{ text: 'Hello', holdAtFrame: 3 }, {}], { maxStreams: 1 })
+  const { post, upstream, gateway } = await pair([{ text: 'Hello', pauseAtFrame: 3 }, {}], { maxStreams: 1 })
   const first = await post(streamed)
   const second = await post(streamed)
   const body = (await second.json()) as { error: { type: string } }
   assert.deepEqual([second.status, body.error.type, second.headers.get('retry-after')], [529, 'overloaded_error', '2'])
-  assert.equal((await post(ask)).status, 200)
+  assert.equal((await post(simpleRequest)).status, 200)
   upstream.release()
   await first.text()
   assert.equal(gateway.streams, 0)

@@ -9,12 +9,12 @@ export interface LeaseRow {
   readonly lease_owner: string | null
 }
 
-/** A look at the service's database from outside; survives every fault of it. */
-export interface Look {
+/** Reads the service's database from outside; survives every fault of the service. */
+export interface Observer {
   readonly pool: Pool
   openPrompts(): Promise<number>
   /** Sessions that somebody owns now. */
-  heldSessions(): Promise<number>
+  leasedSessions(): Promise<number>
   /** The number of events of each session. */
   logLengths(): Promise<Map<string, number>>
   /** Sessions that somebody owns, with a prompt in work. */
@@ -24,7 +24,7 @@ export interface Look {
 }
 
 /** Opens it; closed with the case. */
-export function lookAt(bench: Pick<Bench, 'defer'>, url: string): Look {
+export function observe(bench: Pick<Bench, 'defer'>, url: string): Observer {
   const pool = createPool({ url, max: 3, applicationName: 'faults', onLost: () => undefined })
   bench.defer(() => pool.end())
   return {
@@ -34,10 +34,10 @@ export function lookAt(bench: Pick<Bench, 'defer'>, url: string): Look {
       const { rows } = await pool.query<{ open: number }>(text)
       return rows[0]?.open ?? 0
     },
-    async heldSessions() {
-      const text = 'select count(*) as held from sessions where lease_until > clock_timestamp()'
-      const { rows } = await pool.query<{ held: number }>(text)
-      return rows[0]?.held ?? 0
+    async leasedSessions() {
+      const text = 'select count(*) as leased from sessions where lease_until > clock_timestamp()'
+      const { rows } = await pool.query<{ leased: number }>(text)
+      return rows[0]?.leased ?? 0
     },
     async logLengths() {
       const { rows } = await pool.query<{ id: string; last: number }>('select id, next_seq - 1 as last from sessions')

@@ -1,4 +1,4 @@
-import type { NewEvent, SessionEvent } from '../../src/contract/events.ts'
+import type { NewEvent, SessionEvent } from '../../../src/contract/events.ts'
 
 /** The fields of an event that matter to a test. */
 export type LooseFields = { readonly type: string; readonly [field: string]: unknown }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { probeLane } from '../../../../test/support/gateway/adapter-probe.ts'
+import { probeMode } from '../../../../test/support/gateway/adapter-probe.ts'
 import { deploymentAt } from '../../../../test/support/gateway/gateway-app.ts'
-import { ask, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
+import { simpleRequest, streamed } from '../../../../test/support/gateway/gateway-pair.ts'
 import { jsonAnswer, startByteServer, streamHead } from '../../../../test/support/upstream/byte-server.ts'
 import type { CallKind } from '../core/call.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
@@ -13,10 +13,10 @@ import type { PassthroughFormat } from './passthrough-format.ts'
 /** Passthrough to a server that calls `answer` for each connection. */
 async function passthroughTo(
   answer: (socket: Socket) => unknown,
-  { format = anthropicMessages as PassthroughFormat, holdBackMs = 2_000, pingAfterMs = 15_000 } = {},
+  { format = anthropicMessages as PassthroughFormat, bufferMs = 2_000, pingAfterMs = 15_000 } = {},
 ) {
   const server = await startByteServer(answer)
-  const probe = probeLane({ format, deployment: deploymentAt(server.url), holdBackMs, pingAfterMs })
+  const probe = probeMode({ format, deployment: deploymentAt(server.url), bufferMs, pingAfterMs })
   after(async () => {
     await probe.close()
     await server.stop()
@@ -135,7 +135,7 @@ test('content is sent at once, before the hold-back window ends', async () => {
       await release.promise
       socket.end(stop)
     },
-    { holdBackMs: 60_000 },
+    { bufferMs: 60_000 },
   )
   const onData = (text: string) => {
     if (text.includes('content_block_start')) release.resolve()
@@ -151,7 +151,7 @@ test('a stream without content is sent after the hold-back window, with pings on
       await release.promise
       socket.end(failed('late'))
     },
-    { holdBackMs: 20, pingAfterMs: 10 },
+    { bufferMs: 20, pingAfterMs: 10 },
   )
   const onData = (text: string) => {
     if (text.split('event: ping').length > 3) release.resolve()
@@ -170,7 +170,7 @@ test('a stream is sent after 64 KB without content', async () => {
       await release.promise
       socket.end(start + block + stop)
     },
-    { holdBackMs: 60_000 },
+    { bufferMs: 60_000 },
   )
   const { ending } = await call('messages', streamed, { onData: () => release.resolve() })
   assert.equal(ending?.outcome, 'completed')
@@ -191,10 +191,10 @@ const answers: readonly (readonly [string, object, string, number])[] = [
     jsonAnswer('{"type":"error","error":{"type":"api_error","message":"no"}}'),
     529,
   ],
-  ['an error in the body of a call without a stream', ask, jsonAnswer('{"error":{"message":"no"}}'), 529],
+  ['an error in the body of a call without a stream', simpleRequest, jsonAnswer('{"error":{"message":"no"}}'), 529],
   ['a whole response to a streamed call', streamed, jsonAnswer('{"type":"message","content":[]}'), 502],
-  ['an HTML page', ask, `${streamHead('text/html')}<html></html>`, 502],
-  ['a truncated response', ask, `${streamHead('application/json')}{"type":"message","content":[`, 502],
+  ['an HTML page', simpleRequest, `${streamHead('text/html')}<html></html>`, 502],
+  ['a truncated response', simpleRequest, `${streamHead('application/json')}{"type":"message","content":[`, 502],
 ]
 
 for (const [what, request, bytes, status] of answers) {

@@ -132,7 +132,7 @@ test('E7: empty chunks are sent as pings while the upstream is silent', async ()
 })
 
 test('E9: a client disconnect aborts the upstream request', async () => {
-  next = { text: 'x', holdAtFrame: 4 }
+  next = { text: 'x', pauseAtFrame: 4 }
   const leave = new AbortController()
   const before = upstream.requests.length
   const path = `/v1beta/models/test-model:${streaming}`

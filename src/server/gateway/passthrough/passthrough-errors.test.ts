@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { deploymentAt, startGatewayApp } from '../../../../test/support/gateway/gateway-app.ts'
-import { ask, pair, rawPair, streamed, textOf } from '../../../../test/support/gateway/gateway-pair.ts'
+import { pair, rawPair, simpleRequest, streamed, textOf } from '../../../../test/support/gateway/gateway-pair.ts'
 import { startScriptedUpstream } from '../../../../test/support/upstream/scripted-upstream.ts'
 
 test('E2, E3, G8: an upstream error is relayed unchanged with status, retry-after and rate limits', async () => {
@@ -29,7 +29,7 @@ test('E10, S40: a key that an upstream echoes in an error is replaced', async ()
   const { post } = await pair([
     { status: 401, body: '{"error":"bad key sk-provider-canary-0001, sk-provider-canary-0001"}' },
   ])
-  assert.equal(await (await post(ask)).text(), '{"error":"bad key [secret], [secret]"}')
+  assert.equal(await (await post(simpleRequest)).text(), '{"error":"bad key [secret], [secret]"}')
 })
 
 test('S40: a credential from a header of any name is replaced, with or without its scheme', async () => {
@@ -42,7 +42,7 @@ test('S40: a credential from a header of any name is replaced, with or without i
     await app.stop()
     await upstream.stop()
   })
-  assert.equal(await (await app.post(ask)).text(), '"[secret]; [secret]; v2"')
+  assert.equal(await (await app.post(simpleRequest)).text(), '"[secret]; [secret]; v2"')
 })
 
 test('S40: a key that an upstream echoes across two chunks of a stream is replaced', async () => {
@@ -67,7 +67,7 @@ test('S54: an upstream header that holds a key, or text instead of an id, is dro
     'anthropic-ratelimit-tokens-limit': '7',
   }
   const { post } = await pair([{ headers }])
-  const answer = await post(ask)
+  const answer = await post(simpleRequest)
   assert.match(answer.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
   assert.equal(answer.headers.get('x-request-id'), null)
   assert.equal(answer.headers.get('anthropic-ratelimit-requests-limit'), null)
@@ -76,7 +76,7 @@ test('S54: an upstream header that holds a key, or text instead of an id, is dro
 
 test('an error body is truncated at 1 MiB', async () => {
   const { post } = await pair([{ status: 500, body: 'x'.repeat(3_000_000) }])
-  assert.equal((await (await post(ask)).text()).length, 1024 * 1024)
+  assert.equal((await (await post(simpleRequest)).text()).length, 1024 * 1024)
 })
 
 test('E1, E10: an unreachable upstream is 502 in Anthropic’s envelope without a host name', async () => {
@@ -102,7 +102,7 @@ test('S21: a private address that outbound.allow does not list is not called', a
     await app.stop()
     await upstream.stop()
   })
-  const answer = await app.post(ask)
+  const answer = await app.post(simpleRequest)
   assert.equal(answer.status, 502)
   assert.match(await answer.text(), /has an address that outbound\.allow does not permit/)
   assert.equal(upstream.requests.length, 0)
@@ -137,7 +137,7 @@ for (const [name, cut] of [
 
 test('a truncated whole response is 502 without a partial body', async () => {
   const { post } = await pair([{ text: 'Hello', resetAfterBytes: 50 }])
-  assert.equal((await post(ask)).status, 502)
+  assert.equal((await post(simpleRequest)).status, 502)
 })
 
 test('E5: an upstream’s error event after content is relayed unchanged and booked as failed', async () => {
@@ -180,7 +180,7 @@ for (const [name, encode] of encodings) {
       { frames: [start, block, error.slice(0, 70), error.slice(70)], chunkDelayMs: 5, headers },
       { frames: [error] },
     ])
-    for (const body of [ask, streamed, streamed]) {
+    for (const body of [simpleRequest, streamed, streamed]) {
       const answer = await post(body)
       const text = JSON.stringify([...answer.headers]) + (await answer.text())
       assert.match(text, /\[secret\]/)
@@ -193,16 +193,16 @@ test('M8: a successful response is relayed byte for byte, even with a key in it'
   const text = encodings.map(([, encode]) => encode(echoedKey)).join(' ')
   const body = JSON.stringify({ ...JSON.parse(await (await rawWhole()).text()), content: [{ type: 'text', text }] })
   const { post } = await pair([{ body }])
-  assert.equal(await (await post(ask)).text(), body)
+  assert.equal(await (await post(simpleRequest)).text(), body)
 })
 
 test('M8: a key in a stop reason is replaced in the ledger', async () => {
   const whole = JSON.parse(await (await rawWhole()).text())
   for (const stop of encodings.map(([, encode]) => encode(echoedKey))) {
     const { post, booked } = await pair([{ body: JSON.stringify({ ...whole, stop_reason: `x ${stop}` }) }])
-    await (await post(ask)).text()
+    await (await post(simpleRequest)).text()
     assert.match(booked[0]?.stop_reason ?? '', /^x .{0,30}\[secret\]/)
   }
 })
 
-const rawWhole = async () => (await pair([{}])).post(ask)
+const rawWhole = async () => (await pair([{}])).post(simpleRequest)

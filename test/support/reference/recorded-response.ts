@@ -1,5 +1,5 @@
-import { sampleId } from '../../src/contract/examples/example.ts'
-import type { Service } from './service/service.ts'
+import { sampleId } from '../../../src/contract/examples/example.ts'
+import type { Service } from '../service/service.ts'
 
 const time = '2026-01-15T09:30:00.000Z'
 const timeMs = Date.parse(time)

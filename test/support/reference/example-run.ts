@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { addressOf } from '../../src/client/request.ts'
-import type { allRoutes } from '../../src/contract/api.ts'
-import { examples } from '../../src/contract/examples/all.ts'
-import { type Example, filled } from '../../src/contract/examples/example.ts'
-import { type Route, successStatus } from '../../src/contract/route.ts'
+import { addressOf } from '../../../src/client/request.ts'
+import type { allRoutes } from '../../../src/contract/api.ts'
+import { examples } from '../../../src/contract/examples/all.ts'
+import { type Example, filled } from '../../../src/contract/examples/example.ts'
+import { type Route, successStatus } from '../../../src/contract/route.ts'
+import { open } from '../service/send.ts'
+import type { Service } from '../service/service.ts'
 import { exampleObjects } from './example-objects.ts'
 import { asRecorded } from './recorded-response.ts'
-import { open } from './service/send.ts'
-import type { Service } from './service/service.ts'
 
 export type Operation = (typeof allRoutes)[number]
 

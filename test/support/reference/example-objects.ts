@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { sampleId } from '../../src/contract/examples/example.ts'
-import { eventually } from './service/eventually.ts'
-import { send } from './service/send.ts'
-import type { Service } from './service/service.ts'
+import { sampleId } from '../../../src/contract/examples/example.ts'
+import { eventually } from '../service/eventually.ts'
+import { send } from '../service/send.ts'
+import type { Service } from '../service/service.ts'
 
 /** Objects of one operation. */
 export interface ExampleObjects {
@@ -107,8 +107,8 @@ export function exampleObjects(service: Service): ExampleObjects {
     model_setting_id: () => created('POST /api/models', model),
     path: file,
     provider_id: async () => {
-      await ok('PUT /api/providers/openai', { api_key: 'sk-sample-0123456789' })
-      return 'openai'
+      await ok('PUT /api/providers/openrouter', { api_key: 'sk-sample-0123456789' })
+      return 'openrouter'
     },
     response_id: () => created('POST /v1/responses', { model: 'demo', input: 'Say hello' }),
     schedule_id: async () =>
