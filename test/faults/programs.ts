@@ -23,13 +23,13 @@ const mebibyte = 1024 * 1024
 const ends: readonly ((runtime: Runtime) => Promise<unknown>)[] = [
   async function ownCrash(runtime) {
     const rig = runRig()
-    await rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' }, { exit: 3 })))
+    await rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' }, { exit: 3 })))
     assert.equal(rig.log.at(-1)?.type, 'session.error')
   },
   async function ignoredInterrupt(runtime) {
     const stop = new AbortController()
     const rig = runRig()
-    const running = rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' }, { hang: true })), {
+    const running = rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' }, { hang: true })), {
       signal: stop.signal,
     })
     await eventually(() => rig.previews.length > 0, { withinMs: settledMs })
@@ -38,13 +38,13 @@ const ends: readonly ((runtime: Runtime) => Promise<unknown>)[] = [
   },
   async function deletion(runtime) {
     const rig = runRig()
-    await rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' })))
+    await rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' })))
     await runtime.dispose({ id: rig.session.id, refs: noRefs })
   },
   async function deletionInTheTurn(runtime) {
     const stop = new AbortController()
     const rig = runRig()
-    const running = rig.run(runtime, promptOf(doing({ child: marker }, { log: 'a' }, { hang: true })), {
+    const running = rig.run(runtime, promptOf(doing({ child: marker }, { say: 'a' }, { hang: true })), {
       signal: stop.signal,
     })
     await eventually(() => rig.previews.length > 0, { withinMs: settledMs })
@@ -53,7 +53,7 @@ const ends: readonly ((runtime: Runtime) => Promise<unknown>)[] = [
     await running
   },
   async function leftAlone(runtime) {
-    await runRig().run(runtime, promptOf(doing({ child: marker }, { log: 'a' })))
+    await runRig().run(runtime, promptOf(doing({ child: marker }, { say: 'a' })))
   },
 ]
 
