@@ -23,8 +23,8 @@ export async function runTests(files: readonly string[], { env, namePatterns }: 
   const tests = run({
     files,
     env,
-    // Many tests wait for processes or timers.
-    concurrency: availableParallelism() + 1,
+    // One process per core: with more, tests that measure time fail on a busy machine.
+    concurrency: availableParallelism(),
     timeout: testTimeoutMs,
     signal: stopping.signal,
     ...(namePatterns.length > 0 && { testNamePatterns: [...namePatterns] }),

@@ -12,6 +12,21 @@ const changesItsProcess = /delete process\.env|process\.env\[[^\]]+\] =|process\
 
 /** Files with the longest running times, longest first; `npm test` prints what belongs here. */
 const slowest: readonly string[] = [
+  'test/e2e/client-library.test.ts',
+  'test/e2e/kill-switches.test.ts',
+  'test/e2e/acp-memories.test.ts',
+  'test/e2e/acp-programs.test.ts',
+  'test/e2e/opencode-sdk.test.ts',
+  'test/e2e/opencode-runtime.test.ts',
+  'test/e2e/acp-approvals.test.ts',
+  'test/conformance/runtimes/runtimes.test.ts',
+  'test/e2e/opencode.test.ts',
+  'test/faults/left-calls.test.ts',
+  'test/e2e/workers.test.ts',
+  'test/faults/webhooks.test.ts',
+  'test/clients/page.test.ts',
+  'test/e2e/docs-pages.test.ts',
+] = [
   'test/e2e/acp-approvals.test.ts',
   'test/e2e/acp-memories.test.ts',
   'test/e2e/acp-programs.test.ts',
