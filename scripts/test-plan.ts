@@ -26,21 +26,6 @@ const slowest: readonly string[] = [
   'test/faults/webhooks.test.ts',
   'test/clients/page.test.ts',
   'test/e2e/docs-pages.test.ts',
-] = [
-  'test/e2e/acp-approvals.test.ts',
-  'test/e2e/acp-memories.test.ts',
-  'test/e2e/acp-programs.test.ts',
-  'test/e2e/kill-switches.test.ts',
-  'test/faults/webhooks.test.ts',
-  'test/e2e/workers.test.ts',
-  'test/faults/left-calls.test.ts',
-  'test/e2e/opencode.test.ts',
-  'test/e2e/first-contact.test.ts',
-  'test/e2e/workspaces.test.ts',
-  'test/conformance/runtimes/runtimes.test.ts',
-  'test/e2e/opencode-runtime.test.ts',
-  'test/faults/kill.test.ts',
-  'test/faults/rotation.test.ts',
 ]
 
 /**
