@@ -148,7 +148,10 @@ test('a model of the file shadows the stored model of the same name, which repor
     return upstream.requests.at(-1)?.body['model']
   }
   const error = async () => (await send(service, `GET /api/models/${id}`)).json()['error']
-  const configure = (config: object) => writeFile(join(service.dataDir, 'test-config.yaml'), JSON.stringify(config))
+  // As in the file that the service starts with: a busy machine must not make it reject calls.
+  const limits = { max_loop_delay_ms: 60_000 }
+  const configure = (config: object) =>
+    writeFile(join(service.dataDir, 'test-config.yaml'), JSON.stringify({ ...config, limits }))
 
   assert.equal(await reached(), 'of-the-api')
   const ofTheFile = { model: 'anthropic/of-the-file', api_base: upstream.url }
