@@ -9,7 +9,7 @@ const shownFiles = 15
 
 interface Options {
   readonly env: NodeJS.ProcessEnv
-  /** Runs only tests whose name contains one of these. */
+  /** Regular expressions: runs only tests whose name matches one of them. */
   readonly namePatterns: readonly string[]
 }
 

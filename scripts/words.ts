@@ -18,11 +18,15 @@ const found = (pattern: string): string[] =>
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...found('docs/**/*.md')].filter(
   page => !page.startsWith('docs/decisions/'),
 )
-const sources = found('src/**/*.ts').filter(file => !/\.test\.ts$|\/migrations\//.test(file))
-const tools = found('{test,bench,scripts}/**/*.ts').filter(file => !/\.test\.ts$|\/generated\//.test(file))
+const sources = found('src/**/*.ts')
+  .filter(file => !/\.test\.ts$|\/migrations\//.test(file))
+  .map(parsed)
+const tools = found('{test,bench,scripts}/**/*.ts')
+  .filter(file => !/\.test\.ts$|\/generated\//.test(file))
+  .map(parsed)
 
-const texts = [...pages.flatMap(linesOf), ...sources.flatMap(file => messagesOf(parsed(file)))]
-const names = [...sources, ...tools].flatMap(file => exportedNames(parsed(file)))
+const texts = [...pages.flatMap(linesOf), ...sources.flatMap(messagesOf)]
+const names = [...sources, ...tools].flatMap(exportedNames)
 const findings = [...texts.flatMap(inText), ...names.flatMap(inName)]
 for (const finding of findings) process.stdout.write(`${finding}\n`)
 process.stdout.write(`${texts.length + names.length} texts examined\n`)

@@ -3,8 +3,8 @@ import { named } from './named.ts'
 import type { eventSchemas } from './session-events.ts'
 
 /**
- * A stored event of a session: these four, then the payload of its type. Checks no payload, because a log may hold types of a
- * runtime or of a later version; the static type is the union. Dialects: section 1.6.
+ * A stored event of a session: these four fields, then the payload of its type. Does not check the payload, because a log may
+ * contain types of a runtime or of a later version; the static type is the union. Dialects: section 1.6.
  */
 export const SessionEvent = named(
   'SessionEvent',
@@ -70,9 +70,9 @@ export type NewEventOf<Type extends Listed['type']> = Extract<NewEvent, { readon
 
 type FieldOf<Type extends Listed['type'], Field extends keyof NewEventOf<Type>> = NonNullable<NewEventOf<Type>[Field]>
 
-/** Why a run is idle. */
+/** Reason why a run is idle. */
 export type StopReason = FieldOf<'session.status_idle', 'stop_reason'>
-/** The cause of a stop, with a message for people. */
+/** Cause of a stop, with a message. */
 export type StopDetails = FieldOf<'session.status_idle', 'stop_details'>
 
 /** Content blocks of messages and results. */
@@ -116,11 +116,11 @@ export type ContextCompacted = Required<
   >
 >
 
-/** Only the built-in runtime names a first kept event, and it writes all fields; others report only that they compacted. */
+/** Only the built-in runtime writes `kept_from_seq`, and with it all fields; others report only that they compacted. */
 const isOwnCompaction = (event: NewEvent): event is NewEventOf<'agent.thread_context_compacted'> & ContextCompacted =>
   event.type === 'agent.thread_context_compacted' && event.kept_from_seq !== undefined
 
-/** The compaction that an event reports; undefined for any other event, and for a compaction inside another runtime. */
+/** Returns the compaction of an event; undefined for other events, and for a compaction inside another runtime. */
 export const contextCompacted = (event: NewEvent): ContextCompacted | undefined =>
   isOwnCompaction(event) ? event : undefined
 

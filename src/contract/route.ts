@@ -17,7 +17,7 @@ export interface Route {
   /** `group.verb`, unique; the OpenAPI operationId. */
   readonly id: string
   readonly method: Method
-  /** Parameters in braces: `/session/{session_id}`. */
+  /** Parameters in braces: `/session/{session_id}`. A parameter `{path}` may contain slashes. */
   readonly path: string
   /** Other paths of this endpoint. Everything that applies to the route applies to each of them. */
   readonly aliases?: readonly string[]

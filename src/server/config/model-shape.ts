@@ -22,9 +22,8 @@ export interface ModelEntry {
   readonly model_info?: { readonly base_model?: string }
 }
 
-/** Returns the shape of the values of a schema. Rules of their own check lengths and patterns of texts. */
+/** Returns the shape of the values of a schema. Unions are texts; separate rules check lengths and patterns of texts. */
 function shapeOf(schema: TSchema): Shape {
-  if (Type.IsUnion(schema)) return text
   if (Type.IsBoolean(schema)) return { kind: 'flag' }
   if (Type.IsInteger(schema)) return { kind: 'whole', min: minimumOf(schema) }
   if (Type.IsNumber(schema)) return { kind: 'number', min: minimumOf(schema) }

@@ -4,7 +4,7 @@ import type { ApiSpec, RuntimeTool } from '../../contract/runtimes.ts'
 export interface SettingSupport {
   /** Fields of a session's `environment` that it uses. */
   readonly environment: readonly EnvironmentField[]
-  /** How it reads an agent's `tools`: by name like the service's own runtime, as toolsets of its own, or not at all. */
+  /** How it reads an agent's `tools`: by name like the service's own runtime, as the toolsets of its provider, or not at all. */
   readonly tools: 'names' | 'toolsets' | 'ignored'
   /** True when it calls MCP servers. */
   readonly mcpServers: boolean

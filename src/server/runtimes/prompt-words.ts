@@ -1,7 +1,7 @@
 /** Joins texts as paragraphs, without blank ones. */
 export const paragraphs = (...texts: readonly string[]): string => texts.filter(text => text.trim() !== '').join('\n\n')
 
-/** Tells the model the user's time zone; empty when it is not set. */
+/** Returns the words that state the user's time zone; empty when it is not set. */
 export const timezoneNote = ({ timezone }: { readonly timezone: string | null }): string =>
   timezone === null ? '' : `The user's time zone is ${timezone}.`
 

@@ -10,7 +10,7 @@ import { type NewSession, type RunRow, runColumns, type SessionRow } from './ses
 import type { SessionFacts } from './status.ts'
 
 /**
- * Notification channel on which the lease owner of a session is told to reread its row. The payload is the session id.
+ * Notification channel on which the lease owner of a session rereads its row. The payload is the session id.
  */
 export const controlChannel = 'session_control'
 

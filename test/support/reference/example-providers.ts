@@ -56,10 +56,19 @@ export async function startExampleProviders(): Promise<{ readonly config: string
     model_name: name,
     params: { model: name, api_base, api_key: 'sk-upstream' },
   })
+  const openai = [
+    'gpt-5.2',
+    'text-embedding-3-small',
+    'gpt-3.5-turbo-instruct',
+    'omni-moderation-latest',
+    'gpt-image-1',
+    'tts-1',
+  ]
+  // Not `openai/*`: the lists of models in the examples would have every model of the price list.
   const model_list = [
-    entry('openai/*', `${url}/v1`),
-    entry('anthropic/*', url),
-    entry('gemini/*', url),
+    ...openai.map(name => entry(`openai/${name}`, `${url}/v1`)),
+    entry('anthropic/claude-sonnet-5', url),
+    entry('gemini/gemini-embedding-001', url),
     {
       model_name: 'cohere/rerank-v3.5',
       params: { ...entry('cohere/rerank-v3.5', url).params, protocol: 'openai-chat' },

@@ -37,10 +37,10 @@ export async function* followTurn(options: Options): AsyncGenerator<Batch> {
     for (;;) {
       const reason = reasonToLeave(followed)
       if (reason !== undefined) return yield* left(followed, reason)
-      const { decided: arrival } = questions
+      const { decided } = questions
       yield* questions.answer()
       const ms = questions.areOpen ? questionPollMs : pollMs
-      const item = await turn.next(ms, AbortSignal.any([context.signal, arrival]))
+      const item = await turn.next(ms, AbortSignal.any([context.signal, decided]))
       if (isEnd(item)) return yield [...normalizer.end(noResult), lastOf(item, options.stop())]
       yield* item ? take(followed, item) : batchOf(normalizer.settle())
     }

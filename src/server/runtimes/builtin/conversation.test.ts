@@ -54,8 +54,8 @@ function logOf(does: readonly Act[]): SessionEvent[] {
       running = []
     }
   }
-  const compact = (kept: number) => {
-    const cut = cutOf(conversation.transcript, { kept, newest: kept * 2 })
+  const compact = (retained: number) => {
+    const cut = cutOf(conversation.transcript, { retained, newest: retained * 2 })
     if (!cut) return
     const from = cut.from ?? log.length + 1
     const waits = conversation.waitingAt(from)

@@ -31,7 +31,7 @@ export function grantRun({ session, prompt, context, onBudgetReached }: GrantOpt
     run_id: context.runId,
   }
   const memoryTools = Object.keys(grantedMemories(session)?.tools ?? {})
-  const refused = (error: AppError): void => {
+  const onRejected = (error: AppError): void => {
     const reached = exceededBudget(error)
     if (reached) onBudgetReached(reached, error.message)
   }
@@ -43,7 +43,7 @@ export function grantRun({ session, prompt, context, onBudgetReached }: GrantOpt
           ...payer,
           role: 'user',
           ownerScope: session.owner_id,
-          behalf: { run, memoryTools, onRejected: refused },
+          behalf: { run, memoryTools, onRejected },
         }
       )
     },

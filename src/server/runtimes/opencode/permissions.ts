@@ -32,7 +32,7 @@ export function awaitPendingDecisions(turn: Turn): void {
 
 function awaitDecision({ context, inbox }: Turn, pending: PendingPermission): void {
   context.decision(pending.eventId).then(
-    decision => inbox.put({ kind: 'decided', requestApproval: pending, decision }),
+    decision => inbox.put({ kind: 'decided', permission: pending, decision }),
     (error: unknown) => inbox.put({ kind: 'broken', error }),
   )
 }
@@ -50,7 +50,7 @@ export async function* decided(turn: Turn, pending: PendingPermission, decision:
     // 404: the request was answered elsewhere, or the call was cancelled.
     if (!isFailureWithStatus(failure, 404)) {
       await retryLater(turn, failure)
-      await turn.inbox.put({ kind: 'decided', requestApproval: pending, decision })
+      await turn.inbox.put({ kind: 'decided', permission: pending, decision })
       return
     }
   }
@@ -68,4 +68,4 @@ export async function* settled(turn: Turn, id: string, isAllowed: boolean): Asyn
 }
 
 const isOpen = ({ progress }: Turn, id: string): boolean =>
-  progress.state?.asks.some(requestApproval => requestApproval.id === id) ?? false
+  progress.state?.asks.some(permission => permission.id === id) ?? false

@@ -128,7 +128,7 @@ async function* take(turn: Turn, item: Exclude<Item, { kind: 'closed' }>): Async
   if (item.kind === 'broken') throw item.error
   if (item.kind === 'decided') {
     if (!item.decision) return true
-    yield* decided(turn, item.requestApproval, item.decision)
+    yield* decided(turn, item.permission, item.decision)
     return false
   }
   const { progress, children } = turn

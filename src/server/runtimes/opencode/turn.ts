@@ -33,7 +33,7 @@ export interface TurnDeps {
 export type Item =
   | { readonly kind: 'data'; readonly data: string }
   | { readonly kind: 'closed'; readonly failure: unknown }
-  | { readonly kind: 'decided'; readonly requestApproval: PendingPermission; readonly decision: Decision | undefined }
+  | { readonly kind: 'decided'; readonly permission: PendingPermission; readonly decision: Decision | undefined }
   | { readonly kind: 'broken'; readonly error: unknown }
 
 /** A prompt in progress. */

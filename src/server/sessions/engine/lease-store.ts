@@ -235,7 +235,7 @@ export function leaseStore(pool: Pool) {
     /**
      * Expires the leases of owners whose process has exited, so that other processes need not wait. A process that only
      * lost its connection still renews: leases renewed within `silentForMs` are spared. Where a prompt was interrupted,
-     * the row keeps the name of the owner, which tells the next owner of the interruption.
+     * the row keeps the name of the owner, by which the next owner recognises the interruption.
      */
     async expireDeadOwners({ silentForMs }: { silentForMs: number }): Promise<number> {
       const live = `

@@ -22,7 +22,7 @@ interface CompactionPlan {
   /** Maximum tokens of a request. */
   readonly input: number
   /** Maximum tokens at the end of the conversation that stay unchanged. */
-  readonly kept: number
+  readonly retained: number
   readonly reason: ContextCompacted['reason']
   /** Events that are stored with the compaction. */
   readonly end?: Events
@@ -38,12 +38,12 @@ const maxWords = 1_500
  */
 export async function* compact(run: Run, plan: CompactionPlan): AsyncGenerator<Events, boolean> {
   const { context } = run
-  const { fixed, pending, input, kept, reason } = plan
+  const { fixed, pending, input, retained, reason } = plan
   const { conversation, last } = await conversationOf(context)
   const left = Math.max(0, Math.floor(input * (1 - summaryShare)) - fixed - pending)
   // A prompt without an answer stays unchanged if that leaves room for the summary.
   const newest = reason === 'request' ? 0 : left
-  const cut = cutOf(conversation.transcript, { kept: Math.min(kept, left), newest })
+  const cut = cutOf(conversation.transcript, { retained: Math.min(retained, left), newest })
   if (!cut) return true
   const summarized = yield* summarize(run, { plan, conversation, cut })
   if (!summarized) return false
@@ -78,8 +78,8 @@ export async function* compactAfterRejection(run: Run, prompt: RunPrompt): Async
   const limits = limitsOf(run, prompt)
   // Three quarters of the rejected size: the context window may be smaller than configured.
   const input = Math.min(limits.input, Math.floor(run.conversation.transcript.tokens(fixed) * 0.75))
-  const kept = Math.min(limits.retained, Math.floor(input / 4))
-  return yield* compact(run, { prompt, fixed, pending: 0, input, kept, reason: 'auto' })
+  const retained = Math.min(limits.retained, Math.floor(input / 4))
+  return yield* compact(run, { prompt, fixed, pending: 0, input, retained, reason: 'auto' })
 }
 
 /** Runs a user's request to compact the conversation. */
@@ -97,7 +97,7 @@ export async function* compactOnRequest(run: Run): AsyncGenerator<Events> {
   }
   const { input } = limitsOf(run, prompt)
   const end = [idle({ type: 'end_turn' })]
-  yield* compact(run, { prompt, fixed: fixedOf(run, prompt), pending: 0, input, kept: 0, reason: 'request', end })
+  yield* compact(run, { prompt, fixed: fixedOf(run, prompt), pending: 0, input, retained: 0, reason: 'request', end })
 }
 
 const fixedOf = (run: Run, prompt: RunPrompt): number => estimateInputTokens(bodyOf(run, prompt, []))

@@ -46,7 +46,9 @@ export async function* makeRoom(run: Run, { prompt, joined }: Next): AsyncGenera
     return undefined
   }
   if (transcript.tokensFrom(0) < limits.input * worthSummary) return {}
-  if (!(yield* compact(run, { prompt, fixed, pending, input: limits.input, kept: limits.retained, reason: 'auto' }))) {
+  if (
+    !(yield* compact(run, { prompt, fixed, pending, input: limits.input, retained: limits.retained, reason: 'auto' }))
+  ) {
     return undefined
   }
   return context.isDraining() ? undefined : {}

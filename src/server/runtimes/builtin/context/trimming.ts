@@ -9,12 +9,12 @@ export interface Trim {
 }
 
 /**
- * Selects all tool results except the newest ones with `kept` tokens in total. Trims rarely and many at once, because a
+ * Selects all tool results except the newest ones with `retained` tokens in total. Trims rarely and many at once, because a
  * provider's prompt cache ends where a request starts to differ. Results that no model has seen stay. Returns undefined
  * when there is nothing to trim.
  */
-export function trimOf({ wholeResults }: Pick<Transcript, 'wholeResults'>, kept: number): Trim | undefined {
-  let left = kept
+export function trimOf({ wholeResults }: Pick<Transcript, 'wholeResults'>, retained: number): Trim | undefined {
+  let left = retained
   const newest = wholeResults.findLastIndex(({ tokens }) => {
     left -= tokens
     return left < 0
