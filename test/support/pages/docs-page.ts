@@ -8,7 +8,7 @@ import { type Service, startService } from '../service/service.ts'
 import { startEndpointUpstream } from '../upstream/endpoint-upstream.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const longestMs = 90_000
+const maxRunMs = 90_000
 
 /** One fenced block of a page. */
 export interface PageBlock {
@@ -85,7 +85,7 @@ async function runBlocks(blocks: readonly PageBlock[], service: Service, upstrea
   })
   const output: string[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => output.push(String(chunk)))
-  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), longestMs)
+  const tooLong = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), maxRunMs)
   try {
     const [code] = (await once(child, 'close')) as [number | null]
     return { code, output: output.join('') }

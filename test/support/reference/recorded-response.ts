@@ -3,8 +3,8 @@ import type { Service } from '../service/service.ts'
 
 const time = '2026-01-15T09:30:00.000Z'
 const timeMs = Date.parse(time)
-const longestText = 400
-const mostItems = 2
+const maxTextLength = 400
+const maxItems = 2
 
 /**
  * Returns a response as the API reference shows it: sample ids, one time for all times, the first items of lists, and no address or
@@ -36,14 +36,14 @@ function withSampleIds(text: string): string {
 function settled(value: unknown, name = ''): unknown {
   if (typeof value === 'number') return settledNumber(value, name)
   if (typeof value === 'string') return settledText(value)
-  if (Array.isArray(value)) return value.slice(0, mostItems).map(item => settled(item))
+  if (Array.isArray(value)) return value.slice(0, maxItems).map(item => settled(item))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member, key)]))
 }
 
 function settledText(text: string): string {
   const timed = text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, time)
-  return timed.length > longestText ? `${timed.slice(0, longestText)} …` : timed
+  return timed.length > maxTextLength ? `${timed.slice(0, maxTextLength)} …` : timed
 }
 
 function settledNumber(value: number, name: string): number {
