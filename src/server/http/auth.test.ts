@@ -196,11 +196,17 @@ test('S02: the time to reject a wrong key does not depend on how many characters
       }
     }
   }
-  const nearly = refused(['m'.repeat(3_999), 'x'].join(''))
-  const notAtAll = refused(['x'.repeat(3_999), 'x'].join(''))
-  // A busy machine can distort one round; an early stop shows in every round.
-  const rounds = Array.from({ length: 5 }, () => welch(nearly, notAtAll))
-  assert.ok(Math.min(...rounds) < 4.5, `t = ${rounds.map(t => t.toFixed(1)).join(', ')}`)
+  // A busy machine can distort one round, and so can where its strings lie in memory; an early stop shows in every round.
+  const rounds: number[] = []
+  while (rounds.length < 8 && !rounds.some(t => t < 4.5)) {
+    const nearly = refused(['m'.repeat(3_999), 'x'].join(''))
+    const notAtAll = refused(['x'.repeat(3_999), 'x'].join(''))
+    rounds.push(welch(nearly, notAtAll))
+  }
+  assert.ok(
+    rounds.some(t => t < 4.5),
+    `t = ${rounds.map(t => t.toFixed(1)).join(', ')}`,
+  )
 })
 
 test('M7: Basic authentication, which browsers repeat, is rejected for pages of another origin', async () => {
