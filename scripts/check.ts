@@ -31,7 +31,8 @@ const steps: readonly Step[] = [
   },
   {
     name: 'types',
-    command: ['tsc', '-p', '.', '--listFiles'],
+    // Version 7 for speed; dependency-cruiser and words.ts need the interface of version 6.
+    command: [process.execPath, 'node_modules/typescript-7/bin/tsc', '-p', '.', '--listFiles'],
     counted: /./,
     count: output => output.split('\n').filter(line => line.startsWith(root) && !line.includes('node_modules')).length,
     unit: 'files',

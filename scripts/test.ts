@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { lackVariable, type SystemProgram } from '../test/support/service/lack.ts'
 import { runTests } from './run-tests.ts'
+import { withServiceBundle } from './service-bundle.ts'
 import { filesThatNeed, lackingPrograms } from './system-programs.ts'
 import { variablesOf, withTestDatabase } from './test-database.ts'
 import { testPlan } from './test-plan.ts'
@@ -45,12 +46,14 @@ async function main(args: string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-test-plan-'))
   try {
     const entries = patterns.length > 0 ? files : testPlan(files, folder)
-    return await withTestDatabase(database => {
-      // A test that starts a server gives it its own database, so the caller's must not reach it.
-      const { DATABASE_URL: _, ...env } = process.env
-      const variables = { ...env, ...variablesOf(database), [lackVariable]: lacking.join(' ') }
-      return runTests(entries, { env: variables, namePatterns })
-    })
+    return await withServiceBundle(program =>
+      withTestDatabase(database => {
+        // A test that starts a server gives it its own database, so the caller's must not reach it.
+        const { DATABASE_URL: _, ...env } = process.env
+        const variables = { ...env, ...program, ...variablesOf(database), [lackVariable]: lacking.join(' ') }
+        return runTests(entries, { env: variables, namePatterns })
+      }),
+    )
   } finally {
     rmSync(folder, { recursive: true })
     process.stdout.write(`${files.length} test files examined\n`)

@@ -73,12 +73,12 @@ for (const [module, resolution] of [
   test(`a typed program compiles against the packed types, with moduleResolution ${resolution}`, async () => {
     const file = join(folder, `typed-${resolution}.mts`)
     await writeFile(file, typed)
-    const tsc = join(root, 'node_modules', '.bin', 'tsc')
+    const tsc = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc')
     const options = { noEmit: true, strict: true, lib: ['esnext', 'dom', 'dom.iterable'], types: [] }
     const project = join(folder, `tsconfig-${resolution}.json`)
     const compilerOptions = { ...options, module, moduleResolution: resolution }
     await writeFile(project, JSON.stringify({ compilerOptions, files: [file] }))
-    const compiled = run(tsc, ['-p', project])
+    const compiled = run(process.execPath, [tsc, '-p', project])
     await compiled.catch((error: { stdout?: string }) => assert.fail(error.stdout ?? String(error)))
   })
 

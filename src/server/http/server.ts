@@ -18,6 +18,7 @@ import { answerClientError } from './client-error.ts'
 import { errorAnswer } from './error-body.ts'
 import { isJsonType, parseJsonBody, rejectEncoded } from './json-body.ts'
 import { allowedMethods } from './paths.ts'
+import { createSerializerCompiler } from './serialization.ts'
 import { needsKey, noSuchPath, pathOf, shapeOfPath } from './unknown-path.ts'
 import { createValidatorCompiler, validationMessage } from './validation.ts'
 
@@ -86,6 +87,7 @@ export function createServer({
   })
   writeLogTo(app, log)
   app.setValidatorCompiler(createValidatorCompiler())
+  app.setSerializerCompiler(createSerializerCompiler())
   app.decorateRequest('caller')
   app.decorate('addressOf', addressOf)
   app.removeAllContentTypeParsers()

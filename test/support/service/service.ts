@@ -3,13 +3,17 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freshDatabase } from './database.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const program = [join(root, 'src', 'cli', 'main.ts'), 'serve']
+/** Compiled by `npm test`, or the source. */
+const compiled = process.env['SWITCHYARD_TEST_PROGRAM']
+const program = [compiled ?? join(root, 'src', 'cli', 'main.ts'), 'serve']
+/** Machine code of the starts before; that of a compiled program goes with it. */
+const compileCache = compiled === undefined ? process.env['NODE_COMPILE_CACHE'] : join(dirname(compiled), 'cache')
 
 export interface ServiceOptions {
   /** The text of a configuration file. Absent: no file, so the only model is `demo`. */
@@ -121,8 +125,7 @@ async function environment({ config, env, port = 0 }: ServiceOptions, { database
   if (config !== undefined) await writeFile(file, unhurried(config))
   return {
     PATH: process.env['PATH'],
-    // Compiled code halves what a start computes.
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    NODE_COMPILE_CACHE: compileCache,
     HOME: dataDir,
     HOST: '127.0.0.1',
     PORT: String(port),
