@@ -43,7 +43,7 @@ async function databaseServer(): Promise<{ url: string; stop(): Promise<void> }>
   removeDeadFolders()
   const dataDir = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
   const { url, adminUrl, stop } = await startEmbeddedPostgres({ dataDir, maxConnections, log: createLog('warn') })
-  await asRole(adminUrl, client => client.query('alter role switchyard createdb'))
+  await asRole(adminUrl, prepareServer)
   return {
     url,
     async stop() {
@@ -51,6 +51,14 @@ async function databaseServer(): Promise<{ url: string; stop(): Promise<void> }>
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** Tests kill services, never this server, so its files need not reach the disk. */
+async function prepareServer(admin: Client): Promise<void> {
+  await admin.query('alter role switchyard createdb')
+  for (const setting of ["fsync = 'off'", "full_page_writes = 'off'", "max_wal_size = '2GB'"])
+    await admin.query(`alter system set ${setting}`)
+  await admin.query('select pg_reload_conf()')
 }
 
 /** Folders of runs that were killed. */

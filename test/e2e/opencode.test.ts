@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { clientProgram } from '../support/service/client-program.ts'
+import { freePort, startOpencodeProgram } from '../support/opencode/opencode-program.ts'
 import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
 import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 
-const opencode = await clientProgram('opencode')
-const file = join(opencode.work, 'work.txt')
+const isBuilt = process.platform === 'linux' && process.arch === 'x64'
+const skip = !isBuilt && !process.env['CI'] && 'test/clients has opencode for Linux on x64 only'
 const fileText = 'written by opencode through the gateway\n'
 
 const offersWrite = ({ rawBody }: Recorded) => rawBody.includes('"name":"write"')
@@ -19,7 +19,7 @@ const { service, upstreams } = await startEveryProtocol({
     // A side question, such as for a title.
     if (!offersWrite(request)) return { text: 'ok' }
     if (request.rawBody.includes('Writing.')) return { text: 'The file is written.' }
-    const input = { filePath: file, content: fileText }
+    const input = { filePath: join(work, 'work.txt'), content: fileText }
     return { thinking: 'The file is not there yet.', text: 'Writing.', tool_calls: [{ name: 'write', input }] }
   },
 })
@@ -35,46 +35,51 @@ const providers = Object.entries(packages).map(([name, npm]) => [
   name,
   { npm, name, options: { baseURL: `${service.url}/v1`, apiKey: service.key }, models },
 ])
-await writeFile(
-  join(opencode.work, 'opencode.json'),
-  JSON.stringify({ provider: Object.fromEntries(providers), permission: { '*': 'allow' }, share: 'disabled' }),
-)
+/** One program for all turns, because its start takes seconds. */
+const port = await freePort()
+const password = 'password-of-opencode'
+const settings = { provider: Object.fromEntries(providers), permission: { '*': 'allow' } }
+const { work } = skip ? { work: '' } : await startOpencodeProgram(port, { password, settings })
 
-interface Line {
+interface Part {
   readonly type: string
-  readonly part: {
-    readonly text?: string
-    readonly reason?: string
-    readonly state?: { readonly status: string }
-    readonly tokens?: { readonly input: number; readonly output: number }
-  }
+  readonly text?: string
+  readonly reason?: string
+  readonly state?: { readonly status: string }
+  readonly tokens?: { readonly input: number; readonly output: number }
+}
+
+async function ask<T>(path: string, body?: object): Promise<T> {
+  const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  assert.ok(response.ok, `${path}: ${response.status} ${text}\n${service.logs()}`)
+  return JSON.parse(text) as T
 }
 
 /** A turn that writes the file; the two requests of it that the upstream got, as text. */
 async function completesTurn(provider: keyof typeof packages, protocol: SpokenProtocol): Promise<readonly string[]> {
+  const file = join(work, 'work.txt')
   await rm(file, { force: true })
   const before = upstreams[protocol].requests.length
-  const { code, stdout, stderr } = await opencode.run({
-    args: ['run', '--format', 'json', '--model', `${provider}/${aliasOf(protocol)}`, 'Write the file.'],
-    env: {
-      OPENCODE_DISABLE_AUTOUPDATE: '1',
-      OPENCODE_DISABLE_MODELS_FETCH: '1',
-      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
-    },
-  })
-  const log = `${stdout}\n${stderr}\n${service.logs()}`
-  assert.equal(code, 0, log)
-  const lines = stdout.trim().split('\n')
-  const said = lines.map(line => JSON.parse(line) as Line)
+  const { id } = await ask<{ id: string }>('/session', {})
+  const model = { providerID: provider, modelID: aliasOf(protocol) }
+  await ask(`/session/${id}/message`, { model, parts: [{ type: 'text', text: 'Write the file.' }] })
+  const messages = await ask<{ info: { role: string }; parts: Part[] }[]>(`/session/${id}/message`)
+  const parts = messages.filter(({ info }) => info.role === 'assistant').flatMap(message => message.parts)
+  const log = `${JSON.stringify(messages, null, 1)}\n${service.logs()}`
   assert.deepEqual(
-    said.flatMap(({ type, part: { text, state, reason } }) =>
-      type === 'step_start' ? [] : [text ?? state?.status ?? reason],
+    parts.flatMap(({ type, text, state, reason }) =>
+      ['step-start', 'reasoning'].includes(type) ? [] : [text ?? state?.status ?? reason],
     ),
     ['Writing.', 'completed', 'tool-calls', 'The file is written.', 'stop'],
     log,
   )
-  const { input, output } = said.at(-1)?.part.tokens ?? {}
+  const { input, output } = parts.at(-1)?.tokens ?? {}
   assert.deepEqual([input, output], [25, 10])
   assert.equal(await readFile(file, 'utf8').catch(() => log), fileText)
   const turn = upstreams[protocol].requests.slice(before).filter(offersWrite)
@@ -82,9 +87,6 @@ async function completesTurn(provider: keyof typeof packages, protocol: SpokenPr
   for (const { headers } of turn) assert.ok(!JSON.stringify(headers).includes(service.key), 'our key never leaves')
   return turn.map(({ rawBody }) => rawBody.toString())
 }
-
-const isBuilt = process.platform === 'linux' && process.arch === 'x64'
-const skip = !isBuilt && !process.env['CI'] && 'test/clients has opencode for Linux on x64 only'
 
 for (const protocol of everyProtocol) {
   test(`opencode with ${packages.messages} completes a turn with a tool and a model that speaks ${protocol}`, {

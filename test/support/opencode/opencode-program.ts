@@ -60,7 +60,8 @@ export async function startOpencodeProgram(port: number, { settings, password }:
   process.once('exit', end)
   after(async () => {
     if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGTERM')
+      // It does not always end on SIGTERM.
+      child.kill('SIGKILL')
       await once(child, 'exit')
     }
     process.off('exit', end)
