@@ -8,7 +8,9 @@ import type {
   WebhookConfig,
 } from '../../src/contract/webhooks.ts'
 import { type Answered, send } from '../support/service/send.ts'
-import { database, deliveriesOf, messagesOf, newAgent, post, secret, service } from '../support/triggers/webhooks.ts'
+import { deliveriesOf, secret, startWebhookService } from '../support/triggers/webhooks.ts'
+
+const { database, messagesOf, newAgent, post, service } = await startWebhookService()
 
 const bearer = { authorization: `Bearer ${secret}` }
 const deliver = async (id: string, body: unknown, headers: Record<string, string> = {}): Promise<WebhookAcceptance> => {

@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import type { WebhookAcceptance, WebhookSignature } from '../../src/contract/webhooks.ts'
 import { send } from '../support/service/send.ts'
 import { signedBy, signingSecret } from '../support/triggers/webhook-senders.ts'
-import { database, newAgent, post, service, setSecret } from '../support/triggers/webhooks.ts'
+import { startWebhookService } from '../support/triggers/webhooks.ts'
+
+const { database, newAgent, post, service, setSecret } = await startWebhookService()
 
 await setSecret('SIGNING', signingSecret)
 await setSecret('BOTH', `${signingSecret}\nthe-next-secret`)

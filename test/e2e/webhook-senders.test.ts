@@ -5,7 +5,9 @@ import { Webhooks } from '@octokit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookAcceptance, WebhookSignature } from '../../src/contract/webhooks.ts'
 import type { Answered } from '../support/service/send.ts'
-import { messagesOf, newAgent, post, secret, service, setSecret } from '../support/triggers/webhooks.ts'
+import { secret, startWebhookService } from '../support/triggers/webhooks.ts'
+
+const { messagesOf, newAgent, post, service, setSecret } = await startWebhookService()
 
 const unauthorized = '{"error":{"type":"gateway_error","message":"unauthorized"}}'
 const signing = 'a-signing-secret'

@@ -4,17 +4,9 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { Delivery, WebhookAcceptance } from '../../src/contract/webhooks.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { type Answered, type Sent, send } from '../support/service/send.ts'
-import {
-  database,
-  deliveriesOf,
-  messagesOf,
-  newAgent,
-  post,
-  secret,
-  service,
-  sessionOf,
-  setSecret,
-} from '../support/triggers/webhooks.ts'
+import { deliveriesOf, secret, startWebhookService } from '../support/triggers/webhooks.ts'
+
+const { database, messagesOf, newAgent, post, service, sessionOf, setSecret } = await startWebhookService()
 
 const unauthorized = '{"error":{"type":"gateway_error","message":"unauthorized"}}'
 const bearer = { authorization: `Bearer ${secret}` }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signedBy, signingSecret } from '../support/triggers/webhook-senders.ts'
-import { newAgent, post, setSecret } from '../support/triggers/webhooks.ts'
+import { startWebhookService } from '../support/triggers/webhooks.ts'
+
+const { newAgent, post, setSecret } = await startWebhookService()
 
 await setSecret('SIGNING', signingSecret)
 const body = '{"event":"paid"}'

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WebhookAcceptance } from '../../src/contract/webhooks.ts'
 import { signedBy, signingSecret } from '../support/triggers/webhook-senders.ts'
-import { database, newAgent, post, setSecret } from '../support/triggers/webhooks.ts'
+import { startWebhookService } from '../support/triggers/webhooks.ts'
+
+const { database, newAgent, post, setSecret } = await startWebhookService()
 
 await setSecret('SIGNING', signingSecret)
 const body = '{"event":"paid"}'
