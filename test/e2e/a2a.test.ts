@@ -92,9 +92,15 @@ test('an agent is served only while config.a2a.enabled is true, and only to thos
   }
   assert.equal((await send(bob, card(agent))).status, 404)
   assert.equal((await post(bob, { jsonrpc: '2.0', id: 1, method: 'ListTasks' })).status, 404)
-  const write = { name: 'x', owner_id: 'ada', config: { a2a: { enabled: 'yes' } } }
-  const refused = await send(service, 'POST /api/agents', { body: write })
-  assert.match(refused.text, /config\.a2a\.enabled must be true or false/)
+  const wrong: readonly (readonly [unknown, RegExp])[] = [
+    [{ enabled: 'yes' }, /config\.a2a\.enabled must be true or false/],
+    [{ enabled: true, public: true }, /config\.a2a\.public is unknown; known fields: enabled, public_card/],
+    [true, /config\.a2a must be an object/],
+  ]
+  for (const [a2a, message] of wrong) {
+    const body = { name: 'x', owner_id: 'ada', config: { a2a } }
+    assert.match((await send(service, 'POST /api/agents', { body })).text, message)
+  }
 })
 
 test('the card names the agent, its skills, both bindings and the keys; it needs a key unless it is public', async () => {

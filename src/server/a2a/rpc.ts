@@ -58,7 +58,7 @@ export function serveRpc(app: FastifyInstance, { operations, turns }: Deps): voi
           return await reply.send({ jsonrpc: '2.0', id, result })
         } catch (error) {
           if (!(error instanceof AppError) || !isAnswer(error)) throw error
-          return await reply.send(a2aRpcError(error, id))
+          return await reply.headers(error.headers).send(a2aRpcError(error, id))
         }
       },
     })
