@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allRoutes, apiVersion, everyPath } from '../src/contract/api.ts'
-import { type Route, successStatus } from '../src/contract/route.ts'
+import { type Access, type Route, successStatus } from '../src/contract/route.ts'
 import { open, type Sent, send, type Target } from './support/service/send.ts'
 import { startService } from './support/service/service.ts'
 
@@ -14,7 +14,8 @@ const wrongKey = 'sk-test-wrong-key-0123456789abcdef'
 const lineOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
   `${method} ${path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing_1')}`
 
-const keyed = everyPath.filter(({ access }) => ['key', 'key-or-query', 'google-key', 'admin'].includes(access))
+const needKeys: readonly Access[] = ['key', 'key-or-query', 'google-key', 'admin', 'key-unless-public']
+const keyed = everyPath.filter(({ access }) => needKeys.includes(access))
 const publicRoutes = everyPath.filter(({ access }) => access === 'public')
 const stream = 'GET /v1/sessions/nothing_1/events/stream'
 

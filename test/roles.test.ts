@@ -60,6 +60,8 @@ for (const route of everyPath) {
         key: keyed,
         'key-or-query': keyed,
         'google-key': keyed,
+        // No agent of the name exists, so no card is public.
+        'key-unless-public': keyed,
       } as const
       assert.equal(verdictOf(status), expected[route.access], `${who}: ${status} ${text}`)
       if (status === 401) assert.equal(text, unauthorized)

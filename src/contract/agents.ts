@@ -43,7 +43,17 @@ export const maxPromptLength = 1_000_000
 /** Settings of an agent. Unknown names are stored; known ones are validated. */
 const AgentConfig = named(
   'AgentConfig',
-  Type.Intersect([JsonObject, Type.Object({ webhook: Type.Optional(Nullable(WebhookConfig)) })]),
+  Type.Intersect([
+    JsonObject,
+    Type.Object({
+      webhook: Type.Optional(Nullable(WebhookConfig)),
+      a2a: Type.Optional(
+        Type.Unknown({
+          description: '`enabled` serves the agent at `/a2a/{agent}`; `public_card` shows its card without a key',
+        }),
+      ),
+    }),
+  ]),
 )
 
 /** Body of create and update. Absent means unchanged; null clears a field that may be null. */

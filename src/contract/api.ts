@@ -1,3 +1,4 @@
+import { a2aRoutes } from './a2a.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
@@ -54,6 +55,7 @@ export const api = {
   ManagedAgents: managedAgentRoutes,
   Environments: environmentRoutes,
   ManagedSessions: dialectSessionRoutes,
+  A2a: a2aRoutes,
   Approvals: approvalRoutes,
   Schedules: scheduleRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
@@ -78,6 +80,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
+  A2a: 'A2A',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',

@@ -40,6 +40,9 @@ const statuses: Readonly<Record<ErrorCode, string>> = {
   overloaded: 'UNAVAILABLE',
 }
 
+/** Returns Google's name of an error code. */
+export const googleStatusOf = (error: ErrorCode): string => statuses[error]
+
 /** Returns an error in Google's format. */
 export const googleError = (error: ErrorCode, message: string) => ({
   error: { code: statusOfCode(error), message, status: statuses[error] },

@@ -3,12 +3,15 @@ import type { TagName } from './tags.ts'
 
 /**
  * Who may call a route. `key-or-query` also takes the key as `?key=`, `google-key` as `x-goog-api-key` or `?key=`;
- * `webhook` checks a token of its own.
+ * `key-unless-public` requires a key unless the object is public; `webhook` checks a token of its own.
  */
-export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'webhook'
+export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'key-unless-public' | 'webhook'
 
-/** Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's, OpenAI's or Google's envelope. */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws'
+/**
+ * Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, the envelope of Anthropic, OpenAI or Google, or those of
+ * A2A's two bindings.
+ */
+export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws' | 'a2a' | 'a2a-rpc'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -50,16 +53,17 @@ export interface Route {
   readonly bodyOptional?: boolean
   /** Schema per status; null for a response without a body. */
   readonly responses: Readonly<Record<number, TSchema | null>>
-  /** Content type of a success response that is not JSON. */
+  /** Content type of a success response that is not `application/json`. */
   readonly produces?:
+    | 'application/a2a+json'
     | 'text/event-stream'
     | 'text/html'
     | 'text/javascript'
     | 'audio/mpeg'
     | 'application/octet-stream'
     | 'application/gzip'
-  /** Content type of a body that is not JSON. */
-  readonly consumes?: 'multipart/form-data' | 'application/octet-stream'
+  /** Content type of a body other than `application/json`, which routes with a `body` always accept. */
+  readonly consumes?: 'multipart/form-data' | 'application/octet-stream' | 'application/a2a+json'
   /** True when `format=csv` in the query returns the whole list as comma-separated values. */
   readonly hasCsv?: boolean
 }

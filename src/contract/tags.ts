@@ -74,6 +74,11 @@ export const tags = [
     description:
       'Anthropic’s Managed Agents API: `@anthropic-ai/sdk` manages agents, environments and sessions of this service unchanged.',
   },
+  {
+    name: 'A2A',
+    description:
+      'The Agent2Agent protocol, version 1.0: other agents send messages to agents of this service, by JSON-RPC or HTTP+JSON, once an agent has `config.a2a.enabled`.',
+  },
   { name: 'Approvals', description: 'Tool calls that wait for a person to allow or deny them.' },
   {
     name: 'Schedules',
@@ -116,5 +121,5 @@ export const tagGroups: readonly { readonly name: string; readonly tags: readonl
   { name: 'Runtimes', tags: ['Runtimes'] },
   { name: 'Access', tags: ['API Keys', 'Budgets', 'Vault'] },
   { name: 'Operations', tags: ['System', 'Usage', 'Audit', 'Kill switches'] },
-  { name: 'Compatibility', tags: ['Managed Agents', 'opencode'] },
+  { name: 'Compatibility', tags: ['Managed Agents', 'opencode', 'A2A'] },
 ]

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { composeA2a } from './compose/a2a.ts'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
 import { composeControls } from './compose/controls.ts'
@@ -60,6 +61,7 @@ export interface Composed {
  */
 export async function compose({ config, log, requestLog, databaseUrl, keyring }: Inputs): Promise<Composed> {
   const owner = randomUUID()
+  const publicUrl = () => config.publicUrl ?? ownUrl(app.server, config)
   const leaving = new AbortController()
   const shutdown = leaving.signal
   const runsSessions = config.role !== 'api'
@@ -89,7 +91,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     guard,
     configured: calls.configuredRuntimes,
     memories: memories.sessionMemories,
-    publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
+    publicUrl,
     serveProgram(request, response, caller) {
       access.assignCaller(request, caller)
       app.routing(request, response)
@@ -143,6 +145,19 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     rename: engine.rename,
     setMetadata: engine.setMetadata,
   })
+  const a2a = composeA2a({
+    pool,
+    shutdown,
+    authenticate,
+    keys,
+    agents: library.agents,
+    sessions,
+    events: engine.events,
+    live: engine.live,
+    slots: engine.slots,
+    turns: engine.turns,
+    publicUrl,
+  })
   const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
   const triggers = composeWebhooksAndSchedules({
     ...base,
@@ -189,6 +204,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     engine,
     sessionFiles,
     dialects,
+    a2a,
     triggers,
     controls,
   ]

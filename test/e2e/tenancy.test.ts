@@ -110,6 +110,12 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   '/permission/{request_id}': async () => ({ request_id: await openQuestion(await newSession()) }),
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
   '/v1/sessions/{session_id}': async () => ({ session_id: await newSession() }),
+  '/a2a/{agent}': async () => {
+    const body = { name: canary, owner_id: 'ada', model: 'demo', config: { a2a: { enabled: true } } }
+    const agent = await idOf(ada, 'POST /api/agents', body)
+    const task_id = await queuedMessage(await idOf(ada, 'POST /session', { title: canary, agent_id: agent }))
+    return { agent, task_id, config_id: 'config_1' }
+  },
   '/v1/agents/{agent_id}': async () => ({ agent_id: await newAgent() }),
   '/v1/environments/{environment_id}': async () => ({
     environment_id: await idOf(ada, 'POST /v1/environments', { name: canary, description: canary }),
@@ -184,6 +190,12 @@ const shared: readonly string[] = [
   '/api/agent-runtimes/{runtime_id}',
 ]
 
+/** Returns at once, because nothing runs here. */
+const a2aMessage = {
+  message: { messageId: 'message_1', role: 'ROLE_USER', parts: [{ text: canary }] },
+  configuration: { returnImmediately: true },
+}
+
 /** Bodies that pass the checks of their fields, which come before the lookup of the object. */
 const bodies: Readonly<Record<string, object>> = {
   'agents.update': { name: 'Taken', owner_id: 'bob' },
@@ -213,6 +225,11 @@ const bodies: Readonly<Record<string, object>> = {
   'webhook_endpoints.rotate': {},
   'skills.update': { name: 'Taken' },
   'skills.upgrade': { include_edited: true },
+  'a2a.rpc': { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: a2aMessage },
+  'a2a.send': a2aMessage,
+  'a2a.stream': a2aMessage,
+  'a2a.cancel': {},
+  'a2a.create_push': { url: 'https://receiver.invalid/push' },
   'agent_skills.attach': { content: 'Taken', save_to_library: true },
 }
 /** Where the owner in Bob's body would not do for Ada. */
@@ -273,7 +290,18 @@ test('every path with an id has a fixture here, or is known to be shared', () =>
 })
 
 /** Routes that refuse what the service cannot do yet, once the object is known to be the caller's. */
-const impossible = new Set(['dialect_sessions.add_resource', 'openai.cancelResponse'])
+const impossible = new Set([
+  'dialect_sessions.add_resource',
+  'openai.cancelResponse',
+  'a2a.create_push',
+  'a2a.list_push',
+  'a2a.get_push',
+  'a2a.remove_push',
+  'a2a.extended_card',
+])
+
+/** Clients of A2A name their version in each request. */
+const headersOf = ({ path }: Route) => (path.startsWith('/a2a/') ? { 'a2a-version': '1.0' } : {})
 
 for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
   test(`S10: ${route.method} ${route.path} of another owner is 404 as if it were not there, and changes nothing`, async () => {
@@ -286,17 +314,18 @@ for (const route of withIds.filter(route => !shared.includes(rootOf(route)))) {
     const line = lineOf(route, values)
     const before = await everyRow()
 
-    const answer = await ask(stranger, line, { body })
+    const headers = headersOf(route)
+    const answer = await ask(stranger, line, { headers, body })
     assert.equal(answer.status, 404, `${line}: ${answer.text}`)
     assert.deepEqual(await changedSince(before), [])
     const [name = '', value = ''] = Object.entries(values)[0] ?? []
     const nothing = lineOf(route, { ...values, [name]: 'nothing_1' })
-    const missing = await ask(stranger, nothing, { body })
+    const missing = await ask(stranger, nothing, { headers, body })
     assert.equal(missing.status, 404)
     assert.equal(anyRequest(answer.text.replaceAll(value, 'nothing_1')), anyRequest(missing.text))
     assert.ok(!answer.text.includes(canary))
 
-    const owned = await ask(owner, line, { body: adasBodies[route.id] ?? body })
+    const owned = await ask(owner, line, { headers, body: adasBodies[route.id] ?? body })
     // 409: the session is busy, which only those learn who may see it.
     const isExpected = owned.status < 300 || owned.status === 409 || (owned.status === 400 && impossible.has(route.id))
     assert.ok(isExpected, `its owner gets ${owned.status} for ${line}: ${owned.text}`)

@@ -2,8 +2,39 @@ import type { Examples } from './example.ts'
 
 const pending = { session_id: '{careful_session_id}', permission_id: '{approval_id}' }
 
-/** The APIs of Managed Agents and of opencode's clients. */
+const a2aMessage = {
+  message: { messageId: 'note-1', role: 'ROLE_USER', parts: [{ text: 'Say hello.' }] },
+}
+const served = { agent: '{a2a_agent_id}' }
+const task = { ...served, task_id: '{a2a_task_id}' }
+const noPush = 'not supported: answers 400'
+const version = { 'A2A-Version': '1.0' }
+
+/** The APIs of Managed Agents, of opencode's clients and of A2A. */
 export const compatibilityExamples: Examples = {
+  'a2a.card': { params: served },
+  'a2a.rpc': {
+    params: served,
+    query: version,
+    body: { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: a2aMessage },
+  },
+  'a2a.send': { params: served, query: version, body: a2aMessage },
+  'a2a.stream': { params: served, query: version, body: a2aMessage },
+  'a2a.list': { params: served, query: version },
+  'a2a.get': { params: task, query: version },
+  'a2a.cancel': { params: { ...served, task_id: '{a2a_asking_task_id}' }, query: version, body: {} },
+  'a2a.subscribe': { params: { ...served, task_id: '{a2a_asking_task_id}' }, query: version },
+  'a2a.subscribe_by_get': { params: { ...served, task_id: '{a2a_asking_task_id}' }, query: version },
+  'a2a.create_push': {
+    params: task,
+    query: version,
+    body: { url: 'https://agent.example.com/push' },
+    notRun: noPush,
+  },
+  'a2a.list_push': { params: task, query: version, notRun: noPush },
+  'a2a.get_push': { params: task, query: version, notRun: noPush },
+  'a2a.remove_push': { params: task, query: version, notRun: noPush },
+  'a2a.extended_card': { params: served, query: version, notRun: 'not supported: answers 400' },
   'opencode.reply': { params: { request_id: '{approval_id}' }, body: { reply: 'once' } },
   'opencode.answer': { params: pending, body: { response: 'once' } },
   'opencode.log': { body: { service: 'tui', level: 'info', message: 'started' } },

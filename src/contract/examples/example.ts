@@ -23,6 +23,9 @@ export function filled(value: unknown, idOf: (placeholder: string) => string): u
 
 /** Samples of placeholders that are not the name of an object with `_id`. */
 const samples: Readonly<Record<string, string>> = {
+  a2a_agent_id: 'agent_4f9a2c7d10',
+  a2a_asking_task_id: 'msg_4f9a2c7d10',
+  a2a_task_id: 'msg_4f9a2c7d10',
   alias: 'team-opencode',
   approval_id: 'evt_4f9a2c7d10',
   budgeted_agent_id: 'agent_4f9a2c7d10',

@@ -29,6 +29,12 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 }
 
+/** The settings of `config.a2a`: whether other agents may call this one. */
+const a2aRules: Readonly<Record<string, Rule>> = {
+  enabled: { isMet: value => typeof value === 'boolean', must: 'be true or false' },
+  public_card: { isMet: value => typeof value === 'boolean', must: 'be true or false' },
+}
+
 const maxTokens = 100_000_000
 
 /** The settings of `config.context`: how much of a model's window sessions use. */
@@ -43,15 +49,19 @@ export function checkRunDefaults(config: Agent['config'] | null | undefined): vo
     const value = config?.[name]
     if (!isAbsent(value) && !isMet(value)) throw invalid(`config.${name} must ${must}`)
   }
-  if (!isAbsent(config?.['context'])) checkContext(config['context'])
+  checkGroup('context', contextRules, config)
+  checkGroup('a2a', a2aRules, config)
 }
 
-function checkContext(context: unknown): void {
-  if (!isRecord(context)) throw invalid('config.context must be an object')
-  for (const [name, value] of Object.entries(context)) {
-    const rule = Object.hasOwn(contextRules, name) ? contextRules[name] : undefined
-    const known = Object.keys(contextRules).join(', ')
-    if (!rule) throw invalid(`config.context.${name.slice(0, 100)} is unknown; known fields: ${known}`)
-    if (!isAbsent(value) && !rule.isMet(value)) throw invalid(`config.context.${name} must ${rule.must}`)
+/** Checks a setting that is an object of settings. */
+function checkGroup(group: string, known: Readonly<Record<string, Rule>>, config: Agent['config'] | null | undefined) {
+  const given = config?.[group]
+  if (isAbsent(given)) return
+  if (!isRecord(given)) throw invalid(`config.${group} must be an object`)
+  for (const [name, value] of Object.entries(given)) {
+    const rule = Object.hasOwn(known, name) ? known[name] : undefined
+    const names = Object.keys(known).join(', ')
+    if (!rule) throw invalid(`config.${group}.${name.slice(0, 100)} is unknown; known fields: ${names}`)
+    if (!isAbsent(value) && !rule.isMet(value)) throw invalid(`config.${group}.${name} must ${rule.must}`)
   }
 }

@@ -76,6 +76,7 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
         signal: disconnected.signal,
       })
       if (answer instanceof CsvFile) return sendCsv(reply, answer)
+      if (route.produces?.endsWith('+json')) reply.type(route.produces)
       return status === 204 ? reply.code(204).send() : reply.code(status).send(answer)
     },
   })

@@ -1,3 +1,4 @@
+import { a2aError, a2aRpcError } from '../../contract/a2a-errors.ts'
 import { awsErrorType } from '../../contract/aws.ts'
 import { anthropicError, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
 import { googleError } from '../../contract/gemini.ts'
@@ -37,6 +38,10 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
       return googleError(error.code, error.message)
     case 'aws':
       return { message: error.message }
+    case 'a2a':
+      return a2aError(error)
+    case 'a2a-rpc':
+      return a2aRpcError(error, null)
   }
 }
 

@@ -1,8 +1,15 @@
 import { everyPath } from '../../contract/api.ts'
 import type { Route } from '../../contract/route.ts'
 
-/** Returns the path of a route in Fastify's syntax: `:name` for `{name}`. */
-export const fastifyPath = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+/** A parameter before a colon ends at the colon. */
+const beforeColon = ':$1(^[^:/]+):'
+
+/** Returns the path of a route in Fastify's syntax: `:name` for `{name}`, `::` for a colon. */
+export const fastifyPath = ({ path }: Pick<Route, 'path'>): string =>
+  path
+    .replaceAll(':', '::')
+    .replaceAll(/\{(\w+)\}:/g, beforeColon)
+    .replaceAll(/\{(\w+)\}/g, ':$1')
 
 /** Returns the paths of a route and its aliases in Fastify's syntax. */
 export const fastifyPaths = ({ path, aliases = [] }: Route): string[] =>

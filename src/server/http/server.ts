@@ -91,7 +91,8 @@ export function createServer({
   app.decorateRequest('caller')
   app.decorate('addressOf', addressOf)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
+  const jsonTypes = ['application/json', 'application/a2a+json']
+  app.addContentTypeParser(jsonTypes, { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
     parseJsonBody(text),
   )
 
@@ -99,7 +100,8 @@ export function createServer({
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id)
     const { route } = request.routeOptions.config
-    if (!route || route.access === 'webhook') return done()
+    // These routes authenticate their callers themselves.
+    if (!route || route.access === 'webhook' || route.access === 'key-unless-public') return done()
     const caller = route.access === 'public' ? masterCaller : authenticate(request.raw, route.access)
     if (caller instanceof Promise) {
       caller.then(found => admit(request, route, found)).then(() => done(), done)
@@ -196,7 +198,7 @@ function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   rejectEncoded(headers)
-  if (consumes && new RegExp(`^${consumes}\\s*(;|$)`, 'i').test(type ?? '')) return
+  if (consumes && type?.split(';')[0]?.trim().toLowerCase() === consumes) return
   if (hasBody && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', 'content type must be application/json')
   }

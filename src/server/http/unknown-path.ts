@@ -6,7 +6,7 @@ import { AppError } from '../platform/errors.ts'
 export const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
 const keyed =
-  /^\/(api|v1|v1beta|session|mcp|openai|anthropic|gemini|bedrock|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
+  /^\/(a2a|api|v1|v1beta|session|mcp|openai|anthropic|gemini|bedrock|chat|responses|messages|embeddings|models|model|completions|moderations|rerank|images|audio)(\/|$|\?)/
 
 /** True for paths that require a key even if unknown, so that they do not reveal which paths exist. */
 export const needsKey = (url: string): boolean => keyed.test(url)
@@ -24,6 +24,7 @@ const shapes: readonly (readonly [path: RegExp, ErrorShape])[] = [
   [/^\/openai(\/|$)/, 'openai'],
   [/^\/anthropic(\/|$)/, 'anthropic'],
   [/^\/gemini(\/|$)/, 'google'],
+  [/^\/a2a(\/|$)/, 'a2a'],
 ]
 
 /** Returns the error shape of an unknown path. */

@@ -154,6 +154,16 @@ export function createSessions(deps: Deps) {
       })
     },
 
+    /** Cancels a waiting prompt, or stops the turn that runs it. Throws `conflict` when the prompt has ended. */
+    async cancel(id: string, promptId: string, caller: Caller): Promise<void> {
+      await open(id, caller)
+      await eventTransaction(async (client, unpublished) => {
+        await store.lock(client, id)
+        if (await prompts.isRunning(client, promptId)) await queue.requestStop(client, id, unpublished)
+        else await queue.withdraw(client, id, promptId, unpublished)
+      })
+    },
+
     /** Stops the run of a session and cancels its waiting prompts. The caller must have checked access. */
     halt: (id: string, halt: Halt): Promise<Halted> =>
       eventTransaction(async (client, unpublished) => {

@@ -48,6 +48,19 @@ export function exampleObjects(service: Service): ExampleObjects {
     return id
   }
 
+  /** An agent that is served by A2A and requires approval of each tool call. */
+  async function a2aAgent(): Promise<string> {
+    const tools = [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }]
+    const config = { a2a: { enabled: true } }
+    return created('POST /api/agents', { name: 'Scribe', owner_id: 'me', model: 'demo', tools, config })
+  }
+
+  async function a2aTask(text: string): Promise<string> {
+    const body = { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] } }
+    const path = `POST /a2a/${await idOf('a2a_agent_id')}/message:send?A2A-Version=1.0`
+    return (await ok<{ task: { id: string } }>(path, body)).task.id
+  }
+
   async function harness(): Promise<string> {
     const alias = `team-${randomUUID()}`
     await ok('POST /api/runtime-harnesses', { alias, api_spec: 'opencode', api_base: 'https://opencode.example.com' })
@@ -89,6 +102,9 @@ export function exampleObjects(service: Service): ExampleObjects {
 
   const model = { model_name: 'fast', params: { model: 'openai/gpt-5.2-mini', api_key: 'sk-sample-0123456789' } }
   const makers: Readonly<Record<string, () => Promise<string>>> = {
+    a2a_agent_id: a2aAgent,
+    a2a_asking_task_id: () => a2aTask('List the files'),
+    a2a_task_id: () => a2aTask('Say hello.'),
     agent_id: agent,
     approval_id: approval,
     alias: harness,

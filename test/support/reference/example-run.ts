@@ -32,7 +32,7 @@ export async function runExample(service: Service, operation: Operation): Promis
   const line = `${operation.method} ${addressOf(operation, sent)}`
   const response = await open(service, line, contentOf(operation, sent.body))
   assert.equal(response.statusCode, successStatus(operation), line)
-  if (operation.produces !== undefined) {
+  if (operation.produces !== undefined && !operation.produces.endsWith('json')) {
     response.destroy()
     return { body: undefined, recorded: undefined }
   }

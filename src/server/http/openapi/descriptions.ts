@@ -7,6 +7,7 @@ const callers: Readonly<Record<Access, string>> = {
   admin: 'Requires the master key or an admin key.',
   'key-or-query': 'Requires a key, in a header or as `?key=`.',
   'google-key': 'Requires a key, in a header (`x-goog-api-key` included) or as `?key=`.',
+  'key-unless-public': 'Requires a key unless the object is public.',
   webhook: 'Requires the secret or the token of the agent’s webhook, not a key.',
 }
 

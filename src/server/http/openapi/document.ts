@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { A2aError, A2aRpcError } from '../../../contract/a2a-errors.ts'
 import { allRoutes, apiVersion } from '../../../contract/api.ts'
 import { AwsError } from '../../../contract/aws.ts'
 import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../../contract/errors.ts'
@@ -21,6 +22,8 @@ const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   openai: OpenAiError,
   google: GoogleError,
   aws: AwsError,
+  a2a: A2aError,
+  'a2a-rpc': A2aRpcError,
 }
 
 type TaggedRoute = (typeof allRoutes)[number]
@@ -91,6 +94,8 @@ function securityOf({ access }: Route): Record<string, readonly string[]>[] {
   if (access === 'public') return []
   if (access === 'webhook') return [{ bearer: [] }]
   const headers = [{ bearer: [] }, { apiKey: [] }, { basic: [] }]
+  // An empty requirement: the key is optional.
+  if (access === 'key-unless-public') return [...headers, {}]
   if (access === 'google-key') return [...headers, { googleKey: [] }, { queryKey: [] }]
   return access === 'key-or-query' ? [...headers, { queryKey: [] }] : headers
 }

@@ -340,6 +340,12 @@ export function promptStore(pool: Pool) {
       return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
     },
 
+    /** True while a run includes the prompt. */
+    async isRunning(on: Queryable, id: string): Promise<boolean> {
+      const { rowCount } = await on.query(`select from prompts where id = $1 and state = 'running'`, [id])
+      return rowCount === 1
+    },
+
     async find(id: string): Promise<{ state: PromptState } | undefined> {
       const { rows } = await pool.query<{ state: PromptState }>('select state from prompts where id = $1', [id])
       return rows[0]

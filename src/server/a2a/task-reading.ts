@@ -1,0 +1,190 @@
+import type {
+  A2aArtifact,
+  A2aMessage,
+  A2aPart,
+  A2aStreamResponse,
+  A2aTask,
+  A2aTaskState,
+  A2aTaskStatus,
+} from '../../contract/a2a-objects.ts'
+import { awaitedApprovals, budgetReached, endsRun, type SessionEvent, textOfContent } from '../../contract/events.ts'
+
+/** The prompt of a task. */
+export interface TaskPrompt {
+  readonly id: string
+  readonly session_id: string
+  /** Id of the client's message. */
+  readonly message_id: string | null
+  readonly created_at: Date
+}
+
+interface ToolCall {
+  readonly name: string
+  readonly input: unknown
+}
+
+type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
+
+const ended: readonly A2aTaskState[] = ['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED']
+const asking: readonly A2aTaskState[] = ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED']
+const stateOfEnd = {
+  done: 'TASK_STATE_COMPLETED',
+  error: 'TASK_STATE_FAILED',
+  cancelled: 'TASK_STATE_CANCELED',
+} as const
+
+/**
+ * Reads the log of a session event by event into the task of one of its prompts. Does no I/O. The log alone determines the task,
+ * so that every process and every restart returns the same.
+ */
+export class TaskReading {
+  readonly #prompt: TaskPrompt
+  readonly #artifacts: A2aArtifact[] = []
+  readonly #history: A2aMessage[] = []
+  /** Tool calls of the run that require approval, by event id. */
+  readonly #calls = new Map<string, ToolCall>()
+  readonly #pending = new Set<string>()
+  #status: A2aTaskStatus
+  /** True while a run includes the prompt. */
+  #isInRun = false
+
+  constructor(prompt: TaskPrompt) {
+    this.#prompt = prompt
+    this.#status = { state: 'TASK_STATE_SUBMITTED', timestamp: prompt.created_at.toISOString() }
+  }
+
+  get state(): A2aTaskState {
+    return this.#status.state
+  }
+
+  /** True once no event changes the task. */
+  get isOver(): boolean {
+    return ended.includes(this.state)
+  }
+
+  /** True when the task waits for a person. */
+  get isAsking(): boolean {
+    return asking.includes(this.state)
+  }
+
+  /** Ids of the approvals that the task waits for. */
+  get pending(): readonly string[] {
+    return [...this.#pending]
+  }
+
+  /** Returns the task with at most `historyLength` of its newest messages; undefined: all. */
+  task(historyLength?: number): A2aTask {
+    const history = historyLength === undefined ? this.#history : this.#history.slice(-historyLength)
+    return {
+      id: this.#prompt.id,
+      contextId: this.#prompt.session_id,
+      status: this.#status,
+      artifacts: [...this.#artifacts],
+      ...(historyLength !== 0 && { history: [...history] }),
+    }
+  }
+
+  /** Returns the changes that the event makes. */
+  take(event: SessionEvent): A2aStreamResponse[] {
+    if (this.isOver) return []
+    switch (event.type) {
+      case 'user.message':
+        return this.#asked(event)
+      case 'session.status_running':
+        return event.prompt_id === this.#prompt.id || this.#isInRun ? this.#working(event) : []
+      case 'span.model_request_start':
+        // A prompt that joined a running turn gets no `session.status_running`.
+        return event.prompt_ids?.includes(this.#prompt.id) && !this.#isInRun ? this.#working(event) : []
+      case 'agent.message':
+        return this.#isInRun ? this.#result(event.id, textParts(textOfContent(event.content))) : []
+      case 'agent.tool_use':
+      case 'agent.mcp_tool_use':
+        if (event.evaluated_permission === 'ask') this.#calls.set(event.id, { name: event.name, input: event.input })
+        return []
+      case 'user.tool_confirmation':
+        return this.#confirmed(event)
+      default:
+        return this.#ending(event)
+    }
+  }
+
+  #asked(event: EventOf<'user.message'>): A2aStreamResponse[] {
+    if (event.prompt_id !== this.#prompt.id) return []
+    const parts = event.content.map(({ text }) => ({ text }))
+    this.#history.push(this.#message(this.#prompt.message_id ?? event.id, 'ROLE_USER', parts))
+    return this.#becomes('TASK_STATE_SUBMITTED', event)
+  }
+
+  #working(event: SessionEvent): A2aStreamResponse[] {
+    this.#isInRun = true
+    this.#pending.clear()
+    return this.state === 'TASK_STATE_WORKING' ? [] : this.#becomes('TASK_STATE_WORKING', event)
+  }
+
+  #confirmed(event: EventOf<'user.tool_confirmation'>): A2aStreamResponse[] {
+    if (!this.#pending.delete(event.tool_use_id)) return []
+    const reason = event.deny_message ? `: ${event.deny_message}` : ''
+    const text = event.result === 'allow' ? 'approve' : `deny${reason}`
+    const data = { decision: event.result === 'allow' ? 'approve' : 'deny', approval_id: event.tool_use_id }
+    this.#history.push(this.#message(event.id, 'ROLE_USER', [{ text }, { data, mediaType: 'application/json' }]))
+    return this.#pending.size > 0 ? [] : this.#becomes('TASK_STATE_WORKING', event)
+  }
+
+  #ending(event: SessionEvent): A2aStreamResponse[] {
+    if (event.type === 'session.deleted') return this.#becomes('TASK_STATE_CANCELED', event)
+    if (event.type === 'session.prompt_ended') {
+      return event.prompt_id === this.#prompt.id ? this.#becomes(stateOfEnd[event.state], event) : []
+    }
+    const approvals = awaitedApprovals(event)
+    if (this.#isInRun && approvals.length > 0) return this.#asks(event, approvals)
+    if (this.#isInRun && budgetReached(event)) {
+      this.#isInRun = false
+      const why = event.stop_details?.message ?? 'a budget of this session is used up'
+      return this.#becomes('TASK_STATE_AUTH_REQUIRED', event, [{ text: `${why}; an admin can raise it` }])
+    }
+    return endsRun(event) && event.prompt_id === this.#prompt.id ? this.#ended(event) : []
+  }
+
+  #asks(event: SessionEvent, approvals: readonly string[]): A2aStreamResponse[] {
+    for (const id of approvals) this.#pending.add(id)
+    const calls = approvals.map(id => ({ approval_id: id, ...this.#calls.get(id) }))
+    const lines = calls.map(({ approval_id: id, name, input }) => `${name ?? id} ${JSON.stringify(input ?? {})}`)
+    const text = `Approval required: ${lines.join('; ')}. Answer "approve", "deny" or "deny: <reason>".`
+    const parts = [{ text }, { data: { approvals: calls }, mediaType: 'application/json' }]
+    this.#history.push(this.#message(event.id, 'ROLE_AGENT', parts))
+    return this.#becomes('TASK_STATE_INPUT_REQUIRED', event, parts)
+  }
+
+  #ended(event: SessionEvent): A2aStreamResponse[] {
+    if (event.type === 'session.error')
+      return this.#becomes('TASK_STATE_FAILED', event, [{ text: event.error.message }])
+    if (event.stop_details?.type === 'interrupted') return this.#becomes('TASK_STATE_CANCELED', event)
+    const { result } = event
+    const typed = [{ data: result, mediaType: 'application/json' }]
+    const results = result === undefined ? [] : this.#result(event.id, typed, 'result')
+    return [...results, ...this.#becomes('TASK_STATE_COMPLETED', event)]
+  }
+
+  #result(artifactId: string, parts: A2aPart[], name?: string): A2aStreamResponse[] {
+    if (parts.length === 0) return []
+    const artifact = { artifactId, ...(name !== undefined && { name }), parts }
+    this.#artifacts.push(artifact)
+    return [{ artifactUpdate: { ...this.#place, artifact, append: false, lastChunk: true } }]
+  }
+
+  #becomes(state: A2aTaskState, { id, processed_at: timestamp }: SessionEvent, parts?: A2aPart[]): A2aStreamResponse[] {
+    const message = parts && this.#message(id, 'ROLE_AGENT', parts)
+    this.#status = { state, timestamp, ...(message && { message }) }
+    return [{ statusUpdate: { ...this.#place, status: this.#status } }]
+  }
+
+  get #place() {
+    return { taskId: this.#prompt.id, contextId: this.#prompt.session_id }
+  }
+
+  #message(messageId: string, role: A2aMessage['role'], parts: A2aPart[]): A2aMessage {
+    return { messageId, ...this.#place, role, parts }
+  }
+}
+
+const textParts = (text: string): A2aPart[] => (text === '' ? [] : [{ text, mediaType: 'text/plain' }])
