@@ -88,6 +88,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     outbound,
     guard,
     configured: calls.configuredRuntimes,
+    webSearch: calls.webSearch,
     memories: memories.sessionMemories,
     publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
     serveProgram(request, response, caller) {
