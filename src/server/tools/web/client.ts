@@ -40,7 +40,7 @@ export function createWebClient(guard: () => Outbound, totalMs = 30_000): SendWe
     signal.throwIfAborted()
     const outbound = guard()
     const reason = blockedReasonFor(request.url, outbound)
-    if (reason !== undefined) throw invalid(`url: ${reason}`)
+    if (reason !== undefined) throw invalid(reason)
     const { origin } = new URL(request.url)
     const timeouts = { headersTimeout: totalMs, bodyTimeout: totalMs }
     const pool = new Pool(origin, { connect: outbound.connect(connectMs), connections: 1, ...timeouts })
@@ -117,7 +117,7 @@ async function decompressed({ headers, body }: WebResponse, maxBytes: number): P
 
 /** Converts errors of a connection to messages for the model. */
 function explained(error: unknown): unknown {
-  if (error instanceof OutboundBlocked) return invalid(`url: ${error.message}`)
+  if (error instanceof OutboundBlocked) return invalid(error.message)
   if (error instanceof errors.HTTPParserError) return invalid('no response (not valid HTTP)')
   const { code } = error as NodeJS.ErrnoException
   return typeof code === 'string' && /^[A-Z_]+$/.test(code) ? invalid(`no response (${code})`) : error

@@ -23,7 +23,7 @@ const accept = 'text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=
 
 /** Fetches a page and converts it to text. Follows redirects on the same host only; each is checked. */
 export async function fetchPage(send: SendWeb, address: string, signal: AbortSignal): Promise<Page | Redirect> {
-  let url = address
+  let url = encoded(address)
   for (let count = 0; count <= maxRedirects; count++) {
     const response = await send({ url, headers: { accept }, maxBytes: maxPageBytes }, signal)
     const target = redirectOf(response, url)
@@ -33,6 +33,12 @@ export async function fetchPage(send: SendWeb, address: string, signal: AbortSig
   }
   throw invalid(`more than ${maxRedirects} redirects`)
 }
+
+/**
+ * Returns an address with other than ASCII characters percent-encoded; others unchanged. Backslashes and white space stay,
+ * and are rejected.
+ */
+const encoded = (address: string): string => (/[\\\s]/.test(address) ? address : (URL.parse(address)?.href ?? address))
 
 /** Returns the address of a redirect; undefined for another response. */
 function redirectOf({ status, headers }: WebResponse, url: string): string | undefined {

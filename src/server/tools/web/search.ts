@@ -1,6 +1,6 @@
 import type { SearchProvider, WebSearchSettings } from '../../config/config.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
-import { invalid } from '../../platform/errors.ts'
+import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, jsonOr, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { SendWeb, WebRequest } from './client.ts'
 
@@ -74,7 +74,10 @@ export async function search(
   { signal, ...wanted }: Wanted & { readonly signal: AbortSignal },
 ): Promise<readonly SearchResult[]> {
   const format = formats[settings.provider]
-  const { status, body } = await send({ ...format.request(settings, wanted), maxBytes: maxAnswerBytes }, signal)
+  const request = { ...format.request(settings, wanted), maxBytes: maxAnswerBytes }
+  const { status, body } = await send(request, signal).catch(error => {
+    throw error instanceof AppError ? invalid(`search provider ${settings.provider}: ${error.message}`) : error
+  })
   if (status !== 200) throw invalid(`search provider ${settings.provider} ${problemOf(status)}`)
   const answer = jsonOr(body.toString('utf8'), undefined)
   if (!isRecord(answer)) throw invalid(`search provider ${settings.provider} did not return a JSON object`)
