@@ -187,6 +187,11 @@ export const settings: Readonly<Record<string, SettingText>> = {
     '1000000000',
   ],
   'limits.reservation_s': ['How long reservations outlive a killed process, in seconds', '900'],
+  'limits.tool_result_chars': [
+    'Characters of a tool result in the context of a model; [a longer one](../tools.md#large-results) goes to a file of the workspace',
+    '65536',
+  ],
+  'limits.tool_preview_chars': ['Characters of a longer result that the model sees at once', '16384'],
   'limits.sandbox_cpus': ['Processors that a command of an agent may use', 'half of those of the machine, at least 1'],
 
   retention: [
@@ -215,6 +220,11 @@ export const settings: Readonly<Record<string, SettingText>> = {
 
   responses: ['[Stored responses](../gateway.md#stored-responses) of `/v1/responses`'],
   'responses.store': ['`client`: as the request says; `never`: no contents are stored', '`client`'],
+
+  web_search: ['Provider of the [tool](../tools.md#web) `web_search`; without it the tool does not exist'],
+  'web_search.provider': ['`brave`, `tavily` or `searxng`', 'required'],
+  'web_search.api_key': ['Credential; required for `brave` and `tavily`', 'none'],
+  'web_search.api_base': ['Address of the provider', "the provider's own; required for `searxng`"],
 
   hooks: ['[Programs](../hooks.md) that check model calls'],
   'hooks[].name': ['Name in errors and in the log: letters, digits, `_`, `-`', 'required'],

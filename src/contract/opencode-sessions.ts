@@ -144,7 +144,7 @@ export const opencodeSessionRoutes = {
     params: SessionPath,
     responses: { 200: Empty },
     summary: 'List the tasks of a session',
-    description: 'Returns an empty list: sessions have no task list in this version.',
+    description: 'Returns an empty list: the list of `todo_write` is in the events of the session.',
   }),
   diff: route({
     ...opencodeRoute,

@@ -90,6 +90,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     outbound,
     guard,
     configured: calls.configuredRuntimes,
+    webSearch: calls.webSearch,
     memories: memories.sessionMemories,
     publicUrl,
     serveProgram(request, response, caller) {

@@ -166,6 +166,8 @@ export function composeGateway(needs: Needs) {
     guard,
     /** Runtimes of the current configuration. */
     configuredRuntimes: () => current.runtimeHarnesses,
+    /** Search provider of the current configuration. */
+    webSearch: () => current.webSearch,
     defaultModel: () => gateway.models()[0]?.id ?? 'demo',
     /** Providers of the models in force. */
     providers: () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))],

@@ -33,9 +33,10 @@ import type { RuntimeKind } from '../runtimes/runtime.ts'
 import { createSandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
+import { createWeb } from '../tools/web/web.ts'
 
 interface Needs {
-  readonly config: Pick<Config, 'limits'>
+  readonly config: Pick<Config, 'limits' | 'toolLimits'>
   /** Folder of the session workspaces. */
   readonly workspacesDir: string
   /** Id of that folder: processes that share the folder have the same id. */
@@ -53,6 +54,8 @@ interface Needs {
   /** Checks the addresses of runtimes. */
   readonly guard: () => Outbound
   readonly configured: () => Config['runtimeHarnesses']
+  /** Provider of the tool `web_search`. */
+  readonly webSearch: () => Config['webSearch']
   readonly memories: SessionMemories
   readonly resultSchemas: ResultSchemas
   /** Address of the service for clients. The default is known once the server listens. */
@@ -70,10 +73,15 @@ export async function composeRuntimes(needs: Needs) {
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
+  const web = createWeb({ guard, searchSettings: needs.webSearch })
+
   // kinds
   const builtin = builtinRuntime({
     gateway,
     modelLimits: gateway.limits,
+    modelInputs: gateway.inputs,
+    toolLimits: config.toolLimits,
+    web,
     sandboxes,
     markSandboxRunning,
     memories,
@@ -106,6 +114,7 @@ export async function composeRuntimes(needs: Needs) {
     externals,
     store: readStore,
     modelSecrets: gateway.echoes,
+    canSearch: () => web.canSearch,
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })

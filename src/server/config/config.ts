@@ -240,6 +240,24 @@ export interface Limits {
   readonly sandboxCpus?: number | undefined
 }
 
+export type SearchProvider = 'brave' | 'tavily' | 'searxng'
+
+/** Provider of the tool `web_search`. */
+export interface WebSearchSettings {
+  readonly provider: SearchProvider
+  readonly apiKey: string | undefined
+  /** Without a trailing slash. */
+  readonly apiBase: string
+}
+
+/** Limits of the tools of agents. */
+export interface ToolSettings {
+  /** Characters of a result in the context of a model. */
+  readonly resultChars: number
+  /** Characters that the model gets of a longer result. */
+  readonly previewChars: number
+}
+
 /** Retention times in milliseconds; undefined keeps data forever. */
 export interface RetentionSettings {
   /** Events, messages and prompts of a session after its deletion. */
@@ -320,6 +338,9 @@ export interface Config {
   /** `host:port` of allowed private addresses. */
   readonly outboundAllow: readonly string[]
   readonly limits: Limits
+  readonly toolLimits: ToolSettings
+  /** Undefined without a search provider: the tool `web_search` does not exist then. */
+  readonly webSearch: WebSearchSettings | undefined
   /** Modification time of the file in Unix seconds; absent without a file. */
   readonly configuredAt?: number
   readonly retention: RetentionSettings

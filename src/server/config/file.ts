@@ -59,6 +59,8 @@ interface FileValue {
     readonly response_cache_bytes?: number
     readonly reservation_s?: number
     readonly sandbox_cpus?: number
+    readonly tool_result_chars?: number
+    readonly tool_preview_chars?: number
   }
   readonly retention?: Partial<
     Record<'deleted_sessions' | 'deliveries' | 'sessions' | 'bodies' | 'ledger' | 'audit', string | undefined>
@@ -75,6 +77,7 @@ interface FileValue {
     readonly max_bytes?: number
     readonly max_files?: number
   }
+  readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
   readonly router?: RouterBlock
@@ -161,6 +164,8 @@ const fileShape: Shape = {
         response_cache_bytes: whole,
         reservation_s: whole,
         sandbox_cpus: { kind: 'number', min: 0.1 },
+        tool_result_chars: { kind: 'whole', min: 1000 },
+        tool_preview_chars: { kind: 'whole', min: 100 },
       },
     },
     retention: {
@@ -171,6 +176,7 @@ const fileShape: Shape = {
       kind: 'block',
       keys: { store: text, s3: bucket, max_file_bytes: whole, max_bytes: whole, max_files: whole },
     },
+    web_search: { kind: 'block', keys: { provider: text, api_key: text, api_base: text } },
     responses: { kind: 'block', keys: { store: text } },
     hooks: { kind: 'list', of: hookEntry },
     router,

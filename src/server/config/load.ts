@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { isLoopbackHost } from '../platform/addresses.ts'
 import { isEncryptionKey } from '../platform/encryption-key.ts'
 import { parseAllow } from '../platform/outbound.ts'
-import type { Config, Environment, Limits, Overrides } from './config.ts'
+import type { Config, Environment, Limits, Overrides, ToolSettings } from './config.ts'
 import { dataDirOf, nonBlank } from './data-dir.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
 import { harnessesOfFile } from './harnesses-of-file.ts'
@@ -14,7 +14,8 @@ import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
-import { bucketWarnings, harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
+import { bucketWarnings, harnessWarnings, hookWarnings, modelWarnings, webSearchWarnings } from './warnings.ts'
+import { webSearchOfFile } from './web-search-of-file.ts'
 import { workspacesOfFile } from './workspaces-of-file.ts'
 
 /** Invalid configuration. `message` lists every problem, one per line, and contains no secret. */
@@ -63,6 +64,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   // Includes names of invalid entries, so that a fallback to one is not reported as a second problem.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const workspaces = workspacesOfFile({ file, report })
+  const webSearch = webSearchOfFile({ file, report })
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
@@ -90,6 +92,8 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     requestLog: loggingOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
+    toolLimits: toolLimitsOf(file),
+    webSearch,
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
     workspaces,
@@ -104,6 +108,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
       ...hookWarnings(hooks, outboundAllow),
       ...bucketWarnings(workspaces.bucket, outboundAllow),
+      ...webSearchWarnings(webSearch, outboundAllow),
     ],
   }
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))
@@ -144,6 +149,11 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     sandboxCpus: limits?.sandbox_cpus,
   }
 }
+
+const toolLimitsOf = ({ value: { limits } }: ConfigFile): ToolSettings => ({
+  resultChars: limits?.tool_result_chars ?? 65_536,
+  previewChars: limits?.tool_preview_chars ?? 16_384,
+})
 
 interface Reading {
   readonly env: Environment

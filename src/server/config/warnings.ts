@@ -1,5 +1,5 @@
 import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
-import type { ConfiguredHarness, Deployment, Hook, WorkspaceBucket } from './config.ts'
+import type { ConfiguredHarness, Deployment, Hook, WebSearchSettings, WorkspaceBucket } from './config.ts'
 
 /** Returns warnings about deployments with blocked or insecure addresses. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
@@ -43,4 +43,11 @@ export function hookWarnings(hooks: readonly Hook[], allow: readonly string[]): 
 export function bucketWarnings(bucket: WorkspaceBucket | undefined, allow: readonly string[]): string[] {
   const reason = bucket && blockedReasonFor(bucket.endpoint, createOutbound({ allow }))
   return reason === undefined ? [] : [`workspaces.s3: ${reason}`]
+}
+
+/** Returns a warning if the address of the search provider is blocked; every search fails then. */
+export function webSearchWarnings(settings: WebSearchSettings | undefined, allow: readonly string[]): string[] {
+  const isAddress = settings && URL.canParse(settings.apiBase)
+  const reason = isAddress ? blockedReasonFor(settings.apiBase, createOutbound({ allow })) : undefined
+  return reason === undefined ? [] : [`web_search: ${reason}`]
 }

@@ -110,6 +110,7 @@ const startupOnly: Readonly<Record<Exclude<keyof Config, Reloaded>, string>> = {
   drainDelayMs: 'SWITCHYARD_DRAIN_DELAY_MS',
   retention: 'retention',
   workspaces: 'workspaces',
+  toolLimits: 'limits.tool_result_chars or limits.tool_preview_chars',
 }
 
 const startupOnlyLimits = {
@@ -130,6 +131,7 @@ type Reloaded =
   | 'hooks'
   | 'prices'
   | 'limits'
+  | 'webSearch'
   | 'configuredAt'
   | 'runtimeHarnesses'
   | 'outboundAllow'

@@ -35,6 +35,7 @@ import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates } from './routing/attempts.ts'
 import type { HintChannel } from './routing/hints.ts'
+import { commonInputs, type ModelInputs } from './routing/model-info.ts'
 import { createRouter, type RouteResult, type Served } from './routing/router.ts'
 import { createRoutingTable, type GatewayConfig, type RoutingTable } from './routing/table.ts'
 import type { Pools } from './upstream/pools.ts'
@@ -105,6 +106,8 @@ export interface Gateway {
   readonly enter: Admission['enter']
   /** Returns the limits of a model: the smallest ones of the deployments that serve its messages. */
   limits(model: string): ModelLimits
+  /** Returns the media that every deployment that serves messages of a model accepts. */
+  inputs(model: string): ModelInputs
   /** Returns the state of a model's deployments, as seen from this process. */
   deployments(id: string): readonly DeploymentState[]
   /** Applies a new configuration. Calls in flight keep theirs. `outbound` is given when the guard has changed. */
@@ -262,6 +265,7 @@ export function createGateway(options: Options): Gateway {
     stopCalls: payer => clientCalls.stop(payer),
     enter: admission.enter,
     limits: model => smallestLimits(table.served('messages', table.nameOf(model)).map(table.prices.factsOf)),
+    inputs: model => commonInputs(table.served('messages', table.nameOf(model))),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
     reload(config, outbound) {
       table = createRoutingTable(config, adapterFor, table)

@@ -1,5 +1,5 @@
 import type { ManagedTool } from '../../contract/managed-agents.ts'
-import { builtinTools, isToolsetType } from '../tools/toolset.ts'
+import { isToolsetType, toolsetTools } from '../tools/toolset.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -7,7 +7,7 @@ const toolsetType = 'agent_toolset_20260401'
 const isToolset = (type: unknown): boolean => typeof type === 'string' && isToolsetType(type)
 
 /** Tools that an entry of ours may name by type: `{type: 'bash'}`. */
-const singleTools: readonly string[] = builtinTools.map(({ name }) => name)
+const singleTools: readonly string[] = toolsetTools.map(({ name }) => name)
 
 /** An empty list means all tools for us and no tools in the dialect: this entry means no tools in both. */
 const noTools: Fields = { type: toolsetType, default_config: { enabled: false } }

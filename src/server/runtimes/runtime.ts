@@ -203,6 +203,8 @@ export interface RuntimeWorkspace {
   readonly isRead: (tool: string) => boolean
   /** False for a program that may also write while no tool call is running. */
   readonly onlyByCalls: boolean
+  /** True for a call that may write until the end of the run. */
+  readonly outlivesCall?: (tool: string, input: unknown) => boolean
 }
 
 /** For a program that works in the folder of a session by itself. */

@@ -37,6 +37,8 @@ interface Bounds {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly limits: SandboxLimits
+  /** Called with each part of the output as it arrives. */
+  readonly onOutput?: ((part: Buffer) => void) | undefined
 }
 
 const errorOutputBytes = 4096
@@ -52,6 +54,7 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
   const bound = bind(child, launch, bounds)
   child.stdout?.on('data', (chunk: Buffer) => {
     output.add(chunk)
+    bounds.onOutput?.(chunk)
     if (output.bytes > bounds.limits.totalOutputBytes) bound.stop('output_limit')
   })
   child.stderr?.on('data', (chunk: Buffer) => errorOutput.add(chunk))

@@ -16,9 +16,13 @@ export type ExecOutcome = 'exited' | 'timed_out' | 'cancelled' | 'output_limit' 
 export interface ExecRequest {
   /** A shell command; it starts in the workspace. */
   readonly command: string
-  /** Default 120,000, maximum 600,000. */
+  /** Default 120,000, maximum 600,000. A background command: default and maximum 24 hours. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** True for a command that the caller does not wait for. */
+  readonly isBackground?: boolean
+  /** Called with each part of the output as it arrives. */
+  readonly onOutput?: (part: Buffer) => void
 }
 
 export interface ExecResult {
@@ -130,8 +134,7 @@ export interface ProgramExit {
   readonly code: number | null
 }
 
-export interface BoundRequest {
-  readonly command: string
+export interface BoundRequest extends Pick<ExecRequest, 'command' | 'onOutput'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }

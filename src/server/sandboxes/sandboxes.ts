@@ -9,6 +9,7 @@ import { markDisk } from './disk-room.ts'
 import { startTrusted } from './program.ts'
 import {
   type BoundRequest,
+  type ExecRequest,
   type ExecResult,
   homeRoot,
   type Isolation,
@@ -129,6 +130,13 @@ const foldersOf = (workspace: string): ProgramFolders => ({
 
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
+const maxBackgroundMs = 24 * 3_600_000
+
+/** Returns the time limit of a command. */
+function timeLimit({ timeoutMs, isBackground = false }: Pick<ExecRequest, 'timeoutMs' | 'isBackground'>): number {
+  const wanted = timeoutMs ?? (isBackground ? maxBackgroundMs : defaultTimeoutMs)
+  return Math.min(Math.max(wanted, 1), isBackground ? maxBackgroundMs : maxTimeoutMs)
+}
 
 async function openSandbox(driver: SandboxDriver, folder: string, forget: () => void): Promise<Sandbox> {
   await makeWorkspace(folder, driver.owner)
@@ -147,11 +155,12 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       const place = await makePlace(driver, folder, { isolation, signal: disposal.signal })
       return { ...place, start: async request => started(await place.start(request)) }
     },
-    async exec({ command, timeoutMs = defaultTimeoutMs, signal }) {
+    async exec(request) {
+      const { command, signal, onOutput } = request
       checkCommand(command)
       const either = signal ? AbortSignal.any([signal, disposal.signal]) : disposal.signal
-      const bounded = Math.min(Math.max(timeoutMs, 1), maxTimeoutMs)
-      const run = execWithin(driver, folder, { command, timeoutMs: bounded, signal: either })
+      const bounds = { timeoutMs: timeLimit(request), signal: either, ...(onOutput && { onOutput }) }
+      const run = execWithin(driver, folder, { command, ...bounds })
       running.add(run)
       try {
         return await run

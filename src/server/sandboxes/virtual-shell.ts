@@ -2,9 +2,15 @@ import { text } from 'node:stream/consumers'
 import { Bash, InMemoryFs, MountableFs, ReadWriteFs } from 'just-bash'
 import { workspaceRoot } from './sandbox.ts'
 
-// Separate program, started by the virtual driver with the workspace folder as argument and the command on standard
-// input.
-const [folder = ''] = process.argv.slice(2)
+const parentPollMs = 500
+
+// Separate program, started by the virtual driver with the workspace folder and the id of the server's process as
+// arguments and the command on standard input.
+const [folder = '', parent = ''] = process.argv.slice(2)
+// A command must not outlive a server that was killed.
+setInterval(() => {
+  if (process.ppid !== Number(parent)) process.exit(1)
+}, parentPollMs).unref()
 const files = new MountableFs({ base: new InMemoryFs() })
 files.mount(workspaceRoot, new ReadWriteFs({ root: folder }))
 const shell = new Bash({ fs: files, cwd: workspaceRoot, env: { HOME: workspaceRoot, USER: 'agent', TMPDIR: '/tmp' } })

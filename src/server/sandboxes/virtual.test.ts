@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sandboxLimits } from './sandbox.ts'
-import { temporaryFolder } from './sandboxes-for-tests.ts'
+import { eventually, isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
 import { virtualDriver } from './virtual.ts'
 
 const driver = virtualDriver(sandboxLimits)
@@ -74,6 +76,22 @@ test('a cancellation kills a command at once', async () => {
   const running = run('sleep 30', 20_000, stop.signal)
   setImmediate(() => stop.abort())
   assert.equal((await running).outcome, 'cancelled')
+})
+
+test('a command ends when its server is killed', async () => {
+  const seconds = String(randomInt(200_000, 900_000))
+  const program = `
+    import { virtualDriver } from ${JSON.stringify(join(import.meta.dirname, 'virtual.ts'))}
+    import { sandboxLimits } from ${JSON.stringify(join(import.meta.dirname, 'sandbox.ts'))}
+    const { signal } = new AbortController()
+    const command = 'echo > started-${seconds}; sleep ${seconds}'
+    await virtualDriver(sandboxLimits).exec(${JSON.stringify(folder)}, { command, timeoutMs: 1e9, signal })`
+  const server = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' })
+  await eventually(async () => (await readdir(folder)).includes(`started-${seconds}`))
+  const marker = `virtual-shell.ts ${folder} ${server.pid}`
+  assert.equal(await isRunning(marker), true)
+  server.kill('SIGKILL')
+  await eventually(async () => !(await isRunning(marker)))
 })
 
 test('parallel commands of one workspace see the same files', async () => {

@@ -35,6 +35,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
         `--max-old-space-size=${Math.floor(limits.memoryBytes / 4 / mebibyte)}`,
         shell,
         folder,
+        String(process.pid),
       ]
       const kill = (child: ChildProcess) => {
         child.kill('SIGKILL')

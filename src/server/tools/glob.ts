@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 import { Type } from 'typebox'
 import type { workspaceRoot } from '../sandboxes/sandbox.ts'
-import { outputsFolder } from './bash.ts'
 import { pathsThatFit } from './glob-search.ts'
+import { outputsFolder } from './large-results.ts'
 import { defineTool, done } from './tool.ts'
 
 const root: typeof workspaceRoot = '/workspace'

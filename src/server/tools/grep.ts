@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { outputsFolder } from './bash.ts'
+import { outputsFolder } from './large-results.ts'
 import { defineTool, done, failed } from './tool.ts'
 
 const timeoutMs = 30_000
@@ -18,7 +18,7 @@ export const grepTool = defineTool({
   idempotent: true,
   reads: true,
   async run({ pattern, path = '.' }, { sandbox, signal }) {
-    const { outcome, exitCode, output } = await sandbox.exec({
+    const { outcome, exitCode, output, truncated } = await sandbox.exec({
       command: search(pattern, path, sandbox.driver),
       timeoutMs,
       signal,
@@ -28,7 +28,7 @@ export const grepTool = defineTool({
     if (outcome !== 'exited') return failed(`${lines}\n[stopped: search too large; use a path or a narrower pattern]`)
     // Both programs exit with 0 for matches, 1 for no match, and 2 for errors, even when they also found lines.
     if (exitCode === 1 && output === '') return done('No matches found')
-    return exitCode === 0 ? done(lines) : failed(lines || `[exit code ${exitCode}]`)
+    return exitCode === 0 ? { ...done(lines), isPartial: truncated } : failed(lines || `[exit code ${exitCode}]`)
   },
 })
 

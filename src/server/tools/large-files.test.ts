@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { ByteGate } from '../platform/byte-gate.ts'
 import { quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
 import { defaultToolLimits, type ToolContext, toolMemoryBytes } from './tool.ts'
+import { servicesForTests } from './tools-for-tests.ts'
 import { builtinTools } from './toolset.ts'
 
 const MiB = 1024 * 1024
@@ -18,6 +19,7 @@ async function setUp(id: string, signal = new AbortController().signal) {
     limits: defaultToolLimits,
     memory,
     log: quiet,
+    ...servicesForTests(),
   }
   const call = async (name: string, input: unknown) => {
     const tool = builtinTools.find(builtin => builtin.name === name)

@@ -6,21 +6,32 @@ import type { ByteGate } from '../platform/byte-gate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { capText } from './cap-text.ts'
+import type { Jobs } from './jobs.ts'
+import { boundedText } from './large-results.ts'
+import type { Web } from './web/web.ts'
+
+/** An image or a document of a result, as a block of the Messages API. */
+export type MediaBlock = {
+  readonly type: 'image' | 'document'
+  readonly source: { readonly type: 'base64'; readonly media_type: string; readonly data: string }
+  readonly text?: never
+}
 
 /** Result for the model. The content is never empty, because some models reject an empty result. */
 export interface ToolResult {
-  readonly content: readonly TextBlock[]
+  readonly content: readonly (TextBlock | MediaBlock)[]
   readonly is_error: boolean
 }
 
 export interface ToolLimits {
-  /** Characters of one result; the middle of a longer one is cut. */
+  /** Characters of one result; a longer one is written to a file of the workspace. */
   readonly resultChars: number
+  /** Characters of a longer result that the model gets with the path of the file. */
+  readonly previewChars: number
 }
 
-/** About 16,000 tokens (our choice). */
-export const defaultToolLimits: ToolLimits = { resultChars: 65_536 }
+/** About 16,000 and 4,000 tokens (our choice). */
+export const defaultToolLimits: ToolLimits = { resultChars: 65_536, previewChars: 16_384 }
 
 /** Memory that the tools of all sessions of a process may use at once. */
 export const toolMemoryBytes = 256 * 1024 * 1024
@@ -44,12 +55,27 @@ export interface ServerContext {
   /** Aborts when the run is interrupted: the call then ends at once with an error result. */
   readonly signal: AbortSignal
   readonly limits: ToolLimits
+  /** Takes results that are too long. Absent for tools without a workspace; such a result is cut. */
+  readonly sandbox?: Sandbox
   /** Limits the memory of concurrent calls. Absent where no tool declares `memoryBytes`. */
   readonly memory?: ByteGate
   readonly log: Pick<Log, 'error'>
 }
 
-export interface ToolContext extends ServerContext {
+/** Which media the model of the run accepts. */
+export interface ModelInputs {
+  readonly images: boolean
+  readonly documents: boolean
+}
+
+/** What the tools of one run share. */
+export interface RunServices {
+  readonly jobs: Jobs
+  readonly model: ModelInputs & { readonly name: string }
+  readonly web: Web
+}
+
+export interface ToolContext extends ServerContext, RunServices {
   readonly sandbox: Sandbox
   readonly memory: ByteGate
 }
@@ -84,6 +110,10 @@ interface ToolSpec<Input extends TObject, Context extends ServerContext> {
 export interface Answer {
   readonly text: string
   readonly isError: boolean
+  /** True when the text lacks a part in its middle. */
+  readonly isPartial?: boolean
+  /** Follows the text. */
+  readonly media?: MediaBlock
 }
 
 /** Returns a successful answer. */
@@ -104,8 +134,9 @@ export function defineTool<const Input extends TObject, Context extends ServerCo
     reads: spec.reads ?? false,
     async run(input, context) {
       const answer = context.signal.aborted ? failed('cancelled') : await attempt(spec, input, context)
-      const text = capText(clean(answer.text), context.limits.resultChars)
-      return { content: [{ type: 'text', text: text.trim() === '' ? '(no output)' : text }], is_error: answer.isError }
+      const bounded = await boundedText({ ...answer, text: clean(answer.text) }, context)
+      const text = { type: 'text', text: bounded.trim() === '' ? '(no output)' : bounded } as const
+      return { content: answer.media ? [text, answer.media] : [text], is_error: answer.isError }
     },
   }
 }
@@ -143,5 +174,5 @@ function inputFault(
   return `invalid input for ${name}: ${field || 'input'} ${fault?.message ?? 'does not fit the schema'}`
 }
 
-/** PostgreSQL text cannot contain NUL characters. */
-const clean = (text: string): string => text.replaceAll('\0', '\u{fffd}')
+/** PostgreSQL text cannot contain NUL characters or lone surrogates. */
+const clean = (text: string): string => text.toWellFormed().replaceAll('\0', '\u{fffd}')

@@ -7,6 +7,7 @@ import { ByteGate } from '../platform/byte-gate.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { eventually, quiet, sandboxesForTests } from '../sandboxes/sandboxes-for-tests.ts'
 import { defaultToolLimits, type ToolContext, toolMemoryBytes } from './tool.ts'
+import { servicesForTests } from './tools-for-tests.ts'
 import { builtinTools } from './toolset.ts'
 
 const memory = new ByteGate(toolMemoryBytes)
@@ -26,6 +27,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
       limits: defaultToolLimits,
       memory,
       log: quiet,
+      ...servicesForTests(),
     }
     const call = async (name: string, input: unknown, changes: Partial<ToolContext> = {}) => {
       const tool = builtinTools.find(builtin => builtin.name === name)
@@ -33,7 +35,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
       const { content, is_error } = await tool.run(input, { ...context, ...changes })
       return { text: content.map(({ text }) => text).join(''), isError: is_error }
     }
-    return { call, folder: join(sandboxes.workspacesDir, id), sandbox }
+    return { call, folder: join(sandboxes.workspacesDir, id), sandbox, context }
   }
 
   test(`${driver}: invalid input gives a result that names the field`, async () => {
@@ -48,7 +50,18 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
       ['read', {}, /file_path/],
       ['read', { file_path: 'x', view_range: [1] }, /view_range must not/],
       ['write', { file_path: 'x' }, /content/],
-      ['edit', { file_path: 'x', old_string: 'a' }, /new_string/],
+      ['edit', { file_path: 'x', old_string: 'a' }, /^new_string is required, or edits$/],
+      ['edit', { file_path: 'x' }, /^old_string is required, or edits$/],
+      ['edit', { file_path: 'x', edits: [] }, /edits must not have fewer than 1/],
+      ['edit', { file_path: 'x', edits: [{ old_string: 'a' }] }, /edits\.0 must have required properties new_string/],
+      [
+        'edit',
+        { file_path: 'x', replace_all: true, edits: [{ old_string: 'a', new_string: 'b' }] },
+        /^use either edits/,
+      ],
+      ['read', { file_path: 'x', offset: 0 }, /offset must be >= 1/],
+      ['todo_write', { todos: [{ content: 'x', status: 'soon' }] }, /todos\.0\.status/],
+      ['todo_write', { todos: [{ content: ' ', status: 'pending' }] }, /todos\.0\.content must match pattern/],
       ['glob', null, /input must be object/],
       ['grep', 'text', /input must be object/],
       ['grep', { pattern: '' }, /pattern must not/],
@@ -81,7 +94,7 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert(text.endsWith('\n30000'))
     const path = /output is in (\.outputs\/\w+\.txt)/.exec(text)?.[1] ?? ''
     const whole = Array.from({ length: 30_000 }, (_, index) => `${index + 1}\n`).join('')
-    assert.equal(String(await sandbox.files.read(path)), whole)
+    assert.equal(String(await sandbox.files.read(path)), whole.trimEnd())
     assert.equal((await call('glob', { pattern: '**/*' })).text, 'No files found')
   })
 
@@ -124,6 +137,103 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
     assert.equal((await call('edit', { ...edit, old_string: 'two' })).text, 'edited a/b.txt (1 place)')
     assert.equal((await call('edit', { ...edit, replace_all: true })).text, 'edited a/b.txt (2 places)')
     assert.equal((await call('bash', { command: 'cat a/b.txt' })).text, '$& $1\n$& $1\n$& $1')
+  })
+
+  test(`${driver}: several edits of one call are applied in order, or none of them`, async () => {
+    const { call, sandbox } = await setUp()
+    await call('write', { file_path: 'a.txt', content: 'one two two\n' })
+    const edits = [
+      { old_string: 'one', new_string: 'three' },
+      { old_string: 'three', new_string: 'four' },
+      { old_string: 'two', new_string: '2', replace_all: true },
+    ]
+    assert.equal((await call('edit', { file_path: 'a.txt', edits })).text, 'edited a.txt (4 places)')
+    assert.equal(String(await sandbox.files.read('a.txt')), 'four 2 2\n')
+    const failing = [
+      { old_string: 'four', new_string: 'five' },
+      { old_string: '2', new_string: 'x' },
+    ]
+    assert.deepEqual(await call('edit', { file_path: 'a.txt', edits: failing }), {
+      text: 'edits[1].old_string: found 2 times in a.txt; add more context, or set replace_all',
+      isError: true,
+    })
+    const empty = [{ old_string: '', new_string: 'x' }]
+    assert.match((await call('edit', { file_path: 'a.txt', edits: empty })).text, /^edits\[0\]\.old_string is empty/)
+    assert.equal(String(await sandbox.files.read('a.txt')), 'four 2 2\n')
+  })
+
+  test(`${driver}: read takes an offset and a limit, and states where to continue`, async () => {
+    const { call } = await setUp()
+    await call('write', { file_path: 'a.txt', content: 'one\ntwo\nthree\nfour\n' })
+    const part = await call('read', { file_path: 'a.txt', offset: 2, limit: 2 })
+    assert.equal(part.text, '     2\ttwo\n     3\tthree\n[lines 2 to 3 of 4]')
+    assert.equal((await call('read', { file_path: 'a.txt', offset: 4 })).text, '     4\tfour\n[lines 4 to 4 of 4]')
+    assert.match((await call('read', { file_path: 'a.txt', offset: 5 })).text, /^offset: file has only 4 lines$/)
+    const both = { file_path: 'a.txt', offset: 1, view_range: [1, 2] }
+    assert.match((await call('read', both)).text, /^use either view_range, or offset and limit$/)
+    const limits = { resultChars: 215, previewChars: 100 }
+    const short = await call('read', { file_path: 'a.txt' }, { limits })
+    assert.equal(short.text, '     1\tone\n[lines 1 to 1 of 4; continue with offset 2]')
+  })
+
+  test(`${driver}: an image and a PDF file are blocks for a model that reads them, else a text says so`, async () => {
+    const { call, folder, context } = await setUp()
+    const png = Buffer.concat([
+      Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+      Buffer.alloc(8),
+      Buffer.from([0, 0, 1, 0, 0, 0, 0, 5]),
+    ])
+    await writeFile(join(folder, 'a.png'), png)
+    await writeFile(join(folder, 'a.pdf'), '%PDF-1.7\n')
+    await writeFile(join(folder, 'large.png'), Buffer.concat([png, Buffer.alloc(4_000_000)]))
+    const blind = await call('read', { file_path: 'a.png' })
+    assert.match(blind.text, /^a\.png: image\/png, 256x5 pixels, 24 bytes; model test is not known to read images/)
+    assert(blind.isError)
+    assert.match((await call('read', { file_path: 'a.pdf' })).text, /not known to read PDF files; extract its text/)
+    const model = { name: 'test', images: true, documents: true }
+    const read = builtinTools.find(({ name }) => name === 'read')
+    const seen = await read?.run({ file_path: 'a.png' }, { ...context, model })
+    assert.deepEqual(seen?.content, [
+      { type: 'text', text: 'a.png: image/png, 256x5 pixels, 24 bytes' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } },
+    ])
+    const pdf = await read?.run({ file_path: 'a.pdf' }, { ...context, model })
+    assert.equal(pdf?.content[1]?.type, 'document')
+    assert.match((await call('read', { file_path: 'large.png' }, { model })).text, /exceeds 3750000 bytes/)
+    assert.match((await call('read', { file_path: 'a.png', offset: 1 }, { model })).text, /it has no lines/)
+  })
+
+  test(`${driver}: the list of tasks is the result of its call`, async () => {
+    const { call } = await setUp()
+    const todos = [
+      { content: 'read\nthe code', status: 'completed' },
+      { content: 'fix it', status: 'in_progress' },
+      { content: 'test it', status: 'pending' },
+    ]
+    assert.equal((await call('todo_write', { todos })).text, '[x] read the code\n[~] fix it\n[ ] test it')
+    assert.equal((await call('todo_write', { todos: [] })).text, 'the list is empty')
+  })
+
+  test(`${driver}: a long result of any tool goes to a file, with its head and tail in the context`, async () => {
+    const { call, sandbox } = await setUp()
+    const limits = { resultChars: 1000, previewChars: 100 }
+    await call('write', {
+      file_path: 'a.txt',
+      content: Array.from({ length: 300 }, (_, at) => `line ${at}\n`).join(''),
+    })
+    const { text } = await call('grep', { pattern: 'line' }, { limits })
+    assert.match(text, /^\[the whole output is in \.outputs\/\w+\.txt \(\d+ characters\); search it with grep/)
+    assert.match(text, /a\.txt:1:line 0\n.*characters cut out.*a\.txt:300:line 299/s)
+    assert(text.length < 350, text)
+    const path = /(\.outputs\/\w+\.txt)/.exec(text)?.[1] ?? ''
+    assert.equal(
+      String(await sandbox.files.read(path))
+        .split('\n')
+        .filter(line => line !== '').length,
+      300,
+    )
+    const failed = await call('bash', { command: 'seq 1 1000; exit 3' }, { limits })
+    assert.match(failed.text, /\[exit code 3\]$/)
   })
 
   test(`${driver}: a binary file is not read, and never damaged by an edit`, async () => {
@@ -218,11 +328,14 @@ test('an internal error is logged and not shown to the model', async () => {
     },
   })
   const log = { error: (fields: unknown) => void logged.push(fields) } as unknown as ToolContext['log']
-  const context = { sandbox: broken, signal: new AbortController().signal, limits: defaultToolLimits, memory, log }
-  for (const { name, run } of builtinTools) {
-    const input = { command: 'x', file_path: 'x', content: '', old_string: 'a', new_string: 'b', pattern: 'x' }
+  const signal = new AbortController().signal
+  const context = { sandbox: broken, signal, limits: defaultToolLimits, memory, log, ...servicesForTests() }
+  const tools = builtinTools.filter(({ name }) => name !== 'todo_write')
+  const texts = { command: 'x', file_path: 'x', content: '', old_string: 'a', new_string: 'b', pattern: 'x' }
+  const input = { ...texts, job_id: 'job_00000000', url: 'x', query: 'x' }
+  for (const { name, run } of tools) {
     const { content, is_error } = await run(input, context)
     assert.deepEqual([is_error, content[0]?.text], [true, 'tool failed: internal error of the server'], name)
   }
-  assert.equal(logged.length, builtinTools.length)
+  assert.equal(logged.length, tools.length)
 })

@@ -1,19 +1,52 @@
 import { bashTool } from './bash.ts'
+import { bashKillTool, bashOutputTool } from './bash-jobs.ts'
 import { editTool } from './edit.ts'
 import { globTool } from './glob.ts'
 import { grepTool } from './grep.ts'
 import { saveMemoryTool, searchMemoryTool } from './memory.ts'
 import { readTool } from './read.ts'
+import { todoTool } from './todo.ts'
 import type { ServerContext, Tool } from './tool.ts'
+import { webFetchTool, webSearchTool } from './web/tools.ts'
 import { writeTool } from './write.ts'
 
-/** The tools that run in the sandbox: those of `agent_toolset`. */
-export const builtinTools: readonly Tool[] = [bashTool, readTool, writeTool, editTool, globTool, grepTool]
+/** The tools of `agent_toolset`. */
+export const toolsetTools: readonly Tool[] = [
+  bashTool,
+  readTool,
+  writeTool,
+  editTool,
+  globTool,
+  grepTool,
+  webFetchTool,
+  webSearchTool,
+]
+
+/** Tools that an agent has with another one. They need no policy: a person has approved the call that they are about. */
+const companions: ReadonlyMap<string, string> = new Map([
+  ['bash_output', 'bash'],
+  ['bash_kill', 'bash'],
+])
+
+/** The tools of a session besides those for memories. */
+export const builtinTools: readonly Tool[] = [
+  bashTool,
+  bashOutputTool,
+  bashKillTool,
+  ...toolsetTools.filter(tool => tool !== bashTool),
+  todoTool,
+]
+
+/** Tools that reach the network: an agent has them only if its `tools` name them. */
+const onlyByName: ReadonlySet<string> = new Set(['web_fetch', 'web_search'])
+
+/** Reports whether an agent whose `tools` are absent has the tool. */
+export const isEnabledByDefault = (name: string): boolean => !onlyByName.has(name)
 
 /** The tools for the agent's memories; a session without an agent has none. */
 export const memoryTools: readonly Tool<ServerContext>[] = [saveMemoryTool, searchMemoryTool]
 
-/** The tools of an agent unless its `tools` restrict them. */
+/** The tools that an agent can have. */
 const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
 
 /** What the server does when the model calls a tool. */
@@ -50,20 +83,28 @@ type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Returns the built-in tools that an agent's `tools` value enables, in a fixed order. An absent value, an empty list
- * and an unknown object enable all. A list with entries enables only what they name, so that a misspelt entry never
- * enables more. The last of several entries for one tool applies. Source: Dialects, section 1.3.
+ * and an unknown object enable all but those that reach the network. A list with entries enables only what they name,
+ * so that a misspelt entry never enables more. The last of several entries for one tool applies. Source: Dialects,
+ * section 1.3.
  */
 export function toolsFor(agentTools: unknown): Toolset {
   const warnings: string[] = []
   const entries = entriesOf(agentTools)
-  const chosen = new Map<string, ToolPolicy>(entries.length === 0 ? everyTool.map(({ name }) => [name, 'allow']) : [])
+  const byDefault = everyTool.filter(({ name }) => isEnabledByDefault(name))
+  const chosen = new Map<string, ToolPolicy>(entries.length === 0 ? byDefault.map(({ name }) => [name, 'allow']) : [])
   for (const entry of entries) applyEntry(entry, chosen, warnings)
   if (entries.length === 0 && isFields(agentTools)) applyNames(agentTools, chosen, warnings)
   const tools = everyTool.flatMap(tool => {
-    const policy = chosen.get(tool.name)
+    const policy = policyIn(chosen, tool.name)
     return policy ? [{ tool, policy }] : []
   })
   return { tools, warnings }
+}
+
+function policyIn(chosen: ReadonlyMap<string, ToolPolicy>, name: string): ToolPolicy | undefined {
+  const leader = companions.get(name)
+  if (leader === undefined) return chosen.get(name)
+  return ['allow', 'ask'].includes(chosen.get(leader) ?? 'deny') ? 'allow' : undefined
 }
 
 /** Treats an object with a `type` as a list with one entry. */
@@ -76,7 +117,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Names of the tools that an entry can enable. */
-export const toolNames: readonly string[] = everyTool.map(({ name }) => name)
+export const toolNames: readonly string[] = everyTool.flatMap(({ name }) => (companions.has(name) ? [] : [name]))
 
 export const isToolName = (name: string): boolean => toolNames.includes(name)
 
@@ -103,7 +144,7 @@ function applyNames(names: Fields, chosen: Map<string, ToolPolicy>, warnings: st
 
 function applyToolset(entry: Fields, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   const common = isFields(entry['default_config']) ? entry['default_config'] : {}
-  for (const { name } of builtinTools) choose(name, [common], chosen, warnings)
+  for (const { name } of toolsetTools) if (isEnabledByDefault(name)) choose(name, [common], chosen, warnings)
   const configs = Array.isArray(entry['configs']) ? entry['configs'] : []
   for (const config of configs) {
     const name = isFields(config) && typeof config['name'] === 'string' ? config['name'] : ''

@@ -7,7 +7,8 @@ export function registryOf(...runtimes: readonly Runtime[]): RuntimeRegistry {
   return {
     find: async name => byId.get(name),
     unavailableReason: async name => (byId.has(name) ? undefined : 'is unknown'),
-    findings: async (name, requested) => (byId.has(name) ? findingsFor('builtin', requested) : []),
+    findings: async (name, requested) =>
+      byId.has(name) ? findingsFor('builtin', requested, { canSearch: false }) : [],
     list: async () => runtimes.map(({ id, capabilities }) => ({ id, name: id, connected: true, capabilities })),
   }
 }

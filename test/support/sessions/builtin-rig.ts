@@ -4,6 +4,8 @@ import { createLog } from '../../../src/server/platform/log.ts'
 import { createResultSchemas } from '../../../src/server/platform/result-schema/result-schemas.ts'
 import type { RunContext } from '../../../src/server/runtimes/runtime.ts'
 import type { Sandbox } from '../../../src/server/sandboxes/sandbox.ts'
+import { defaultToolLimits } from '../../../src/server/tools/tool.ts'
+import { servicesForTests } from '../../../src/server/tools/tools-for-tests.ts'
 import { noRefs } from './run-rig.ts'
 
 /** A prompt of the master key. */
@@ -66,6 +68,9 @@ export function rigOver(commands: string[]) {
   } as unknown as Sandbox
   return {
     modelLimits: () => ({}),
+    modelInputs: () => ({ images: false, documents: false }),
+    toolLimits: defaultToolLimits,
+    web: servicesForTests().web,
     sandboxes: { open: async () => sandbox, remove: async () => undefined },
     memories: { block: async () => '', toolMemories: () => assert.fail('the session has no agent') },
     resultSchemas: createResultSchemas(),

@@ -115,6 +115,7 @@ export async function runtimeApps() {
     })
     const builtin = silentRuntime('builtin', () => undefined)
     const registry = createRegistry({
+      canSearch: () => false,
       builtin,
       publicUrl: () => 'https://switchyard.example',
       kinds,

@@ -87,7 +87,7 @@ export function createEngine(
   const runs: string[] = []
   const runtime: Pick<Runtime, 'run' | 'dispose'> & Partial<Runtime> = {
     id: 'builtin',
-    workspace: { isRead: name => name === 'read', onlyByCalls: true },
+    workspace: { isRead: name => name === 'read', onlyByCalls: true, outlivesCall: name => name === 'serve' },
     ...(parks && { parks }),
     capabilities: { steer: true } as Runtime['capabilities'],
     async *run({ id }, _prompt, context) {

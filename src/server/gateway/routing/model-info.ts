@@ -29,6 +29,23 @@ function abilitiesOf(model: string): Abilities {
   return abilities.find(([names]) => names.test(name))?.[1] ?? unknown
 }
 
+/** Which media a model is known to accept; what is unknown counts as not accepted. */
+export interface ModelInputs {
+  readonly images: boolean
+  readonly documents: boolean
+}
+
+/** Returns the media that all of `targets` accept; none of them for an unknown model. */
+export function commonInputs(targets: readonly DeployedModel[]): ModelInputs {
+  const all = targets.map(target => {
+    const { vision, pdfInput } = target.deployment.capabilities ?? {}
+    const { reads } = abilitiesOf(baseModelOf(target))
+    return { images: vision ?? reads ?? false, documents: pdfInput ?? reads ?? false }
+  })
+  const isKnown = all.length > 0
+  return { images: isKnown && all.every(one => one.images), documents: isKnown && all.every(one => one.documents) }
+}
+
 /** Converts a rate per million tokens. Rounded, since the division adds digits that the rate does not have. */
 const perToken = (rate: number | null | undefined): number | null =>
   rate === null || rate === undefined ? null : Number((rate / 1e6).toPrecision(12))

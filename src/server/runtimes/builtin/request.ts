@@ -4,6 +4,7 @@ import { timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Block, Message } from './context/blocks.ts'
 import { limitsOf } from './context/limits.ts'
+import { acceptedMedia } from './context/media.ts'
 import { schemaWords } from './result.ts'
 import type { Run } from './run.ts'
 
@@ -52,12 +53,12 @@ export function modelRequestBody({
 
 /** Returns the model request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
-  const { session, memories, schema, tools } = run
+  const { session, memories, schema, tools, deps } = run
   return modelRequestBody({
     session,
     prompt,
     memories,
-    messages,
+    messages: acceptedMedia(messages, deps.modelInputs(prompt.model)),
     maxTokens: limitsOf(run, prompt).answer,
     schema,
     tools,

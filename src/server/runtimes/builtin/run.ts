@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log.ts'
 import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import type { ToolContext } from '../../tools/tool.ts'
+import type { RunServices, ToolContext, ToolLimits } from '../../tools/tool.ts'
 import type { EnabledTool } from '../../tools/toolset.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import type { Conversation } from './conversation.ts'
@@ -15,6 +15,10 @@ export interface BuiltinDeps {
   readonly gateway: Pick<Gateway, 'call' | 'echoes'>
   /** Context window and maximum output of a model. */
   readonly modelLimits: Gateway['limits']
+  /** Media that a model accepts. */
+  readonly modelInputs: Gateway['inputs']
+  readonly toolLimits: ToolLimits
+  readonly web: RunServices['web']
   readonly sandboxes: Pick<Sandboxes, 'open' | 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>

@@ -1,6 +1,6 @@
 import { ByteGate } from '../../platform/byte-gate.ts'
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
-import { defaultToolLimits, toolMemoryBytes } from '../../tools/tool.ts'
+import { toolMemoryBytes } from '../../tools/tool.ts'
 import { builtinTools, memoryTools, toolsFor } from '../../tools/toolset.ts'
 import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
@@ -9,6 +9,7 @@ import type { OpenToolUse } from './conversation.ts'
 import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
+import { createRunServices, isAvailable, startsJob } from './run-services.ts'
 import { isRead as isReadCall, isRepeatable, neverAnswered, outcomeUnknown, runToolCalls } from './tool-calls.ts'
 import { callTools } from './tool-step.ts'
 
@@ -17,10 +18,11 @@ const defaultMaxTurns = 100
 /** The agent loop on our own gateway: calls the model and runs its tools until it calls none. Id `builtin`. */
 export function builtinRuntime(deps: BuiltinDeps): Runtime {
   const memory = new ByteGate(toolMemoryBytes)
+  const servicesOf = createRunServices(deps)
   return {
     id: 'builtin',
     parks: true,
-    workspace: { isRead, onlyByCalls: true },
+    workspace: { isRead, onlyByCalls: true, outlivesCall: startsJob },
     reads: 'own log',
     capabilities: {
       streaming: true,
@@ -40,14 +42,18 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       for (const warning of toolset.warnings)
         deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
       const hasMemories = session.agent_id !== ''
-      const usable = toolset.tools.filter(({ tool }) => hasMemories || !memoryTools.includes(tool))
+      const usable = toolset.tools.filter(
+        ({ tool }) => (hasMemories || !memoryTools.includes(tool)) && isAvailable(tool.name, deps),
+      )
       const tools = new Map(usable.map(enabled => [enabled.tool.name, enabled]))
       const openSandbox = sandboxOpener(deps, session.id)
+      const services = servicesOf({ prompt, context })
       const toolContext = async () => ({
+        ...services,
         sandbox: await openSandbox(),
         memories: hasMemories ? memoriesFor(deps, session, prompt) : undefined,
         signal: context.signal,
-        limits: defaultToolLimits,
+        limits: deps.toolLimits,
         memory,
         log: deps.log,
       })
@@ -65,10 +71,14 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         schema: undefined,
       }
       // Yielded events are stored, so the conversation in memory equals the one after a crash.
-      for await (const events of steps(run)) {
-        const batch = redactor.batch(events)
-        for (const event of batch) run.conversation.add(event)
-        yield batch
+      try {
+        for await (const events of steps(run)) {
+          const batch = redactor.batch(events)
+          for (const event of batch) run.conversation.add(event)
+          yield batch
+        }
+      } finally {
+        await services.jobs.end()
       }
     },
     dispose: ({ id }) => deps.sandboxes.remove(id),

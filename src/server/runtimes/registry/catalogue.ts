@@ -1,6 +1,6 @@
 import type { ApiSpec } from '../../../contract/runtimes.ts'
 import { listedTool, runtimeSpecs } from '../../config/runtime-specs.ts'
-import { builtinTools, memoryTools } from '../../tools/toolset.ts'
+import { builtinTools, isEnabledByDefault, memoryTools } from '../../tools/toolset.ts'
 
 /** An external runtime that is part of every server. */
 export interface BuiltInRuntime {
@@ -24,5 +24,10 @@ export const builtInRuntimes: ReadonlyMap<string, BuiltInRuntime> = new Map(
 export const ownRuntime = {
   name: 'Built-in',
   provider: { id: 'switchyard', name: 'Switchyard' },
-  tools: [...builtinTools, ...memoryTools].map(({ name, description }) => listedTool(name, description)),
+  /** `canSearch`: a search provider is configured. */
+  tools: ({ canSearch }: { readonly canSearch: boolean }) =>
+    [...builtinTools, ...memoryTools].flatMap(({ name, description }) => {
+      const tool = { ...listedTool(name, description), enabled_by_default: isEnabledByDefault(name) }
+      return name === 'web_search' && !canSearch ? [] : [tool]
+    }),
 } as const

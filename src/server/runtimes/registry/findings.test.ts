@@ -2,13 +2,52 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingsFor } from './findings.ts'
 
+const noSearch = { canSearch: false }
+
 test('a runtime that calls models itself reports the model settings that it does not support', () => {
   const config = { model_settings: { effort: 'low', temperature: 1, top_p: null }, context: { kept_tokens: 1 } }
-  assert.deepEqual(findingsFor('builtin', { tools: [], config }), [])
+  assert.deepEqual(findingsFor('builtin', { tools: [], config }, noSearch), [])
   for (const spec of ['acp', 'opencode', 'cursor', 'claude_managed_agents'] as const)
-    assert.deepEqual(findingsFor(spec, { tools: [], config }), [
+    assert.deepEqual(findingsFor(spec, { tools: [], config }, noSearch), [
       { field: 'config.model_settings.effort' },
       { field: 'config.model_settings.temperature' },
       { field: 'config.context.kept_tokens' },
     ])
+})
+
+const named: [form: string, tools: unknown, field: string][] = [
+  ['an entry', [{ type: 'read' }, { type: 'web_search' }], 'tools[1]'],
+  ['a config', [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_search' }] }], 'tools[0].configs[0]'],
+  ['a name', { web_search: true }, 'tools.web_search'],
+  ['a name with a config', { web_search: { permission_policy: 'ask' } }, 'tools.web_search'],
+]
+
+for (const [form, tools, field] of named) {
+  test(`web_search as ${form} is rejected unless a search provider is configured`, () => {
+    const [finding, ...more] = findingsFor('builtin', { tools, config: {} }, noSearch)
+    assert.equal(finding?.field, field)
+    assert.match(finding?.problem ?? '', /^names web_search, but this server has no search provider; set web_search/)
+    assert.deepEqual(more, [])
+    assert.deepEqual(findingsFor('builtin', { tools, config: {} }, { canSearch: true }), [])
+  })
+
+  test(`web_search as ${form} is reported as ignored by a runtime with its own tools`, () => {
+    for (const canSearch of [true, false])
+      assert.deepEqual(findingsFor('opencode', { tools, config: {} }, { canSearch }), [{ field }])
+  })
+}
+
+test('an entry that disables web_search needs no search provider', () => {
+  for (const tools of [
+    { web_search: false },
+    [{ type: 'web_search', enabled: false }],
+    [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_search', enabled: false }] }],
+  ])
+    assert.deepEqual(findingsFor('builtin', { tools, config: {} }, noSearch), [])
+})
+
+test('web_fetch and todo_write are tools of the built-in runtime only', () => {
+  const tools = [{ type: 'web_fetch' }, { type: 'todo_write' }]
+  assert.deepEqual(findingsFor('builtin', { tools, config: {} }, noSearch), [])
+  assert.deepEqual(findingsFor('acp', { tools, config: {} }, noSearch), [{ field: 'tools[0]' }, { field: 'tools[1]' }])
 })

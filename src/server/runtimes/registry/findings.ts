@@ -7,12 +7,16 @@ import { toolFindings } from './tool-findings.ts'
 type Spec = ApiSpec | 'builtin'
 
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
-export function findingsFor(spec: Spec, { tools, config, environment }: RequestedSettings): Finding[] {
+export function findingsFor(
+  spec: Spec,
+  { tools, config, environment }: RequestedSettings,
+  ownTools: { readonly canSearch: boolean },
+): Finding[] {
   const support = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
   const servers = recordsOf(config['mcp_servers'])
   return [
     ...(environment === undefined ? [] : environmentFindings(support, environment)),
-    ...toolFindings({ support, tools, servers }),
+    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools }) }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
     ...(servers.length > 0 && !support.mcpServers ? [noServers] : []),

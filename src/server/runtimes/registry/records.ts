@@ -59,32 +59,39 @@ export const toHarness = (shown: Shown): RuntimeHarness => ({
   ...stateOf(shown),
 })
 
-const ownState = ({ id, capabilities }: Runtime, publicUrl: string): State => ({
+/** What the record of the service's own runtime depends on. */
+export interface OwnFacts {
+  readonly publicUrl: string
+  /** True while the tool `web_search` exists. */
+  readonly canSearch: boolean
+}
+
+const ownState = ({ id, capabilities }: Runtime, { publicUrl, canSearch }: OwnFacts): State => ({
   id,
   connected: true,
   api_base: publicUrl,
   masked_api_key: null,
-  tools: [...ownRuntime.tools],
+  tools: ownRuntime.tools({ canSearch }),
   capabilities: flags(capabilities),
   last_checked_at: null,
   last_error: null,
 })
 
 /** Returns the record of the service's own runtime, which is always connected. */
-export const ownAgentRuntime = (runtime: Runtime, publicUrl: string): AgentRuntime => ({
+export const ownAgentRuntime = (runtime: Runtime, facts: OwnFacts): AgentRuntime => ({
   name: ownRuntime.name,
-  default_api_base: publicUrl,
+  default_api_base: facts.publicUrl,
   credential_provider_id: ownRuntime.provider.id,
   credential_provider_name: ownRuntime.provider.name,
-  ...ownState(runtime, publicUrl),
+  ...ownState(runtime, facts),
 })
 
 /** Returns the record of the service's own runtime as a harness. */
-export const ownHarness = (runtime: Runtime, publicUrl: string): RuntimeHarness => ({
+export const ownHarness = (runtime: Runtime, facts: OwnFacts): RuntimeHarness => ({
   alias: runtime.id,
   api_spec: runtime.id,
   display_name: ownRuntime.name,
   is_default: true,
   locked: true,
-  ...ownState(runtime, publicUrl),
+  ...ownState(runtime, facts),
 })

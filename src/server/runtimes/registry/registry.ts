@@ -25,6 +25,8 @@ interface Deps {
   readonly store: Pick<RuntimeStore, 'health'>
   /** Credentials of the models, which are redacted from the output of runtimes. */
   readonly modelSecrets: () => WholeEchoes
+  /** True while the tool `web_search` exists. */
+  readonly canSearch: () => boolean
 }
 
 /** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
@@ -37,7 +39,9 @@ export interface Registry extends RuntimeRegistry {
   close(): Promise<void>
 }
 
-export function createRegistry({ builtin, publicUrl, kinds, externals, store, modelSecrets }: Deps): Registry {
+export function createRegistry(deps: Deps): Registry {
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch } = deps
+  const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
   const runtimeOf = (found: ExternalRuntime): Runtime => {
@@ -76,7 +80,7 @@ export function createRegistry({ builtin, publicUrl, kinds, externals, store, mo
 
     async findings(name, requested) {
       const spec = name === builtin.id ? 'builtin' : (await externals.find(name))?.spec
-      return spec === undefined ? [] : findingsFor(spec, requested)
+      return spec === undefined ? [] : findingsFor(spec, requested, { canSearch: canSearch() })
     },
 
     async list() {
@@ -89,10 +93,10 @@ export function createRegistry({ builtin, publicUrl, kinds, externals, store, mo
         const facts = builtInRuntimes.get(one.runtime.id)
         return facts ? [toAgentRuntime(one, facts)] : []
       })
-      return [ownAgentRuntime(builtin, publicUrl()), ...records]
+      return [ownAgentRuntime(builtin, ownFacts()), ...records]
     },
 
-    harnesses: async () => [ownHarness(builtin, publicUrl()), ...(await shown()).map(toHarness)],
+    harnesses: async () => [ownHarness(builtin, ownFacts()), ...(await shown()).map(toHarness)],
 
     close: () => cache.close(),
   }

@@ -10,6 +10,21 @@ interface RequestedTools {
   readonly tools: unknown
   /** Its `config.mcp_servers`. */
   readonly servers: readonly Json[]
+  /** Present for the service's own runtime. */
+  readonly ownTools?: { readonly canSearch: boolean }
+}
+
+/** Tools that only the service's own runtime has. */
+const onlyOwnTools: ReadonlySet<string> = new Set(['web_fetch', 'web_search', 'todo_write'])
+
+const noSearch =
+  'names web_search, but this server has no search provider; set web_search in its configuration file, or remove the tool'
+
+/** Checks a named tool. */
+function ofTool(name: string, field: string, requested: RequestedTools): Finding[] {
+  const { ownTools } = requested
+  if (!isToolName(name) || !readsTools(requested) || (onlyOwnTools.has(name) && !ownTools)) return [{ field }]
+  return name === 'web_search' && !ownTools?.canSearch ? [{ field, problem: noSearch }] : []
 }
 
 /** Lists the items of `tools` that are invalid, or that the runtime does not support. Rulings: 1. */
@@ -26,7 +41,7 @@ function ofEntry(entry: unknown, field: string, requested: RequestedTools): Find
   if (!isRecord(entry) || typeof entry['type'] !== 'string') return [{ field }]
   const { type } = entry
   if (isToolsetType(type)) return wrongToolset(entry, field) ?? ofToolset(entry, field, requested)
-  if (isToolName(type)) return wrongSetting(entry, field) ?? (readsTools(requested) ? [] : [{ field }])
+  if (isToolName(type)) return wrongSetting(entry, field) ?? (isOff(entry) ? [] : ofTool(type, field, requested))
   if (type === 'mcp_toolset') return ofMcp(entry, field, requested)
   if (type === 'custom') return [{ field, problem: 'of type custom is not supported' }]
   return [{ field }]
@@ -37,9 +52,10 @@ function ofName(name: string, value: unknown, requested: RequestedTools): Findin
   const field = `tools.${name}`
   if (value === null || value === undefined) return []
   if (!isToolName(name) || !readsTools(requested)) return [{ field }]
-  if (typeof value === 'boolean') return []
+  if (value === false) return []
+  if (value === true) return ofTool(name, field, requested)
   if (!isRecord(value)) return [{ field, problem: 'must be true, false or an object' }]
-  return wrongSetting(value, field) ?? []
+  return wrongSetting(value, field) ?? (isOff(value) ? [] : ofTool(name, field, requested))
 }
 
 /** Reports whether the runtime reads tool names as the service's own runtime does. */
@@ -49,7 +65,7 @@ function ofToolset(entry: Json, field: string, requested: RequestedTools): Findi
   if (requested.support.tools === 'ignored') return [{ field }]
   if (!readsTools(requested)) return []
   return recordsOf(entry['configs']).flatMap(({ name, enabled }, at) =>
-    enabled === false || isToolName(String(name)) ? [] : [{ field: `${field}.configs[${at}]` }],
+    enabled === false ? [] : ofTool(String(name), `${field}.configs[${at}]`, requested),
   )
 }
 
@@ -90,5 +106,8 @@ function wrongSetting({ enabled, permission_policy: policy }: Json, field: strin
   if (typeof word === 'string' && toolPolicies.includes(word)) return undefined
   return [{ field: `${field}.permission_policy`, problem: `must be one of ${toolPolicies.join(', ')}` }]
 }
+
+/** An entry that disables a tool has an effect on every runtime that reads tool names. */
+const isOff = ({ enabled }: Json): boolean => enabled === false
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null

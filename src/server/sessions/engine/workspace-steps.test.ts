@@ -67,6 +67,17 @@ test('an interrupted call may have changed files: they are stored with the end o
   assert.deepEqual(recorded.committed, [(await engine.logOf(id)).length])
 })
 
+test('files that a call may change after its result are stored again with the end of the run', async t => {
+  const { recorded, workspaces } = changingFiles()
+  const parts = [plays([call('a', 'serve')], [result('a')], [{ type: 'agent.message', content: [] }], [done])]
+  const engine = createEngine(t, { pool, parts, workspaces })
+  const id = await engine.create()
+  await engine.prompt(id, 'go')
+  await engine.settle()
+  const log = await engine.logOf(id)
+  assert.deepEqual(recorded.committed, [log.indexOf('agent.tool_result') + 1, log.length])
+})
+
 test('files that cannot be stored do not stop the run, and one warning is logged', async t => {
   const { recorded, workspaces } = changingFiles({ fails: 6 })
   const steps = plays([call('a', 'bash'), call('b', 'bash')], [result('a')], [result('b')], [done])

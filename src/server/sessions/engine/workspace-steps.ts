@@ -56,6 +56,8 @@ export class WorkspaceSteps {
   readonly #task: Stepping
   /** Open calls. A result without an entry is from a previous owner's call, which may have changed files. */
   readonly #calls = new Map<string, { readonly isRead: boolean }>()
+  /** Files may change at any time until the end of the run. */
+  #changesAnytime: boolean
   /** Files may have changed since the last capture. */
   #isDirty: boolean
   #checkpointId: string | null
@@ -65,7 +67,8 @@ export class WorkspaceSteps {
     this.#deps = deps
     this.#task = task
     this.#checkpointId = task.row.checkpoint_id
-    this.#isDirty = task.runtime.workspace?.onlyByCalls === false
+    this.#changesAnytime = task.runtime.workspace?.onlyByCalls === false
+    this.#isDirty = this.#changesAnytime
   }
 
   /** Captures the files for `events`, which are about to be stored. */
@@ -76,7 +79,9 @@ export class WorkspaceSteps {
     for (const event of events) {
       const id = event.tool_use_id ?? ''
       if (event.type === 'agent.tool_use') {
-        this.#calls.set(id, { isRead: workspace.isRead(String(event['name'])) })
+        const name = String(event['name'])
+        this.#calls.set(id, { isRead: workspace.isRead(name) })
+        this.#changesAnytime ||= workspace.outlivesCall?.(name, event['input']) ?? false
       } else if (event.type === 'agent.tool_result') {
         hasResult ||= !this.#calls.get(id)?.isRead
         this.#calls.delete(id)
@@ -96,7 +101,7 @@ export class WorkspaceSteps {
     const ready = await this.#tried()
     if (ready === 'failed') return this.#failedOnce()
     this.#hasFailed = false
-    this.#isDirty = this.#task.runtime.workspace?.onlyByCalls === false
+    this.#isDirty = this.#changesAnytime
     if (!ready) return noFiles
     const warnings = ready.leftOut?.length ? [leftOutWarning(ready.leftOut, 'not part of checkpoints')] : []
     return {

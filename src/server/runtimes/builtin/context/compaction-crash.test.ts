@@ -12,7 +12,7 @@ import { builtinRuntime } from '../runtime.ts'
 
 const { pool } = await freshDatabase()
 const filler = 'There is more to say about this than fits into one line, and so it goes on for a while. '.repeat(4)
-const contextWindow = 4_000
+const contextWindow = 4_750
 const asked = { caller: masterCaller, idempotency: undefined }
 
 /** A statement that writes. */

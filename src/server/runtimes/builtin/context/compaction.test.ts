@@ -15,7 +15,7 @@ import { builtinRuntime } from '../runtime.ts'
 import type { ModelLimits } from './limits.ts'
 
 const filler = 'There is more to say about this than fits into one line, and so it goes on for a while. '.repeat(3)
-const window = 4_000
+const window = 4_750
 
 /** A model that knows the facts in its request; its summary repeats them. */
 const knows = (request: WindowRequest): WindowAnswer => ({
@@ -158,7 +158,7 @@ test('a request that is still too long fails the run with a clear error, and the
   assert.equal(rig.errors().at(-1)?.type, 'compaction_limit_reached_error')
   assert.match(
     rig.errors().at(-1)?.message ?? '',
-    /prompt is too long: \d+ tokens > 4000 maximum; the conversation is already compacted/,
+    /prompt is too long: \d+ tokens > 4750 maximum; the conversation is already compacted/,
   )
   await rig.say('FACT-1')
   assert.match(rig.answer(), /FACT-1/)
@@ -171,7 +171,7 @@ test('a prompt that exceeds the context window even after a compaction fails bef
   assert.equal(rig.errors().at(-1)?.type, 'compaction_limit_reached_error')
   assert.match(
     rig.errors().at(-1)?.message ?? '',
-    /prompt \(about \d+ tokens\) and .* exceed the context window of model demo \(4000\)/,
+    /prompt \(about \d+ tokens\) and .* exceed the context window of model demo \(4750\)/,
   )
   await rig.say('FACT-1')
   assert.match(rig.answer(), /FACT-1/)

@@ -10,7 +10,9 @@ import type { Events, Run } from '../run.ts'
 import { summaryOf, tokensOfBlock } from './blocks.ts'
 import { type Cut, cutOf } from './cut.ts'
 import { limitsOf } from './limits.ts'
+import { acceptedMedia } from './media.ts'
 import { summaryRequest, transcriptOf, withoutMiddle } from './summary-request.ts'
+import { withTodos } from './todos.ts'
 
 /** Parameters of a compaction. */
 interface CompactionPlan {
@@ -145,7 +147,7 @@ async function* summarize(
   for (let count = 0; count < maxRequests; count++) {
     const body = summaryRequest({
       base: bodyOf({ ...run, schema: undefined }, prompt, []),
-      messages: withCacheMark(messages),
+      messages: withCacheMark(acceptedMedia(messages, run.deps.modelInputs(prompt.model))),
       isOpen: conversation.openToolUses.length > 0,
       room,
       words,
@@ -162,11 +164,11 @@ async function* summarize(
       const usage = modelUsage(outcome.answer)
       const events = [requestEnd(outcome.startId, { model_usage: usage }), usageEvent(run, usage)]
       const text = outcome.answer.stopReason === 'refusal' ? '' : textOf(outcome.answer)
-      return { summary: text === '' ? shortened() : text, events }
+      return { summary: withTodos(text === '' ? shortened() : text, messages), events }
     }
     room = Math.floor(Math.min(room, estimateInputTokens(body)) / 2)
   }
-  return { summary: shortened(), events: [] }
+  return { summary: withTodos(shortened(), messages), events: [] }
 
   function shortened(): string {
     return transcriptOf(messages, Math.floor(input * summaryShare) * 3)
