@@ -10,6 +10,8 @@ import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
+import { mcpRoutes } from './mcp.ts'
+import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
@@ -44,6 +46,9 @@ export const api = {
   Gemini: geminiRoutes,
   Native: nativeRoutes,
   Agents: agentRoutes,
+  Mcp: mcpRoutes,
+  McpProxy: mcpProxyRoutes,
+  McpAggregate: mcpAggregateRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,
   Webhooks: webhookRoutes,
@@ -72,6 +77,9 @@ export const api = {
 /** Tags of groups in the OpenAPI document that differ from the names that the client uses. */
 const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
+  Mcp: 'MCP',
+  McpProxy: 'MCP',
+  McpAggregate: 'MCP',
   Opencode: 'opencode',
   Events: 'Sessions',
   Files: 'Sessions',

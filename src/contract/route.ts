@@ -7,8 +7,8 @@ import type { TagName } from './tags.ts'
  */
 export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'webhook'
 
-/** Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, Anthropic's, OpenAI's or Google's envelope. */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws'
+/** Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, an envelope of Anthropic, OpenAI or Google, or JSON-RPC. */
+export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws' | 'jsonrpc'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -10,6 +10,7 @@ import { composeDialects } from './compose/dialects.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
+import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
@@ -165,6 +166,18 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     log: base.log,
   })
 
+  const mcp = composeMcp({
+    ...base,
+    vault,
+    keys,
+    slots: engine.slots,
+    outbound,
+    guard,
+    configured: calls.configuredMcpServers,
+    publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
+    shutdown,
+  })
+
   const http = composeHttp({
     ...base,
     requestLog,
@@ -176,6 +189,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     gateway,
     providers: calls.providers,
     runtimes,
+    mcpServers: mcp.servers,
   })
   const { app } = http
   const sections = [
@@ -191,6 +205,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     dialects,
     triggers,
     controls,
+    mcp,
   ]
   for (const { serve } of sections) serve(app)
 
@@ -207,6 +222,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...engine.parts,
     ...dialects.parts,
     ...triggers.parts,
+    ...mcp.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
   ]

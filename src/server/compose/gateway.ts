@@ -166,6 +166,8 @@ export function composeGateway(needs: Needs) {
     guard,
     /** Runtimes of the current configuration. */
     configuredRuntimes: () => current.runtimeHarnesses,
+    /** MCP servers of the current configuration. */
+    configuredMcpServers: () => current.mcpServers,
     defaultModel: () => gateway.models()[0]?.id ?? 'demo',
     /** Providers of the models in force. */
     providers: () => [...new Set(modelsInForce.now.deployments.map(({ provider }) => provider))],

@@ -8,13 +8,14 @@ import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } 
 import { harnessesOfFile } from './harnesses-of-file.ts'
 import { hooksOfFile } from './hooks-of-file.ts'
 import { loggingOfFile } from './logging-of-file.ts'
+import { mcpServersOfFile } from './mcp-servers-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
-import { bucketWarnings, harnessWarnings, hookWarnings, modelWarnings } from './warnings.ts'
+import { bucketWarnings, harnessWarnings, hookWarnings, mcpServerWarnings, modelWarnings } from './warnings.ts'
 import { workspacesOfFile } from './workspaces-of-file.ts'
 
 /** Invalid configuration. `message` lists every problem, one per line, and contains no secret. */
@@ -59,6 +60,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   )
   const outboundAllow = [...listed, ...implicitAllow]
   const runtimeHarnesses = harnessesOfFile({ file, report })
+  const mcpServers = mcpServersOfFile({ entries: file.value.mcp_servers ?? [], place: file.place, report })
   const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
   // Includes names of invalid entries, so that a fallback to one is not reported as a second problem.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
@@ -87,6 +89,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     }),
     prices: pricesOfFile({ file, path: filePath, report }),
     runtimeHarnesses,
+    mcpServers,
     requestLog: loggingOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
@@ -102,6 +105,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...warnings,
       ...modelWarnings(deployments, outboundAllow),
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
+      ...mcpServerWarnings(mcpServers, outboundAllow),
       ...hookWarnings(hooks, outboundAllow),
       ...bucketWarnings(workspaces.bucket, outboundAllow),
     ],

@@ -132,6 +132,7 @@ type Reloaded =
   | 'limits'
   | 'configuredAt'
   | 'runtimeHarnesses'
+  | 'mcpServers'
   | 'outboundAllow'
   | 'file'
   | 'isFileEmpty'

@@ -4,6 +4,7 @@ import { googleError } from '../../contract/gemini.ts'
 import { openAiError } from '../../contract/openai.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
+import { jsonRpcError } from './json-rpc-error.ts'
 
 interface ErrorAnswer {
   readonly status: number
@@ -37,6 +38,8 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
       return googleError(error.code, error.message)
     case 'aws':
       return { message: error.message }
+    case 'jsonrpc':
+      return jsonRpcError(error, null)
   }
 }
 

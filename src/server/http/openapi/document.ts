@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { allRoutes, apiVersion } from '../../../contract/api.ts'
 import { AwsError } from '../../../contract/aws.ts'
-import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../../contract/errors.ts'
+import { AnthropicError, JsonRpcError, NestedError, PlainError, unauthorizedBody } from '../../../contract/errors.ts'
 import { SessionEvent } from '../../../contract/events.ts'
 import { GoogleError } from '../../../contract/gemini.ts'
 import { OpenAiError } from '../../../contract/openai.ts'
@@ -21,6 +21,7 @@ const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   openai: OpenAiError,
   google: GoogleError,
   aws: AwsError,
+  jsonrpc: JsonRpcError,
 }
 
 type TaggedRoute = (typeof allRoutes)[number]
