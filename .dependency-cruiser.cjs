@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
 const nouns = [
   'agents/(agents|store|stored-agent)',
   'audit/audit',
@@ -9,6 +9,7 @@ const nouns = [
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',
+  'mcp/registry/servers',
   'memories/session-memories',
   'runtimes/(runtime|model-choice|conversation-text)',
   'sandboxes/(sandbox|sandboxes|beneath|bounded-output|workspace-path)',

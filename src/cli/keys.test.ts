@@ -12,6 +12,8 @@ const record = (changes: Partial<ApiKey> = {}): ApiKey => ({
   role: 'user',
   models: [],
   passthrough: [],
+  mcp_servers: null,
+  mcp_tools: null,
   cache: null,
   log_bodies: null,
   max_budget: null,

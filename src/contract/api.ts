@@ -11,6 +11,8 @@ import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
+import { mcpRoutes } from './mcp.ts'
+import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
 import { modelSettingRoutes } from './model-settings.ts'
@@ -45,6 +47,9 @@ export const api = {
   Gemini: geminiRoutes,
   Native: nativeRoutes,
   Agents: agentRoutes,
+  Mcp: mcpRoutes,
+  McpProxy: mcpProxyRoutes,
+  McpAggregate: mcpAggregateRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,
   Webhooks: webhookRoutes,
@@ -74,6 +79,9 @@ export const api = {
 /** Tags of groups in the OpenAPI document that differ from the names that the client uses. */
 const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
+  Mcp: 'MCP',
+  McpProxy: 'MCP',
+  McpAggregate: 'MCP',
   Opencode: 'opencode',
   Events: 'Sessions',
   Files: 'Sessions',

@@ -56,6 +56,16 @@ export const AnthropicError = named(
   }),
 )
 
+/** Error of MCP's transport. */
+export const JsonRpcError = named(
+  'JsonRpcError',
+  Type.Object({
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
+    error: Type.Object({ code: Type.Integer(), message: Type.String() }),
+  }),
+)
+
 /** Returns an error in Anthropic's envelope. */
 export const anthropicError = (code: ErrorCode, message: string, requestId: string) =>
   ({ type: 'error', error: { type: anthropicTypeOf(code), message }, request_id: requestId }) as const

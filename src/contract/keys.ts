@@ -31,6 +31,12 @@ export const LogBodies = named(
 )
 export type LogBodies = Static<typeof LogBodies>
 
+const McpName = Type.String({ minLength: 1, maxLength: 200 })
+
+/** By MCP server (id, name or alias): the tools that a key may call. Servers that are not listed are not restricted. */
+const McpToolLists = named('McpToolLists', Type.Record(Type.String(), Type.Array(McpName, { maxItems: 500 })))
+export type McpToolLists = Static<typeof McpToolLists>
+
 /** A virtual key without its secret. Interface: Gateway API key record; Gaps: section 3. */
 export const ApiKey = named(
   'ApiKey',
@@ -48,6 +54,8 @@ export const ApiKey = named(
     passthrough: Type.Array(NativeProvider, {
       description: 'Providers whose own API the key may call below `/<provider>/`; empty: none',
     }),
+    mcp_servers: Nullable(Type.Array(Type.String()), 'MCP servers that the key may use; null: all'),
+    mcp_tools: Nullable(McpToolLists, 'Tools of MCP servers that the key may call; null: all'),
     cache: Nullable(CacheSettings, 'Response cache for calls of the key; null: the setting of the model applies'),
     log_bodies: Nullable(LogBodies, 'Recording of the bodies of its calls; null: off'),
     max_budget: Nullable(Type.Number({ description: 'US dollars per period' })),
@@ -92,6 +100,8 @@ export const ApiKeyWrite = named(
       Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }), { maxItems: 500 })),
     ),
     passthrough: Type.Optional(Nullable(Type.Array(NativeProvider, { maxItems: 10 }))),
+    mcp_servers: Type.Optional(Nullable(Type.Array(McpName, { maxItems: 500 }), 'Ids, names or aliases; null: all')),
+    mcp_tools: Type.Optional(Nullable(McpToolLists)),
     cache: Type.Optional(Nullable(CacheSettings)),
     log_bodies: Type.Optional(Nullable(LogBodies)),
     max_budget: Type.Optional(Nullable(Usd)),

@@ -8,10 +8,10 @@ import type { TagName } from './tags.ts'
 export type Access = 'public' | 'key' | 'admin' | 'key-or-query' | 'google-key' | 'key-unless-public' | 'webhook'
 
 /**
- * Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, the envelope of Anthropic, OpenAI or Google, or those of
- * A2A's two bindings.
+ * Format of a route's errors: `{error:{type,message}}`, `{error:"text"}`, the envelope of Anthropic, OpenAI or Google, JSON-RPC, or
+ * those of A2A's two bindings.
  */
-export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws' | 'a2a' | 'a2a-rpc'
+export type ErrorShape = 'nested' | 'plain' | 'anthropic' | 'openai' | 'google' | 'aws' | 'jsonrpc' | 'a2a' | 'a2a-rpc'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

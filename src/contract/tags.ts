@@ -41,7 +41,11 @@ export const tags = [
     description:
       'Virtual keys for people and programs, with models, budgets, rate limits and expiry. Only an admin may create and change them.',
   },
-  { name: 'MCP', description: 'Tools of this service for clients of the Model Context Protocol.' },
+  {
+    name: 'MCP',
+    description:
+      'Tool servers of the Model Context Protocol: registered once, with their credentials, and called by any client through this service.',
+  },
   {
     name: 'OpenAI',
     description:

@@ -11,6 +11,7 @@ import { composeDialects } from './compose/dialects.ts'
 import { composeGateway } from './compose/gateway.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
+import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
@@ -181,6 +182,18 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     log: base.log,
   })
 
+  const mcp = composeMcp({
+    ...base,
+    vault,
+    keys,
+    slots: engine.slots,
+    outbound,
+    guard,
+    configured: calls.configuredMcpServers,
+    publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
+    shutdown,
+  })
+
   const http = composeHttp({
     ...base,
     requestLog,
@@ -192,6 +205,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     gateway,
     providers: calls.providers,
     runtimes,
+    mcpServers: mcp.servers,
   })
   const { app } = http
   const sections = [
@@ -208,6 +222,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     a2a,
     triggers,
     controls,
+    mcp,
   ]
   for (const { serve } of sections) serve(app)
 
@@ -224,6 +239,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...engine.parts,
     ...dialects.parts,
     ...triggers.parts,
+    ...mcp.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
   ]

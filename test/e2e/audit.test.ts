@@ -114,6 +114,20 @@ const ofHarness =
     const line = `${method} /api/runtime-harnesses/${body.alias}`
     return { ...sent, line, action: `runtime_harness.${verb}`, objectId: body.alias }
   }
+let mcpServers = 0
+const newMcpServer = () => ({
+  server_name: `audited-${++mcpServers}`,
+  url: 'https://mcp.invalid/mcp',
+  auth_type: 'bearer_token',
+  credentials: { auth_value: secret },
+})
+const ofMcpServer =
+  (verb: string, method: string, sent: Sent = {}) =>
+  async (): Promise<Change> => {
+    const made = await send(service, 'POST /v1/mcp/server', { body: newMcpServer() })
+    const objectId = made.json<{ server_id: string }>().server_id
+    return { ...sent, line: `${method} /v1/mcp/server/${objectId}`, action: `mcp_server.${verb}`, objectId }
+  }
 const connecting = { line: 'PUT /api/agent-runtimes/cursor/credentials', body: { api_key: secret } }
 
 /** One change a route of the contract, ready to be made. */
@@ -258,6 +272,13 @@ const changes: Readonly<Record<string, () => Promise<Change>>> = {
     const line = 'DELETE /api/agent-runtimes/cursor/credentials'
     return { line, action: 'runtime.disconnect', objectId: 'cursor' }
   },
+  'mcp.create': async () => {
+    const body = newMcpServer()
+    const line = 'POST /v1/mcp/server'
+    return { line, body, action: 'mcp_server.create' }
+  },
+  'mcp.update': ofMcpServer('update', 'PUT', { body: { credentials: { auth_value: secret } } }),
+  'mcp.remove': ofMcpServer('delete', 'DELETE'),
   'vault.set': async () => ({
     line: 'POST /api/vault',
     body: { key: 'AUDITED', value: secret },
@@ -280,6 +301,8 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^webhook_endpoints[.](test|replay)$/, 'they send and change no setting'],
   [/^providers[.]test$/, 'it asks a provider and changes nothing'],
   [/^(runtime_harnesses|agent_runtimes)[.]test$/, 'it asks a runtime and changes no setting'],
+  [/^mcp[.]accept$/, 'needs a server whose tools change: src/server/mcp/tools/tools.test.ts'],
+  [/^mcp[.](test|call)$|^mcp_(proxy|aggregate)\./, 'they call a tool server and change no setting'],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
   [/^opencode\./, 'what it answers is in the log of the session'],
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
@@ -294,6 +317,11 @@ const isExempt = (id: string) => exempt.some(([ids]) => ids.test(id))
 const entriesOf = async (query: string): Promise<AuditEntry[]> =>
   (await send(service, `GET /api/audit?limit=200&${query}`)).json<{ entries: AuditEntry[] }>().entries
 const everyEntry = () => entriesOf('')
+/** Id of the object that a request made. */
+const idIn = (answer: Answered): string | undefined => {
+  const { id, server_id } = answer.json<{ id?: string; server_id?: string }>()
+  return id ?? server_id
+}
 const requestIdOf = ({ headers }: Answered) => headers['request-id']
 
 test('S55: every changing route is either audited or listed as one that changes no configuration', () => {
@@ -327,7 +355,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
         address: '127.0.0.1',
         request_id: requestIdOf(answer),
         action,
-        object_id: objectId ?? answer.json<{ id: string }>().id,
+        object_id: objectId ?? idIn(answer),
         owner_id: '',
         before: null,
         after: null,
@@ -342,7 +370,7 @@ for (const { id, body, path } of changing.filter(route => !isExempt(route.id))) 
     assert.equal(unauthorized.status, 401)
     if (body) assert.equal((await send(service, line, { body: '{' })).status, 400)
     const missing = line.replace(
-      /(calls|agents|environments|keys|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes)\/[^/]+/,
+      /(calls|agents|environments|keys|vault|providers|models|skills|schedules|webhook-endpoints|runtime-harnesses|agent-runtimes|mcp\/server)\/[^/]+/,
       '$1/nothing',
     )
     if (missing !== line && path.includes('{')) assert.equal((await send(service, missing, sent)).status, 404)

@@ -305,6 +305,13 @@ test('M8, S17, S40, S41: no secret is anywhere but where it must be, whatever up
   const vaultValue = plant('vault value', core => `pass"word\\${core}\n`)
   assert.equal((await ask('POST /api/vault', { body: { key: 'TOKEN', value: vaultValue } })).status, 200)
 
+  const mcp = { server_name: 'canary', url: 'https://mcp.invalid/', auth_type: 'bearer_token' }
+  const credentials = { auth_value: plant('credential of an MCP server', core => `mcp-${core}`) }
+  const static_headers = { 'x-more': plant('header of an MCP server', core => core) }
+  assert.equal((await ask('POST /v1/mcp/server', { body: { ...mcp, credentials, static_headers } })).status, 201)
+  await ask('POST /v1/mcp/server/canary/test')
+  await ask('POST /mcp/canary', { body: { jsonrpc: '2.0', id: 1, method: 'ping' } })
+
   await sendWebhooks()
   const once = { headers: { 'idempotency-key': 'canary' }, body: { label: 'canary', owner_id: 'team', max_budget: 5 } }
   const made = (await ask('POST /api/keys', once)).json<{ id: string; key: string; prefix: string }>()

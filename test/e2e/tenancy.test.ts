@@ -186,6 +186,9 @@ const shared: readonly string[] = [
   '/bedrock/{path}',
   '/api/models/{model_id}',
   '/api/providers/{provider_id}',
+  '/v1/mcp/server/{server_id}',
+  '/mcp/{server}',
+  '/{server}',
   '/api/runtime-harnesses/{alias}',
   '/api/agent-runtimes/{runtime_id}',
 ]

@@ -1,6 +1,8 @@
 import type { Examples } from './example.ts'
 
-/** Usage, audit and kill switches. */
+const mcpServer = 'calls a registered MCP server'
+
+/** Usage, audit, kill switches and MCP. */
 export const operationExamples: Examples = {
   'system.home': { notRun: 'answers with a redirect' },
   'system.openapi': { notRun: 'the response is this document' },
@@ -8,6 +10,24 @@ export const operationExamples: Examples = {
   'usage.calls': { query: { agent_id: '{agent_id}', limit: 2 } },
   'usage.bodies': { notRun: 'needs recorded bodies, which are off by default' },
   'usage.deleteBodies': { notRun: 'needs recorded bodies, which are off by default' },
+  'mcp.create': {
+    body: {
+      server_name: 'github',
+      url: 'https://mcp.example.com/mcp',
+      auth_type: 'bearer_token',
+      credentials: { auth_value: 'sample-0123456789' },
+      disallowed_tools: ['delete_repository'],
+    },
+  },
+  'mcp.update': { body: { description: 'Repositories of the team' } },
+  'mcp.test': { notRun: mcpServer },
+  'mcp.accept': { notRun: mcpServer },
+  'mcp.tools': { notRun: mcpServer },
+  'mcp.call': { body: { server_id: 'github', name: 'get_me', arguments: {} }, notRun: mcpServer },
+  'mcp_proxy.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },
+  'mcp_aggregate.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },
+  'mcp_proxy.stream': { notRun: mcpServer },
+  'mcp_proxy.end': { notRun: mcpServer },
   'controls.stop': { body: { session_id: '{session_id}', reason: 'runs in a loop' } },
   'controls.freeze': { body: { owner: 'ana', reason: 'unexpected cost' } },
 }

@@ -8,6 +8,7 @@ import { createCloseServer } from '../http/close-server.ts'
 import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
 import { serveAsWorker } from '../http/worker-role.ts'
+import type { McpServers } from '../mcp/registry/servers.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
@@ -30,16 +31,17 @@ interface Needs {
   /** Providers of the models in force. */
   readonly providers: () => readonly string[]
   readonly runtimes: Pick<RuntimeRegistry, 'list'>
+  readonly mcpServers: Pick<McpServers, 'available'>
 }
 
 /** The HTTP server of all routes, with health, capabilities and API docs. */
 export function composeHttp(needs: Needs) {
-  const { log, requestLog, readiness, files, authenticate, addressOf, gateway, providers, runtimes } = needs
+  const { log, requestLog, readiness, files, authenticate, addressOf, gateway, providers, runtimes, mcpServers } = needs
   const app = createServer({ authenticate, log, requestLog, addressOf })
   if (needs.config.role === 'worker') serveAsWorker(app, { isFromProgram: needs.isFromProgram })
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const parts: readonly Part[] = [{ name: 'HTTP server', drain: createCloseServer(app) }]
-  serveSystem(app, { readiness, providers, gateway, runtimes })
+  serveSystem(app, { readiness, providers, gateway, runtimes, mcpServers })
   serveDocs(app)
   return { app, parts }
 }

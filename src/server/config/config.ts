@@ -1,3 +1,4 @@
+import type { McpAuthType } from '../../contract/mcp.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { RequestLogSettings } from '../platform/request-log.ts'
 import type { Protocol } from './protocols.ts'
@@ -197,6 +198,20 @@ export interface ConfiguredHarness {
   readonly isolation?: 'none'
 }
 
+/** MCP server of the configuration file. */
+export interface ConfiguredMcpServer {
+  readonly serverName: string
+  readonly alias: string | null
+  readonly description: string | null
+  readonly url: string
+  readonly authType: McpAuthType
+  readonly authValue: string | undefined
+  readonly vaultKey: string | null
+  readonly staticHeaders: Readonly<Record<string, string>>
+  readonly allowedTools: readonly string[] | null
+  readonly disallowedTools: readonly string[] | null
+}
+
 /** HTTP endpoint that allows, blocks or changes model calls before or after they are made. */
 export interface Hook {
   readonly name: string
@@ -334,6 +349,7 @@ export interface Config {
   readonly router: RouterSettings
   readonly prices: PriceSettings
   readonly runtimeHarnesses: readonly ConfiguredHarness[]
+  readonly mcpServers: readonly ConfiguredMcpServer[]
   readonly requestLog: RequestLogSettings
   /** `host:port` of allowed private addresses. */
   readonly outboundAllow: readonly string[]

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
+import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
 import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
@@ -46,6 +47,7 @@ interface FileValue {
   }
   readonly model_list?: readonly ModelEntry[]
   readonly runtime_harnesses?: readonly (Partial<HarnessEntry> | undefined)[]
+  readonly mcp_servers?: readonly (McpServerEntry | undefined)[]
   readonly outbound?: { readonly allow?: readonly string[] }
   readonly limits?: {
     readonly max_streams?: number
@@ -149,6 +151,7 @@ const fileShape: Shape = {
     },
     model_list: { kind: 'list', of: modelEntry },
     runtime_harnesses: { kind: 'list', of: harnessEntry },
+    mcp_servers: { kind: 'list', of: mcpServerEntry },
     outbound: { kind: 'block', keys: { allow: texts } },
     limits: {
       kind: 'block',
@@ -184,7 +187,7 @@ const fileShape: Shape = {
     prices: { kind: 'block', keys: { import: texts, unknown: text } },
     demo: flag,
   },
-  later: ['mcp_servers', 'agents', 'litellm_settings', 'router_settings', 'environment_variables'],
+  later: ['agents', 'litellm_settings', 'router_settings', 'environment_variables'],
 }
 
 interface Options {

@@ -8,13 +8,21 @@ import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } 
 import { harnessesOfFile } from './harnesses-of-file.ts'
 import { hooksOfFile } from './hooks-of-file.ts'
 import { loggingOfFile } from './logging-of-file.ts'
+import { mcpServersOfFile } from './mcp-servers-of-file.ts'
 import { keysOfEnvironment, modelsOfEnvironment } from './models-of-environment.ts'
 import { modelsOfFile } from './models-of-file.ts'
 import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
-import { bucketWarnings, harnessWarnings, hookWarnings, modelWarnings, webSearchWarnings } from './warnings.ts'
+import {
+  bucketWarnings,
+  harnessWarnings,
+  hookWarnings,
+  mcpServerWarnings,
+  modelWarnings,
+  webSearchWarnings,
+} from './warnings.ts'
 import { webSearchOfFile } from './web-search-of-file.ts'
 import { workspacesOfFile } from './workspaces-of-file.ts'
 
@@ -60,6 +68,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   )
   const outboundAllow = [...listed, ...implicitAllow]
   const runtimeHarnesses = harnessesOfFile({ file, report })
+  const mcpServers = mcpServersOfFile({ entries: file.value.mcp_servers ?? [], place: file.place, report })
   const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
   // Includes names of invalid entries, so that a fallback to one is not reported as a second problem.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
@@ -89,6 +98,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     }),
     prices: pricesOfFile({ file, path: filePath, report }),
     runtimeHarnesses,
+    mcpServers,
     requestLog: loggingOfFile({ file, report }),
     outboundAllow,
     limits: limitsOf(file),
@@ -106,6 +116,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...warnings,
       ...modelWarnings(deployments, outboundAllow),
       ...harnessWarnings(runtimeHarnesses, outboundAllow),
+      ...mcpServerWarnings(mcpServers, outboundAllow),
       ...hookWarnings(hooks, outboundAllow),
       ...bucketWarnings(workspaces.bucket, outboundAllow),
       ...webSearchWarnings(webSearch, outboundAllow),

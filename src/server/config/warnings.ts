@@ -1,5 +1,12 @@
 import { blockedReasonFor, createOutbound } from '../platform/outbound.ts'
-import type { ConfiguredHarness, Deployment, Hook, WebSearchSettings, WorkspaceBucket } from './config.ts'
+import type {
+  ConfiguredHarness,
+  ConfiguredMcpServer,
+  Deployment,
+  Hook,
+  WebSearchSettings,
+  WorkspaceBucket,
+} from './config.ts'
 
 /** Returns warnings about deployments with blocked or insecure addresses. */
 export function modelWarnings(deployments: readonly Deployment[], allow: readonly string[]): string[] {
@@ -27,6 +34,15 @@ export function harnessWarnings(harnesses: readonly ConfiguredHarness[], allow: 
     return [
       `runtime ${alias}: api_base is not https; the runtime is disabled unless its host and port are in outbound.allow`,
     ]
+  })
+}
+
+/** Returns warnings about MCP servers with blocked addresses, which are listed but cannot be called. */
+export function mcpServerWarnings(servers: readonly ConfiguredMcpServer[], allow: readonly string[]): string[] {
+  const outbound = createOutbound({ allow })
+  return servers.flatMap(({ serverName, url }) => {
+    const reason = blockedReasonFor(url, outbound)
+    return reason === undefined ? [] : [`MCP server ${serverName}: ${reason}`]
   })
 }
 

@@ -134,6 +134,7 @@ type Reloaded =
   | 'webSearch'
   | 'configuredAt'
   | 'runtimeHarnesses'
+  | 'mcpServers'
   | 'outboundAllow'
   | 'file'
   | 'isFileEmpty'

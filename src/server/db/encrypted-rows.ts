@@ -17,6 +17,7 @@ export const encryptedTables = {
   call_bodies: { purpose: 'bodies of a call', id: ['request_id'], facts: [] },
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
   runtime_credentials: { purpose: 'runtime credential', id: ['id'], facts: ['api_base'] },
+  mcp_servers: { purpose: 'MCP server credential', id: ['server_id'], facts: ['url'] },
   runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
 } as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
 

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { Agent, AgentStatus } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
+import type { McpAuthType, McpTool } from '../../contract/mcp.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
@@ -327,6 +328,43 @@ export interface RuntimeHealthTable {
   look_after: Date | null
 }
 
+/** Table `mcp_servers`: registered MCP servers. */
+interface McpServerTable {
+  server_id: string
+  server_name: string
+  alias: string | null
+  description: string | null
+  url: string
+  auth_type: McpAuthType
+  has_credentials: boolean
+  vault_key: string | null
+  static_headers: Json<Readonly<Record<string, string>>>
+  allowed_tools: Json<readonly string[]> | null
+  disallowed_tools: Json<readonly string[]> | null
+  version: number
+  /** Null without a credential and without static headers, like the next column. */
+  sealed: Buffer | null
+  key_id: string | null
+  created_by: string
+  created_at: DefaultTime
+  updated_at: DefaultTime
+}
+
+/** Table `mcp_server_states`: what the last check of an MCP server has found. */
+interface McpServerStateTable {
+  server_id: string
+  url: string
+  status: 'healthy' | 'unhealthy'
+  last_checked_at: Date
+  last_error: string | null
+  era: 'modern' | 'legacy' | null
+  protocol_version: string | null
+  tools: Json<readonly McpTool[]> | null
+  tools_hash: string | null
+  pending_tools: Json<readonly McpTool[]> | null
+  pending_tools_hash: string | null
+}
+
 /** Table `audit_log`: who changed what; append-only. */
 export interface AuditLogTable {
   id: string
@@ -353,6 +391,8 @@ export interface ApiKeyTable {
   role: 'user' | 'admin'
   models: Json<readonly string[]>
   passthrough: Json<readonly NativeProvider[]>
+  mcp_servers: ColumnType<readonly string[] | null, string | null | undefined, string | null>
+  mcp_tools: ColumnType<Readonly<Record<string, readonly string[]>> | null, string | null | undefined, string | null>
   cache: ColumnType<{ readonly ttl: string } | null, string | null | undefined, string | null>
   metadata: Json<JsonObject>
   prefix: string
@@ -665,6 +705,8 @@ export interface Database {
   runtime_credentials: RuntimeCredentialTable
   runtime_harnesses: RuntimeHarnessTable
   runtime_health: RuntimeHealthTable
+  mcp_servers: McpServerTable
+  mcp_server_states: McpServerStateTable
   audit_log: AuditLogTable
   api_keys: ApiKeyTable
   api_key_hashes: ApiKeyHashTable

@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../contract/route.ts'
 import { fastifyPaths } from '../http/paths.ts'
+import { receiveBody } from '../http/receive-body.ts'
 import { TurnWriter } from '../http/turn-writer.ts'
 import type { CancelSignal } from '../platform/cancel-signal.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Call, CallKind, Sink } from './core/call.ts'
 import type { Gateway } from './gateway.ts'
-import { receiveBody } from './receive-body.ts'
 
 const defaultBodyLimit = 2 * 1024 * 1024
 

@@ -10,13 +10,17 @@ export interface KeyAccess {
   readonly models: readonly string[]
   /** Providers whose native API it may use; absent for none. */
   readonly passthrough?: readonly NativeProvider[]
+  /** MCP servers that it may use: ids, names or aliases; absent for all. */
+  readonly mcpServers?: readonly string[]
+  /** By MCP server: tools that it may call; absent for all. */
+  readonly mcpTools?: Readonly<Record<string, readonly string[]>>
   /** Lifetime of its responses in the response cache; absent for that of the model. */
   readonly cacheTtlMs?: number
   /** End of the recording of bodies, in ms since 1970; absent if bodies are not recorded. */
   readonly logBodiesUntilMs?: number
   /** True if the key or an ancestor has a budget or a rate limit, so that each model call needs a reservation. */
   readonly isLimited: boolean
-  /** True if the key or an ancestor has an owner, a model list, a budget or a rate limit. */
+  /** True if the key or an ancestor has an owner, a list of models, MCP servers or tools, a budget or a rate limit. */
   readonly isNarrow: boolean
   /** True if the key has an expiry time. */
   readonly expires: boolean

@@ -5,6 +5,7 @@ import { googleError } from '../../contract/gemini.ts'
 import { openAiError } from '../../contract/openai.ts'
 import type { ErrorShape } from '../../contract/route.ts'
 import { AppError } from '../platform/errors.ts'
+import { jsonRpcError } from './json-rpc-error.ts'
 
 interface ErrorAnswer {
   readonly status: number
@@ -42,6 +43,8 @@ function bodyOf(error: AppError, shape: ErrorShape, requestId: string): unknown 
       return a2aError(error)
     case 'a2a-rpc':
       return a2aRpcError(error, null)
+    case 'jsonrpc':
+      return jsonRpcError(error, null)
   }
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts'
 import type { By, Caller } from './caller.ts'
 
-/** True for a caller with an owner, a model list, a budget or a rate limit, its own or inherited. */
+/** True for a caller with an owner, a list of models, MCP servers or tools, a budget or a rate limit, its own or inherited. */
 export const isNarrow = ({ ownerScope, key }: Pick<Caller, 'key' | 'ownerScope'>): boolean =>
   ownerScope !== undefined || key?.isNarrow === true
 

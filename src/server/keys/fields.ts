@@ -11,6 +11,8 @@ export const unlimited: KeyFields & BudgetLimits = {
   role: 'user',
   models: [],
   passthrough: [],
+  mcp_servers: null,
+  mcp_tools: null,
   cache: null,
   log_bodies: null,
   metadata: {},
@@ -39,6 +41,8 @@ export function applyWrite(current: KeyFields & BudgetLimits, write: ApiKeyWrite
     role: write.role ?? current.role,
     models: merge(write.models, current.models, []),
     passthrough: merge(write.passthrough, current.passthrough, []),
+    mcp_servers: merge(write.mcp_servers, current.mcp_servers, null),
+    mcp_tools: checkedTools(merge(write.mcp_tools, current.mcp_tools, null)),
     cache: checkedCache(merge(write.cache, current.cache, null)),
     log_bodies: write.log_bodies
       ? { until: checkedEnd(write.log_bodies.until) }
@@ -52,6 +56,14 @@ export function applyWrite(current: KeyFields & BudgetLimits, write: ApiKeyWrite
     tpm_limit: merge(write.tpm_limit, current.tpm_limit, null),
     max_parallel: merge(write.max_parallel_requests, current.max_parallel, null),
   }
+}
+
+const maxToolServers = 500
+
+function checkedTools(tools: KeyFields['mcp_tools']): KeyFields['mcp_tools'] {
+  if (tools && Object.keys(tools).length > maxToolServers)
+    throw invalid(`mcp_tools must not have more than ${maxToolServers} servers`)
+  return tools
 }
 
 function dateOf(text: string | null | undefined): Date | null | undefined {

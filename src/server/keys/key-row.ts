@@ -1,4 +1,4 @@
-import type { ApiKey, CacheSettings, KeyRole, LogBodies } from '../../contract/keys.ts'
+import type { ApiKey, CacheSettings, KeyRole, LogBodies, McpToolLists } from '../../contract/keys.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { BudgetLimits } from '../budgets/store.ts'
 
@@ -9,6 +9,8 @@ export interface KeyFields {
   readonly role: KeyRole
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
+  readonly mcp_servers: readonly string[] | null
+  readonly mcp_tools: McpToolLists | null
   readonly cache: CacheSettings | null
   readonly log_bodies: LogBodies | null
   readonly metadata: ApiKey['metadata']
@@ -44,6 +46,8 @@ export const publicFields = (row: KeyRow) => ({
   role: row.role,
   models: [...row.models],
   passthrough: [...row.passthrough],
+  mcp_servers: row.mcp_servers && [...row.mcp_servers],
+  mcp_tools: row.mcp_tools,
   cache: row.cache,
   log_bodies: row.log_bodies,
   max_budget: usdOf(row.max_usd),

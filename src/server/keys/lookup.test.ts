@@ -13,6 +13,8 @@ const grant = (id: string, changes: Partial<KeyGrant> = {}): KeyGrant => ({
   role: 'user',
   models: [],
   passthrough: [],
+  mcp_servers: null,
+  mcp_tools: null,
   cache: null,
   log_bodies: null,
   is_limited: false,

@@ -97,7 +97,18 @@ const toCached = (grant: KeyGrant | undefined): CachedLookup<KeyHolder> => ({
 })
 
 /** Returns the caller of a grant. Its principal is the owner of the key, else the key id. Gaps: section 3. */
-const holderOf = ({ id, owner_id, role, models, passthrough, cache, log_bodies, ...grant }: KeyGrant): KeyHolder => ({
+const holderOf = ({
+  id,
+  owner_id,
+  role,
+  models,
+  passthrough,
+  cache,
+  log_bodies,
+  mcp_servers,
+  mcp_tools,
+  ...grant
+}: KeyGrant): KeyHolder => ({
   principal: owner_id ?? id,
   role,
   ownerScope: owner_id ?? undefined,
@@ -106,6 +117,8 @@ const holderOf = ({ id, owner_id, role, models, passthrough, cache, log_bodies, 
     models,
     ...(grant.ancestors.length > 0 && { ancestors: grant.ancestors }),
     ...(passthrough.length > 0 && { passthrough }),
+    ...(mcp_servers && { mcpServers: mcp_servers }),
+    ...(mcp_tools && { mcpTools: mcp_tools }),
     ...(cache && { cacheTtlMs: cacheTtlMs(cache.ttl) ?? 0 }),
     ...(log_bodies && { logBodiesUntilMs: Date.parse(log_bodies.until) }),
     isLimited: grant.is_limited,

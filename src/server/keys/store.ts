@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CacheSettings, KeyRole, LogBodies } from '../../contract/keys.ts'
+import type { CacheSettings, KeyRole, LogBodies, McpToolLists } from '../../contract/keys.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import { hint } from '../db/hints.ts'
 import type { KeyFields, KeyRow } from './key-row.ts'
@@ -12,11 +12,13 @@ export interface KeyGrant {
   readonly role: KeyRole
   readonly models: readonly string[]
   readonly passthrough: readonly NativeProvider[]
+  readonly mcp_servers: readonly string[] | null
+  readonly mcp_tools: McpToolLists | null
   readonly cache: CacheSettings | null
   readonly log_bodies: LogBodies | null
   /** True if the key or an ancestor has a budget or a rate limit. */
   readonly is_limited: boolean
-  /** True if the key or an ancestor has an owner, a model list, a budget or a rate limit. */
+  /** True if the key or an ancestor has an owner, a list of models, MCP servers or tools, a budget or a rate limit. */
   readonly is_narrow: boolean
   readonly expires: boolean
   /** Remaining validity in ms; null if it does not expire. */
@@ -53,7 +55,7 @@ type Queryable = Pick<Pool, 'query'>
 export const keyChannel = 'switchyard_keys'
 
 const records = `
-  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.metadata, k.prefix,
+  select k.id, k.parent_id, k.ancestors, k.label, k.owner_id, k.role, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.metadata, k.prefix,
          k.last4, k.expires_at, k.revoked_at, k.last_used_at, k.created_by, k.created_at, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit,
          b.max_parallel, b.reserved_usd,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end as spent_usd,
@@ -67,9 +69,9 @@ const isAnyInLineage = (condition: string): string => `
           where a.id = any (k.id || k.ancestors) and (${condition}))`
 
 const grant = (validUntil: string): string => `
-  select k.id, k.ancestors, k.owner_id, k.role, k.models, k.passthrough, k.cache, k.log_bodies, k.expires_at is not null as expires,
+  select k.id, k.ancestors, k.owner_id, k.role, k.models, k.passthrough, k.mcp_servers, k.mcp_tools, k.cache, k.log_bodies, k.expires_at is not null as expires,
          ${isAnyInLineage('num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0')} as is_limited,
-         ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0
+         ${isAnyInLineage(`a.owner_id is not null or json_array_length(a.models) > 0 or num_nonnulls(a.mcp_servers, a.mcp_tools) > 0
            or num_nonnulls(b.max_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0`)} as is_narrow,
          (extract(epoch from ${validUntil} - clock_timestamp()) * 1000)::double precision as rest_ms
   from api_keys k`
@@ -147,9 +149,9 @@ export function keyStore(pool: Pool) {
     /** Inserts a key. The caller must insert its row of `budgets` in the same transaction. */
     async insert(client: PoolClient, row: NewKeyRow): Promise<void> {
       const text = `
-        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, log_bodies, prefix, last4,
-                              created_by, parent_id, ancestors)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+        insert into api_keys (id, label, owner_id, role, models, metadata, expires_at, passthrough, cache, log_bodies, mcp_servers, mcp_tools,
+                              prefix, last4, created_by, parent_id, ancestors)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
       const { prefix, last4, created_by, parent_id, ancestors } = row
       await client.query(text, [row.id, ...valuesOf(row), prefix, last4, created_by, parent_id, ancestors])
     },
@@ -157,7 +159,7 @@ export function keyStore(pool: Pool) {
     async update(client: PoolClient, id: string, fields: KeyFields): Promise<void> {
       const text = `
         update api_keys set label = $2, owner_id = $3, role = $4, models = $5, metadata = $6, expires_at = $7,
-                            passthrough = $8, cache = $9, log_bodies = $10
+                            passthrough = $8, cache = $9, log_bodies = $10, mcp_servers = $11, mcp_tools = $12
         where id = $1`
       await client.query(text, [id, ...valuesOf(fields)])
     },
@@ -241,4 +243,6 @@ const valuesOf = (fields: KeyFields): unknown[] => [
   JSON.stringify(fields.passthrough),
   fields.cache && JSON.stringify(fields.cache),
   fields.log_bodies && JSON.stringify(fields.log_bodies),
+  fields.mcp_servers && JSON.stringify(fields.mcp_servers),
+  fields.mcp_tools && JSON.stringify(fields.mcp_tools),
 ]

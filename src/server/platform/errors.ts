@@ -65,7 +65,8 @@ export const notFound = (
     | 'environment'
     | 'event'
     | 'file'
-    | 'freeze',
+    | 'freeze'
+    | 'MCP server',
   id: string,
 ): AppError => new AppError('not_found', `${kind} ${id} not found`)
 

@@ -165,6 +165,8 @@ test('S12: a value of one table cannot be decrypted in another', () => {
     delivery_id: 'x',
     principal: 'x',
     request_id: 'x',
+    server_id: 'x',
+    url: 'x',
   }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {

@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { bind } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi/document.ts'
 import { fastifyPath, fastifyPaths } from '../http/paths.ts'
+import type { McpServers } from '../mcp/registry/servers.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -14,10 +15,11 @@ interface Deps {
   readonly providers: () => readonly string[]
   readonly gateway: Pick<Gateway, 'models'>
   readonly runtimes: Pick<RuntimeRegistry, 'list'>
+  readonly mcpServers: Pick<McpServers, 'available'>
 }
 
 /** Health, capabilities and the OpenAPI document. */
-export function serveSystem(app: FastifyInstance, { readiness, providers, gateway, runtimes }: Deps): void {
+export function serveSystem(app: FastifyInstance, { readiness, providers, gateway, runtimes, mcpServers }: Deps): void {
   // Built for the first reader, not at start.
   let document: string | undefined
   const ok = { status: 'ok' as const }
@@ -47,17 +49,17 @@ export function serveSystem(app: FastifyInstance, { readiness, providers, gatewa
       return reply.type('application/json; charset=utf-8').send(document)
     },
   })
-  bind(app, systemRoutes.capabilities, async (_, { key }) => ({
+  bind(app, systemRoutes.capabilities, async (_, caller) => ({
     version: apiVersion,
     providers: [...providers()],
-    models: gateway.models(key).map(({ id }) => id),
+    models: gateway.models(caller.key).map(({ id }) => id),
     runtimes: (await runtimes.list()).map(({ id, name, connected, capabilities }) => ({
       id,
       name,
       connected,
       capabilities: { ...capabilities },
     })),
-    mcp_servers: [],
+    mcp_servers: (await mcpServers.available(caller)).map(({ server_name }) => server_name),
     endpoints: allRoutes.map(({ id, method, path }) => ({ id, method, path })),
   }))
 }

@@ -134,6 +134,10 @@ export function exampleObjects(service: Service): ExampleObjects {
         cron: '30 9 * * MON-FRI',
         prompt: 'Write the report',
       }),
+    server_id: async () => {
+      const body = { server_name: `docs-${randomUUID().slice(0, 8)}`, url: 'https://mcp.example.com/mcp' }
+      return (await ok<{ server_id: string }>('POST /v1/mcp/server', body)).server_id
+    },
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { A2aError, A2aRpcError } from '../../../contract/a2a-errors.ts'
 import { allRoutes, apiVersion } from '../../../contract/api.ts'
 import { AwsError } from '../../../contract/aws.ts'
-import { AnthropicError, NestedError, PlainError, unauthorizedBody } from '../../../contract/errors.ts'
+import { AnthropicError, JsonRpcError, NestedError, PlainError, unauthorizedBody } from '../../../contract/errors.ts'
 import { SessionEvent } from '../../../contract/events.ts'
 import { GoogleError } from '../../../contract/gemini.ts'
 import { OpenAiError } from '../../../contract/openai.ts'
@@ -24,6 +24,7 @@ const errorSchemas: Readonly<Record<ErrorShape, TSchema>> = {
   aws: AwsError,
   a2a: A2aError,
   'a2a-rpc': A2aRpcError,
+  jsonrpc: JsonRpcError,
 }
 
 type TaggedRoute = (typeof allRoutes)[number]

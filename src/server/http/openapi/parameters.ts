@@ -51,6 +51,8 @@ const byName: Readonly<Record<string, string>> = {
   schedule_id: 'Id of the schedule',
   scope: 'Kind of object: `key`, `owner`, `agent` or `session`',
   scope_id: 'Id of the key, owner, agent or session',
+  server: 'Id, name or alias of an MCP server',
+  server_id: 'Id, name or alias of an MCP server',
   session_id: 'Id of a session',
   skill_id: 'Id of the skill',
   state: 'Only objects in this state',

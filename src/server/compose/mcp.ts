@@ -1,0 +1,95 @@
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import type { Audit } from '../audit/audit.ts'
+import type { Config } from '../config/config.ts'
+import type { StreamSlots } from '../http/stream-slots.ts'
+import type { Keys } from '../keys/keys.ts'
+import { createAggregate } from '../mcp/aggregate/aggregate.ts'
+import { serveMcpAggregate } from '../mcp/aggregate/routes.ts'
+import { createAuthorize } from '../mcp/client/authorize.ts'
+import { createMcpClient } from '../mcp/client/client.ts'
+import { createOauthTokens } from '../mcp/client/oauth.ts'
+import { createUpstream } from '../mcp/client/upstream.ts'
+import { serveMcpProxy } from '../mcp/proxy/routes.ts'
+import { createSessionIds } from '../mcp/proxy/session-ids.ts'
+import { serverOfConfiguration } from '../mcp/registry/configured.ts'
+import { createServerEncryption } from '../mcp/registry/credentials.ts'
+import { serveMcpServers } from '../mcp/registry/routes.ts'
+import { createMcpServers } from '../mcp/registry/servers.ts'
+import { mcpStateStore } from '../mcp/registry/state-store.ts'
+import { mcpServerStore } from '../mcp/registry/store.ts'
+import { serveMcpTools } from '../mcp/tools/routes.ts'
+import { createMcpTools } from '../mcp/tools/tools.ts'
+import type { Keyring } from '../platform/encryption.ts'
+import type { Part } from '../platform/lifecycle.ts'
+import type { Outbound } from '../platform/outbound.ts'
+import type { Vault } from '../vault/vault.ts'
+
+interface Needs {
+  readonly pool: Pool
+  readonly keyring: Keyring
+  readonly audit: Audit
+  readonly vault: Vault
+  readonly keys: Pick<Keys, 'watch'>
+  readonly slots: StreamSlots
+  /** Outbound connections. */
+  readonly outbound: Pick<Outbound, 'connect'>
+  /** Checks the addresses of servers. */
+  readonly guard: () => Outbound
+  /** Servers of the configuration file. */
+  readonly configured: () => Config['mcpServers']
+  readonly publicUrl: () => string
+  readonly shutdown: AbortSignal
+}
+
+/** MCP servers: the registry, the proxy to them, and their tools. */
+export function composeMcp(needs: Needs) {
+  const { pool, keyring, outbound, guard } = needs
+  const nowMs = () => performance.now()
+
+  // registry
+  const states = mcpStateStore(pool)
+  const servers = createMcpServers({
+    store: mcpServerStore(pool),
+    states,
+    encryption: createServerEncryption(keyring),
+    configured: () => needs.configured().map(serverOfConfiguration),
+    guard,
+    audit: needs.audit,
+  })
+
+  // connections
+  const tokens = createOauthTokens({ outbound, guard, nowMs })
+  const upstream = createUpstream({ outbound, authorize: createAuthorize({ vault: needs.vault, tokens }) })
+  const client = createMcpClient({
+    upstream,
+    knownEra: async server => (await states.find(server))?.era ?? undefined,
+    nowMs,
+  })
+  const sessionIds = createSessionIds(keyring)
+  const tools = createMcpTools({ client, states, nowMs })
+
+  const parts: readonly Part[] = [
+    { name: 'MCP connections', stop: upstream.close },
+    { name: 'MCP sessions', stop: client.close },
+  ]
+
+  return {
+    servers,
+    parts,
+    serve(app: FastifyInstance) {
+      serveMcpServers(app, { servers })
+      serveMcpTools(app, { servers, tools })
+      serveMcpAggregate(app, { aggregate: createAggregate({ servers, tools }), sessionIds, publicUrl: needs.publicUrl })
+      serveMcpProxy(app, {
+        servers,
+        upstream,
+        sessionIds,
+        keys: needs.keys,
+        slots: needs.slots,
+        publicUrl: needs.publicUrl,
+        shutdown: needs.shutdown,
+      })
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { configReader } from '../../../test/support/service/config-file.ts'
+
+const { load, problemsOf } = configReader()
+const env = { GATEWAY_MASTER_KEY: 'sk-a-long-enough-master-key', TOKEN: 'token-of-the-server' }
+const listing = (...entries: readonly string[]) => `mcp_servers:\n${entries.map(entry => `  - ${entry}\n`).join('')}`
+
+test('servers are read with credentials of the environment', () => {
+  const yaml = listing(
+    '{server_name: tickets, url: "https://t.example.com/mcp", auth_type: bearer_token, auth_value: os.environ/TOKEN}',
+    '{server_name: open, alias: o, url: "https://o.example.com", static_headers: {X-Team: a}, allowed_tools: [x]}',
+  )
+  const none = { alias: null, description: null, authValue: undefined, vaultKey: null, disallowedTools: null }
+  assert.deepEqual(load({ yaml, env }).mcpServers, [
+    {
+      ...none,
+      serverName: 'tickets',
+      url: 'https://t.example.com/mcp',
+      authType: 'bearer_token',
+      authValue: 'token-of-the-server',
+      staticHeaders: {},
+      allowedTools: null,
+    },
+    {
+      ...none,
+      serverName: 'open',
+      alias: 'o',
+      url: 'https://o.example.com/',
+      authType: 'none',
+      staticHeaders: { 'x-team': 'a' },
+      allowedTools: ['x'],
+    },
+  ])
+})
+
+test('a server with a blocked address is a warning', () => {
+  const { warnings } = load({ yaml: listing('{server_name: near, url: "http://10.0.0.5:8080/mcp"}'), env })
+  assert.ok(warnings.some(text => /MCP server near: .*outbound.allow/.test(text)))
+})
+
+const url = 'url: "https://a.example.com"'
+for (const [entry, problem] of [
+  ['{url: "https://a.example.com"}', /mcp_servers\[0\]\.server_name is required/],
+  [`{server_name: a b, ${url}}`, /\.server_name must have/],
+  [`{server_name: memories, ${url}}`, /\.server_name memories is reserved/],
+  ['{server_name: a}', /\.url is required/],
+  ['{server_name: a, url: "ftp://x"}', /\.url must be/],
+  [`{server_name: a, ${url}, transport: stdio}`, /\.transport stdio is not supported/],
+  [`{server_name: a, ${url}, command: [x]}`, /command is not supported/],
+  [`{server_name: a, ${url}, auth_type: oauth2}`, /\.auth_type must be one of/],
+  [`{server_name: a, ${url}, auth_type: basic}`, /needs either auth_value or vault_key/],
+  [`{server_name: a, ${url}, auth_value: x}`, /\.auth_type is required/],
+  [`{server_name: a, ${url}, static_headers: {Host: x}}`, /\.static_headers\.host is set by the service/],
+] as const)
+  test(`mcp_servers rejects ${entry}`, () => {
+    assert.match(problemsOf({ yaml: listing(entry), env }).join('\n'), problem)
+  })

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { type McpCaller, startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
+import { startModernServer } from '../../../../test/support/mcp/real-servers.ts'
+import { legacyScript, sendJson, startScriptedUpstream, tool } from '../../../../test/support/mcp/scripted-upstream.ts'
+
+const app = await startMcpApp()
+const modern = await startModernServer()
+const cancelled: unknown[] = []
+const files = await startScriptedUpstream((request, response) => {
+  if (request.body['method'] === 'notifications/cancelled') cancelled.push(request.body['params'])
+  legacyScript(
+    () => [tool('echo'), tool('read'), tool('hang')],
+    ({ body }, answer) => {
+      const { name } = body['params'] as { name: string }
+      if (name !== 'hang')
+        sendJson(answer, { jsonrpc: '2.0', id: body['id'], result: { content: [{ type: 'text', text: name }] } })
+    },
+  )(request, response)
+})
+const dead = await startScriptedUpstream((_request, response) => response.destroy())
+await app.registered({ server_name: 'modern', url: modern })
+await app.registered({ server_name: 'files', url: files.url })
+await app.registered({ server_name: 'dead', url: dead.url })
+
+const longMs = 60_000
+const url = new URL(`${app.url}/mcp`)
+const firstText = (result: unknown): string => (result as { content: { text?: string }[] }).content[0]?.text ?? ''
+
+async function legacyClient(caller: McpCaller, headers: Record<string, string> = {}) {
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StreamableHTTPClientTransport(url, {
+    requestInit: { headers: { 'x-api-key': caller, ...headers } },
+  })
+  await client.connect(transport as Parameters<typeof client.connect>[0])
+  return client
+}
+
+test('a legacy client sees and calls the tools of servers of both eras; a dead server is left out', async () => {
+  const client = await legacyClient('ana')
+  const names = (await client.listTools()).tools.map(({ name }) => name).toSorted()
+  const all = ['files__echo', 'files__hang', 'files__read', 'modern__confirm', 'modern__echo', 'modern__steps']
+  assert.deepEqual(names, all)
+  assert.equal(firstText(await client.callTool({ name: 'files__read', arguments: {} })), 'read')
+  const progress: number[] = []
+  const result = await client.callTool({ name: 'modern__steps', arguments: { word: 'hi' } }, undefined, {
+    onprogress: each => progress.push(each.progress),
+    timeout: longMs,
+  })
+  assert.deepEqual([firstText(result), progress], ['hi', [1, 2]])
+  await assert.rejects(client.callTool({ name: 'dead__x', arguments: {} }), /unreachable/)
+  await assert.rejects(client.callTool({ name: 'nothing__x', arguments: {} }), /not a tool that this key may call/)
+  await client.close()
+})
+
+test('a modern client does the same', async () => {
+  const client = new ModernClient(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  )
+  await client.connect(new ModernTransport(url, { requestInit: { headers: { 'x-api-key': 'ana' } } }))
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  assert.ok(names.includes('files__read') && names.includes('modern__echo'))
+  assert.equal(firstText(await client.callTool({ name: 'files__read', arguments: {} })), 'read')
+  assert.equal(firstText(await client.callTool({ name: 'modern__echo', arguments: { word: 'hi' } })), 'hi')
+  await client.close()
+})
+
+test('a key sees only its servers and tools, and x-mcp-servers narrows further', async () => {
+  const namesFor = async (caller: McpCaller, headers: Record<string, string> = {}) => {
+    const client = await legacyClient(caller, headers)
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    await client.close()
+    return names.toSorted()
+  }
+  assert.deepEqual(await namesFor('narrow'), ['files__echo'])
+  assert.deepEqual(await namesFor('ana', { 'x-mcp-servers': 'files' }), ['files__echo', 'files__hang', 'files__read'])
+  await assert.rejects(namesFor('narrow', { 'x-mcp-servers': 'modern' }), /MCP server modern not found/)
+})
+
+test('a cancelled call is cancelled at its server', async () => {
+  const client = await legacyClient('ana')
+  await client.listTools()
+  const cancel = new AbortController()
+  const calls = () => files.requests.filter(({ text }) => text.includes('"hang"')).length
+  const call = client.callTool({ name: 'files__hang', arguments: {} }, undefined, {
+    signal: cancel.signal,
+    timeout: longMs,
+  })
+  const failed = assert.rejects(call)
+  while (calls() === 0) await new Promise(resolve => setTimeout(resolve, 20))
+  cancel.abort()
+  await failed
+  while (cancelled.length === 0) await new Promise(resolve => setTimeout(resolve, 20))
+  await client.close()
+})
+
+test('sessions belong to their principal, other methods are refused by name, and GET is 405', async () => {
+  const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } }
+  const opened = await app.call<{ result: { protocolVersion: string } }>('ana', 'POST /mcp', initialize)
+  assert.equal(opened.body.result.protocolVersion, '2025-06-18')
+  const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' }
+  const ping = { jsonrpc: '2.0', id: 2, method: 'ping' }
+  assert.equal((await app.call('ana', 'POST /mcp', ping, headers)).status, 200)
+  assert.equal((await app.call('bo', 'POST /mcp', ping, headers)).status, 404)
+  const other = await app.call('ana', 'POST /mcp', { ...ping, method: 'resources/list' })
+  assert.match(other.text, /-32601.*resources\/list is not supported/)
+  assert.equal((await app.call('ana', 'GET /mcp')).status, 405)
+  assert.equal((await app.call('ana', 'POST /mcp', ping, { origin: 'https://evil.example' })).status, 403)
+})
+
+test('modern: an unknown method is 404, headers that differ and other revisions are 400', async () => {
+  const send = (method: string, version = '2026-07-28', headers: Record<string, string> = {}) =>
+    app.call(
+      'ana',
+      'POST /mcp',
+      { jsonrpc: '2.0', id: 1, method, params: { _meta: { 'io.modelcontextprotocol/protocolVersion': version } } },
+      { 'mcp-protocol-version': version, 'mcp-method': method, ...headers },
+    )
+  const listed = await send('tools/list')
+  assert.match(listed.text, /"resultType":"complete".*"cacheScope":"private"/)
+  for (const [answer, status, code] of [
+    [await send('prompts/list'), 404, '-32601'],
+    [await send('tools/list', '2026-07-28', { 'mcp-method': 'ping' }), 400, '-32020'],
+    [await send('tools/list', '2027-01-01'), 400, '-32022'],
+  ] as const) {
+    assert.equal(answer.status, status, answer.text)
+    assert.ok(answer.text.includes(code), answer.text)
+  }
+})

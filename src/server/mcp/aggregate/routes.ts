@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { mcpAggregateRoutes } from '../../../contract/mcp-proxy.ts'
+import { sseFrame } from '../../../contract/sse.ts'
+import type { Caller } from '../../http/caller.ts'
+import { jsonRpcError } from '../../http/json-rpc-error.ts'
+import { AppError, invalid } from '../../platform/errors.ts'
+import { isRecord, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
+import { isResponse, type RpcMessage } from '../client/json-rpc.ts'
+import { rejectForeignOrigin } from '../proxy/origin.ts'
+import type { SessionIds } from '../proxy/session-ids.ts'
+import { type Aggregate, isModernRequest } from './aggregate.ts'
+
+interface Deps {
+  readonly aggregate: Aggregate
+  readonly sessionIds: SessionIds
+  readonly publicUrl: () => string
+}
+
+const sessionHeader = 'mcp-session-id'
+/** In the place of a server in session ids. */
+const ownServer = { server_id: 'switchyard', url: '' }
+
+/** Serves `/mcp`: one MCP server with the tools of all servers. */
+export function serveMcpAggregate(app: FastifyInstance, deps: Deps): void {
+  const route = mcpAggregateRoutes.post
+  /** Open calls of sessions, for cancellations. */
+  const inFlight = new Map<string, AbortController>()
+
+  app.route<{ Body: unknown }>({
+    method: route.method,
+    url: route.path,
+    config: { route },
+    bodyLimit: route.bodyLimit,
+    async handler(request, reply) {
+      const { headers, caller, body } = request
+      rejectForeignOrigin(headers, deps.publicUrl())
+      if (!isRecord(body)) throw invalid('request body must be one JSON-RPC message')
+      const session = sessionOf(request.headers[sessionHeader], caller, deps)
+      const { id, method, params } = body
+      if (method === 'notifications/cancelled') inFlight.get(keyOf(session, recordOf(params)['requestId']))?.abort()
+      if (id === undefined || id === null || isResponse(body)) return reply.code(202).send()
+      if (method === 'initialize')
+        reply.header(
+          sessionHeader,
+          deps.sessionIds.wrap(randomUUID(), { server: ownServer, principal: caller.principal }),
+        )
+      const cancel = new AbortController()
+      reply.raw.once('close', () => reply.raw.writableFinished || cancel.abort())
+      const key = keyOf(session, id)
+      if (session !== undefined) inFlight.set(key, cancel)
+      try {
+        await answer(request, reply, { message: body, signal: cancel.signal, aggregate: deps.aggregate })
+      } finally {
+        if (inFlight.get(key) === cancel) inFlight.delete(key)
+      }
+      return reply
+    },
+  })
+}
+
+const keyOf = (session: string | undefined, id: unknown): string => JSON.stringify([session, id])
+
+/** Returns the session of a request. Throws `not_found` for one of another principal. */
+function sessionOf(header: unknown, { principal }: Caller, { sessionIds }: Deps): string | undefined {
+  const given = nonEmptyText(header)
+  return given === undefined ? undefined : sessionIds.unwrap(given, { server: ownServer, principal })
+}
+
+interface Answering {
+  readonly message: RpcMessage
+  readonly signal: AbortSignal
+  readonly aggregate: Aggregate
+}
+
+/** Answers with JSON, or with an event stream for a call that reports progress. */
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { message, signal, aggregate }: Answering,
+): Promise<void> {
+  const id = message['id'] as string | number
+  const header = (name: string): string | undefined => nonEmptyText(request.headers[name])
+  const token = recordOf(recordOf(message['params'])['_meta'])['progressToken']
+  const isStream = message['method'] === 'tools/call' && token !== undefined
+  const accepts = isStream && /text\/event-stream/i.test(header('accept') ?? '')
+  const send = (frame: Json): void => {
+    if (!reply.raw.headersSent) {
+      reply.hijack()
+      reply.raw.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-cache, no-transform',
+        'request-id': request.id,
+      })
+    }
+    reply.raw.write(sseFrame({ event: 'message', data: JSON.stringify(frame) }))
+  }
+  const onProgress = (progress: Json): void => {
+    const params = { ...progress, progressToken: token }
+    if (accepts && !signal.aborted) send({ jsonrpc: '2.0', method: 'notifications/progress', params })
+  }
+  const outcome = await outcomeOf(
+    aggregate.resultOf({ message, caller: request.caller, header, signal, onProgress }),
+    id,
+  )
+  if (signal.aborted && reply.raw.destroyed) return
+  if (reply.raw.headersSent) {
+    send(outcome.body)
+    reply.raw.end()
+    return
+  }
+  await reply.code(isModernRequest(message) ? outcome.status : 200).send(outcome.body)
+}
+
+interface Outcome {
+  readonly status: number
+  readonly body: Json
+}
+
+/** Returns the response of a request. Modern clients get the status of an error too, older ones only its code. */
+async function outcomeOf(result: Promise<Json>, id: string | number): Promise<Outcome> {
+  try {
+    return { status: 200, body: { jsonrpc: '2.0', id, result: await result } }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === 'internal') throw error
+    const body = jsonRpcError(error, id)
+    return { status: statusFor(textOf(error.fields['rpc'])), body }
+  }
+}
+
+/** Status of errors of the modern transport; other errors are responses. */
+function statusFor(rpc: string): number {
+  if (rpc === '-32601') return 404
+  return rpc === '-32020' || rpc === '-32022' ? 400 : 200
+}

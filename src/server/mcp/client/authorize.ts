@@ -1,0 +1,102 @@
+import { wholeEchoes } from '../../platform/echoes.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Vault } from '../../vault/vault.ts'
+import type { RegisteredServer, ServerSecret } from '../registry/server.ts'
+import type { OauthTokens } from './oauth.ts'
+
+export interface Authorization {
+  /** Static headers and the credential; static headers win. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Removes the secrets from a text of the server. */
+  readonly scrub: (text: string) => string
+}
+
+/** Adds the credentials of servers to requests. A missing credential is an error, never a request without it. Security: S31. */
+export interface Authorize {
+  headersFor(server: RegisteredServer, options: { readonly signal: AbortSignal }): Promise<Authorization>
+  /** Drops a rejected token; returns false when the credential cannot be renewed. */
+  renew(server: RegisteredServer): boolean
+}
+
+interface Deps {
+  readonly vault: Pick<Vault, 'value'>
+  readonly tokens: OauthTokens
+}
+
+export function createAuthorize({ vault, tokens }: Deps): Authorize {
+  async function storedValue(server: RegisteredServer, { auth_value }: ServerSecret): Promise<string> {
+    const { vault_key } = server
+    const value = vault_key === null ? auth_value : await vault.value({ name: vault_key, ownerId: undefined })
+    if (value !== undefined) return value
+    const name = `MCP server ${server.server_name}`
+    throw new AppError(
+      'upstream_unreachable',
+      vault_key === null
+        ? `${name} has no stored credential; send it with PUT /v1/mcp/server/${server.server_id}`
+        : `${name} needs the vault entry ${vault_key}, which does not exist`,
+    )
+  }
+
+  async function credentialOf(
+    server: RegisteredServer,
+    secret: ServerSecret,
+    signal: AbortSignal,
+  ): Promise<{ readonly headers: Record<string, string>; readonly value: string | undefined }> {
+    switch (server.auth_type) {
+      case 'none':
+        return { headers: {}, value: undefined }
+      case 'oauth2': {
+        const value = await tokens.tokenFor(server, secret, signal)
+        return { headers: { authorization: `Bearer ${value}` }, value }
+      }
+      case 'api_key':
+      case 'bearer_token':
+      case 'basic':
+      case 'authorization': {
+        const value = await storedValue(server, secret)
+        return { headers: headerOf(server.auth_type, value), value }
+      }
+    }
+  }
+
+  return {
+    async headersFor(server, { signal }) {
+      const secret = server.secret()
+      const { headers, value } = await credentialOf(server, secret, signal)
+      const { static_headers = {}, client_secret } = secret
+      const secrets = [value, client_secret, ...Object.values(static_headers)].filter(text => text !== undefined)
+      return { headers: { ...headers, ...static_headers }, scrub: scrubber(secrets) }
+    },
+    renew: server => server.auth_type === 'oauth2' && tokens.drop(server),
+  }
+}
+
+function headerOf(type: 'api_key' | 'bearer_token' | 'basic' | 'authorization', value: string): Record<string, string> {
+  switch (type) {
+    case 'api_key':
+      return { 'x-api-key': value }
+    case 'bearer_token':
+      return { authorization: `Bearer ${value}` }
+    case 'basic':
+      return { authorization: `Basic ${Buffer.from(value).toString('base64')}` }
+    case 'authorization':
+      return { authorization: value }
+  }
+}
+
+/** Shorter values, such as a version, occur in any text. */
+const minSecretLength = 8
+/** Above this length only the plain secret is searched, because every encoding costs one search. */
+const maxEncodedSearch = 64 * 1024
+const mark = '[secret]'
+
+function scrubber(all: readonly string[]): Authorization['scrub'] {
+  const secrets = all.filter(secret => secret.length >= minSecretLength)
+  if (secrets.length === 0) return text => text
+  let echoes: ReturnType<typeof wholeEchoes> | undefined
+  return text => {
+    if (text.length > maxEncodedSearch) return secrets.reduce((rest, secret) => rest.replaceAll(secret, mark), text)
+    echoes ??= wholeEchoes(secrets)
+    return echoes.without(text)
+  }
+}

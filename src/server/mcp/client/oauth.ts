@@ -1,0 +1,131 @@
+import { AppError } from '../../platform/errors.ts'
+import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
+import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
+import { Pool, request } from '../../platform/undici.ts'
+import type { RegisteredServer, ServerSecret } from '../registry/server.ts'
+
+/** Access tokens of servers with `oauth2`, fetched with client credentials. */
+export interface OauthTokens {
+  /** Returns a valid token. Concurrent calls share one request. */
+  tokenFor(server: RegisteredServer, secret: ServerSecret, signal: AbortSignal): Promise<string>
+  /** Forgets the token of a server; false when there was none. */
+  drop(server: RegisteredServer): boolean
+}
+
+interface Deps {
+  readonly outbound: Pick<Outbound, 'connect'>
+  readonly guard: () => Pick<Outbound, 'judge' | 'lists'>
+  readonly nowMs: () => number
+}
+
+interface Token {
+  readonly value: string
+  readonly endMs: number
+}
+
+const connectMs = 5_000
+const totalMs = 15_000
+const maxBytes = 64 * 1024
+const defaultLifeS = 300
+/** A token is renewed this long before it expires. */
+const marginMs = 30_000
+
+export function createOauthTokens({ outbound, guard, nowMs }: Deps): OauthTokens {
+  const tokens = new Map<string, Promise<Token>>()
+
+  async function fetchToken(server: RegisteredServer, secret: ServerSecret): Promise<Token> {
+    const { client_id, client_secret, scopes = [] } = secret
+    if (client_id === undefined || client_secret === undefined)
+      throw failure(server, `has no client credentials; send them with PUT /v1/mcp/server/${server.server_id}`)
+    const url = secret.token_url ?? (await discovered(server))
+    const form = new URLSearchParams({ grant_type: 'client_credentials', resource: server.url })
+    if (scopes.length > 0) form.set('scope', scopes.join(' '))
+    const basic = [client_id, client_secret].map(encodeURIComponent).join(':')
+    const { status, text } = await fetched(server, url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: `Basic ${Buffer.from(basic).toString('base64')}`,
+      },
+      body: form.toString(),
+    })
+    const body = recordOf(jsonOr(text, undefined))
+    const value = textIn(body['access_token'])
+    if (status !== 200 || value === undefined || /[^\x21-\x7e]/.test(value))
+      throw failure(server, `got no token from its token endpoint (status ${status})`)
+    const lifeS = typeof body['expires_in'] === 'number' ? body['expires_in'] : defaultLifeS
+    return { value, endMs: nowMs() + lifeS * 1_000 - marginMs }
+  }
+
+  /** Returns the token endpoint from the metadata of the server's own origin; it must be on that origin. Security: S25. */
+  async function discovered(server: RegisteredServer): Promise<string> {
+    const { origin } = new URL(server.url)
+    const { status, text } = await fetched(server, `${origin}/.well-known/oauth-authorization-server`, {
+      method: 'GET',
+    })
+    const endpoint = textIn(recordOf(jsonOr(text, undefined))['token_endpoint'])
+    if (status !== 200 || endpoint === undefined || URL.parse(endpoint)?.origin !== origin)
+      throw failure(server, 'has no token endpoint on its own origin; set credentials.token_url')
+    return endpoint
+  }
+
+  async function fetched(server: RegisteredServer, url: string, call: Call): Promise<{ status: number; text: string }> {
+    const problem = blockedReasonFor(url, guard())
+    if (problem !== undefined) throw failure(server, `has a token endpoint that is not allowed: ${problem}`)
+    const { origin, pathname, search } = new URL(url)
+    const pool = new Pool(origin, { connect: outbound.connect(connectMs) })
+    try {
+      const answer = await request.call(pool, {
+        ...call,
+        path: `${pathname}${search}`,
+        headers: { accept: 'application/json', ...call.headers },
+        signal: AbortSignal.timeout(totalMs),
+      })
+      let text = ''
+      for await (const chunk of answer.body) {
+        text += String(chunk)
+        if (text.length > maxBytes) throw failure(server, `has a token endpoint whose answer exceeds ${maxBytes} bytes`)
+      }
+      return { status: answer.statusCode, text }
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause
+      throw failure(server, 'has a token endpoint that is unreachable', cause)
+    } finally {
+      await pool.destroy()
+    }
+  }
+
+  return {
+    async tokenFor(server, secret, signal) {
+      const key = keyOf(server)
+      const current = tokens.get(key)
+      if (current) {
+        const token = await current.catch(() => undefined)
+        if (token && token.endMs > nowMs()) return token.value
+        if (tokens.get(key) === current) tokens.delete(key)
+      }
+      const pending = tokens.get(key) ?? fetchToken(server, secret)
+      tokens.set(key, pending)
+      try {
+        const { value } = await pending
+        signal.throwIfAborted()
+        return value
+      } catch (error) {
+        if (tokens.get(key) === pending) tokens.delete(key)
+        throw error
+      }
+    },
+    drop: server => tokens.delete(keyOf(server)),
+  }
+}
+
+interface Call {
+  readonly method: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+const keyOf = ({ server_id, version }: RegisteredServer): string => `${server_id} ${version}`
+
+const failure = ({ server_name }: RegisteredServer, problem: string, cause?: unknown): AppError =>
+  new AppError('upstream_unreachable', `MCP server ${server_name} ${problem}`, { cause })

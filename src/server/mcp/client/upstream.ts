@@ -1,0 +1,136 @@
+import type { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { AppError } from '../../platform/errors.ts'
+import type { Outbound } from '../../platform/outbound.ts'
+import { OutboundBlocked } from '../../platform/outbound.ts'
+import { errors, Pool, request } from '../../platform/undici.ts'
+import type { RegisteredServer } from '../registry/server.ts'
+import type { Authorize } from './authorize.ts'
+
+/** Request to the endpoint of a server. Redirects are not followed. */
+interface UpstreamRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Buffer | string
+  readonly signal: AbortSignal
+  /** Maximum time until the headers; 0 for no limit. */
+  readonly silenceMs: number
+  /** Maximum time between two parts of the body; `silenceMs` by default, 0 for no limit. */
+  readonly gapMs?: number
+}
+
+export interface UpstreamAnswer {
+  readonly status: number
+  /** Without parameters, in lower case; empty without a content type. */
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Readable
+  /** Removes the credential of the server from a text of the answer. */
+  readonly scrub: (text: string) => string
+}
+
+/** Connections to MCP servers, with their credentials. Every connection passes the outbound guard. Security: S23. */
+export interface Upstream {
+  /** Rejects with an AppError that names the server, or with the reason of the signal. */
+  exchange(server: RegisteredServer, request: UpstreamRequest): Promise<UpstreamAnswer>
+  close(): Promise<void>
+}
+
+interface Deps {
+  readonly outbound: Pick<Outbound, 'connect'>
+  readonly authorize: Authorize
+}
+
+const connectMs = 5_000
+const maxPools = 200
+
+export function createUpstream({ outbound, authorize }: Deps): Upstream {
+  const pools = new Map<string, InstanceType<typeof Pool>>()
+
+  function poolOf(origin: string): InstanceType<typeof Pool> {
+    const known = pools.get(origin)
+    if (known) return known
+    const [oldest] = pools
+    if (oldest && pools.size >= maxPools) {
+      pools.delete(oldest[0])
+      void oldest[1].close().catch(() => undefined)
+    }
+    const pool = new Pool(origin, {
+      // Asked for each connection, because the list of allowed addresses can change.
+      connect: (options, done) => outbound.connect(connectMs)(options, done),
+      connections: null,
+      keepAliveTimeout: 10_000,
+      maxHeaderSize: 64 * 1024,
+    })
+    pools.set(origin, pool)
+    return pool
+  }
+
+  async function send(server: RegisteredServer, call: UpstreamRequest, isRetry: boolean): Promise<UpstreamAnswer> {
+    const { headers, scrub } = await authorize.headersFor(server, { signal: call.signal })
+    const { origin, pathname, search } = new URL(server.url)
+    const answer = await request.call(poolOf(origin), {
+      method: call.method,
+      path: `${pathname}${search}`,
+      headers: { 'accept-encoding': 'identity', ...call.headers, ...headers },
+      body: call.body ?? null,
+      signal: call.signal,
+      headersTimeout: call.silenceMs,
+      bodyTimeout: call.gapMs ?? call.silenceMs,
+    })
+    // A body that is destroyed before its end emits an error, which ends the process without a listener.
+    answer.body.on('error', () => undefined)
+    const problem = problemOf(answer)
+    if (problem !== undefined) answer.body.destroy()
+    if (answer.statusCode === 401 && !isRetry && authorize.renew(server)) return send(server, call, true)
+    if (problem !== undefined) throw unreachable(`MCP server ${server.server_name} ${problem}`)
+    const contentType = String(answer.headers['content-type'] ?? '')
+    return {
+      status: answer.statusCode,
+      contentType: (contentType.split(';')[0] ?? '').trim().toLowerCase(),
+      headers: answer.headers,
+      body: answer.body,
+      scrub,
+    }
+  }
+
+  return {
+    async exchange(server, call) {
+      try {
+        return await send(server, call, false)
+      } catch (error) {
+        throw asFailure(error, server, call.signal)
+      }
+    },
+    async close() {
+      await Promise.all([...pools.values()].map(pool => pool.destroy()))
+    },
+  }
+}
+
+/** Returns why an answer is not passed on; undefined if it is. */
+function problemOf({ statusCode: status, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>) {
+  if (status === 401 || status === 403) return `rejected the credential of this service (status ${status})`
+  if (status >= 300 && status < 400) return `returned a redirect (status ${status}), which is not followed`
+  const encoding = headers['content-encoding'] ?? 'identity'
+  return encoding === 'identity' ? undefined : 'returned a compressed response, which is not supported'
+}
+
+const unreachable = (message: string, cause?: unknown): AppError =>
+  new AppError('upstream_unreachable', message, { cause })
+
+/** Converts an error of a connection. Errors of the service and the reason of the signal stay as they are. */
+export function asFailure(
+  error: unknown,
+  { server_name }: Pick<RegisteredServer, 'server_name'>,
+  signal?: AbortSignal,
+): unknown {
+  if (error instanceof AppError) return error
+  if (signal?.aborted) return signal.reason ?? error
+  const name = `MCP server ${server_name}`
+  if (error instanceof OutboundBlocked) return unreachable(`${name}: ${error.message}`, error)
+  const { code } = error as NodeJS.ErrnoException
+  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
+    return new AppError('upstream_timeout', `${name} did not answer in time`, { cause: error })
+  return unreachable(`${name} is unreachable${typeof code === 'string' ? ` (${code})` : ''}`, error)
+}

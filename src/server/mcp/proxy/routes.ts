@@ -1,0 +1,184 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { maxMcpBytes } from '../../../contract/mcp.ts'
+import { mcpProxyRoutes } from '../../../contract/mcp-proxy.ts'
+import { rejectEncoded } from '../../http/json-body.ts'
+import { jsonRpcError } from '../../http/json-rpc-error.ts'
+import { fastifyPaths } from '../../http/paths.ts'
+import { receiveBody } from '../../http/receive-body.ts'
+import type { StreamSlots } from '../../http/stream-slots.ts'
+import type { Keys } from '../../keys/keys.ts'
+import { AppError } from '../../platform/errors.ts'
+import { nonEmptyText } from '../../platform/json.ts'
+import { textOfAnswer } from '../client/read-answer.ts'
+import type { Upstream, UpstreamAnswer } from '../client/upstream.ts'
+import { type RegisteredServer, type ToolRule, toolRuleOf } from '../registry/server.ts'
+import type { McpServers } from '../registry/servers.ts'
+import { rejectForeignOrigin } from './origin.ts'
+import { filteredText } from './policy.ts'
+import { relayEvents } from './relay.ts'
+import { DeniedCall, forwardedHeaders, type Posted, readPosted } from './request.ts'
+import type { SessionIds } from './session-ids.ts'
+
+interface Deps {
+  readonly servers: Pick<McpServers, 'find'>
+  readonly upstream: Upstream
+  readonly sessionIds: SessionIds
+  readonly keys: Pick<Keys, 'watch'>
+  readonly slots: StreamSlots
+  readonly publicUrl: () => string
+  readonly shutdown: AbortSignal
+}
+
+/** Maximum time until the headers of an answer. */
+const silenceMs = 60_000
+const sessionHeader = 'mcp-session-id'
+
+/** Serves MCP of the registered servers, in both eras. Dialects: section 6. */
+export function serveMcpProxy(app: FastifyInstance, deps: Deps): void {
+  for (const route of Object.values(mcpProxyRoutes)) {
+    for (const url of fastifyPaths(route)) {
+      app.route<{ Params: { server: string } }>({
+        method: route.method,
+        url,
+        config: { route },
+        // A hook, because the body is passed on as it was sent, and Fastify would parse it first.
+        onRequest(request, reply, fail) {
+          answer(request as FastifyRequest<{ Params: { server: string } }>, reply, deps).catch(fail)
+        },
+        handler: () => {
+          throw new AppError('internal', 'a hook of this route answers before its handler (bug)')
+        },
+      })
+    }
+  }
+}
+
+async function answer(
+  request: FastifyRequest<{ Params: { server: string } }>,
+  reply: FastifyReply,
+  deps: Deps,
+): Promise<void> {
+  const { caller, headers } = request
+  rejectForeignOrigin(headers, deps.publicUrl())
+  const server = await deps.servers.find(request.params.server, caller)
+  const rule = toolRuleOf(server, caller.key)
+  const given = nonEmptyText(headers[sessionHeader])
+  const session =
+    given === undefined ? undefined : deps.sessionIds.unwrap(given, { server, principal: caller.principal })
+  const posted = request.method === 'POST' ? await postedBy(request, rule) : undefined
+  if (posted instanceof DeniedCall) {
+    await reply.code(200).send(jsonRpcError(posted, posted.id))
+    return
+  }
+  const release = isStream(request.method, posted) ? deps.slots.take(caller) : () => undefined
+  const watched = deps.keys.watch(caller)
+  try {
+    await forward(request, reply, { ...deps, server, rule, given, session, posted, revoked: watched.signal })
+  } finally {
+    watched.close()
+    release()
+  }
+}
+
+interface Forwarding extends Pick<Deps, 'upstream' | 'sessionIds' | 'shutdown'> {
+  readonly server: RegisteredServer
+  readonly rule: ToolRule
+  /** Session id of the client, and the one of the server for it. */
+  readonly given: string | undefined
+  readonly session: string | undefined
+  readonly posted: Posted | undefined
+  readonly revoked: AbortSignal
+}
+
+/** Sends a checked request to the server and passes its answer back. */
+async function forward(request: FastifyRequest, reply: FastifyReply, sent: Forwarding): Promise<void> {
+  const { server, rule, given, session, posted, revoked } = sent
+  const disconnected = new AbortController()
+  reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
+  const ends = isStream(request.method, posted) ? [sent.shutdown] : []
+  const signal = AbortSignal.any([disconnected.signal, revoked, ...ends])
+  try {
+    const found = await sent.upstream.exchange(server, {
+      method: request.method as 'GET' | 'POST' | 'DELETE',
+      headers: { ...forwardedHeaders(request.headers), ...(session !== undefined && { [sessionHeader]: session }) },
+      ...(posted && { body: posted.body }),
+      signal,
+      silenceMs,
+      gapMs: 0,
+    })
+    const upstreamId = nonEmptyText(found.headers[sessionHeader])
+    const place = { server, principal: request.caller.principal }
+    const shownId = upstreamId === session ? given : upstreamId && sent.sessionIds.wrap(upstreamId, place)
+    await pass(reply, { server, found, rule, posted, shownId, signal })
+  } catch (error) {
+    if (disconnected.signal.aborted) return
+    if (revoked.aborted) throw new AppError('unauthorized', 'unauthorized')
+    if (signal.aborted) throw new AppError('unavailable', 'the process stops; retry after 1 s')
+    answerFailure(error, reply, posted)
+  }
+}
+
+/** True for streams without an end of their own: that of a session, and subscriptions. */
+const isStream = (method: string, posted: Posted | undefined): boolean =>
+  method === 'GET' || posted?.isListening === true
+
+async function postedBy({ raw, headers }: FastifyRequest, rule: ToolRule): Promise<Posted | DeniedCall> {
+  rejectEncoded(headers)
+  const body = await new Promise<Buffer>((resolve, reject) => {
+    receiveBody(raw, maxMcpBytes, (error, received) => (error ? reject(error) : resolve(received)))
+  })
+  try {
+    return readPosted(body, headers, rule)
+  } catch (error) {
+    if (error instanceof DeniedCall) return error
+    throw error
+  }
+}
+
+interface Passing {
+  readonly server: RegisteredServer
+  readonly found: UpstreamAnswer
+  readonly rule: ToolRule
+  readonly posted: Posted | undefined
+  /** Session id for the client. */
+  readonly shownId: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** Passes status, content type, session id and body on. */
+async function pass(reply: FastifyReply, { server, found, rule, posted, shownId, signal }: Passing): Promise<void> {
+  const headers: Record<string, string> = {
+    'request-id': reply.request.id,
+    ...(found.contentType !== '' && { 'content-type': String(found.headers['content-type']) }),
+    ...(shownId !== undefined && { [sessionHeader]: shownId }),
+    ...(typeof found.headers['allow'] === 'string' && { allow: found.headers['allow'] }),
+  }
+  if (found.contentType === 'text/event-stream') {
+    reply.hijack()
+    const stream = { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
+    await relayEvents(reply.raw, {
+      server,
+      answer: found,
+      rule,
+      ids: posted?.ids ?? [],
+      isEndless: posted?.ids.length !== 1 || posted.isListening,
+      headers: stream,
+      signal,
+    })
+    return
+  }
+  const text = await textOfAnswer(found, server)
+  const body = rule ? filteredText(text, rule) : text
+  reply.hijack()
+  reply.raw.writeHead(found.status, { ...headers, 'content-length': Buffer.byteLength(body) })
+  reply.raw.end(body)
+}
+
+/** Answers a failure with the id of the request, so that its client does not wait for a response. */
+function answerFailure(error: unknown, reply: FastifyReply, posted: Posted | undefined): void {
+  const id = posted?.ids.length === 1 ? (posted.ids[0] ?? null) : null
+  if (!(error instanceof AppError) || id === null || reply.sent) throw error
+  const status = error.code === 'upstream_timeout' ? 504 : error.code === 'upstream_unreachable' ? 502 : undefined
+  if (status === undefined) throw error
+  void reply.code(status).send(jsonRpcError(error, id))
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { McpServer } from '../../../contract/mcp.ts'
+import type { RegisteredServer } from './server.ts'
+import type { ServerState } from './state-store.ts'
+import type { ServerValues } from './store.ts'
+
+/** Returns the record of a server. Only admins see its whole address, because a path or a query may be a secret. */
+export function recordOf(
+  server: RegisteredServer,
+  state: ServerState | undefined,
+  { isForAdmin }: { readonly isForAdmin: boolean },
+): McpServer {
+  const current = state?.url === server.url ? state : undefined
+  return {
+    server_id: server.server_id,
+    server_name: server.server_name,
+    alias: server.alias,
+    description: server.description,
+    url: isForAdmin ? server.url : new URL(server.url).origin,
+    transport: 'http',
+    auth_type: server.auth_type,
+    has_credentials: server.has_credentials,
+    vault_key: isForAdmin ? server.vault_key : null,
+    static_headers: isForAdmin ? { ...server.static_headers } : {},
+    allowed_tools: server.allowed_tools && [...server.allowed_tools],
+    disallowed_tools: server.disallowed_tools && [...server.disallowed_tools],
+    require_approval: 'never',
+    locked: server.isConfigured,
+    status: current?.status ?? 'unknown',
+    last_checked_at: current?.last_checked_at.toISOString() ?? null,
+    last_error: current?.last_error ?? null,
+    era: current?.era ?? null,
+    protocol_version: current?.protocol_version ?? null,
+    tools_hash: current?.tools_hash ?? null,
+    pending_tools_hash: current?.pending_tools_hash ?? null,
+    created_at: server.created_at?.toISOString() ?? null,
+    updated_at: server.updated_at?.toISOString() ?? null,
+  }
+}
+
+/** Fields of a server for the audit log. The address is recorded as origin and digest. */
+export const auditFields = (row: ServerValues) => ({
+  server_name: row.server_name,
+  alias: row.alias,
+  description: row.description,
+  url: { origin: new URL(row.url).origin, sha256: createHash('sha256').update(row.url).digest('hex') },
+  auth_type: row.auth_type,
+  has_credentials: row.has_credentials,
+  vault_entry: row.vault_key,
+  static_header_names: Object.keys(row.static_headers),
+  allowed_tools: row.allowed_tools,
+  disallowed_tools: row.disallowed_tools,
+})

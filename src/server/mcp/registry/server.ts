@@ -1,0 +1,65 @@
+import type { McpAuthType } from '../../../contract/mcp.ts'
+import type { KeyAccess } from '../../http/caller.ts'
+
+/** Secrets of a server. They are sent only to the host of its address, and to its token endpoint. Security: S25. */
+export interface ServerSecret {
+  readonly auth_value?: string
+  readonly client_id?: string
+  readonly client_secret?: string
+  readonly scopes?: readonly string[]
+  readonly token_url?: string
+  readonly static_headers?: Readonly<Record<string, string>>
+}
+
+/** A server of the registry or of the configuration file. */
+export interface RegisteredServer {
+  readonly server_id: string
+  readonly server_name: string
+  readonly alias: string | null
+  readonly description: string | null
+  readonly url: string
+  readonly auth_type: McpAuthType
+  readonly has_credentials: boolean
+  readonly vault_key: string | null
+  /** With masked values. */
+  readonly static_headers: Readonly<Record<string, string>>
+  readonly allowed_tools: readonly string[] | null
+  readonly disallowed_tools: readonly string[] | null
+  /** Changes with every stored change; caches use it as a part of their key. */
+  readonly version: number
+  readonly isConfigured: boolean
+  readonly created_at: Date | null
+  readonly updated_at: Date | null
+  /** Returns the decrypted secrets. Throws `unavailable` when they cannot be decrypted. */
+  secret(): ServerSecret
+}
+
+type Named = Pick<RegisteredServer, 'server_id' | 'server_name' | 'alias'>
+type KeyLists = Pick<KeyAccess, 'mcpServers' | 'mcpTools'> | undefined
+
+/** Names by which callers and keys can refer to a server. */
+export const namesOf = ({ server_id, server_name, alias }: Named): string[] =>
+  alias === null ? [server_id, server_name] : [server_id, server_name, alias]
+
+/** True if a key may use the server. */
+export const mayUseServer = (server: Named, key: KeyLists): boolean =>
+  key?.mcpServers === undefined || namesOf(server).some(name => key.mcpServers?.includes(name))
+
+/** Decides which tools of a server a key may see and call. Undefined when there is no restriction. */
+export type ToolRule = ((tool: string) => boolean) | undefined
+
+/** Returns the rule from the lists of the server and of the key. */
+export function toolRuleOf(
+  server: Named & Pick<RegisteredServer, 'allowed_tools' | 'disallowed_tools'>,
+  key: KeyLists,
+): ToolRule {
+  const ofKey = namesOf(server).flatMap(name => {
+    const tools = key?.mcpTools && Object.hasOwn(key.mcpTools, name) ? key.mcpTools[name] : undefined
+    return tools ? [tools] : []
+  })
+  const { allowed_tools, disallowed_tools } = server
+  const allowed = [...ofKey, ...(allowed_tools ? [allowed_tools] : [])]
+  const denied = disallowed_tools ?? []
+  if (allowed.length === 0 && denied.length === 0) return undefined
+  return tool => allowed.every(list => list.includes(tool)) && !denied.includes(tool)
+}

@@ -1,0 +1,236 @@
+import {
+  type McpServer,
+  type McpServerCreate,
+  type McpServerUpdate,
+  reservedServerNames,
+} from '../../../contract/mcp.ts'
+import type { Audit } from '../../audit/audit.ts'
+import { sqlOfClient } from '../../db/once.ts'
+import type { By, Caller } from '../../http/caller.ts'
+import { rejectNarrow } from '../../http/reach.ts'
+import { AppError, invalid, notFound } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
+import { checkCredentials, checkedHeaders, type ServerEncryption } from './credentials.ts'
+import { auditFields, recordOf } from './records.ts'
+import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
+import type { McpStateStore } from './state-store.ts'
+import type { McpServerStore, ServerRow, ServerValues } from './store.ts'
+
+interface Deps {
+  readonly store: McpServerStore
+  readonly states: McpStateStore
+  readonly encryption: ServerEncryption
+  /** Servers of the configuration file, which have precedence. */
+  readonly configured: () => readonly RegisteredServer[]
+  /** The current guard of outbound addresses. */
+  readonly guard: () => Pick<Outbound, 'judge' | 'lists'>
+  readonly audit: Audit
+}
+
+type Write = McpServerUpdate
+
+const maxServers = 500
+
+/** The registry: who may use which server, and what a write changes. */
+export type McpServers = ReturnType<typeof createMcpServers>
+
+export function createMcpServers({ store, states, encryption, configured, guard, audit }: Deps) {
+  const ofRow = (row: ServerRow): RegisteredServer => ({
+    ...row,
+    isConfigured: false,
+    secret: () => encryption.decrypt(row),
+  })
+
+  const configuredBy = (name: string) => configured().find(server => namesOf(server).includes(name))
+
+  /** Returns the server with this id, name or alias. Throws `not_found` also for one that the key may not use. */
+  async function find(name: string, { key }: Pick<Caller, 'key'>): Promise<RegisteredServer> {
+    const row = configuredBy(name) ?? (await store.find(name))
+    const server = row && ('isConfigured' in row ? row : ofRow(row))
+    if (!server || !mayUseServer(server, key)) throw notFound('MCP server', name)
+    return server
+  }
+
+  async function available({ key }: Pick<Caller, 'key'>): Promise<RegisteredServer[]> {
+    const all = configured()
+    const taken = new Set(all.flatMap(namesOf))
+    const stored = (await store.list()).filter(({ server_name }) => !taken.has(server_name)).map(ofRow)
+    return [...all, ...stored].filter(server => mayUseServer(server, key))
+  }
+
+  /** Throws unless the caller may change the server. A caller without permission also gets 404 for an unknown one. */
+  async function mustExist(name: string, by: By): Promise<void> {
+    const server = await find(name, by.caller)
+    rejectNarrow(by)
+    if (!server.isConfigured) return
+    const shown = `MCP server ${server.server_name}`
+    throw new AppError('conflict', `${shown} comes from the configuration file; change it there`)
+  }
+
+  function checkedUrl(url: string, field: string): string {
+    const problem = blockedReasonFor(url, guard())
+    if (problem !== undefined) throw invalid(`${field} is not allowed: ${problem}`)
+    if (url.includes('#')) throw invalid(`${field} must not have a fragment`)
+    return new URL(url).href
+  }
+
+  /** Returns the secrets after a write. A new address without credentials drops the stored ones. Security: S25. */
+  function secretAfter(write: Write, { type, isMoved, before }: SecretContext): ServerSecret {
+    const stored = (): ServerSecret => (isMoved || !before ? {} : encryption.decrypt(before))
+    const isDropped = type === 'none' || typeof write.vault_key === 'string'
+    const { static_headers: _headers, ...kept } = isDropped || write.credentials !== undefined ? {} : stored()
+    const credentials = write.credentials ?? kept
+    if (credentials.token_url !== undefined) checkedUrl(credentials.token_url, 'credentials.token_url')
+    const hasHeaders = Object.keys(before?.static_headers ?? {}).length > 0
+    const headers =
+      write.static_headers === undefined
+        ? hasHeaders && stored().static_headers
+        : write.static_headers && checkedHeaders(write.static_headers)
+    return { ...credentials, ...(headers && Object.keys(headers).length > 0 && { static_headers: headers }) }
+  }
+
+  function valuesAfter(id: string, write: Write, before: ServerRow | undefined): ServerValues {
+    rejectUnsupported(write)
+    const keep = <T>(given: T | null | undefined, old: T | null | undefined): T | null =>
+      given === undefined ? (old ?? null) : given
+    const server_name = write.server_name ?? before?.server_name ?? ''
+    const url = write.url === undefined ? (before?.url ?? '') : checkedUrl(write.url, 'url')
+    const type = write.auth_type ?? before?.auth_type ?? 'none'
+    const isMoved = url !== before?.url
+    const isVaultDropped = isMoved || write.credentials || type === 'none'
+    const vault_key = write.vault_key === undefined && isVaultDropped ? null : keep(write.vault_key, before?.vault_key)
+    const secret = secretAfter(write, { type, isMoved, before })
+    const { static_headers: _headers, ...credentials } = secret
+    checkCredentials(type, { credentials, vaultKey: vault_key, isRequired: before === undefined })
+    return {
+      server_name,
+      alias: keep(write.alias, before?.alias),
+      description: keep(write.description, before?.description),
+      url,
+      auth_type: type,
+      vault_key,
+      allowed_tools: keep(write.allowed_tools, before?.allowed_tools),
+      disallowed_tools: keep(write.disallowed_tools, before?.disallowed_tools),
+      ...encryption.columns({ server_id: id, url }, secret, before?.version),
+    }
+  }
+
+  const shown = async (server: RegisteredServer): Promise<McpServer> =>
+    recordOf(server, await states.find(server), { isForAdmin: true })
+
+  return {
+    find,
+
+    /** Returns the servers that a caller may use. */
+    available,
+
+    async list(caller: Caller): Promise<McpServer[]> {
+      const found = new Map((await states.list()).map(state => [state.server_id, state]))
+      const isForAdmin = caller.role === 'admin'
+      return (await available(caller)).map(server => recordOf(server, found.get(server.server_id), { isForAdmin }))
+    },
+
+    async get(name: string, caller: Caller): Promise<McpServer> {
+      const server = await find(name, caller)
+      return recordOf(server, await states.find(server), { isForAdmin: caller.role === 'admin' })
+    },
+
+    async create(write: McpServerCreate, by: By): Promise<McpServer> {
+      rejectNarrow(by)
+      const server_id = newId('mcp')
+      const values = valuesAfter(server_id, write, undefined)
+      const row = await store.write(async client => {
+        if ((await store.count(client)) >= maxServers)
+          throw new AppError('conflict', `the registry has ${maxServers} MCP servers, its maximum; delete one first`)
+        await rejectTaken(values, server_id, names => store.taken(client, names, server_id))
+        const after = await store.insert(client, server_id, { ...values, created_by: by.caller.principal })
+        const entry = { actor: by.actor, action: 'mcp_server.create', objectId: server_id, after: auditFields(after) }
+        await audit.record(sqlOfClient(client), entry)
+        return after
+      })
+      return shown(ofRow(row))
+    },
+
+    async update(name: string, write: McpServerUpdate, by: By): Promise<McpServer> {
+      await mustExist(name, by)
+      const row = await store.write(async client => {
+        const before = await store.find(name, client)
+        if (!before) throw notFound('MCP server', name)
+        const { server_id } = before
+        const values = valuesAfter(server_id, write, before)
+        await rejectTaken(values, server_id, names => store.taken(client, names, server_id))
+        const after = await store.update(client, server_id, values)
+        const fields = { before: auditFields(before), after: auditFields(after) }
+        const entry = { actor: by.actor, action: 'mcp_server.update', objectId: server_id, ...fields }
+        await audit.record(sqlOfClient(client), entry)
+        return after
+      })
+      return shown(ofRow(row))
+    },
+
+    async remove(name: string, by: By): Promise<void> {
+      await mustExist(name, by)
+      await store.write(async client => {
+        const before = await store.find(name, client)
+        if (!before) throw notFound('MCP server', name)
+        const { server_id } = before
+        await store.remove(client, server_id)
+        const entry = { actor: by.actor, action: 'mcp_server.delete', objectId: server_id, before: auditFields(before) }
+        await audit.record(sqlOfClient(client), entry)
+      })
+    },
+
+    /** Accepts the changed tool list of a server. */
+    async accept(name: string, by: By): Promise<McpServer> {
+      const server = await find(name, by.caller)
+      rejectNarrow(by)
+      await states.transaction(async client => {
+        const before = await states.find(server, client)
+        if (!(await states.accept(client, server)))
+          throw new AppError(
+            'conflict',
+            `no changed tool list of MCP server ${server.server_name} waits for acceptance`,
+          )
+        await audit.record(sqlOfClient(client), {
+          actor: by.actor,
+          action: 'mcp_server.accept',
+          objectId: server.server_id,
+          before: { tools_sha256: before?.tools_hash },
+          after: { tools_sha256: before?.pending_tools_hash },
+        })
+      })
+      return shown(server)
+    },
+  }
+
+  async function rejectTaken(
+    { server_name, alias }: Pick<ServerValues, 'server_name' | 'alias'>,
+    server_id: string,
+    taken: (names: readonly string[]) => Promise<string | undefined>,
+  ): Promise<void> {
+    const names = namesOf({ server_id, server_name, alias }).slice(1)
+    if (alias === server_name) throw invalid('alias must differ from server_name')
+    const reserved = names.find(name => reservedServerNames.includes(name.toLowerCase()))
+    if (reserved !== undefined) throw invalid(`server_name ${reserved} is reserved; choose another name`)
+    const used = names.find(configuredBy) ?? (await taken(names))
+    if (used !== undefined)
+      throw new AppError('conflict', `an MCP server with the name or alias ${used} exists already`)
+  }
+}
+
+interface SecretContext {
+  readonly type: ServerValues['auth_type']
+  /** True for a new server and for a new address. */
+  readonly isMoved: boolean
+  readonly before: ServerRow | undefined
+}
+
+/** Throws for values that the contract names, but that have no effect here. Security: S30. */
+function rejectUnsupported({ transport, require_approval }: Write): void {
+  if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
+  if (transport === 'stdio')
+    throw invalid('transport stdio is not supported: the service starts no MCP servers; use http (streamable HTTP)')
+  if (require_approval !== undefined && require_approval !== 'never')
+    throw invalid('require_approval must be never: approvals of MCP tools are not supported yet')
+}

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server'
+
+/** Starts `@modelcontextprotocol/server-everything`, a legacy server with sessions; stopped after the last test. */
+export async function startEverythingServer(): Promise<string> {
+  const require = createRequire(import.meta.url)
+  const program = require.resolve('@modelcontextprotocol/server-everything/dist/index.js')
+  const port = await freePort()
+  const child = spawn(process.execPath, [program, 'streamableHttp'], {
+    env: { PATH: process.env['PATH'], PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  after(() => void child.kill('SIGKILL'))
+  let text = ''
+  while (!text.includes('listening')) {
+    const [chunk] = (await once(child.stderr, 'data')) as [Buffer]
+    text += chunk.toString()
+  }
+  child.stderr.resume()
+  return `http://127.0.0.1:${port}/mcp`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+/** Starts a modern server of the official SDK with the tools `echo`, `steps` and `confirm`. */
+export async function startModernServer(): Promise<string> {
+  const handler = createMcpHandler(modernServer, { legacy: 'reject' })
+  const server = createServer((request, response) => {
+    void answer().catch(() => response.destroy())
+    async function answer(): Promise<void> {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const left = new AbortController()
+      response.once('close', () => response.writableFinished || left.abort())
+      const body = Buffer.concat(chunks).toString()
+      const found = await handler.fetch(
+        new Request(`http://127.0.0.1${request.url}`, {
+          method: request.method ?? 'GET',
+          headers: request.headers as Record<string, string>,
+          ...(body !== '' && { body }),
+          signal: left.signal,
+        }),
+      )
+      response.writeHead(found.status, Object.fromEntries(found.headers))
+      response.flushHeaders()
+      for await (const chunk of found.body ?? []) response.write(chunk)
+      response.end()
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  after(async () => {
+    await handler.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
+
+function modernServer(): McpServer {
+  const server = new McpServer({ name: 'modern', version: '1.0.0' })
+  const word = fromJsonSchema<{ word: string }>({
+    type: 'object',
+    properties: { word: { type: 'string' } },
+    required: ['word'],
+  })
+  server.registerTool('echo', { description: 'Echoes a word', inputSchema: word }, async ({ word: given }) =>
+    text(given),
+  )
+  server.registerTool(
+    'steps',
+    { description: 'Reports two steps', inputSchema: word },
+    async ({ word: given }, context) => {
+      const progressToken = context.mcpReq._meta?.progressToken
+      for (const progress of progressToken === undefined ? [] : [1, 2])
+        await context.mcpReq.notify({
+          method: 'notifications/progress',
+          params: { progressToken: progressToken ?? '', progress, total: 2 },
+        })
+      return text(given)
+    },
+  )
+  server.registerTool('confirm', { description: 'Asks for a name' }, async context => {
+    const answer = context.mcpReq.inputResponses?.['name'] as { content?: { name?: string } } | undefined
+    if (answer) return text(`hello ${answer.content?.name}`)
+    return inputRequired({
+      inputRequests: {
+        name: inputRequired.elicit({
+          message: 'Your name?',
+          requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+        }),
+      },
+    })
+  })
+  return server
+}
