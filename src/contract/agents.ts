@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
@@ -43,7 +44,13 @@ export const maxPromptLength = 1_000_000
 /** Settings of an agent. Unknown names are stored; known ones are validated. */
 const AgentConfig = named(
   'AgentConfig',
-  Type.Intersect([JsonObject, Type.Object({ webhook: Type.Optional(Nullable(WebhookConfig)) })]),
+  Type.Intersect([
+    JsonObject,
+    Type.Object({
+      webhook: Type.Optional(Nullable(WebhookConfig)),
+      approvals: Type.Optional(Nullable(ApprovalsConfig)),
+    }),
+  ]),
 )
 
 /** Body of create and update. Absent means unchanged; null clears a field that may be null. */

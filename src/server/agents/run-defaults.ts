@@ -1,6 +1,8 @@
 import type { Agent } from '../../contract/agents.ts'
+import { maxApprovalMs } from '../../contract/approvals.ts'
+import { durationMs } from '../platform/durations.ts'
 import { invalid } from '../platform/errors.ts'
-import { isAbsent, isRecord } from '../platform/json.ts'
+import { isAbsent, isRecord, recordOf } from '../platform/json.ts'
 
 interface Rule {
   readonly isMet: (value: unknown) => boolean
@@ -29,6 +31,16 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 }
 
+/** Checks `config.approvals`; the contract has checked its known fields. */
+function checkApprovals(approvals: unknown): void {
+  const { approvers: _approvers, expires_in, ...others } = recordOf(approvals)
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined)
+    throw invalid(`config.approvals.${unknown.slice(0, 100)} is unknown; known fields: approvers, expires_in`)
+  const ms = typeof expires_in === 'string' ? durationMs(expires_in) : undefined
+  if (ms !== undefined && ms > maxApprovalMs) throw invalid('config.approvals.expires_in must be at most 30d')
+}
+
 const maxTokens = 100_000_000
 
 /** The settings of `config.context`: how much of a model's window sessions use. */
@@ -43,6 +55,7 @@ export function checkRunDefaults(config: Agent['config'] | null | undefined): vo
     const value = config?.[name]
     if (!isAbsent(value) && !isMet(value)) throw invalid(`config.${name} must ${must}`)
   }
+  checkApprovals(config?.['approvals'])
   if (!isAbsent(config?.['context'])) checkContext(config['context'])
 }
 

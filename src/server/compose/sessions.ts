@@ -162,7 +162,15 @@ export function composeSessions(needs: Needs) {
   })
 
   // requests of callers
-  const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
+  const approvals = createApprovals({
+    pool,
+    wakeUps,
+    store: approvalRows,
+    sessions: sessionRows,
+    eventLog,
+    runtimes,
+    resultSchemas: needs.resultSchemas,
+  })
   const queue = createPromptQueue({
     pool,
     store: sessionRows,

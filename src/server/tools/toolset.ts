@@ -14,7 +14,7 @@ export const builtinTools: readonly Tool[] = [bashTool, readTool, writeTool, edi
 export const memoryTools: readonly Tool<ServerContext>[] = [saveMemoryTool, searchMemoryTool]
 
 /** The tools of an agent unless its `tools` restrict them. */
-const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
+export const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
 
 /** What the server does when the model calls a tool. */
 export type ToolPolicy = 'allow' | 'ask' | 'deny'
