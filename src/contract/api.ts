@@ -29,6 +29,7 @@ import type { TagName } from './tags.ts'
 import { usageRoutes } from './usage.ts'
 import { vaultRoutes } from './vault.ts'
 import { webhookEndpointRoutes } from './webhook-endpoints.ts'
+import { webhookReplyRoutes } from './webhook-replies.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 /** Version that `/openapi.json` reports. Interface: Versioning, rule 1. */
@@ -56,6 +57,7 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   Approvals: approvalRoutes,
   Schedules: scheduleRoutes,
+  WebhookReplies: webhookReplyRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
   RuntimeHarnesses: harnessRoutes,
   AgentRuntimes: agentRuntimeRoutes,
@@ -78,6 +80,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
+  WebhookReplies: 'Webhooks',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',

@@ -85,6 +85,10 @@ export const EditedInput = Type.Unknown({
 
 const nested = { access: 'key', errorShape: 'nested' } as const
 
+const LinkQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: 200, description: 'Token of the link' })),
+})
+
 export const approvalRoutes = {
   list: route({
     ...nested,
@@ -123,5 +127,36 @@ export const approvalRoutes = {
     summary: 'Decide an approval',
     description:
       'Allows or denies a tool call, once. With `input` the call runs with those arguments instead. The run continues on any replica. Answers 403 when `config.approvals.approvers` of the agent does not list the caller, and 409 when the call was already decided or the approval has expired.',
+  }),
+  page: route({
+    id: 'approvals.page',
+    method: 'GET',
+    path: '/approvals/{approval_id}',
+    access: 'public',
+    errorShape: 'nested',
+    params: Type.Object({ approval_id: Type.String() }),
+    query: LinkQuery,
+    responses: { 200: Type.String(), 404: Type.String() },
+    produces: 'text/html',
+    summary: 'Open the signed link of an approval',
+    description:
+      'Shows the exact tool call and the two answers as a page without scripts. The token of the link is the only credential. Changes nothing. Answers 404 with the same page for a link that is invalid, used or expired.',
+  }),
+  answer: route({
+    id: 'approvals.answer',
+    method: 'POST',
+    path: '/approvals/{approval_id}',
+    access: 'public',
+    errorShape: 'nested',
+    params: Type.Object({ approval_id: Type.String() }),
+    query: LinkQuery,
+    body: Type.Object({ result: Verdict, message: Type.Optional(Type.String({ maxLength: 10_000 })) }),
+    bodyLimit: 64 * 1024,
+    consumes: 'application/x-www-form-urlencoded',
+    responses: { 200: Type.String(), 404: Type.String() },
+    produces: 'text/html',
+    summary: 'Answer an approval by its signed link',
+    description:
+      'Allows or denies the tool call, once; the form of the page sends it. Answers 404 with the same page for a link that is invalid, used or expired.',
   }),
 }

@@ -59,7 +59,7 @@ export interface Route {
     | 'application/octet-stream'
     | 'application/gzip'
   /** Content type of a body that is not JSON. */
-  readonly consumes?: 'multipart/form-data' | 'application/octet-stream'
+  readonly consumes?: 'multipart/form-data' | 'application/octet-stream' | 'application/x-www-form-urlencoded'
   /** True when `format=csv` in the query returns the whole list as comma-separated values. */
   readonly hasCsv?: boolean
 }

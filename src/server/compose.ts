@@ -105,6 +105,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const engine = composeSessions({
     ...base,
     runsSessions,
+    logins,
     owner,
     folderId,
     shutdown,
@@ -154,6 +155,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     agentRows,
     sessions,
     runAs: access.runAs,
+    approvalLinks: engine.approvalLinks,
+    events: engine.events,
   })
 
   const retention = createRetention({

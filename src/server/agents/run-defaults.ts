@@ -41,6 +41,14 @@ function checkApprovals(approvals: unknown): void {
   if (ms !== undefined && ms > maxApprovalMs) throw invalid('config.approvals.expires_in must be at most 30d')
 }
 
+/** Checks that a type of replies is named or follows from the signature; the contract has checked the fields. */
+function checkReply(webhook: unknown): void {
+  const { reply, signature } = recordOf(webhook)
+  const preset = recordOf(signature)['preset']
+  if (isAbsent(reply) || !isAbsent(recordOf(reply)['type']) || preset === 'github' || preset === 'slack') return
+  throw invalid('config.webhook.reply.type is required unless config.webhook.signature.preset is github or slack')
+}
+
 const maxTokens = 100_000_000
 
 /** The settings of `config.context`: how much of a model's window sessions use. */
@@ -56,6 +64,7 @@ export function checkRunDefaults(config: Agent['config'] | null | undefined): vo
     if (!isAbsent(value) && !isMet(value)) throw invalid(`config.${name} must ${must}`)
   }
   checkApprovals(config?.['approvals'])
+  checkReply(config?.['webhook'])
   if (!isAbsent(config?.['context'])) checkContext(config['context'])
 }
 

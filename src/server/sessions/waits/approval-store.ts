@@ -122,6 +122,15 @@ export function approvalStore(pool: Pool) {
       return rows[0]
     },
 
+    /** Returns those of these approvals that can still be decided. */
+    async pendingOf(ids: readonly string[]): Promise<(Approval & { readonly runtime: string })[]> {
+      const text = `
+        select ${columns}, s.runtime from approvals a join sessions s on s.id = a.session_id
+        where a.id = any ($1) and ${stateNow} = 'pending' order by a.id`
+      const { rows } = await pool.query<Row & { readonly runtime: string }>(text, [ids])
+      return rows.map(row => ({ ...toApproval(row), runtime: row.runtime }))
+    },
+
     async list({ owner, sessionId, state, cursor, limit }: ApprovalFilter): Promise<Approval[]> {
       const text = `
         select ${columns} from approvals a join sessions s on s.id = a.session_id

@@ -4,15 +4,27 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { Approval } from '../../src/contract/approvals.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import type { WebhookAcceptance } from '../../src/contract/webhooks.ts'
+import type { WebhookReply } from '../../src/contract/webhook-replies.ts'
+import type { Delivery, WebhookAcceptance } from '../../src/contract/webhooks.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { followEvents } from '../support/sessions/event-tail.ts'
+import { startReplyFakes } from '../support/triggers/reply-fakes.ts'
+import { startWebhookReceiver } from '../support/triggers/webhook-receiver.ts'
 import { configFor, saying } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const upstream = await startScriptedUpstream()
-const service = await startService({ config: configFor(upstream) })
+const receiver = await startWebhookReceiver()
+const fakes = await startReplyFakes()
+const file = JSON.parse(configFor(upstream))
+const config = JSON.stringify({
+  ...file,
+  general_settings: { public_url: 'https://switchyard.example', approval_links: ['webhook_endpoints', 'replies'] },
+  outbound: { allow: [...file.outbound.allow, receiver.host, fakes.host] },
+})
+const service = await startService({ config })
 after(() => upstream.stop())
 
 async function ok<T>(line: string, body?: unknown): Promise<T> {
@@ -164,6 +176,120 @@ test('settings of approvals that cannot be used are rejected with the name of th
     [{ approver: ['admin'] }, /approver/],
   ] as const) {
     const body = { name: 'A', owner_id: 'team', config: { approvals } }
+    const answer = await send(service, 'POST /api/agents', { body })
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(answer.text, field)
+  }
+})
+
+/** The path of the signed link that a webhook endpoint gets for an approval. */
+async function linkFor(approvalId: string): Promise<string> {
+  const linked = await eventually(() =>
+    receiver.accepted
+      .map(({ text }) => JSON.parse(text).data.approval_links?.[0])
+      .find(each => each?.approval_id === approvalId),
+  )
+  assert.match(linked.url, /^https:\/\/switchyard\.example\/approvals\/evt_\w+\?token=[\w-]{43}$/)
+  return linked.url.slice('https://switchyard.example'.length)
+}
+const stranger = { url: service.url }
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+test('a signed link shows the exact call without a key or scripts, and answers it once', async () => {
+  await ok('POST /api/webhook-endpoints', {
+    url: receiver.url,
+    agent_ids: [careful],
+    events: ['session.status_idle'],
+  })
+  const { tail, question } = await asking('echo "<b>linked</b>\u202e"')
+  const link = await linkFor(question.id)
+  for (let looks = 0; looks < 2; looks++) {
+    const page = await send(stranger, `GET ${link}`)
+    assert.equal(page.status, 200, page.text)
+    assert.match(page.text, /echo \\&quot;&lt;b&gt;linked&lt;\/b&gt;\\u\{202e\}/)
+    assert.doesNotMatch(page.text, /<script|<b>/)
+    assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
+    assert.equal(page.headers['referrer-policy'], 'no-referrer')
+  }
+  const answers = await Promise.all(
+    ['result=allow&message=', 'result=deny&message=no'].map(body =>
+      send(stranger, `POST ${link}`, { headers: form, body }),
+    ),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404])
+  await tail.event(isEnd)
+  const { approvals } = await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${question.session_id}`)
+  assert.equal(approvals[0]?.decided_by, 'link')
+  assert.equal(tail.events.find(({ type }) => type === 'user.tool_confirmation')?.decided_by, 'link')
+  const used = await send(stranger, `GET ${link}`)
+  const again = await send(stranger, `POST ${link}`, { headers: form, body: 'result=allow' })
+  const forged = await send(stranger, `GET ${link.slice(0, -1)}${link.endsWith('A') ? 'B' : 'A'}`)
+  const unknown = await send(stranger, `GET /approvals/evt_unknown?token=${link.slice(-43)}`)
+  const bare = await send(stranger, `GET /approvals/${question.id}`)
+  for (const { status, text } of [used, again, forged, unknown, bare])
+    assert.deepEqual([status, text], [404, used.text])
+  tail.close()
+})
+
+test('a link works for its own approval only, and is not sent when the approvers of the agent do not include links', async () => {
+  const [one, other] = [await asking('echo one-link'), await asking('echo other-link')]
+  const [link] = [await linkFor(one.question.id), await linkFor(other.question.id)]
+  const crossed = link.replace(one.question.id, other.question.id)
+  assert.equal((await send(stranger, `POST ${crossed}`, { headers: form, body: 'result=allow' })).status, 404)
+  for (const { question, tail } of [one, other]) {
+    assert.equal((await decide(question.id, { result: 'deny' })).status, 200)
+    tail.close()
+  }
+  assert.equal((await send(stranger, `GET ${link}`)).status, 404, 'decided in another way')
+})
+
+test('a comment on GitHub starts a session; its approval and its answer are posted to the issue, and are not answered', async () => {
+  await ok('POST /api/vault', { key: 'GITHUB_TOKEN', value: 'the-token' })
+  const { id: agentId } = await newAgent({
+    webhook: {
+      template: '{{comment.body}}',
+      reply: { type: 'github_comment', secret_key: 'GITHUB_TOKEN', url: fakes.url },
+    },
+  })
+  await ok('POST /api/vault', { key: `WEBHOOK_${agentId}_SECRET`, value: 'token-of-the-webhook' })
+  const comment = async (body: string) => {
+    const payload = { repository: { full_name: 'acme/site' }, issue: { number: 7 }, comment: { body } }
+    const headers = { authorization: 'Bearer token-of-the-webhook' }
+    const answer = await send(stranger, `POST /api/agents/${agentId}/webhook`, { headers, body: payload })
+    return answer.json<WebhookAcceptance>()
+  }
+  const { session_id } = await comment(promptFor('echo from-the-issue'))
+  await eventually(() => fakes.stored.length === 1)
+  const [link = ''] = /https:\/\/switchyard\.example\S+/.exec(fakes.stored[0]?.text ?? '') ?? []
+  const path = link.slice('https://switchyard.example'.length)
+  assert.equal((await send(stranger, `POST ${path}`, { headers: form, body: 'result=allow' })).status, 200)
+  await eventually(() => fakes.stored.length === 2)
+  const answer = fakes.stored[1]
+  assert.match(answer?.text ?? '', /^All done\.\n\n<!-- switchyard-reply:rpl_\w+ -->$/)
+  assert.deepEqual([answer?.place, answer?.authorization], ['/repos/acme/site/issues/7/comments', 'Bearer the-token'])
+  const { replies } = await eventually(async () => {
+    const page = await ok<{ replies: WebhookReply[] }>(
+      `GET /api/webhook-replies?session_id=${session_id}&state=delivered`,
+    )
+    return page.replies.length === 2 && page
+  })
+  assert.deepEqual(
+    replies.map(({ kind }) => kind),
+    ['answer', 'approval'],
+  )
+  const own = await comment(answer?.text ?? '')
+  assert.equal(own.session_id, '')
+  const { deliveries } = await ok<{ deliveries: Delivery[] }>(`GET /api/deliveries?agent_id=${agentId}&status=skipped`)
+  assert.equal(deliveries[0]?.error, 'comment is a reply of this service')
+})
+
+test('a reply without a type, and a callback without a URL, are rejected with the name of the field', async () => {
+  for (const [reply, field] of [
+    [{ secret_key: 'TOKEN' }, /config.webhook.reply.type is required/],
+    [{ secret_key: 'TOKEN', type: 'callback' }, /url/],
+    [{ type: 'slack_thread' }, /secret_key/],
+  ] as const) {
+    const body = { name: 'A', owner_id: 'team', config: { webhook: { reply } } }
     const answer = await send(service, 'POST /api/agents', { body })
     assert.equal(answer.status, 400, answer.text)
     assert.match(answer.text, field)
