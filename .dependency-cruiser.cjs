@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'agents/(agents|store|stored-agent)',
   'audit/audit',
@@ -18,6 +18,7 @@ const nouns = [
   'tools/(tool|toolset|jobs|todo)',
   'usage/(usage|store)',
   'vault/vault',
+  'webhook-replies/replies',
   'workspaces/(workspaces|limits|files)',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 

@@ -61,6 +61,10 @@ export const settings: Readonly<Record<string, SettingText>> = {
     'Where clients reach the service: http or https, without a query',
     '`http://HOST:PORT` of the listening address',
   ],
+  'general_settings.approval_links': [
+    'Where [signed links of approvals](../approvals.md#signed-links) are sent: `webhook_endpoints`, `replies`. Requires `public_url`',
+    'none',
+  ],
   'general_settings.trust_proxy': ['Networks of the proxies in front of it, in CIDR notation', 'none'],
 
   model_list: ['Models that clients can call. Several entries of one name share its calls by `weight`'],

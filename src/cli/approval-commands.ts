@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { answerApproval, listApprovals } from './approvals.ts'
-import { someText, wholeNumber } from './parse.ts'
+import { jsonText, someText, wholeNumber } from './parse.ts'
 import { type Registry, withExamples } from './world.ts'
 
 interface ListOptions {
@@ -30,7 +30,12 @@ export function addApprovalCommands(program: Command, { doing }: Registry): void
     .command('allow')
     .description('allow a tool call to run once')
     .addArgument(approval())
-    .action(doing(({ client, out }, _, [id = '']) => answerApproval(client, { id, result: 'allow' }, out)))
+    .option('--input <json>', 'arguments that replace those of the model', jsonText)
+    .action(
+      doing<{ input?: { value: unknown } }>(({ client, out }, { input }, [id = '']) =>
+        answerApproval(client, { id, result: 'allow', input: input?.value }, out),
+      ),
+    )
   const deny = approvals
     .command('deny')
     .description('deny a tool call')
@@ -42,7 +47,10 @@ export function addApprovalCommands(program: Command, { doing }: Registry): void
       ),
     )
   withExamples(list, ['switchyard approvals ls', 'switchyard approvals ls --all --json'])
-  withExamples(allow, ['switchyard approvals allow evt_0199'])
+  withExamples(allow, [
+    'switchyard approvals allow evt_0199',
+    `switchyard approvals allow evt_0199 --input '{"command": "ls"}'`,
+  ])
   withExamples(deny, ['switchyard approvals deny evt_0199 --message "not on a Friday"'])
   withExamples(approvals, ['switchyard approvals ls', 'switchyard approvals allow evt_0199'])
 }

@@ -37,14 +37,20 @@ interface Answer {
   readonly result: 'allow' | 'deny'
   /** Shown to the model. */
   readonly message?: string | undefined
+  /** Arguments that replace those of the model. */
+  readonly input?: unknown
 }
 
 /** `approvals allow` and `approvals deny`: decide a pending tool call. */
-export async function answerApproval(client: Client, { id, result, message }: Answer, out: Out): Promise<ExitCode> {
-  const body = { result, ...(message !== undefined && { message }) }
+export async function answerApproval(
+  client: Client,
+  { id, result, message, input }: Answer,
+  out: Out,
+): Promise<ExitCode> {
+  const body = { result, ...(message !== undefined && { message }), ...(input !== undefined && { input }) }
   const approval = await client.approvals.decide({ params: { approval_id: id }, body })
   out.data(approval)
-  const call = plainLine(`${approval.name} ${JSON.stringify(approval.input)}`, 100)
+  const call = plainLine(`${approval.name} ${JSON.stringify(approval.edited_input ?? approval.input)}`, 100)
   out.line({ text: '✓ ', tone: 'good' }, `${approval.state}: ${call}`)
   return exitCodes.ok
 }

@@ -47,6 +47,15 @@ export function someText(text: string): string {
   throw new InvalidArgumentError('It must not be blank.')
 }
 
+/** Parses JSON; the value is wrapped, because it may be null. */
+export function jsonText(text: string): { value: unknown } {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    throw new InvalidArgumentError('It must be JSON.')
+  }
+}
+
 /** Adds a `name=value` to the previous ones. */
 export function nameAndValue(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf('=')

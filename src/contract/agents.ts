@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
@@ -52,6 +53,7 @@ const AgentConfig = named(
           description: '`enabled` serves the agent at `/a2a/{agent}`; `public_card` shows its card without a key',
         }),
       ),
+      approvals: Type.Optional(Nullable(ApprovalsConfig)),
     }),
   ]),
 )

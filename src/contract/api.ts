@@ -32,6 +32,7 @@ import type { TagName } from './tags.ts'
 import { usageRoutes } from './usage.ts'
 import { vaultRoutes } from './vault.ts'
 import { webhookEndpointRoutes } from './webhook-endpoints.ts'
+import { webhookReplyRoutes } from './webhook-replies.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 /** Version that `/openapi.json` reports. Interface: Versioning, rule 1. */
@@ -63,6 +64,7 @@ export const api = {
   A2a: a2aRoutes,
   Approvals: approvalRoutes,
   Schedules: scheduleRoutes,
+  WebhookReplies: webhookReplyRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
   RuntimeHarnesses: harnessRoutes,
   AgentRuntimes: agentRuntimeRoutes,
@@ -89,6 +91,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
   A2a: 'A2A',
+  WebhookReplies: 'Webhooks',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',

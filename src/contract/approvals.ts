@@ -24,13 +24,21 @@ export const Approval = named(
     agent_id: Type.String(),
     tool_use_id: Type.String({ description: 'Id of the call at the runtime' }),
     name: Type.String(),
-    input: Type.Unknown({ description: 'Arguments, exactly as the tool would receive them' }),
+    input: Type.Unknown({ description: 'Arguments of the model, exactly as the tool would receive them' }),
+    edited_input: Nullable(
+      Type.Unknown({ description: 'Arguments that the call runs with instead, as the approver changed them' }),
+    ),
     digest: Type.String({
       description: 'SHA-256 of name and arguments; send it with the answer to allow only these arguments',
     }),
     state: ApprovalState,
+    approvers: Nullable(
+      Type.Array(Type.String(), {
+        description: 'Who may answer: key ids, roles, or `link`; null: every caller who may see the session',
+      }),
+    ),
     message: Nullable(Type.String({ description: 'Reason of the denial' })),
-    decided_by: Nullable(Type.String()),
+    decided_by: Nullable(Type.String({ description: 'Principal who decided, or `link`' })),
     decided_at: Nullable(Type.String({ format: 'date-time' })),
     expires_at: Type.String({ format: 'date-time' }),
     created_at: Type.String({ format: 'date-time' }),
@@ -38,9 +46,48 @@ export const Approval = named(
 )
 export type Approval = Static<typeof Approval>
 
+/** Longest time in which an approval may be answered, in milliseconds: 30 days. */
+export const maxApprovalMs = 30 * 86_400_000
+
+/** `config.approvals` of an agent: who may answer its approvals, and how long. Rulings: 41. */
+export const ApprovalsConfig = named(
+  'ApprovalsConfig',
+  Type.Object({
+    approvers: Type.Optional(
+      Nullable(
+        Type.Array(
+          Type.String({
+            pattern: '^(admin|user|link|key_[A-Za-z0-9_-]{1,100})$',
+            description: 'A key id, a role (`admin` or `user`), or `link` for holders of the signed link',
+          }),
+          { minItems: 1, maxItems: 100 },
+        ),
+      ),
+    ),
+    expires_in: Type.Optional(
+      Nullable(
+        Type.String({
+          pattern: '^[1-9][0-9]{0,6}(s|m|h|d)$',
+          description: 'Time to answer, 1 s to 30 d: `30m`, `12h`; `24h` by default',
+        }),
+      ),
+    ),
+  }),
+)
+
 export const Verdict = named('ApprovalVerdict', Type.Union([Type.Literal('allow'), Type.Literal('deny')]))
 
+/** Arguments of the person who allows a call. */
+export const EditedInput = Type.Unknown({
+  description:
+    'Arguments that replace those of the model; must match the input schema of the tool. Only with `allow`, and only on the runtime `builtin`',
+})
+
 const nested = { access: 'key', errorShape: 'nested' } as const
+
+const LinkQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: 200, description: 'Token of the link' })),
+})
 
 export const approvalRoutes = {
   list: route({
@@ -68,6 +115,7 @@ export const approvalRoutes = {
       message: Type.Optional(
         Type.String({ maxLength: 10_000, description: 'Message to the model when the call is denied' }),
       ),
+      input: Type.Optional(EditedInput),
       digest: Type.Optional(
         Type.String({
           maxLength: 64,
@@ -78,6 +126,37 @@ export const approvalRoutes = {
     responses: { 200: Approval },
     summary: 'Decide an approval',
     description:
-      'Allows or denies a tool call, once. The run continues on any replica. Answers 409 when the call was already decided.',
+      'Allows or denies a tool call, once. With `input` the call runs with those arguments instead. The run continues on any replica. Answers 403 when `config.approvals.approvers` of the agent does not list the caller, and 409 when the call was already decided or the approval has expired.',
+  }),
+  page: route({
+    id: 'approvals.page',
+    method: 'GET',
+    path: '/approvals/{approval_id}',
+    access: 'public',
+    errorShape: 'nested',
+    params: Type.Object({ approval_id: Type.String() }),
+    query: LinkQuery,
+    responses: { 200: Type.String(), 404: Type.String() },
+    produces: 'text/html',
+    summary: 'Open the signed link of an approval',
+    description:
+      'Shows the exact tool call and the two answers as a page without scripts. The token of the link is the only credential. Changes nothing. Answers 404 with the same page for a link that is invalid, used or expired.',
+  }),
+  answer: route({
+    id: 'approvals.answer',
+    method: 'POST',
+    path: '/approvals/{approval_id}',
+    access: 'public',
+    errorShape: 'nested',
+    params: Type.Object({ approval_id: Type.String() }),
+    query: LinkQuery,
+    body: Type.Object({ result: Verdict, message: Type.Optional(Type.String({ maxLength: 10_000 })) }),
+    bodyLimit: 64 * 1024,
+    consumes: 'application/x-www-form-urlencoded',
+    responses: { 200: Type.String(), 404: Type.String() },
+    produces: 'text/html',
+    summary: 'Answer an approval by its signed link',
+    description:
+      'Allows or denies the tool call, once; the form of the page sends it. Answers 404 with the same page for a link that is invalid, used or expired.',
   }),
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Verdict } from './approvals.ts'
+import { EditedInput, Verdict } from './approvals.ts'
 import { SessionEvent } from './events.ts'
 import { Metadata } from './metadata.ts'
 import { named } from './named.ts'
@@ -37,6 +37,7 @@ const SentEvent = named(
       }),
       result: Verdict,
       deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+      input: Type.Optional(EditedInput),
     }),
   ]),
 )

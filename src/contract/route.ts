@@ -63,7 +63,11 @@ export interface Route {
     | 'application/octet-stream'
     | 'application/gzip'
   /** Content type of a body other than `application/json`, which routes with a `body` always accept. */
-  readonly consumes?: 'multipart/form-data' | 'application/octet-stream' | 'application/a2a+json'
+  readonly consumes?:
+    | 'multipart/form-data'
+    | 'application/octet-stream'
+    | 'application/x-www-form-urlencoded'
+    | 'application/a2a+json'
   /** True when `format=csv` in the query returns the whole list as comma-separated values. */
   readonly hasCsv?: boolean
 }

@@ -148,6 +148,14 @@ export const eventSchemas = [
     tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event' }),
     result: Verdict,
     deny_message: Type.Optional(Nullable(Type.String())),
+    input: Type.Optional(
+      Type.Unknown({ description: 'Arguments of the approver, which replace those of the `agent.tool_use` event' }),
+    ),
+    decided_by: Type.Optional(Type.String({ description: 'Principal who decided, or `link`' })),
+  }),
+  event('session.approval_expired', 'ApprovalExpiredEvent', {
+    tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event that was not decided in time' }),
+    expired_at: Type.String({ format: 'date-time' }),
   }),
   event('user.compact', 'UserCompactEvent', {
     prompt_id: PromptId,

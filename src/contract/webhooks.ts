@@ -92,6 +92,35 @@ export type WebhookCondition = Static<typeof WebhookCondition>
 
 export const conversationPresets = ['github-issue', 'gitlab-issue', 'linear-issue', 'slack-thread'] as const
 
+export const WebhookReplyType = named(
+  'WebhookReplyType',
+  Type.Union([Type.Literal('github_comment'), Type.Literal('slack_thread'), Type.Literal('callback')]),
+)
+export type WebhookReplyType = Static<typeof WebhookReplyType>
+
+/** Where the answer of a session goes that a delivery has started. Rulings: 42. */
+export const WebhookReplySettings = named(
+  'WebhookReplySettings',
+  Type.Object(
+    {
+      type: Type.Optional(WebhookReplyType),
+      secret_key: SecretName,
+      url: Type.Optional(
+        Type.String({
+          maxLength: 2_000,
+          pattern: '^https?://[^\\s?#]+$',
+          description:
+            'With `callback`: the receiver. Otherwise the base URL of the API, for GitHub Enterprise; its host must be in `outbound.allow`',
+        }),
+      ),
+    },
+    {
+      allOf: [{ if: { properties: { type: { not: { const: 'callback' } } } }, else: { required: ['url'] } }],
+    },
+  ),
+)
+export type WebhookReplySettings = Static<typeof WebhookReplySettings>
+
 /** `config.webhook` of an agent. Interface: Agent, `secret_key`; Gaps: section 11; the other fields are our choice. */
 export const WebhookConfig = named(
   'WebhookConfig',
@@ -118,6 +147,12 @@ export const WebhookConfig = named(
     ),
     rpm_limit: Type.Optional(
       Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Deliveries per minute; others get 429' })),
+    ),
+    reply: Type.Optional(
+      Nullable(
+        WebhookReplySettings,
+        'Posts the answer of the session. `type` may be absent with the signature presets `github` and `slack`',
+      ),
     ),
   }),
 )

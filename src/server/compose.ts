@@ -109,6 +109,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const engine = composeSessions({
     ...base,
     runsSessions,
+    logins,
     owner,
     folderId,
     shutdown,
@@ -171,6 +172,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     agentRows,
     sessions,
     runAs: access.runAs,
+    approvalLinks: engine.approvalLinks,
+    events: engine.events,
   })
 
   const retention = createRetention({

@@ -74,6 +74,7 @@ async function collected(frames: AsyncIterable<Frame>): Promise<{ states: string
   let first: unknown
   for await (const { payload } of frames) {
     first ??= payload?.$case
+    if (payload?.$case === 'task') artifacts.push(...payload.value.artifacts)
     if (payload?.$case === 'artifactUpdate') artifacts.push(payload.value.artifact)
     else if (payload) states.push(stateOf(payload.value))
   }

@@ -149,7 +149,7 @@ test('a session that is stopped while it asks closes the question: its call gets
   session.tail.close()
 })
 
-test('a question without an answer in 24 h is denied', async () => {
+test('a question without an answer in 24 h expires', async () => {
   const session = await askingSession('echo late-run')
   const id = session.questions[0]?.id
   const expire = `
@@ -158,7 +158,7 @@ test('a question without an answer in 24 h is denied', async () => {
     update sessions set due_at = clock_timestamp() where id in (select session_id from question)`
   await database.query(expire, [id])
   await session.tail.event(isEnd)
-  assert.match(resultsOf(session)[0]?.[1] ?? '', /approval expired without a decision/)
+  assert.match(resultsOf(session)[0]?.[1] ?? '', /approval expired without an answer/)
   session.tail.close()
 })
 

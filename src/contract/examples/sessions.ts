@@ -19,4 +19,10 @@ export const sessionExamples: Examples = {
   },
   'approvals.list': { query: { session_id: '{careful_session_id}', state: 'pending' } },
   'approvals.decide': { body: { result: 'allow' } },
+  'approvals.page': { query: { token: 'token' }, notRun: 'the token of the link authenticates it, not a key' },
+  'approvals.answer': {
+    query: { token: 'token' },
+    body: { result: 'allow' },
+    notRun: 'the token of the link authenticates it, not a key',
+  },
 }

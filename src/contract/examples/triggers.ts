@@ -12,6 +12,7 @@ export const triggerExamples: Examples = {
   'deliveries.send': { body: { agent_id: '{agent_id}', payload } },
   'deliveries.get': delivery,
   'deliveries.replay': delivery,
+  'webhook_replies.list': { query: { agent_id: '{agent_id}' } },
   'schedules.list': { query: { agent_id: '{agent_id}' } },
   'schedules.create': { body: { ...schedule, agent_id: '{agent_id}', prompt: 'Write the report' } },
   'schedules.update': { body: { cron: '0 8 * * MON-FRI' } },

@@ -1,6 +1,8 @@
 import type { Agent } from '../../contract/agents.ts'
+import { maxApprovalMs } from '../../contract/approvals.ts'
+import { durationMs } from '../platform/durations.ts'
 import { invalid } from '../platform/errors.ts'
-import { isAbsent, isRecord } from '../platform/json.ts'
+import { isAbsent, isRecord, recordOf } from '../platform/json.ts'
 
 interface Rule {
   readonly isMet: (value: unknown) => boolean
@@ -35,6 +37,24 @@ const a2aRules: Readonly<Record<string, Rule>> = {
   public_card: { isMet: value => typeof value === 'boolean', must: 'be true or false' },
 }
 
+/** Checks `config.approvals`; the contract has checked its known fields. */
+function checkApprovals(approvals: unknown): void {
+  const { approvers: _approvers, expires_in, ...others } = recordOf(approvals)
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined)
+    throw invalid(`config.approvals.${unknown.slice(0, 100)} is unknown; known fields: approvers, expires_in`)
+  const ms = typeof expires_in === 'string' ? durationMs(expires_in) : undefined
+  if (ms !== undefined && ms > maxApprovalMs) throw invalid('config.approvals.expires_in must be at most 30d')
+}
+
+/** Checks that a type of replies is named or follows from the signature; the contract has checked the fields. */
+function checkReply(webhook: unknown): void {
+  const { reply, signature } = recordOf(webhook)
+  const preset = recordOf(signature)['preset']
+  if (isAbsent(reply) || !isAbsent(recordOf(reply)['type']) || preset === 'github' || preset === 'slack') return
+  throw invalid('config.webhook.reply.type is required unless config.webhook.signature.preset is github or slack')
+}
+
 const maxTokens = 100_000_000
 
 /** The settings of `config.context`: how much of a model's window sessions use. */
@@ -49,6 +69,8 @@ export function checkRunDefaults(config: Agent['config'] | null | undefined): vo
     const value = config?.[name]
     if (!isAbsent(value) && !isMet(value)) throw invalid(`config.${name} must ${must}`)
   }
+  checkApprovals(config?.['approvals'])
+  checkReply(config?.['webhook'])
   checkGroup('context', contextRules, config)
   checkGroup('a2a', a2aRules, config)
 }

@@ -7,16 +7,19 @@ import { freezeChannel } from '../controls/freeze-store.ts'
 import type { Freezes } from '../controls/freezes.ts'
 import type { Notifications } from '../db/notifications.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { LoginLimiter } from '../http/login-limiter.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
 import { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createModelName } from '../opencode/model-name.ts'
+import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import { serveApprovalLinks } from '../sessions/approval-link-routes.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
 import { createCompactionRequests } from '../sessions/compaction-request.ts'
 import { serveCompaction } from '../sessions/compaction-routes.ts'
@@ -48,6 +51,7 @@ import { serveSessions } from '../sessions/routes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createSessions } from '../sessions/sessions.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
+import { createApprovalLinks } from '../sessions/waits/approval-links.ts'
 import { approvalStore } from '../sessions/waits/approval-store.ts'
 import { createApprovals } from '../sessions/waits/approvals.ts'
 import { freezeWaitStore } from '../sessions/waits/freeze-wait-store.ts'
@@ -60,9 +64,11 @@ import type { Workspaces } from '../workspaces/workspaces.ts'
 const busyDelayMs = 10
 
 interface Needs {
-  readonly config: Pick<Config, 'limits'>
+  readonly config: Pick<Config, 'limits' | 'publicUrl' | 'approvalLinks'>
   /** False: other processes run the sessions. */
   readonly runsSessions: boolean
+  readonly keyring: Keyring
+  readonly logins: LoginLimiter
   /** Replica id of this process. */
   readonly owner: string
   /** Id of the workspaces folder; replicas that share it have the same id. */
@@ -162,7 +168,20 @@ export function composeSessions(needs: Needs) {
   })
 
   // requests of callers
-  const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
+  const approvals = createApprovals({
+    pool,
+    wakeUps,
+    store: approvalRows,
+    sessions: sessionRows,
+    eventLog,
+    runtimes,
+    resultSchemas: needs.resultSchemas,
+  })
+  const approvalLinks = createApprovalLinks({
+    keyring: needs.keyring,
+    publicUrl: needs.config.approvalLinks.length > 0 ? needs.config.publicUrl : undefined,
+    store: approvalRows,
+  })
   const queue = createPromptQueue({
     pool,
     store: sessionRows,
@@ -220,6 +239,7 @@ export function composeSessions(needs: Needs) {
   return {
     sessions,
     approvals,
+    approvalLinks,
     events,
     live,
     slots,
@@ -240,6 +260,7 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
+      serveApprovalLinks(app, { approvals, links: approvalLinks, logins: needs.logins })
       serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
     },

@@ -19,15 +19,23 @@ import { serveSchedules } from '../schedules/routes.ts'
 import { createSchedules } from '../schedules/schedules.ts'
 import { scheduleStore } from '../schedules/store.ts'
 import { createTicker } from '../schedules/ticker.ts'
+import type { EventStore } from '../sessions/log/event-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { ApprovalLinks } from '../sessions/waits/approval-links.ts'
 import type { Vault } from '../vault/vault.ts'
 import { createDelivery } from '../webhook-endpoints/delivery.ts'
 import { deliveryStore as endpointDeliveryStore } from '../webhook-endpoints/delivery-store.ts'
 import { endpointStore } from '../webhook-endpoints/endpoint-store.ts'
 import { createEndpoints } from '../webhook-endpoints/endpoints.ts'
-import { createDispatch } from '../webhook-endpoints/message.ts'
+import { createDispatch, createMessageOf } from '../webhook-endpoints/message.ts'
 import { serveWebhookEndpoints } from '../webhook-endpoints/routes.ts'
 import { createSend } from '../webhook-endpoints/send.ts'
+import { createExchange } from '../webhook-replies/exchange.ts'
+import { createWebhookReplies } from '../webhook-replies/replies.ts'
+import { replyStore } from '../webhook-replies/reply-store.ts'
+import { reasonNotToAnswer } from '../webhook-replies/reply-target.ts'
+import { serveWebhookReplies } from '../webhook-replies/routes.ts'
+import { createAnswerOf } from '../webhook-replies/run-answer.ts'
 import { createAdmission } from '../webhooks/admission.ts'
 import { createDeliver } from '../webhooks/delivering.ts'
 import { serveWebhooks } from '../webhooks/routes.ts'
@@ -35,7 +43,7 @@ import { deliveryStore } from '../webhooks/store.ts'
 import { createWebhooks } from '../webhooks/webhooks.ts'
 
 interface Needs {
-  readonly config: Pick<Config, 'masterKey'>
+  readonly config: Pick<Config, 'masterKey' | 'approvalLinks'>
   readonly log: Log
   readonly keyring: Keyring
   readonly pool: Pool
@@ -52,6 +60,8 @@ interface Needs {
   readonly agentRows: AgentStore
   readonly sessions: Sessions
   readonly runAs: RunAs
+  readonly approvalLinks: Pick<ApprovalLinks, 'of' | 'pending'>
+  readonly events: EventStore
 }
 
 /** Triggers of prompts (webhooks and schedules), and webhook endpoints that are notified of events. */
@@ -85,10 +95,32 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   })
   const deliveries = deliveryStore({ pool, db })
   const payloadCipher = createRowCipher(keyring, 'webhook_payloads')
+  const linksInReplies = config.approvalLinks.includes('replies')
+  const replies = createWebhookReplies({
+    store: replyStore(pool),
+    exchange: createExchange(outbound),
+    vault,
+    outbound: guard,
+    answerOf: createAnswerOf(needs.events),
+    async openApproval(id) {
+      const [approval] = await needs.approvalLinks.pending([id])
+      const [link] = approval && linksInReplies ? await needs.approvalLinks.of([id]) : []
+      return approval && { name: approval.name, url: link?.url }
+    },
+    log,
+  })
   const webhooks = createWebhooks({
     store: deliveries,
     agents: agentRows,
-    deliver: createDeliver({ store: deliveries, sessions, runAs, cipher: payloadCipher, log }),
+    deliver: createDeliver({
+      store: deliveries,
+      sessions,
+      runAs,
+      cipher: payloadCipher,
+      expectReply: replies.expect,
+      reasonNotToAnswer,
+      log,
+    }),
     cipher: payloadCipher,
   })
 
@@ -102,11 +134,14 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   const deliveryRows = endpointDeliveryStore(pool)
   const endpointCipher = createRowCipher(keyring, 'webhook_endpoint_secrets')
   const dispatch = createDispatch({ store: endpointRows, cipher: endpointCipher, send: createSend(outbound), log })
+  const sendsLinks = config.approvalLinks.includes('webhook_endpoints')
+  const messageOf = createMessageOf(sendsLinks ? needs.approvalLinks.of : async () => [])
   const endpoints = createEndpoints({
     store: endpointRows,
     deliveries: deliveryRows,
     agents: agentRows,
     dispatch,
+    messageOf,
     cipher: endpointCipher,
     answerCipher: createValueCipher(keyring, 'idempotency'),
     outbound: guard,
@@ -116,6 +151,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     store: deliveryRows,
     endpoints: endpointRows,
     dispatch,
+    messageOf,
     notifications,
     keyChannel,
     audit,
@@ -124,6 +160,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
 
   const parts: readonly Part[] = [
     { name: 'schedules', isSessionWork: true, start: ticker.start, drain: ticker.stop },
+    { name: 'webhook replies', isSessionWork: true, start: replies.start, drain: replies.stop },
     { name: 'webhook deliveries', isSessionWork: true, start: delivery.start, drain: delivery.stop },
   ]
 
@@ -131,6 +168,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     parts,
     serve(app: FastifyInstance) {
       serveWebhooks(app, { admission, webhooks })
+      serveWebhookReplies(app, { replies })
       serveSchedules(app, { schedules })
       serveWebhookEndpoints(app, { endpoints })
     },

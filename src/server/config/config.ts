@@ -314,12 +314,17 @@ export interface WorkspaceBucket {
   readonly sessionToken: string | undefined
 }
 
+/** Where a signed link of an approval may be sent. */
+export type ApprovalLinkPlace = 'webhook_endpoints' | 'replies'
+
 /** Settings of the environment and the configuration file. Frozen; a changed file results in a new object. */
 export interface Config {
   readonly host: string
   readonly port: number
   /** Public URL of the service without a trailing slash; undefined for the listen address. */
   readonly publicUrl: string | undefined
+  /** Where signed links of approvals are sent; empty: there are none. */
+  readonly approvalLinks: readonly ApprovalLinkPlace[]
   /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustProxy: readonly string[]
   /** Undefined if authentication is off; the server then listens only on loopback. */

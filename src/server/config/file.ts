@@ -43,6 +43,7 @@ interface FileValue {
   readonly general_settings?: {
     readonly master_key?: string
     readonly public_url?: string
+    readonly approval_links?: readonly (string | undefined)[]
     readonly trust_proxy?: readonly (string | undefined)[]
   }
   readonly model_list?: readonly ModelEntry[]
@@ -146,7 +147,7 @@ const fileShape: Shape = {
   keys: {
     general_settings: {
       kind: 'block',
-      keys: { master_key: text, public_url: text, trust_proxy: texts },
+      keys: { master_key: text, public_url: text, approval_links: texts, trust_proxy: texts },
       later: ['database_url'],
     },
     model_list: { kind: 'list', of: modelEntry },

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { isLoopbackHost } from '../platform/addresses.ts'
 import { isEncryptionKey } from '../platform/encryption-key.ts'
 import { parseAllow } from '../platform/outbound.ts'
+import { approvalLinksOfFile } from './approval-links-of-file.ts'
 import type { Config, Environment, Limits, Overrides, ToolSettings } from './config.ts'
 import { dataDirOf, nonBlank } from './data-dir.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
@@ -77,6 +78,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
+    approvalLinks: approvalLinksOfFile({ file, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
     databaseWaitMs: overrides.noWait ? 0 : databaseWaitMs,

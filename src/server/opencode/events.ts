@@ -109,6 +109,7 @@ export class EventMapping {
     if (event.type === 'user.tool_confirmation') {
       return this.#replied(event.tool_use_id, event.result === 'allow' ? 'once' : 'reject')
     }
+    if (event.type === 'session.approval_expired') return this.#replied(event.tool_use_id, 'reject')
     if (answerId === undefined) return []
     if (event.type === 'agent.tool_result') return this.#settled(event.tool_use_id)
     return awaitedApprovals(event).flatMap(id => {

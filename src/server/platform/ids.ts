@@ -17,6 +17,7 @@ export type IdPrefix =
   | 'whe'
   | 'whs'
   | 'whd'
+  | 'rpl'
   | 'mem'
   | 'del'
   | 'env'

@@ -33,6 +33,8 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
   const aged: readonly (readonly [AgedTable, number | undefined])[] = [
     ['deliveries', settings.deliveriesMs],
     ['endpoint_deliveries', settings.deliveriesMs],
+    ['webhook_replies', settings.deliveriesMs],
+    ['webhook_reply_targets', settings.deliveriesMs],
     ['call_bodies', settings.bodiesMs],
     ['ledger', settings.ledgerMs],
     ['audit', settings.auditMs],

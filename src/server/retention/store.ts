@@ -34,6 +34,8 @@ const byAge = {
     `(status <> 'processing' or claimed_until < clock_timestamp())`,
   ),
   endpoint_deliveries: oldest('webhook_endpoint_deliveries', 'id', 'created_at', `state <> 'pending'`),
+  webhook_replies: oldest('webhook_replies', 'id', 'created_at', `state <> 'pending'`),
+  webhook_reply_targets: oldest('webhook_reply_targets', 'prompt_id', 'created_at', 'not is_open'),
   idempotency_keys: oldest('idempotency_keys', 'ctid', 'created_at'),
   stream_tickets: oldest('stream_tickets', 'hash', 'expires_at'),
   responses: oldest('responses', 'ctid', 'expires_at'),

@@ -83,6 +83,8 @@ export interface Decision {
   readonly result: 'allow' | 'deny'
   /** Why it was denied, for the model. */
   readonly message: string | undefined
+  /** Arguments that replace those of the call; undefined when the person did not change them. */
+  readonly input?: unknown
 }
 
 /** Builds a runtime's state from a log, event by event. Each session uses one reducer. */
@@ -187,6 +189,11 @@ export interface Runtime {
    * gets the earlier conversation as text.
    */
   readonly reads?: 'own log' | 'any log'
+  /**
+   * Returns the schema of a tool's arguments, so that a person may edit them; undefined for an unknown tool. Absent
+   * where the provider or the program runs the tools: it takes an answer only, no arguments.
+   */
+  readonly inputSchemaOf?: (tool: string) => Readonly<Record<string, unknown>> | undefined
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
   /** Its models are not those of the gateway; it chooses one for a prompt that names none. */

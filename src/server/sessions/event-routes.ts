@@ -57,7 +57,7 @@ export function serveEvents(app: FastifyInstance, deps: Deps): void {
         const page = await load()
         return page.data.length > 0 ? page : undefined
       }
-      return (await pollUntil({ live, sessionId: id, signal, checkMs: 2_000 }, some)) ?? emptyPage
+      return (await pollUntil({ live, sessionId: id, signal, checkMs: () => 2_000 }, some)) ?? emptyPage
     } finally {
       watched.close()
       release()

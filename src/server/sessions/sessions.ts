@@ -27,7 +27,7 @@ interface Deps extends CreationDeps {
   readonly pool: Pool
   readonly prompts: PromptStore
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
-  readonly approvals: Pick<Approvals, 'decideWithin' | 'closeWithin'>
+  readonly approvals: Pick<Approvals, 'checkInput' | 'decideWithin' | 'closeWithin'>
   readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
   /** Stops the run of a deleted session in this process and removes the session at its runtime. */
   readonly dispose: (sessionId: string) => Promise<void>
@@ -130,14 +130,14 @@ export function createSessions(deps: Deps) {
       const row = await open(id, caller)
       const model = await modelOfSession(deps, row)
       const mode = await busyModeOf(row)
+      for (const event of sent)
+        if (event.type === 'user.tool_confirmation') await deps.approvals.checkInput(row, verdictOf(event))
       return eventTransaction(async (client, unpublished) => {
         await store.lock(client, id)
         for (const event of sent) {
           if (event.type === 'user.interrupt') await queue.requestStop(client, id, unpublished)
           else if (event.type === 'user.tool_confirmation') {
-            const { tool_use_id, result, deny_message } = event
-            const verdict = { id: tool_use_id, result, message: deny_message ?? undefined }
-            await deps.approvals.decideWithin(client, id, { verdict, caller, unpublished })
+            await deps.approvals.decideWithin(client, id, { verdict: verdictOf(event), by: caller, unpublished })
           } else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, unpublished)
         }
         // Events that follow from the sent ones are only in the log.
@@ -233,6 +233,18 @@ interface SessionUpdate {
   /** A value replaces, null removes, an absent key stays. */
   readonly metadata?: Readonly<Record<string, string | null>> | null | undefined
 }
+
+const verdictOf = ({
+  tool_use_id,
+  result,
+  deny_message,
+  input,
+}: Extract<SentEvent, { type: 'user.tool_confirmation' }>) => ({
+  id: tool_use_id,
+  result,
+  message: deny_message ?? undefined,
+  input,
+})
 
 type Revision = (client: PoolClient, session: Session) => Promise<object | undefined>
 

@@ -26,6 +26,6 @@ export function createWaitForPrompt({ prompts, pauses, live }: Deps): WaitForPro
       if (state !== 'waiting' && state !== 'running') return 'ended'
       return state === 'waiting' && (await pauses.isPaused(promptId)) ? 'paused' : undefined
     }
-    return (await pollUntil({ live, sessionId, signal, checkMs }, check)) ?? 'aborted'
+    return (await pollUntil({ live, sessionId, signal, checkMs: () => checkMs }, check)) ?? 'aborted'
   }
 }

@@ -47,7 +47,7 @@ export const isEnabledByDefault = (name: string): boolean => !onlyByName.has(nam
 export const memoryTools: readonly Tool<ServerContext>[] = [saveMemoryTool, searchMemoryTool]
 
 /** The tools that an agent can have. */
-const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
+export const everyTool: readonly Tool[] = [...builtinTools, ...memoryTools]
 
 /** What the server does when the model calls a tool. */
 export type ToolPolicy = 'allow' | 'ask' | 'deny'

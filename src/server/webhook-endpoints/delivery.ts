@@ -10,7 +10,7 @@ import { every } from '../platform/timers.ts'
 import { eventsChannel } from '../sessions/log/log-page.ts'
 import type { Attempt, Claim, DeliveryStore, SentEvent } from './delivery-store.ts'
 import type { EndpointRow, EndpointStore } from './endpoint-store.ts'
-import { type Dispatch, messageOf } from './message.ts'
+import type { Dispatch, MessageOf } from './message.ts'
 import { publicFields } from './public-fields.ts'
 import type { Sending } from './send.ts'
 
@@ -18,6 +18,7 @@ interface Deps {
   readonly store: DeliveryStore
   readonly endpoints: EndpointStore
   readonly dispatch: Dispatch
+  readonly messageOf: MessageOf
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
   /** Channel on which key changes are notified. */
   readonly keyChannel: string
@@ -146,14 +147,14 @@ function busyEndpoints(ids: Iterable<string>): string[] {
 
 /** Sends the events of a claim in order, until one fails or none is left. */
 async function sendAll(deps: Deps, first: Claim, isRunning: () => boolean): Promise<void> {
-  const { store, dispatch } = deps
+  const { store, dispatch, messageOf } = deps
   let claim = first
   for (let turn = 0; turn < maxInTurn && isRunning(); turn++) {
     const next = await store.next(claim)
     if (!next) break
     const { event, url, last_seq } = next
     if (!event) return store.releaseAt(claim, last_seq)
-    const sending = await dispatch({ id: claim.endpoint_id, url }, messageOf(event))
+    const sending = await dispatch({ id: claim.endpoint_id, url }, await messageOf(event))
     const attempt = attemptOf(event, sending, { made: claim.attempts + 1, retryMs: deps.retryMs ?? defaultRetryMs })
     if (!(await settle(deps, claim, attempt)) || attempt.state === 'pending') return
     claim = { ...claim, seq: event.seq, attempts: 0 }

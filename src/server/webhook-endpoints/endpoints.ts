@@ -22,7 +22,7 @@ import type { Outbound } from '../platform/outbound.ts'
 import { newSecret } from '../platform/webhook-signature.ts'
 import type { DeliveryStore } from './delivery-store.ts'
 import { type EndpointRow, type EndpointStore, type EndpointValues, toEndpoint } from './endpoint-store.ts'
-import { type Dispatch, messageOf } from './message.ts'
+import type { Dispatch, MessageOf } from './message.ts'
 import { publicFields } from './public-fields.ts'
 
 interface Deps {
@@ -30,6 +30,7 @@ interface Deps {
   readonly deliveries: DeliveryStore
   readonly agents: Pick<AgentStore, 'find'>
   readonly dispatch: Dispatch
+  readonly messageOf: MessageOf
   readonly cipher: RowCipher<'webhook_endpoint_secrets'>
   /** Encrypts responses that are stored for a repeat of the request, because they contain a secret. */
   readonly answerCipher: ValueCipher
@@ -57,7 +58,7 @@ const defaultGrace = '24h'
 export type Endpoints = ReturnType<typeof createEndpoints>
 
 export function createEndpoints(deps: Deps) {
-  const { store, deliveries, agents, dispatch, cipher, audit } = deps
+  const { store, deliveries, agents, dispatch, messageOf, cipher, audit } = deps
 
   async function find(id: string, { ownerScope: owner }: Caller): Promise<EndpointRow> {
     const row = await store.find({ id, owner })
@@ -190,7 +191,7 @@ export function createEndpoints(deps: Deps) {
         throw new AppError('conflict', `delivery ${deliveryId} is still pending; replay it after its last attempt`)
       const event = await deliveries.event(before.session_id, before.seq)
       if (!event) throw new AppError('conflict', `event of delivery ${deliveryId} is no longer stored`)
-      const sending = await dispatch(row, messageOf(event))
+      const sending = await dispatch(row, await messageOf(event))
       // A delivered event stays delivered when its replay fails.
       const state = sending.isDelivered ? 'delivered' : before.state
       const attempt = { event, sending, state, attempts: before.attempts + 1, retryMs: null }

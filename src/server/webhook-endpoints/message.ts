@@ -1,3 +1,4 @@
+import { awaitedApprovals, type NewEvent } from '../../contract/events.ts'
 import type { RowCipher } from '../db/encrypted-rows.ts'
 import { DecryptionError } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
@@ -27,12 +28,25 @@ export interface Message {
 }
 
 /** Returns the message of an event. Source: Standard Webhooks, section Payload structure. */
-export const messageOf = ({ session_id, agent_id, seq, id, type, payload, created_at }: SentEvent): Message => ({
+const messageOf = ({ session_id, agent_id, seq, id, type, payload, created_at }: SentEvent): Message => ({
   id,
   type,
   at: created_at,
   data: { session_id, agent_id, event: { id, type, processed_at: created_at.toISOString(), seq, ...payload } },
 })
+
+/** Returns the message of an event, with the links of the approvals that it requests. */
+export type MessageOf = (event: SentEvent) => Promise<Message>
+
+/** `linksOf` returns the signed links of pending approvals; none where links are off. */
+export const createMessageOf =
+  (linksOf: (approvalIds: readonly string[]) => Promise<readonly object[]>): MessageOf =>
+  async event => {
+    const message = messageOf(event)
+    const ids = awaitedApprovals({ type: event.type, ...event.payload } as NewEvent)
+    const approval_links = ids.length > 0 ? await linksOf(ids) : []
+    return approval_links.length === 0 ? message : { ...message, data: { ...message.data, approval_links } }
+  }
 
 /** Signs a message with all valid secrets of the receiver, and sends it once. */
 export type Dispatch = (receiver: Receiver, message: Message) => Promise<Sending>

@@ -9,6 +9,7 @@ import { AppError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Sessions, Started } from '../sessions/sessions.ts'
+import type { WebhookReplies } from '../webhook-replies/replies.ts'
 import type { Claimed, ClaimOf, NewDelivery } from './claim-store.ts'
 import { conversationOf, hashOfConversation } from './conversation.ts'
 import { eventOf, headersIn, reasonToSkip } from './event-filter.ts'
@@ -22,6 +23,10 @@ interface Deps {
   readonly sessions: Pick<Sessions, 'startWithin'>
   readonly runAs: RunAs
   readonly cipher: RowCipher<'webhook_payloads'>
+  /** Records where the reply to a prompt goes. */
+  readonly expectReply: WebhookReplies['expect']
+  /** Returns why a delivery is not answered although its event matches. */
+  readonly reasonNotToAnswer: (settings: WebhookConfig, payload: unknown) => string | undefined
   readonly log: Pick<Log, 'warn'>
 }
 
@@ -58,7 +63,9 @@ const maxTitleLength = 120
  */
 export type Deliver = (receiver: Receiver, incoming: IncomingDelivery) => Promise<Outcome>
 
-export function createDeliver({ store, sessions, runAs, cipher, log }: Deps): Deliver {
+export function createDeliver(deps: Deps): Deliver {
+  const { store, sessions, runAs, cipher, expectReply, log } = deps
+
   /** Releases the claim, so that the next delivery of this id starts again. When that fails, the claim expires. */
   async function releaseClaim(mine: ClaimOf, error: unknown): Promise<void> {
     const text = error instanceof AppError ? error.message : 'internal error'
@@ -71,7 +78,7 @@ export function createDeliver({ store, sessions, runAs, cipher, log }: Deps): De
   }
 
   /** Stores session, message and the finished delivery in one transaction, so that a retry finds all or none. */
-  async function start(receiver: Receiver, incoming: IncomingDelivery, mine: ClaimOf): Promise<string> {
+  async function start(receiver: Receiver, incoming: IncomingDelivery, mine: ClaimOf, id: string): Promise<string> {
     const { agent, settings } = receiver
     const ownerId = agent.owner_id ?? ''
     const caller: Caller = incoming.by
@@ -87,6 +94,10 @@ export function createDeliver({ store, sessions, runAs, cipher, log }: Deps): De
         )
         const finalState = { status: 'accepted', session_id: result.sessionId, prompt_id: result.promptId } as const
         if (!(await store.finish(mine, finalState, client))) throw new TakenOver()
+        const prompt = { sessionId: result.sessionId, promptId: result.promptId, deliveryId: id }
+        // A test delivery is the caller's own text: its answer goes to no issue and no channel.
+        if (incoming.kind !== 'test')
+          await expectReply(client, { ...receiver, payload: incoming.payload.value, ...prompt })
         return result
       })
       .catch(error => {
@@ -129,6 +140,11 @@ export function createDeliver({ store, sessions, runAs, cipher, log }: Deps): De
     }
   }
 
+  function reasonToIgnore(settings: WebhookConfig, { headers, payload }: IncomingDelivery): string | undefined {
+    const reason = reasonToSkip(settings.events ?? [], { headers, payload: payload.value })
+    return reason ?? deps.reasonNotToAnswer(settings, payload.value)
+  }
+
   return async (receiver, incoming) => {
     const { agent, settings } = receiver
     if (agent.status !== 'active')
@@ -138,9 +154,8 @@ export function createDeliver({ store, sessions, runAs, cipher, log }: Deps): De
     if (claimed.got !== 'ours') return claimed
     const { id } = claimed
     try {
-      const seen = { headers: incoming.headers, payload: incoming.payload.value }
-      const reason = reasonToSkip(settings.events ?? [], seen)
-      if (reason === undefined) return { got: 'done', id, sessionId: await start(receiver, incoming, mine) }
+      const reason = reasonToIgnore(settings, incoming)
+      if (reason === undefined) return { got: 'done', id, sessionId: await start(receiver, incoming, mine, id) }
       const isOurs = await store.finish(mine, { status: 'skipped', error: reason })
       return isOurs ? { got: 'done', id, sessionId: '' } : { got: 'processing' }
     } catch (error) {

@@ -69,7 +69,11 @@ export async function startSchedulesApp() {
       runtimes: registryOf({ id: 'builtin' } as Runtime),
       queue: createPromptQueue({ pool, store: sessionRows, prompts, pauses, eventLog, wakeUps, taker: undefined }),
       budgets: { setLimits: async () => undefined },
-      approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
+      approvals: {
+        checkInput: async () => undefined,
+        decideWithin: async () => '',
+        closeWithin: async () => undefined,
+      },
       resultSchemas: { schemaProblem: async () => undefined },
       defaultModel: () => 'demo',
       dispose: async () => undefined,

@@ -21,7 +21,7 @@ import { createDelivery } from '../../../src/server/webhook-endpoints/delivery.t
 import { deliveryStore } from '../../../src/server/webhook-endpoints/delivery-store.ts'
 import { endpointStore } from '../../../src/server/webhook-endpoints/endpoint-store.ts'
 import { createEndpoints } from '../../../src/server/webhook-endpoints/endpoints.ts'
-import { createDispatch } from '../../../src/server/webhook-endpoints/message.ts'
+import { createDispatch, createMessageOf } from '../../../src/server/webhook-endpoints/message.ts'
 import { serveWebhookEndpoints } from '../../../src/server/webhook-endpoints/routes.ts'
 import { createSend } from '../../../src/server/webhook-endpoints/send.ts'
 import { freshDatabase } from '../service/database.ts'
@@ -66,6 +66,7 @@ export async function startWebhookEndpointsApp() {
   const cipher = createRowCipher(keyring, 'webhook_endpoint_secrets')
   const send = createSend({ connect: ms => outbound().connect(ms) }, 500)
   const dispatch = createDispatch({ store: endpointRows, cipher, send, log })
+  const messageOf = createMessageOf(async () => [])
   const app = createServer({
     authenticate: ({ headers }) => callers[String(headers['x-api-key']) as Name],
     log,
@@ -76,6 +77,7 @@ export async function startWebhookEndpointsApp() {
       deliveries,
       agents,
       dispatch,
+      messageOf,
       cipher,
       answerCipher: createValueCipher(keyring, 'idempotency'),
       outbound,
@@ -109,7 +111,16 @@ export async function startWebhookEndpointsApp() {
       { retryMs = [50, 50, 50], failingMs = 60_000 }: { retryMs?: readonly number[]; failingMs?: number } = {},
     ) {
       const notifications = createNotifications({ connectionString: databaseUrl }, log)
-      const parts = { store: deliveries, endpoints: endpointRows, dispatch, notifications, keyChannel, audit, log }
+      const parts = {
+        store: deliveries,
+        endpoints: endpointRows,
+        dispatch,
+        messageOf,
+        notifications,
+        keyChannel,
+        audit,
+        log,
+      }
       const replica = createDelivery({ ...parts, retryMs, failingMs })
       await notifications.start(newId('run'))
       replica.start()

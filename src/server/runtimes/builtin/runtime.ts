@@ -1,7 +1,7 @@
 import { ByteGate } from '../../platform/byte-gate.ts'
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { toolMemoryBytes } from '../../tools/tool.ts'
-import { builtinTools, memoryTools, toolsFor } from '../../tools/toolset.ts'
+import { builtinTools, everyTool, memoryTools, toolsFor } from '../../tools/toolset.ts'
 import { failed, type RunPrompt, type RunSession, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
 import { compactOnRequest, conversationOf } from './context/compaction.ts'
@@ -24,6 +24,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
     parks: true,
     workspace: { isRead, onlyByCalls: true, outlivesCall: startsJob },
     reads: 'own log',
+    inputSchemaOf: name => everyTool.find(tool => tool.name === name)?.inputSchema,
     capabilities: {
       streaming: true,
       interrupt: true,

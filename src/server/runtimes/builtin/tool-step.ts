@@ -1,3 +1,4 @@
+import type { TextBlock } from '../../../contract/events.ts'
 import { type Decision, requiresAction } from '../runtime.ts'
 import type { OpenToolUse } from './conversation.ts'
 import type { Events, Run } from './run.ts'
@@ -57,9 +58,20 @@ async function* ask(
   return decided.length === uses.length ? decided : undefined
 }
 
+const maxShownInput = 10_000
+
+const withInput = (use: OpenToolUse, input: unknown): OpenToolUse => (input === undefined ? use : { ...use, input })
+
+/** Tells the model with which arguments the call ran: the conversation has its own. */
+function editNote(input: unknown): TextBlock {
+  const text = JSON.stringify(input)
+  const shown = text.length > maxShownInput ? `${text.slice(0, maxShownInput)} (truncated)` : text
+  return { type: 'text', text: `A person changed the arguments of this call; it ran with: ${shown}` }
+}
+
 /**
- * Runs the allowed calls in their order. A call that an earlier owner had started is not run again, unless the tool is
- * repeatable.
+ * Runs the allowed calls in their order, with the arguments of the person who allowed them if there are any. A call
+ * that an earlier owner had started is not run again, unless the tool is repeatable.
  */
 async function* runDecided(
   run: Run,
@@ -67,12 +79,19 @@ async function* runDecided(
   decisions: ReadonlyMap<OpenToolUse, Decision>,
 ): AsyncGenerator<Events> {
   const toRun: OpenToolUse[] = []
+  const notes = new Map<string, TextBlock>()
+  const mayRun = async (use: OpenToolUse) =>
+    (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools)
   for (const use of waiting) {
     const decision = decisions.get(use)
     if (decision?.result === 'deny') yield [notAllowed(use, decision.message)]
-    else if (!decision || (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools))
-      toRun.push(use)
-    else yield [outcomeUnknown(use)]
+    else if (!decision || (await mayRun(use))) {
+      toRun.push(withInput(use, decision?.input))
+      if (decision?.input !== undefined) notes.set(use.tool_use_id, editNote(decision.input))
+    } else yield [outcomeUnknown(use)]
   }
-  yield* runAll(run, toRun)
+  for await (const result of runToolCalls(toRun, run.tools, run.toolContext)) {
+    const note = notes.get(result.tool_use_id) ?? []
+    yield [{ ...result, content: [note, result.content ?? []].flat() }]
+  }
 }

@@ -18,6 +18,7 @@ export function findingsFor(
     ...(environment === undefined ? [] : environmentFindings(support, environment)),
     ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools }) }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
+    ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
     ...(servers.length > 0 && !support.mcpServers ? [noServers] : []),
   ]

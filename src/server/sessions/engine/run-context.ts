@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
 import type { Decision, Folded, LogReducer, RunContext, Runtime } from '../../runtimes/runtime.ts'
-import { FenceLost, whileLeased } from '../log/event-log.ts'
+import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
 import { extendFold, type Fold, type FoldCache } from '../log/fold-cache.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
 import type { HistoryStore } from '../log/history-store.ts'
@@ -22,6 +22,7 @@ export interface ContextDeps {
   readonly histories: HistoryCache
   readonly folds: FoldCache
   readonly live: LiveEvents
+  readonly eventLog: Pick<EventLog, 'append'>
   readonly keys: Pick<Keys, 'byId'>
   /** Called when a session starts or stops waiting for approval. */
   readonly onAwaitingApproval: (sessionId: string, isAwaitingApproval: boolean) => void
@@ -55,7 +56,7 @@ export function contextOf(
   leased: LeasedSession,
   { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
-  const { prompts, sessions, approvals, live, keys, onAwaitingApproval, wakeLater } = deps
+  const { prompts, sessions, approvals, live, eventLog, keys, onAwaitingApproval, wakeLater } = deps
   const previewed = new Set<string>()
   let all: readonly QueuedPrompt[] = [prompt]
   let pendingApprovals = 0
@@ -74,7 +75,7 @@ export function contextOf(
   }
   /** Returns the decision if there is one; else parks the run. */
   const decisionOrPark = async (eventId: string): Promise<Decision | undefined> => {
-    const decision = await decisionOn({ approvals }, eventId, leased)
+    const decision = await decisionOn({ approvals, eventLog }, eventId, leased)
     if (!decision) onPark()
     return decision
   }
@@ -103,8 +104,8 @@ export function contextOf(
       runtime.parks
         ? decisionOrPark(eventId)
         : whileAwaitingApproval(
-            awaitDecision({ approvals, live }, eventId, {
-              sessionId: leased.sessionId,
+            awaitDecision({ approvals, live, eventLog }, eventId, {
+              leased,
               signal: AbortSignal.any([signal, draining]),
             }),
           ),

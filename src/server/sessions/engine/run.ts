@@ -22,6 +22,7 @@ import type { EventStore, Queryable } from '../log/event-store.ts'
 import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-row.ts'
+import { approvalPolicyOf } from '../waits/approval-policy.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
 import { runInputOf } from './forked-input.ts'
 import type { LeasedSession } from './leases.ts'
@@ -204,7 +205,7 @@ async function drive(
         await deps.eventLog.append(
           leased,
           [...events, ...files.warnings],
-          alongside(deps, leased, { events, refs, files }),
+          alongside(deps, task, { events, refs, files }),
         )
       else if (refs) await context.saveRefs(refs)
       await files.done()
@@ -233,14 +234,15 @@ function permanentFailureOf(error: unknown): NewEvent | undefined {
 /** Returns the writes that are committed with a batch: provider ids, approvals, and the files of the step. */
 function alongside(
   { sessions, approvals }: RunDeps,
-  leased: LeasedSession,
+  { leased, session }: Pick<RunTask, 'leased' | 'session'>,
   { events, refs, files }: BatchParts & { readonly files: StepFiles },
 ) {
   const asked = events.flatMap(awaitedApprovals)
   if (!refs && asked.length === 0 && !files.commit) return undefined
   return async (client: Queryable, stored: readonly SessionEvent[]) => {
     if (refs) await sessions.storeRefs(client, leased, refs)
-    if (asked.length > 0) await approvals.open(client, leased.sessionId, asked)
+    if (asked.length > 0)
+      await approvals.open(client, leased.sessionId, { eventIds: asked, ...approvalPolicyOf(session) })
     await files.commit?.(client, stored)
   }
 }

@@ -82,7 +82,7 @@ export function createEventLog({ pool, store, live, folds }: Deps) {
       return isOne ? write(named, pool) : transaction(pool, client => write(named, client))
     })
     if (!stored) throw new FenceLost(leased.sessionId)
-    leased.lastSeq = stored.at(-1)?.seq ?? leased.lastSeq
+    leased.lastSeq = Math.max(leased.lastSeq, stored.at(-1)?.seq ?? 0)
     publish({ sessionId: leased.sessionId, events: stored })
   }
 

@@ -5,12 +5,12 @@ interface Watch {
   readonly live: Pick<LiveEvents, 'subscribe'>
   readonly sessionId: string
   readonly signal: AbortSignal
-  /** Poll interval in milliseconds, in case a notification was lost. */
-  readonly checkMs: number
+  /** Returns the poll interval in milliseconds, in case a notification was lost or time alone changes the result. */
+  readonly checkMs: () => number
 }
 
 /**
- * Calls `check` at every change of the session and every `checkMs`, until it returns a value. Returns undefined when
+ * Calls `check` at every change of the session and every `checkMs()`, until it returns a value. Returns undefined when
  * the signal aborts first. `check` must read the database: notifications are only hints.
  */
 export async function pollUntil<T>(
@@ -25,7 +25,7 @@ export async function pollUntil<T>(
       // Subscribes before the check, so that no change is missed in between.
       const change = subscription.change(either)
       const found = await check()
-      if (found === undefined) await Promise.race([change, pause(checkMs, either)])
+      if (found === undefined) await Promise.race([change, pause(checkMs(), either)])
       settled.abort()
       if (found !== undefined) return found
     }

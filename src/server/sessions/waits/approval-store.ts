@@ -1,11 +1,23 @@
 import type { Pool } from 'pg'
 import type { Approval, ApprovalState } from '../../../contract/approvals.ts'
 import type { Queryable } from '../log/event-store.ts'
+import type { ApprovalPolicy } from './approval-policy.ts'
 
 /** State of an approval and the message of the person who decided. */
 export interface ApprovalDecision {
   readonly state: ApprovalState
   readonly message: string | null
+  /** Arguments of the person who allowed the call; null when they did not change them. */
+  readonly edited_input: unknown
+}
+
+/** What the run of a call reads of its approval. */
+export interface ApprovalAnswer extends ApprovalDecision {
+  readonly expires_at: Date
+  /** Milliseconds until it expires; negative afterwards. */
+  readonly left_ms: number
+  /** True when it has expired and the log does not have the event of that yet. */
+  readonly is_unlogged: boolean
 }
 
 export interface ApprovalFilter {
@@ -18,6 +30,11 @@ export interface ApprovalFilter {
   readonly limit: number
 }
 
+/** Tool calls of logged events that require approval. */
+interface NewApprovals extends ApprovalPolicy {
+  readonly eventIds: readonly string[]
+}
+
 interface Verdict extends ApprovalDecision {
   readonly by: string
 }
@@ -25,15 +42,12 @@ interface Verdict extends ApprovalDecision {
 type Row = Omit<Approval, 'decided_at' | 'expires_at' | 'created_at'> &
   Record<'expires_at' | 'created_at', Date> & { readonly decided_at: Date | null }
 
-/** An approval without a decision expires after this time, which denies the call. */
-const lifetime = `interval '24 hours'`
-
 /** Treats an expired approval as such before the row is updated. */
 const stateNow = `case when a.state = 'pending' and a.expires_at <= clock_timestamp() then 'expired' else a.state end`
 
 const columns = `
-  a.id, a.session_id, s.agent_id, a.tool_use_id, a.name, a.input, a.digest, ${stateNow} as state, a.message, a.decided_by,
-  a.decided_at, a.expires_at, a.created_at`
+  a.id, a.session_id, s.agent_id, a.tool_use_id, a.name, a.input, a.edited_input, a.digest, ${stateNow} as state, a.approvers,
+  a.message, a.decided_by, a.decided_at, a.expires_at, a.created_at`
 
 const toApproval = (row: Row): Approval => ({
   ...row,
@@ -51,26 +65,43 @@ export function approvalStore(pool: Pool) {
      * Opens an approval for each of these logged tool calls and makes the running prompts wait for it. Existing ones
      * stay.
      */
-    async open(on: Queryable, sessionId: string, eventIds: readonly string[]): Promise<void> {
+    async open(on: Queryable, sessionId: string, { eventIds, approvers, expiresInMs }: NewApprovals): Promise<void> {
       const text = `
-        with opened as (insert into approvals (id, session_id, tool_use_id, name, input, digest, expires_at)
+        with opened as (insert into approvals (id, session_id, tool_use_id, name, input, digest, approvers, expires_at)
         select id, session_id, payload ->> 'tool_use_id', payload ->> 'name', payload -> 'input',
                encode(sha256(convert_to((payload ->> 'name') || chr(10) || (payload -> 'input')::text, 'utf8')), 'hex'),
-               clock_timestamp() + ${lifetime}
+               $3, clock_timestamp() + $4::float8 * interval '1 millisecond'
         from session_events where session_id = $1 and id = any ($2)
         on conflict (id) do nothing returning id, expires_at)
         insert into waits (prompt_id, kind, subject, session_id, until)
         select p.id, 'approval', opened.id, $1, opened.expires_at
         from opened cross join prompts p where p.session_id = $1 and p.state = 'running'
         on conflict do nothing`
-      await on.query(text, [sessionId, eventIds])
+      await on.query(text, [sessionId, eventIds, approvers, expiresInMs])
     },
 
     /** Returns the decision so far; undefined when the call requires no approval. */
-    async answer(id: string): Promise<ApprovalDecision | undefined> {
-      const text = `select ${stateNow} as state, message from approvals a where id = $1`
-      const { rows } = await pool.query<ApprovalDecision>({ name: 'approval_answer', text, values: [id] })
+    async answer(id: string): Promise<ApprovalAnswer | undefined> {
+      const text = `
+        select ${stateNow} as state, message, edited_input, expires_at,
+               (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as left_ms,
+               a.state = 'pending' and a.expires_at <= clock_timestamp() as is_unlogged
+        from approvals a where id = $1`
+      const { rows } = await pool.query<ApprovalAnswer>({ name: 'approval_answer', text, values: [id] })
       return rows[0]
+    },
+
+    /** Marks an approval as expired. Returns false when it was decided or already marked. */
+    async expire(on: Queryable, id: string): Promise<boolean> {
+      const text = `
+        with expired as (
+          update approvals set state = 'expired'
+          where id = $1 and state = 'pending' and expires_at <= clock_timestamp() returning session_id
+        ), ended as (
+          delete from waits using expired where waits.session_id = expired.session_id and kind = 'approval' and subject = $1
+        )
+        select from expired`
+      return (await on.query(text, [id])).rowCount === 1
     },
 
     /** Returns an approval of a session by the id of its event or the runtime's id of the call. */
@@ -83,12 +114,21 @@ export function approvalStore(pool: Pool) {
     },
 
     /** Returns the session of an approval that `owner` may see. */
-    async sessionOf(id: string, owner: string | undefined): Promise<string | undefined> {
+    async sessionOf(id: string, owner: string | undefined): Promise<{ id: string; runtime: string } | undefined> {
       const text = `
-        select a.session_id from approvals a join sessions s on s.id = a.session_id
+        select s.id, s.runtime from approvals a join sessions s on s.id = a.session_id
         where a.id = $1 and ($2::text is null or s.owner_id = $2)`
-      const { rows } = await pool.query<{ session_id: string }>(text, [id, owner])
-      return rows[0]?.session_id
+      const { rows } = await pool.query<{ id: string; runtime: string }>(text, [id, owner])
+      return rows[0]
+    },
+
+    /** Returns those of these approvals that can still be decided. */
+    async pendingOf(ids: readonly string[]): Promise<(Approval & { readonly runtime: string })[]> {
+      const text = `
+        select ${columns}, s.runtime from approvals a join sessions s on s.id = a.session_id
+        where a.id = any ($1) and ${stateNow} = 'pending' order by a.id`
+      const { rows } = await pool.query<Row & { readonly runtime: string }>(text, [ids])
+      return rows.map(row => ({ ...toApproval(row), runtime: row.runtime }))
     },
 
     async list({ owner, sessionId, state, cursor, limit }: ApprovalFilter): Promise<Approval[]> {
@@ -102,16 +142,23 @@ export function approvalStore(pool: Pool) {
     },
 
     /** Decides a pending approval. Returns false when it is no longer pending. */
-    async decide(on: Queryable, id: string, { state, message, by }: Verdict): Promise<boolean> {
+    async decide(on: Queryable, id: string, { state, message, edited_input, by }: Verdict): Promise<boolean> {
       const text = `
         with decided as (
-          update approvals set state = $2, message = $3, decided_by = $4, decided_at = clock_timestamp()
+          update approvals
+          set state = $2, message = $3, decided_by = $4, edited_input = $5, decided_at = clock_timestamp()
           where id = $1 and state = 'pending' and expires_at > clock_timestamp() returning session_id
         ), ended as (
           delete from waits using decided where waits.session_id = decided.session_id and kind = 'approval' and subject = $1
         )
         select from decided`
-      const { rowCount } = await on.query(text, [id, state, message, by])
+      const { rowCount } = await on.query(text, [
+        id,
+        state,
+        message,
+        by,
+        edited_input === undefined ? null : JSON.stringify(edited_input),
+      ])
       return rowCount === 1
     },
 

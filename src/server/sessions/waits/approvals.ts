@@ -3,10 +3,14 @@ import type { Approval, ApprovalState } from '../../../contract/approvals.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 import { transaction } from '../../db/connect.ts'
 import type { Caller } from '../../http/caller.ts'
-import { AppError, notFound } from '../../platform/errors.ts'
+import { AppError, invalid, notFound } from '../../platform/errors.ts'
+import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
+import type { RuntimeRegistry } from '../../runtimes/runtime.ts'
 import type { Appended, EventLog } from '../log/event-log.ts'
 import type { WakeUps } from '../queue/wake-ups.ts'
+import type { SessionRow } from '../session-row.ts'
 import type { SessionStore } from '../session-store.ts'
+import { type Answerer, mayAnswer } from './approval-policy.ts'
 import type { ApprovalStore } from './approval-store.ts'
 
 /** A person's decision on a tool call. */
@@ -18,6 +22,8 @@ export interface Verdict {
   readonly message?: string | undefined
   /** Digest of the arguments that the person saw. */
   readonly digest?: string | undefined
+  /** Arguments that replace those of the model; only when the call is allowed. */
+  readonly input?: unknown
 }
 
 interface Deps {
@@ -26,6 +32,14 @@ interface Deps {
   readonly sessions: Pick<SessionStore, 'lock' | 'setDue'>
   readonly eventLog: EventLog
   readonly wakeUps: Pick<WakeUps, 'send'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find'>
+  readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
+}
+
+interface Decide {
+  readonly verdict: Verdict
+  readonly by: Answerer
+  readonly unpublished: Appended[]
 }
 
 interface ListFilter {
@@ -33,27 +47,47 @@ interface ListFilter {
   readonly state: ApprovalState | undefined
 }
 
-/** The rules of approvals: each is decided once, by a caller who may see its session. */
+/** The rules of approvals: each is decided once, by a caller who may see its session and is one of its approvers. */
 export type Approvals = ReturnType<typeof createApprovals>
 
-export function createApprovals({ pool, store, sessions, eventLog, wakeUps }: Deps) {
-  /** Requires a transaction that has locked the session; adds its events to `unpublished`. */
+export function createApprovals({ pool, store, sessions, eventLog, wakeUps, ...deps }: Deps) {
+  /**
+   * Throws `invalid_request` for arguments that the tool or the runtime of the session does not accept. Call it before
+   * the transaction of the decision: the schema is checked in another thread.
+   */
+  async function checkInput(
+    { id: sessionId, runtime }: Pick<SessionRow, 'id' | 'runtime'>,
+    { id, input, result }: Verdict,
+  ) {
+    if (input === undefined) return
+    if (result === 'deny') throw invalid('input requires result "allow"; remove it, or allow the call')
+    const approval = await store.find(pool, sessionId, id)
+    if (!approval) throw notFound('approval', id)
+    const { inputSchemaOf } = (await deps.runtimes.find(runtime)) ?? {}
+    if (!inputSchemaOf) {
+      throw invalid(
+        `input is not supported by runtime ${runtime}, which runs its tools itself; deny the call with a message instead`,
+      )
+    }
+    const schema = inputSchemaOf(approval.name)
+    if (!schema) throw invalid(`input cannot be changed: tool ${approval.name} has no input schema`)
+    const problem = await deps.resultSchemas.mismatch(schema, input)
+    if (problem !== undefined) throw invalid(`input does not match the schema of tool ${approval.name}: ${problem}`)
+  }
+
+  /** Requires `checkInput`, and a transaction that has locked the session; adds its events to `unpublished`. */
   async function decideWithin(
     client: PoolClient,
     sessionId: string,
-    { verdict, caller, unpublished }: { verdict: Verdict; caller: Caller; unpublished: Appended[] },
+    { verdict, by, unpublished }: Decide,
   ): Promise<string> {
-    const { id, result, message, digest } = verdict
+    const { id, result, message, digest, input } = verdict
     const approval = await store.find(client, sessionId, id)
     if (!approval) throw notFound('approval', id)
-    if (digest !== undefined && digest !== approval.digest) {
-      throw new AppError(
-        'conflict',
-        `digest does not match approval ${approval.id}; read the approval again and check its input`,
-      )
-    }
+    checkAnswer(approval, { by, digest })
     const state = result === 'allow' ? 'allowed' : 'denied'
-    const decision = { state, message: message ?? null, by: caller.principal } as const
+    const decided_by = by === 'link' ? by : by.principal
+    const decision = { state, message: message ?? null, edited_input: input, by: decided_by } as const
     if (!(await store.decide(client, approval.id, decision))) {
       throw new AppError('conflict', `approval ${approval.id} is ${approval.state}; only a pending one can be decided`)
     }
@@ -62,6 +96,8 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps }: De
       tool_use_id: approval.id,
       result,
       ...(message !== undefined && { deny_message: message }),
+      ...(input !== undefined && { input }),
+      decided_by,
     }
     unpublished.push(await eventLog.appendByCaller(client, sessionId, [event]))
     await sessions.setDue(client, sessionId)
@@ -69,25 +105,33 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps }: De
     return approval.id
   }
 
+  /** Decides an approval of that session in its own transaction. Returns the record after the decision. */
+  async function decideIn(session: Pick<SessionRow, 'id' | 'runtime'>, verdict: Verdict, by: Answerer) {
+    await checkInput(session, verdict)
+    const unpublished: Appended[] = []
+    const decided = await transaction(pool, async client => {
+      await sessions.lock(client, session.id)
+      const id = await decideWithin(client, session.id, { verdict, by, unpublished })
+      return store.find(client, session.id, id)
+    })
+    for (const appended of unpublished) eventLog.publish(appended)
+    if (!decided) throw new Error(`approval ${verdict.id} is missing right after its decision (bug)`)
+    return decided
+  }
+
   return {
+    checkInput,
     decideWithin,
+    decideIn,
 
     /** Closes the pending approvals of an ended session, inside a transaction that has locked it. */
     closeWithin: (client: PoolClient, sessionId: string): Promise<void> => store.close(client, sessionId),
 
     /** Decides an approval, whichever process runs its session. Returns the record after the decision. */
     async decide(verdict: Verdict, caller: Caller): Promise<Approval> {
-      const sessionId = await store.sessionOf(verdict.id, caller.ownerScope)
-      if (sessionId === undefined) throw notFound('approval', verdict.id)
-      const unpublished: Appended[] = []
-      const decided = await transaction(pool, async client => {
-        await sessions.lock(client, sessionId)
-        const id = await decideWithin(client, sessionId, { verdict, caller, unpublished })
-        return store.find(client, sessionId, id)
-      })
-      for (const appended of unpublished) eventLog.publish(appended)
-      if (!decided) throw new Error(`approval ${verdict.id} is missing right after its decision (bug)`)
-      return decided
+      const session = await store.sessionOf(verdict.id, caller.ownerScope)
+      if (!session) throw notFound('approval', verdict.id)
+      return decideIn(session, verdict, caller)
     },
 
     list: (
@@ -97,4 +141,22 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps }: De
     ): Promise<Approval[]> =>
       store.list({ owner: caller.ownerScope, sessionId, state, cursor: page.after, limit: page.limit }),
   }
+}
+
+const notApprover = ({ id, approvers }: Approval): AppError =>
+  new AppError(
+    'forbidden',
+    approvers === null
+      ? `approval ${id} cannot be answered by a program of its session`
+      : `approval ${id} may only be answered by ${approvers.join(', ')} (config.approvals.approvers of its agent)`,
+  )
+
+/** Throws for a caller who is not an approver, and for a digest of other arguments. */
+function checkAnswer(approval: Approval, { by, digest }: { by: Answerer; digest: string | undefined }): void {
+  if (!mayAnswer(approval.approvers, by)) throw notApprover(approval)
+  if (digest === undefined || digest === approval.digest) return
+  throw new AppError(
+    'conflict',
+    `digest does not match approval ${approval.id}; read the approval again and check its input`,
+  )
 }

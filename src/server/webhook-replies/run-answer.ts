@@ -1,0 +1,22 @@
+import { endsRun, textOfContent } from '../../contract/events.ts'
+import type { EventStore } from '../sessions/log/event-store.ts'
+import type { RunAnswer } from './replies.ts'
+
+const types = ['agent.message', 'user.message', 'session.status_idle', 'session.error']
+const limit = 1_000
+
+/** Returns a function that reads the last message of a run, or its typed result when it has none, and how it failed. */
+export const createAnswerOf =
+  (events: Pick<EventStore, 'list'>) =>
+  async (sessionId: string, { promptId, runId }: { promptId: string; runId: string }): Promise<RunAnswer> => {
+    const { data } = await events.list({ sessionId, after: Number.MAX_SAFE_INTEGER, limit, order: 'desc', types })
+    const at = data.findIndex(event => endsRun(event) && (event.run_id === runId || event.prompt_id === promptId))
+    const end = data[at]
+    if (!end) return { text: '', failure: null }
+    const failure = end.error ? { type: end.error.type, message: end.error.message ?? '' } : null
+    for (const event of data.slice(at + 1)) {
+      if (endsRun(event)) break
+      if (event.type === 'agent.message') return { text: textOfContent(event.content), failure }
+    }
+    return { text: end.result === undefined ? '' : JSON.stringify(end.result), failure }
+  }
