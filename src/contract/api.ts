@@ -3,6 +3,7 @@ import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
 import { controlRoutes } from './controls.ts'
+import { customToolRoutes } from './custom-tools.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './files.ts'
@@ -55,6 +56,7 @@ export const api = {
   Environments: environmentRoutes,
   ManagedSessions: dialectSessionRoutes,
   Approvals: approvalRoutes,
+  CustomTools: customToolRoutes,
   Schedules: scheduleRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
   RuntimeHarnesses: harnessRoutes,
@@ -78,6 +80,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
+  CustomTools: 'Custom tools',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',

@@ -1,6 +1,7 @@
 import type { Agent } from '../../contract/agents.ts'
 import { invalid } from '../platform/errors.ts'
 import { isAbsent, isRecord } from '../platform/json.ts'
+import { maxTimeoutSeconds } from '../tools/custom-tools.ts'
 
 interface Rule {
   readonly isMet: (value: unknown) => boolean
@@ -17,6 +18,7 @@ const busyModes = ['enqueue', 'reject', 'interrupt', 'steer']
 /** Rules for the settings of `config` that the engine reads. All other settings are stored as sent. */
 const rules: Readonly<Record<string, Rule>> = {
   max_turns: wholeNumber(10_000),
+  custom_tool_timeout_seconds: wholeNumber(maxTimeoutSeconds),
   time_limit_seconds: wholeNumber(604_800),
   pinned_version: wholeNumber(2_147_483_647),
   busy_mode: {

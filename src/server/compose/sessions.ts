@@ -20,6 +20,7 @@ import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
 import { createCompactionRequests } from '../sessions/compaction-request.ts'
 import { serveCompaction } from '../sessions/compaction-routes.ts'
+import { serveCustomTools } from '../sessions/custom-tool-routes.ts'
 import { createDisposal } from '../sessions/disposal.ts'
 import { disposalStore } from '../sessions/disposal-store.ts'
 import { leaseStore } from '../sessions/engine/lease-store.ts'
@@ -50,6 +51,8 @@ import { createSessions } from '../sessions/sessions.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { approvalStore } from '../sessions/waits/approval-store.ts'
 import { createApprovals } from '../sessions/waits/approvals.ts'
+import { createCustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
+import { customToolStore } from '../sessions/waits/custom-tool-store.ts'
 import { freezeWaitStore } from '../sessions/waits/freeze-wait-store.ts'
 import { createFrozenSessions } from '../sessions/waits/frozen-sessions.ts'
 import { pauseStore } from '../sessions/waits/pause-store.ts'
@@ -106,6 +109,7 @@ export function composeSessions(needs: Needs) {
   const prompts = promptStore(pool)
   const pauses = pauseStore(pool)
   const approvalRows = approvalStore(pool)
+  const customToolRows = customToolStore(pool)
   const leaseRows = leaseStore(pool)
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(notifications)
@@ -116,6 +120,7 @@ export function composeSessions(needs: Needs) {
     runs: runStore(pool),
     freezes: needs.freezes,
     approvals: approvalRows,
+    customToolCalls: customToolRows,
     events,
     history,
     histories: new HistoryCache(),
@@ -163,6 +168,14 @@ export function composeSessions(needs: Needs) {
 
   // requests of callers
   const approvals = createApprovals({ pool, wakeUps, store: approvalRows, sessions: sessionRows, eventLog })
+  const customToolCalls = createCustomToolCalls({
+    pool,
+    wakeUps,
+    store: customToolRows,
+    sessions: sessionRows,
+    events,
+    eventLog,
+  })
   const queue = createPromptQueue({
     pool,
     store: sessionRows,
@@ -181,6 +194,7 @@ export function composeSessions(needs: Needs) {
     runtimes,
     budgets: budgetRows,
     approvals,
+    customToolCalls,
     queue,
     resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
@@ -220,6 +234,7 @@ export function composeSessions(needs: Needs) {
   return {
     sessions,
     approvals,
+    customToolCalls,
     events,
     live,
     slots,
@@ -240,6 +255,7 @@ export function composeSessions(needs: Needs) {
       })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
+      serveCustomTools(app, { customToolCalls })
       serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
     },

@@ -19,6 +19,9 @@ export interface ToolLimits {
   readonly resultChars: number
 }
 
+/** Returns the result of a call that failed. */
+export const failureResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], is_error: true })
+
 /** About 16,000 tokens (our choice). */
 export const defaultToolLimits: ToolLimits = { resultChars: 65_536 }
 

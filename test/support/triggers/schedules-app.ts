@@ -70,6 +70,7 @@ export async function startSchedulesApp() {
       queue: createPromptQueue({ pool, store: sessionRows, prompts, pauses, eventLog, wakeUps, taker: undefined }),
       budgets: { setLimits: async () => undefined },
       approvals: { decideWithin: async () => '', closeWithin: async () => undefined },
+      customToolCalls: { answerWithin: async () => assert.fail('no session has custom tools') },
       resultSchemas: { schemaProblem: async () => undefined },
       defaultModel: () => 'demo',
       dispose: async () => undefined,

@@ -75,7 +75,7 @@ export class WorkspaceSteps {
     let hasResult = false
     for (const event of events) {
       const id = event.tool_use_id ?? ''
-      if (event.type === 'agent.tool_use') {
+      if (event.type === 'agent.tool_use' || event.type === 'agent.custom_tool_use') {
         this.#calls.set(id, { isRead: workspace.isRead(String(event['name'])) })
       } else if (event.type === 'agent.tool_result') {
         hasResult ||= !this.#calls.get(id)?.isRead
