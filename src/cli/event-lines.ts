@@ -32,9 +32,11 @@ export function eventLines(event: SessionEvent): Piece[][] {
       return textLines(textOf(event)).map(line => [plain(line)])
     case 'agent.tool_use':
     case 'agent.mcp_tool_use':
+    case 'agent.custom_tool_use':
       return [toolLine(event)]
     case 'agent.tool_result':
     case 'agent.mcp_tool_result':
+    case 'user.custom_tool_result':
       return resultLines(event)
     case 'session.status_running':
       return [[dim('· running')]]
@@ -61,7 +63,10 @@ export function runEndOf(event: SessionEvent): RunEnd {
   if (details?.type === 'interrupted') return { outcome: 'stopped', text: 'stopped on request' }
   switch (event.stop_reason?.type) {
     case 'requires_action':
-      return { outcome: 'approval', text: 'waiting for approval of a tool call; see: switchyard approvals ls' }
+      return {
+        outcome: 'approval',
+        text: 'waiting for approval or the result of a tool call; see: switchyard approvals ls',
+      }
     case 'budget_reached':
       return { outcome: 'budget', text: budgetText(details?.message) }
     case 'refusal':
@@ -92,7 +97,7 @@ export function firstArgument(input: unknown): string {
   return plainLine(typeof first === 'string' ? first : JSON.stringify(first), maxArgumentLength)
 }
 
-function toolLine(event: EventOf<'agent.tool_use' | 'agent.mcp_tool_use'>): Piece[] {
+function toolLine(event: EventOf<'agent.tool_use' | 'agent.mcp_tool_use' | 'agent.custom_tool_use'>): Piece[] {
   const { mcp_server_name: server, evaluated_permission: permission } = event
   const name = `${server === undefined ? '' : `${server}.`}${event.name}`
   const suffix = permission === 'ask' ? ' (needs approval)' : permission === 'deny' ? ' (denied)' : ''

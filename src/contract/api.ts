@@ -4,6 +4,7 @@ import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
 import { controlRoutes } from './controls.ts'
+import { customToolRoutes } from './custom-tools.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './files.ts'
@@ -63,6 +64,7 @@ export const api = {
   ManagedSessions: dialectSessionRoutes,
   A2a: a2aRoutes,
   Approvals: approvalRoutes,
+  CustomTools: customToolRoutes,
   Schedules: scheduleRoutes,
   WebhookReplies: webhookReplyRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
@@ -92,6 +94,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedSessions: 'Managed Agents',
   A2a: 'A2A',
   WebhookReplies: 'Webhooks',
+  CustomTools: 'Custom tools',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',
   AgentRuntimes: 'Runtimes',

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { EditedInput, Verdict } from './approvals.ts'
+import { customToolAnswer } from './custom-tools.ts'
 import { SessionEvent } from './events.ts'
 import { Metadata } from './metadata.ts'
 import { named } from './named.ts'
@@ -38,6 +39,14 @@ const SentEvent = named(
       result: Verdict,
       deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
       input: Type.Optional(EditedInput),
+    }),
+    Type.Object({
+      type: Type.Literal('user.custom_tool_result'),
+      custom_tool_use_id: Type.String({
+        maxLength: 200,
+        description: 'Id of the `agent.custom_tool_use` event, or of the runtime’s call',
+      }),
+      ...customToolAnswer,
     }),
   ]),
 )
@@ -88,7 +97,7 @@ export const eventRoutes = {
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },
     summary: 'Send events',
     description:
-      'Stores user events: a message, an interrupt, or the answer to a tool call that requires approval. The response contains them as stored.',
+      'Stores user events: a message, an interrupt, the answer to a tool call that requires approval, or the result of a custom tool. The response contains them as stored.',
   }),
   ticket: route({
     id: 'events.ticket',

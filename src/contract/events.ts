@@ -94,7 +94,7 @@ export function endsRun(event: NewEvent): boolean {
   return event.type === 'session.error' && event.error.retry_status?.type !== 'retrying'
 }
 
-/** Returns the ids of the `agent.tool_use` events that wait for a person since this event; empty for other events. */
+/** Returns the ids of the tool calls that wait for an answer from outside since this event; empty for other events. */
 export const awaitedApprovals = ({ stop_reason: reason }: NewEvent): readonly string[] =>
   reason?.type === 'requires_action' ? (reason.event_ids ?? []) : []
 

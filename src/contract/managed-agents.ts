@@ -34,8 +34,11 @@ export const ManagedTool = named(
     Type.Object({
       type: Type.Literal('custom'),
       name: Name,
-      description: Type.Optional(Type.String({ maxLength: 100_000 })),
+      description: Type.Optional(Type.String({ maxLength: 10_000 })),
       input_schema: JsonObject,
+      timeout_seconds: Type.Optional(
+        Nullable(Type.Integer({ minimum: 1, maximum: 604_800 }), 'Seconds after which a call without a result fails'),
+      ),
     }),
   ]),
 )

@@ -23,5 +23,7 @@ export const patternWords: Readonly<Record<string, string>> = {
   '^([a-z][a-z0-9_]*[.])*([a-z][a-z0-9_]*|[*])$': 'must be a type of event, such as session.status_idle or agent.*',
   '^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$': 'must be the name of a header: letters, digits, _ and -',
   '^[A-Za-z0-9_@$-]+(?:[.][A-Za-z0-9_@$-]+){0,31}$': 'must be a field such as issue.labels.0.name',
+  '^(admin|user|link|key_[A-Za-z0-9_-]{1,100})$': 'must be "admin", "user", "link" or the id of a key',
+  '^https?://[^\\s?#]+$': 'must be an http or https address without a query',
   '^.{1,64}$': 'must be 1 to 64 characters',
 }

@@ -92,7 +92,12 @@ const StopReason = named(
     Type.Object(
       {
         type: Type.Literal('requires_action'),
-        event_ids: Type.Optional(Type.Array(Type.String(), { description: 'The tool calls that wait for a person' })),
+        event_ids: Type.Optional(
+          Type.Array(Type.String(), {
+            description:
+              'The tool calls that wait for a person (`agent.tool_use`) or a client (`agent.custom_tool_use`)',
+          }),
+        ),
       },
       open,
     ),
@@ -157,6 +162,11 @@ export const eventSchemas = [
     tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event that was not decided in time' }),
     expired_at: Type.String({ format: 'date-time' }),
   }),
+  event('user.custom_tool_result', 'UserCustomToolResultEvent', {
+    custom_tool_use_id: Type.String({ description: 'Id of the `agent.custom_tool_use` event' }),
+    tool_use_id: Type.Optional(ToolUseId),
+    ...toolResult,
+  }),
   event('user.compact', 'UserCompactEvent', {
     prompt_id: PromptId,
     model: Type.Optional(Nullable(Type.String())),
@@ -212,6 +222,14 @@ export const eventSchemas = [
   event('agent.tool_result', 'AgentToolResultEvent', {
     tool_use_id: ToolUseId,
     ...toolResult,
+  }),
+  event('agent.custom_tool_use', 'AgentCustomToolUseEvent', {
+    name: Type.String(),
+    input: JsonObject,
+    tool_use_id: Type.Optional(ToolUseId),
+    timeout_seconds: Type.Optional(
+      Type.Integer({ description: 'Seconds after which the call fails unless a client answers it' }),
+    ),
   }),
   event('agent.mcp_tool_use', 'AgentMcpToolUseEvent', {
     ...toolUse,

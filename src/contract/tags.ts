@@ -84,6 +84,7 @@ export const tags = [
       'The Agent2Agent protocol, version 1.0: other agents send messages to agents of this service, by JSON-RPC or HTTP+JSON, once an agent has `config.a2a.enabled`.',
   },
   { name: 'Approvals', description: 'Tool calls that wait for a person to allow or deny them.' },
+  { name: 'Custom tools', description: 'Calls of tools that your own program runs, and their answers.' },
   {
     name: 'Schedules',
     description: 'Cron expressions with a time zone that queue a prompt, once per tick over all replicas.',
@@ -120,7 +121,7 @@ export type TagName = (typeof tags)[number]['name']
 export const tagGroups: readonly { readonly name: string; readonly tags: readonly TagName[] }[] = [
   { name: 'Gateway', tags: ['Messages', 'OpenAI', 'Gemini', 'Models', 'Providers', 'Provider APIs'] },
   { name: 'Agents', tags: ['Agents', 'Memories', 'Skills', 'MCP'] },
-  { name: 'Sessions', tags: ['Sessions', 'Approvals'] },
+  { name: 'Sessions', tags: ['Sessions', 'Approvals', 'Custom tools'] },
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },
   { name: 'Runtimes', tags: ['Runtimes'] },
   { name: 'Access', tags: ['API Keys', 'Budgets', 'Vault'] },

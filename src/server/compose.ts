@@ -141,6 +141,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     skills: library.skills,
     sessions,
     approvals: engine.approvals,
+    customToolCalls: engine.customToolCalls,
     events: engine.events,
     live: engine.live,
     slots: engine.slots,

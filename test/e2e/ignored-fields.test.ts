@@ -101,10 +101,22 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
   const toolset = 'agent_toolset_20260401'
   const mcp = { type: 'mcp_toolset', mcp_server_name: 'wiki' }
   const custom = { type: 'custom', name: 'ring', description: 'Rings', input_schema: { type: 'object' } }
+  const wrongSchema = { type: 'object', properties: { times: { type: 'number of times' } } }
   const servers = [{ type: 'url', name: 'wiki', url: 'https://wiki.example/mcp' }]
   for (const [fields, message] of [
     [{ tools: [mcp] }, /tools\[0\] of type mcp_toolset is not supported/],
-    [{ tools: [{ type: 'bash' }, custom] }, /tools\[1\] of type custom is not supported/],
+    [{ tools: [{ type: 'bash' }, custom], runtime: 'other' }, /tools\[1\] of type custom is not supported/],
+    [{ tools: [custom, { ...custom, name: 'bash' }] }, /tools\[1\]\.name bash is the name of a built-in tool/],
+    [{ tools: [custom, custom] }, /tools\[1\]\.name ring is already used by another custom tool/],
+    [{ tools: [{ ...custom, name: 'ring it' }] }, /tools\[0\]\.name must have 1 to 128 letters/],
+    [{ tools: { ...custom, input_schema: { type: 'array' } } }, /tools\.input_schema must be a JSON Schema object/],
+    [{ tools: [{ ...custom, input_schema: wrongSchema }] }, /tools\[0\]\.input_schema is not a valid JSON Schema/],
+    [{ tools: [{ ...custom, timeout_seconds: 0 }] }, /tools\[0\]\.timeout_seconds must be a whole number/],
+    [{ config: { custom_tool_timeout_seconds: 'long' } }, /config\.custom_tool_timeout_seconds must be a whole number/],
+    [
+      { tools: [{ type: toolset, configs: [{ name: 'bsah' }] }] },
+      /tools\[0\]\.configs\[0\]\.name "bsah" is not a tool; the tools are bash,/,
+    ],
     [{ tools: mcp }, /tools of type mcp_toolset/],
     [{ tools: [{ type: toolset, configs: 'bash' }] }, /tools\[0\]\.configs must be a list/],
     [{ tools: [{ type: toolset, configs: [{ enabled: true }] }] }, /tools\[0\]\.configs\[0\]\.name/],
@@ -118,7 +130,13 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
     assert.equal(status, 400, JSON.stringify(fields))
     assert.match(text, message)
   }
-  for (const fields of [{ tools: [mcp] }, { tools: [custom] }, { mcp_servers: servers }]) {
+  const unusable = { ...custom, input_schema: wrongSchema }
+  for (const fields of [
+    { tools: [mcp] },
+    { tools: [unusable] },
+    { tools: [custom, custom] },
+    { mcp_servers: servers },
+  ]) {
     const { status, text } = await ask('POST /v1/agents', { name: 'A', model: 'demo', ...fields })
     assert.equal(status, 400, text)
   }

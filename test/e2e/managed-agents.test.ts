@@ -252,6 +252,75 @@ for (const [version, Anthropic] of [
     }
   })
 
+  const lookUp = {
+    type: 'custom' as const,
+    name: 'look_up',
+    description: 'Looks up an invoice',
+    input_schema: { type: 'object' as const, properties: { number: { type: 'integer' } }, required: ['number'] },
+  }
+  const lookingUp = (...numbers: readonly number[]) => {
+    const tool_calls = numbers.map(number => ({ name: 'look_up', input: { number } }))
+    return message(saying({ text: 'I look.', tool_calls }, { text: 'All done.' }))
+  }
+
+  test(named('a custom tool is called with an event, and user.custom_tool_result continues the session'), async () => {
+    const agent = await newAgent({ tools: [toolset, lookUp] })
+    assert.deepEqual(agent.tools[1], lookUp)
+    const { id: environment_id } = await newEnvironment()
+    const session = await sessions.create({ agent: agent.id, environment_id, initial_events: [lookingUp(1, 2)] })
+    const waiting = await streamed(session.id, isIdle)
+    const idle = waiting.at(-1)
+    assert.ok(idle?.type === 'session.status_idle' && idle.stop_reason.type === 'requires_action')
+    const calls = waiting.filter(event => event.type === 'agent.custom_tool_use')
+    assert.deepEqual(
+      calls.map(({ id }) => id),
+      idle.stop_reason.event_ids,
+    )
+    assert.deepEqual(
+      calls.map(({ name, input }) => [name, input]),
+      [
+        ['look_up', { number: 1 }],
+        ['look_up', { number: 2 }],
+      ],
+    )
+    assert.equal((await sessions.retrieve(session.id)).status, 'idle')
+    const events = calls.map(({ id: custom_tool_use_id }, at) => ({
+      type: 'user.custom_tool_result' as const,
+      custom_tool_use_id,
+      content: text(`invoice-${at}-is-paid`),
+    }))
+    const sent = await sessions.events.send(session.id, { events })
+    assert.deepEqual(types(sent.data ?? []), ['user.custom_tool_result', 'user.custom_tool_result'])
+    const again = await sessions.events.send(session.id, { events })
+    assert.deepEqual(again.data, sent.data)
+    await streamed(session.id, event => isIdle(event) && JSON.stringify(event).includes('end_turn'))
+    assert.match(JSON.stringify(upstream.requests.at(-1)?.body), /invoice-0-is-paid.*invoice-1-is-paid/)
+  })
+
+  test(named('the tool runner of the SDK answers custom tools of a session with overrides'), async () => {
+    const [agent, { id: environment_id }] = await Promise.all([newAgent(), newEnvironment()])
+    const session = await sessions.create({
+      agent: { type: 'agent_with_overrides', id: agent.id, tools: [lookUp] },
+      environment_id,
+    })
+    assert.deepEqual(session.agent.tools, [lookUp])
+    const ran: unknown[] = []
+    const tool = {
+      ...lookUp,
+      run: async (input: unknown) => {
+        ran.push(input)
+        return 'the-runner-says-paid'
+      },
+      parse: (input: unknown) => input,
+    }
+    const runner = sessions.events.toolRunner(session.id, { tools: [tool], maxIdleMs: 100 } as never)
+    await sessions.events.send(session.id, { events: [lookingUp(3)] })
+    const posted: boolean[] = []
+    for await (const call of runner) posted.push(call.posted)
+    assert.deepEqual([ran, posted], [[{ number: 3 }], [true]])
+    assert.match(JSON.stringify(upstream.requests.at(-1)?.body), /the-runner-says-paid/)
+  })
+
   test(named('a session is changed, listed by filters, archived and deleted'), async () => {
     const session = await newSession({ budget: { type: 'limit', max_list_cost: { amount: '2550', currency: 'USD' } } })
     assert.equal(session.budget?.max_list_cost.amount, '2550')

@@ -55,6 +55,16 @@ async function openQuestion(session_id: string): Promise<string> {
   return id
 }
 
+/** A call of a custom tool that waits for its answer. */
+async function openCustomCall(session_id: string): Promise<string> {
+  const id = `evt_${Math.random().toString(36).slice(2)}`
+  const text = `
+    insert into custom_tool_calls (id, session_id, prompt_id, tool_use_id, name, input, expires_at)
+    values ($1, $2, 'msg_1', 'toolu_1', 'ring', '{}', clock_timestamp() + interval '1 day')`
+  await database.query(text, [id, session_id])
+  return id
+}
+
 /** A prompt that stays queued: no runner is started here. */
 async function queuedMessage(session_id: string): Promise<string> {
   const queued = await send(ada, `POST /session/${session_id}/prompt_async`, { body: { model, parts } })
@@ -107,6 +117,9 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     return { session_id, path }
   },
   '/api/approvals/{approval_id}': async () => ({ approval_id: await openQuestion(await newSession()) }),
+  '/api/custom-tool-calls/{custom_tool_use_id}': async () => ({
+    custom_tool_use_id: await openCustomCall(await newSession()),
+  }),
   '/permission/{request_id}': async () => ({ request_id: await openQuestion(await newSession()) }),
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
   '/v1/sessions/{session_id}': async () => ({ session_id: await newSession() }),
@@ -211,6 +224,7 @@ const bodies: Readonly<Record<string, object>> = {
   'sessions.message': { model, parts, mode: 'reject' },
   'events.send': { events: [{ type: 'user.message', content: parts }] },
   'approvals.decide': { result: 'allow' },
+  'custom_tools.answer': { content: parts },
   'opencode.reply': { reply: 'once' },
   'opencode.answer': { response: 'once' },
   'opencode.summarize': {},

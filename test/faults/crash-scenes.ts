@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Approval } from '../../src/contract/approvals.ts'
-import type { SessionEvent } from '../../src/contract/events.ts'
+import { awaitedApprovals, type SessionEvent } from '../../src/contract/events.ts'
 import { crashAtEveryWrite, type Scene } from './crash-at-write.ts'
 import type { FaultCase } from './fault-case.ts'
 import { sendOnce } from './single-connection.ts'
@@ -44,6 +44,47 @@ async function allowAll(site: Site, sessionId: string, signal: AbortSignal): Pro
         () => undefined,
       )
       assert.ok([undefined, 200, 409, 503].includes(answer?.status), answer?.text)
+    }
+    await sleep(50)
+  }
+}
+
+/** A client runs a tool: the run parks until the client answers, and a command after it waits as well. */
+const calling: Scene = {
+  async session(site) {
+    const ring = { type: 'custom', name: 'ring', description: 'Rings', input_schema: { type: 'object' } }
+    const body = { name: 'Caller', owner_id: 'team', model: 'scripted', tools: [ring, { type: 'bash' }] }
+    const answer = await sendOnce(site, 'POST /api/agents', { body })
+    return { agent_id: answer.json<{ id: string }>().id }
+  },
+  prompt: key =>
+    scriptedText(key, [
+      {
+        tool_calls: [
+          { name: 'ring', input: { key } },
+          { name: 'bash', input: { command: `echo ${key} >> ran.txt` } },
+        ],
+      },
+      { text: `done ${key}` },
+    ]),
+  beside: answerAll,
+  check(log) {
+    const called = log.filter(({ type }) => type === 'agent.custom_tool_use')
+    const answered = log.filter(({ type }) => type === 'user.custom_tool_result')
+    assert.deepEqual([called.length, answered.length], [1, 1], 'one call and one answer')
+  },
+}
+
+/** Answers the calls that the session requests results for. An answer without a response is sent again. */
+async function answerAll(site: Site, sessionId: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const path = `GET /v1/sessions/${sessionId}/events?types=session.status_idle`
+    const found = await sendOnce(site, path).catch(() => undefined)
+    const idle = found?.status === 200 ? found.json<{ data: SessionEvent[] }>().data : []
+    for (const id of idle.flatMap(awaitedApprovals)) {
+      const body = { content: [{ type: 'text', text: 'rung' }] }
+      const answer = await sendOnce(site, `POST /api/custom-tool-calls/${id}`, { body }).catch(() => undefined)
+      assert.ok([undefined, 200, 503].includes(answer?.status), answer?.text)
     }
     await sleep(50)
   }
@@ -90,6 +131,11 @@ export const crashCases: readonly FaultCase[] = [
     id: 'F03-waits',
     title: 'the same, with a tool call for which the run parks until a person allows it',
     run: bench => crashAtEveryWrite(bench, asking),
+  },
+  {
+    id: 'F03-custom-tools',
+    title: 'the same, with a custom tool for which the run parks until a client answers it',
+    run: bench => crashAtEveryWrite(bench, calling),
   },
   {
     id: 'F03-checkpoints',

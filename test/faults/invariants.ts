@@ -91,9 +91,9 @@ export const invariants: readonly Invariant[] = [
     sql: `
       select u.session_id, u.seq, u.payload->>'tool_use_id' as tool_use_id, count(r.seq) as results
       from session_events u join sessions s on s.id = u.session_id and s.deleted_at is null
-      left join session_events r on r.session_id = u.session_id and r.type = 'agent.tool_result'
+      left join session_events r on r.session_id = u.session_id and r.type in ('agent.tool_result', 'user.custom_tool_result')
         and r.payload->>'tool_use_id' = u.payload->>'tool_use_id' and r.seq > u.seq
-      where u.type = 'agent.tool_use' group by u.session_id, u.seq, 3 having count(r.seq) <> 1`,
+      where u.type in ('agent.tool_use', 'agent.custom_tool_use') group by u.session_id, u.seq, 3 having count(r.seq) <> 1`,
   },
   {
     id: 'I6',

@@ -12,8 +12,8 @@ interface Run {
   readonly runId: string | null | undefined
 }
 
-const uses: ReadonlySet<string> = new Set(['agent.tool_use', 'agent.mcp_tool_use'])
-const results: ReadonlySet<string> = new Set(['agent.tool_result', 'agent.mcp_tool_result'])
+const uses: ReadonlySet<string> = new Set(['agent.tool_use', 'agent.mcp_tool_use', 'agent.custom_tool_use'])
+const results: ReadonlySet<string> = new Set(['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result'])
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 class LogChecker {
@@ -51,6 +51,8 @@ class LogChecker {
 
   #checkTools(event: SessionEvent): void {
     const callId = event.tool_use_id ?? event.mcp_tool_use_id
+    // A runtime that passes on the events of its provider has no id for calls that clients of the provider answer.
+    if (callId === undefined) return
     if (uses.has(event.type)) {
       if (this.#uses.has(callId)) this.#fault(event, `repeats the call ${callId}`)
       this.#uses.set(callId, { results: 0 })

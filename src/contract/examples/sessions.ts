@@ -3,7 +3,7 @@ import type { Examples } from './example.ts'
 const parts = [{ type: 'text', text: 'List the files' }]
 const model = { providerID: 'switchyard', modelID: 'demo' }
 
-/** Sessions, their events and files, and approvals. */
+/** Sessions, their events and files, approvals and custom tools. */
 export const sessionExamples: Examples = {
   'sessions.create': { body: { agent: '{agent_id}', title: 'invoice', prompt: 'Create hello.txt' } },
   'sessions.list': { query: { agent_id: '{agent_id}', limit: 2 } },
@@ -25,4 +25,6 @@ export const sessionExamples: Examples = {
     body: { result: 'allow' },
     notRun: 'the token of the link authenticates it, not a key',
   },
+  'custom_tools.list': { query: { session_id: '{calling_session_id}', state: 'pending' } },
+  'custom_tools.answer': { body: { content: [{ type: 'text', text: '7 open invoices' }] } },
 }

@@ -3,6 +3,7 @@ import { maxApprovalMs } from '../../contract/approvals.ts'
 import { durationMs } from '../platform/durations.ts'
 import { invalid } from '../platform/errors.ts'
 import { isAbsent, isRecord, recordOf } from '../platform/json.ts'
+import { maxTimeoutSeconds } from '../tools/custom-tools.ts'
 
 interface Rule {
   readonly isMet: (value: unknown) => boolean
@@ -19,6 +20,7 @@ const busyModes = ['enqueue', 'reject', 'interrupt', 'steer']
 /** Rules for the settings of `config` that the engine reads. All other settings are stored as sent. */
 const rules: Readonly<Record<string, Rule>> = {
   max_turns: wholeNumber(10_000),
+  custom_tool_timeout_seconds: wholeNumber(maxTimeoutSeconds),
   time_limit_seconds: wholeNumber(604_800),
   pinned_version: wholeNumber(2_147_483_647),
   busy_mode: {

@@ -1,5 +1,7 @@
 import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import { invalid } from '../platform/errors.ts'
+import { isRecord } from '../platform/json.ts'
+import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { AgentFields } from './stored-agent.ts'
 
@@ -8,8 +10,24 @@ export type RuntimeSupport = ReturnType<typeof createRuntimeSupport>
 
 type Setup = Pick<Agent, 'tools' | 'config'>
 
-export function createRuntimeSupport({ findings }: Pick<RuntimeRegistry, 'findings'>) {
+interface Deps extends Pick<RuntimeRegistry, 'findings'> {
+  readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
+}
+
+export function createRuntimeSupport({ findings, resultSchemas }: Deps) {
   const findingsOf = ({ tools, config }: Setup) => findings(String(config['runtime']), { tools, config })
+
+  /** Throws `invalid` for a custom tool whose input schema is no valid JSON Schema. */
+  async function checkSchemas(tools: unknown): Promise<void> {
+    const entries = Array.isArray(tools)
+      ? tools.map((entry, at) => [`tools[${at}]`, entry] as const)
+      : [['tools', tools]]
+    for (const [field, entry] of entries) {
+      if (!isRecord(entry) || entry['type'] !== 'custom') continue
+      const problem = await resultSchemas.schemaProblem(entry['input_schema'])
+      if (problem !== undefined) throw invalid(`${field}.input_schema ${problem}`)
+    }
+  }
 
   return {
     /**
@@ -26,6 +44,7 @@ export function createRuntimeSupport({ findings }: Pick<RuntimeRegistry, 'findin
           : !field.startsWith('config.') || write.config?.[field.slice('config.'.length)] !== undefined
       const wrong = (await findingsOf(after)).find(({ field, problem }) => problem !== undefined && isWritten(field))
       if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
+      await checkSchemas(write.tools)
     },
 
     /** Returns the fields that the runtime does not support, such as `tools[1]`. */

@@ -32,7 +32,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
     defaults: () => ({ model: defaultModel(), runtime: defaultRuntime }),
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
     ownsModels: async id => (await runtimes.find(id))?.hasOwnModels === true,
-    runtimeSupport: createRuntimeSupport(runtimes),
+    runtimeSupport: createRuntimeSupport({ findings: runtimes.findings, resultSchemas }),
     resultSchemas,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },

@@ -31,6 +31,7 @@ import { toSession } from '../sessions/session-row.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
+import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
 import type { Skills } from '../skills/skills.ts'
 
@@ -49,6 +50,7 @@ interface Needs {
   readonly skills: Skills
   readonly sessions: Sessions
   readonly approvals: Approvals
+  readonly customToolCalls: CustomToolCalls
   readonly events: EventStore
   readonly live: LiveEvents
   readonly slots: StreamSlots
@@ -102,6 +104,7 @@ export function composeDialects(needs: Needs) {
         bus: { feed, translations, events, turns: needs.turns },
         sessions,
         approvals: needs.approvals,
+        customToolCalls: needs.customToolCalls,
         agents,
         runtimes: needs.runtimes,
         gateway: needs.gateway,

@@ -23,6 +23,7 @@ import { serveApprovalLinks } from '../sessions/approval-link-routes.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
 import { createCompactionRequests } from '../sessions/compaction-request.ts'
 import { serveCompaction } from '../sessions/compaction-routes.ts'
+import { serveCustomTools } from '../sessions/custom-tool-routes.ts'
 import { createDisposal } from '../sessions/disposal.ts'
 import { disposalStore } from '../sessions/disposal-store.ts'
 import { leaseStore } from '../sessions/engine/lease-store.ts'
@@ -54,6 +55,8 @@ import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { createApprovalLinks } from '../sessions/waits/approval-links.ts'
 import { approvalStore } from '../sessions/waits/approval-store.ts'
 import { createApprovals } from '../sessions/waits/approvals.ts'
+import { createCustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
+import { customToolStore } from '../sessions/waits/custom-tool-store.ts'
 import { freezeWaitStore } from '../sessions/waits/freeze-wait-store.ts'
 import { createFrozenSessions } from '../sessions/waits/frozen-sessions.ts'
 import { pauseStore } from '../sessions/waits/pause-store.ts'
@@ -112,6 +115,7 @@ export function composeSessions(needs: Needs) {
   const prompts = promptStore(pool)
   const pauses = pauseStore(pool)
   const approvalRows = approvalStore(pool)
+  const customToolRows = customToolStore(pool)
   const leaseRows = leaseStore(pool)
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(notifications)
@@ -122,6 +126,7 @@ export function composeSessions(needs: Needs) {
     runs: runStore(pool),
     freezes: needs.freezes,
     approvals: approvalRows,
+    customToolCalls: customToolRows,
     events,
     history,
     histories: new HistoryCache(),
@@ -182,6 +187,14 @@ export function composeSessions(needs: Needs) {
     publicUrl: needs.config.approvalLinks.length > 0 ? needs.config.publicUrl : undefined,
     store: approvalRows,
   })
+  const customToolCalls = createCustomToolCalls({
+    pool,
+    wakeUps,
+    store: customToolRows,
+    sessions: sessionRows,
+    events,
+    eventLog,
+  })
   const queue = createPromptQueue({
     pool,
     store: sessionRows,
@@ -200,6 +213,7 @@ export function composeSessions(needs: Needs) {
     runtimes,
     budgets: budgetRows,
     approvals,
+    customToolCalls,
     queue,
     resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
@@ -240,6 +254,7 @@ export function composeSessions(needs: Needs) {
     sessions,
     approvals,
     approvalLinks,
+    customToolCalls,
     events,
     live,
     slots,
@@ -261,6 +276,7 @@ export function composeSessions(needs: Needs) {
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
       serveApprovalLinks(app, { approvals, links: approvalLinks, logins: needs.logins })
+      serveCustomTools(app, { customToolCalls })
       serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
       serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
     },

@@ -8,6 +8,8 @@ export interface SettingSupport {
   readonly tools: 'names' | 'toolsets' | 'ignored'
   /** True when it calls MCP servers. */
   readonly mcpServers: boolean
+  /** True when its agents may have custom tools. */
+  readonly customTools: boolean
 }
 
 export type EnvironmentField = 'repository' | 'ref' | 'auto_create_pr'
@@ -57,6 +59,7 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     environment: ['repository', 'ref', 'auto_create_pr'],
     tools: 'ignored',
     mcpServers: false,
+    customTools: false,
     listedTools: [],
     builtIn: {
       name: 'Cursor',
@@ -70,6 +73,7 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     environment: ['repository', 'ref'],
     tools: 'toolsets',
     mcpServers: true,
+    customTools: false,
     listedTools: agentToolset,
     builtIn: {
       name: 'Claude Managed Agents',
@@ -83,6 +87,7 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     environment: [],
     tools: 'names',
     mcpServers: false,
+    customTools: false,
     listedTools: [],
   },
   acp: {
@@ -91,12 +96,13 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     environment: [],
     tools: 'names',
     mcpServers: false,
+    customTools: false,
     listedTools: [],
   },
 }
 
 /** Settings that the service's own runtime uses. */
-export const ownSupport: SettingSupport = { environment: [], tools: 'names', mcpServers: false }
+export const ownSupport: SettingSupport = { environment: [], tools: 'names', mcpServers: false, customTools: true }
 
 /** Reports whether the name is the id of a runtime that every server has, so that no harness can have it. */
 export const isBuiltInRuntime = (id: string): boolean =>

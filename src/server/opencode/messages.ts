@@ -163,14 +163,16 @@ function extend(answer: Answer, event: SessionEvent): Touched {
       return part({ type: 'reasoning', text: textOf(event.content), time: atOnce })
     case 'agent.tool_use':
     case 'agent.mcp_tool_use':
+    case 'agent.custom_tool_use':
       return part({
         type: 'tool',
-        callID: event.tool_use_id,
+        callID: event.tool_use_id ?? event.id,
         tool: event.name,
         state: { status: 'running', input: event.input, time: { start: millis(event) } },
       })
     case 'agent.tool_result':
     case 'agent.mcp_tool_result':
+    case 'user.custom_tool_result':
       return settleTool(answer, event)
     case 'agent.thread_context_compacted':
       if (event.reason !== 'request') return part({ type: 'compaction', auto: true })
@@ -185,7 +187,7 @@ function extend(answer: Answer, event: SessionEvent): Touched {
 }
 
 function settleTool({ parts }: Answer, event: SessionEvent): Touched {
-  const callId = event.tool_use_id ?? event.mcp_tool_use_id
+  const callId = event.tool_use_id ?? event.mcp_tool_use_id ?? event.custom_tool_use_id
   const tool = parts.find(({ type, callID }) => type === 'tool' && callID === callId)
   if (!tool) return untouched
   const { input, time } = tool['state'] as { input: unknown; time: { start: number } }

@@ -15,6 +15,7 @@ import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { messagesOf } from '../sessions/log/conversation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
+import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
 import { type BusDeps, writeBus } from './bus.ts'
 import { agentsOf, folders, project, providerOf, settingsOf } from './catalogue.ts'
 import type { BusEvent } from './events.ts'
@@ -25,6 +26,7 @@ export interface OpencodeDeps {
   readonly bus: BusDeps
   readonly sessions: Sessions
   readonly approvals: Pick<Approvals, 'decide' | 'list'>
+  readonly customToolCalls: Pick<CustomToolCalls, 'list'>
   readonly agents: Pick<Agents, 'list'>
   readonly runtimes: Pick<RuntimeRegistry, 'list'>
   readonly gateway: Pick<Gateway, 'models'>
@@ -96,9 +98,9 @@ function servePermissions(app: FastifyInstance, { approvals, sessions, bus }: Op
   })
 }
 
-function serveConversation(app: FastifyInstance, { sessions, approvals, bus }: OpencodeDeps): void {
+function serveConversation(app: FastifyInstance, { sessions, approvals, customToolCalls, bus }: OpencodeDeps): void {
   bind(app, opencodeRoutes.statuses, async (_, caller) => {
-    const ids = await workingSessions({ sessions, approvals }, caller)
+    const ids = await workingSessions({ sessions, approvals, customToolCalls }, caller)
     return Object.fromEntries(ids.map(id => [id, { type: 'busy' as const }]))
   })
   bind(app, opencodeRoutes.message, async ({ params }, caller) => {

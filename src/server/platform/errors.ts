@@ -61,6 +61,7 @@ export const notFound = (
     | 'webhook endpoint'
     | 'delivery'
     | 'approval'
+    | 'custom tool call'
     | 'message'
     | 'environment'
     | 'event'

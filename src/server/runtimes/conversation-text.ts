@@ -14,8 +14,10 @@ export function conversationEntry(event: NewEvent): string[] {
     case 'agent.message':
       return [`Assistant:\n${text()}`]
     case 'agent.tool_use':
+    case 'agent.custom_tool_use':
       return [shortened(`Assistant called ${event.name}: ${JSON.stringify(event.input)}`, maxEntryLength)]
     case 'agent.tool_result':
+    case 'user.custom_tool_result':
       return [shortened(`Result:\n${text()}`, maxEntryLength)]
     default:
       return []

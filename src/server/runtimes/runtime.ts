@@ -2,6 +2,7 @@ import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason, TextB
 import type { PromptKind } from '../../contract/prompts.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { Caller } from '../http/caller.ts'
+import type { CustomToolEnd } from '../tools/custom-tools.ts'
 
 /** What a runtime supports. The API returns these flags; an error for an unsupported feature names its flag. */
 export interface Capabilities {
@@ -141,6 +142,11 @@ export interface RunContext {
    */
   readonly decision: (eventId: string) => Promise<Decision | undefined>
   /**
+   * Returns how the call of an `agent.custom_tool_use` event ended; undefined while it has not, and then parks the run.
+   * Absent where a run cannot park.
+   */
+  readonly customToolEnd?: (eventId: string) => Promise<CustomToolEnd | undefined>
+  /**
    * Postpones the prompt by `ms`; the run must then return without a last event, as for a handover. The process that
    * resumes it finds in the log why it waited. Absent where a run cannot be resumed.
    */
@@ -182,6 +188,8 @@ export interface Runtime {
   readonly capabilities: Capabilities
   /** A run may end while it waits for a person: the next run resumes from the log and the provider's state. */
   readonly parks?: true
+  /** Clients answer its `agent.custom_tool_use` events to this service. */
+  readonly offersCustomTools?: true
   /** Set when its tools work in the session's folder on this machine. */
   readonly workspace?: RuntimeWorkspace
   /**
@@ -342,7 +350,7 @@ export const idle = (
   stop_details: details,
 })
 
-/** Asks a person to decide about tool calls, given by the ids of their `agent.tool_use` events. */
+/** Requests a decision about tool calls, or their results, by the ids of their events. */
 export const requiresAction = (eventIds: readonly string[]): NewEvent => ({
   type: 'session.status_idle',
   stop_reason: { type: 'requires_action', event_ids: eventIds },

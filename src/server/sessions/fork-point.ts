@@ -3,6 +3,9 @@ import { idle } from '../runtimes/runtime.ts'
 
 const notRun = [{ type: 'text', text: 'not run: the session was forked before this call ended' }] as const
 
+const isUse = ({ type }: SessionEvent): boolean => type === 'agent.tool_use' || type === 'agent.custom_tool_use'
+const isResult = ({ type }: SessionEvent): boolean => type === 'agent.tool_result' || type === 'user.custom_tool_result'
+
 /** Tracks what a copied part of a log leaves open. Add its events in order. */
 export class ForkPoint {
   /** Number of the model request that has no end yet. */
@@ -16,8 +19,8 @@ export class ForkPoint {
     const promptId = event.prompt_id ?? ''
     if (event.type === 'span.model_request_start') this.#openStart = event.seq
     else if (event.type === 'span.model_request_end') this.#openStart = undefined
-    else if (event.type === 'agent.tool_use') this.#openCalls.add(event.tool_use_id)
-    else if (event.type === 'agent.tool_result') this.#openCalls.delete(event.tool_use_id)
+    else if (isUse(event)) this.#openCalls.add(event.tool_use_id ?? event.id)
+    else if (isResult(event)) this.#openCalls.delete(event.tool_use_id ?? '')
     else if (event.type === 'user.message') this.#openPrompts.set(promptId, null)
     else if (event.type === 'session.prompt_ended') this.#openPrompts.delete(promptId)
     else if (event.type === 'session.status_running' && event.run_id) this.#begin(promptId, event.run_id)

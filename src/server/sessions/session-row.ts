@@ -46,7 +46,7 @@ export interface SessionRow extends NewSession, RunRow {
   readonly is_running: boolean
   readonly unfinished: number
   /** True while a tool call waits for approval. */
-  readonly awaits_approval: boolean
+  readonly awaits_answer: boolean
   /** True while a budget stops the first prompt in the queue. */
   readonly paused: boolean
   readonly last_outcome: SessionFacts['lastOutcome']
@@ -81,7 +81,7 @@ export const toSession = (row: SessionRow): Session => ({
   provider_run_id: row.provider_run_id,
   status: statusOf({
     isRunning: row.is_running,
-    awaitsApproval: row.awaits_approval,
+    awaitsAnswer: row.awaits_answer,
     waitingPrompts: row.unfinished,
     lastOutcome: row.last_outcome,
   }),

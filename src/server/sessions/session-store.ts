@@ -41,7 +41,8 @@ const facts = `
          coalesce(s.lease_until > statement_timestamp(), false)
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as is_running,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
-         exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending') as awaits_approval,
+         exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending')
+           or exists (select 1 from waits w where w.session_id = s.id and w.kind = 'custom_tool') as awaits_answer,
          coalesce((${firstInLine(isStopped, 's.id')}), false) as paused
   from sessions s`
 
@@ -142,7 +143,7 @@ export function sessionStore(pool: Pool) {
             and ${metadata === undefined ? '$8::text is null' : hasMetadata} and ${status === undefined ? 'true' : candidates[status]})
         select * from s
         where $5::text is null or $5 = case
-          when is_running and not awaits_approval then 'running' when is_running then 'idle' when unfinished > 0 then 'pending'
+          when is_running and not awaits_answer then 'running' when is_running then 'idle' when unfinished > 0 then 'pending'
           when last_outcome = 'failed' then 'error' else 'idle'
         end
         order by id desc limit $6`

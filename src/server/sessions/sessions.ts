@@ -14,6 +14,7 @@ import { type MetadataMap, patched } from '../platform/metadata.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { type CreationDeps, createCreation } from './creation.ts'
 import { createEventTransaction } from './event-transaction.ts'
+import type { Appended } from './log/event-log.ts'
 import { modelOfSession } from './prompt-model.ts'
 import type { Halt, Halted, PromptWrite } from './queue/prompt-queue.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
@@ -21,6 +22,7 @@ import { createSessionCache, type FixedFacts } from './session-cache.ts'
 import { type SessionRow, toSession } from './session-row.ts'
 import type { SessionWithLog } from './session-store.ts'
 import type { Approvals } from './waits/approvals.ts'
+import type { CustomToolCalls } from './waits/custom-tool-calls.ts'
 import { withRoom } from './with-room.ts'
 
 interface Deps extends CreationDeps {
@@ -28,6 +30,7 @@ interface Deps extends CreationDeps {
   readonly prompts: PromptStore
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
   readonly approvals: Pick<Approvals, 'checkInput' | 'decideWithin' | 'closeWithin'>
+  readonly customToolCalls: Pick<CustomToolCalls, 'answerWithin'>
   readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
   /** Stops the run of a deleted session in this process and removes the session at its runtime. */
   readonly dispose: (sessionId: string) => Promise<void>
@@ -66,6 +69,29 @@ export function createSessions(deps: Deps) {
     }
     const refusal = await deps.resultSchemas.schemaProblem(schema)
     if (refusal !== undefined) throw invalid(`output_schema ${refusal}`)
+  }
+
+  /** Handles one event of a caller. Returns the stored event when it repeats an earlier one. */
+  async function accept(
+    client: PoolClient,
+    event: SentEvent,
+    { id, caller, model, mode, unpublished }: Accepting,
+  ): Promise<SessionEvent | undefined> {
+    switch (event.type) {
+      case 'user.interrupt':
+        await queue.requestStop(client, id, unpublished)
+        return undefined
+      case 'user.tool_confirmation':
+        await deps.approvals.decideWithin(client, id, { verdict: verdictOf(event), by: caller, unpublished })
+        return undefined
+      case 'user.custom_tool_result': {
+        const answer = { ...event, id: event.custom_tool_use_id }
+        return deps.customToolCalls.answerWithin(client, id, { answer, caller, unpublished })
+      }
+      case 'user.message':
+        await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, unpublished)
+        return undefined
+    }
   }
 
   /** Runs `work` with the session locked, and appends the fields that it returns as `session.updated`. */
@@ -134,14 +160,14 @@ export function createSessions(deps: Deps) {
         if (event.type === 'user.tool_confirmation') await deps.approvals.checkInput(row, verdictOf(event))
       return eventTransaction(async (client, unpublished) => {
         await store.lock(client, id)
+        const repeated: SessionEvent[] = []
         for (const event of sent) {
-          if (event.type === 'user.interrupt') await queue.requestStop(client, id, unpublished)
-          else if (event.type === 'user.tool_confirmation') {
-            await deps.approvals.decideWithin(client, id, { verdict: verdictOf(event), by: caller, unpublished })
-          } else await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, unpublished)
+          const earlier = await accept(client, event, { id, caller, model, mode, unpublished })
+          if (earlier) repeated.push(earlier)
         }
         // Events that follow from the sent ones are only in the log.
-        return unpublished.flatMap(({ events }) => events.filter(({ type }) => type.startsWith('user.')))
+        const added = unpublished.flatMap(({ events }) => events.filter(({ type }) => type.startsWith('user.')))
+        return [...repeated, ...added]
       })
     },
 
@@ -226,6 +252,15 @@ export function createSessions(deps: Deps) {
     ): Promise<SessionRow[]> =>
       store.list({ ...filter, owner: caller.ownerScope, cursor: page.after, limit: page.limit }),
   }
+}
+
+interface Accepting {
+  readonly id: string
+  readonly caller: Caller
+  /** Model and mode of messages. */
+  readonly model: string
+  readonly mode: PromptMode | undefined
+  readonly unpublished: Appended[]
 }
 
 interface SessionUpdate {

@@ -19,11 +19,11 @@ const table: readonly Row[] = [
   [false, 1, null, 'idle', 'awaits approval'],
 ]
 
-for (const [isRunning, waitingPrompts, lastOutcome, status, awaitsApproval] of table) {
-  const facts = `${isRunning ? 'leased' : 'not leased'}${awaitsApproval ? ', with a pending approval' : ''}, ${waitingPrompts} waiting, last run ${lastOutcome ?? 'none'}`
+for (const [isRunning, waitingPrompts, lastOutcome, status, awaitsAnswer] of table) {
+  const facts = `${isRunning ? 'leased' : 'not leased'}${awaitsAnswer ? ', with a pending approval' : ''}, ${waitingPrompts} waiting, last run ${lastOutcome ?? 'none'}`
   test(`a session is ${status} when it is ${facts}`, () => {
     assert.equal(
-      statusOf({ isRunning, awaitsApproval: awaitsApproval === 'awaits approval', waitingPrompts, lastOutcome }),
+      statusOf({ isRunning, awaitsAnswer: awaitsAnswer === 'awaits approval', waitingPrompts, lastOutcome }),
       status,
     )
   })

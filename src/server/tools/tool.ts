@@ -23,12 +23,20 @@ export interface ToolResult {
   readonly is_error: boolean
 }
 
+/** Result without media. */
+export interface TextResult extends ToolResult {
+  readonly content: readonly TextBlock[]
+}
+
 export interface ToolLimits {
   /** Characters of one result; a longer one is written to a file of the workspace. */
   readonly resultChars: number
   /** Characters of a longer result that the model gets with the path of the file. */
   readonly previewChars: number
 }
+
+/** Returns the result of a call that failed. */
+export const failureResult = (text: string): TextResult => ({ content: [{ type: 'text', text }], is_error: true })
 
 /** About 16,000 and 4,000 tokens (our choice). */
 export const defaultToolLimits: ToolLimits = { resultChars: 65_536, previewChars: 16_384 }

@@ -84,8 +84,8 @@ type Fields = Readonly<Record<string, unknown>>
 /**
  * Returns the built-in tools that an agent's `tools` value enables, in a fixed order. An absent value, an empty list
  * and an unknown object enable all but those that reach the network. A list with entries enables only what they name,
- * so that a misspelt entry never enables more. The last of several entries for one tool applies. Source: Dialects,
- * section 1.3.
+ * so that a misspelt entry never enables more. The last of several entries for one tool applies. Custom tools are not
+ * part of the toolset. Source: Dialects, section 1.3.
  */
 export function toolsFor(agentTools: unknown): Toolset {
   const warnings: string[] = []
@@ -121,6 +121,9 @@ export const toolNames: readonly string[] = everyTool.flatMap(({ name }) => (com
 
 export const isToolName = (name: string): boolean => toolNames.includes(name)
 
+/** Reports whether the name is that of a tool that works in the sandbox. */
+export const isSandboxTool = (name: string): boolean => builtinTools.some(tool => tool.name === name)
+
 function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: string[]): void {
   const type = isFields(entry) ? entry['type'] : undefined
   if (!isFields(entry) || typeof type !== 'string') {
@@ -129,7 +132,7 @@ function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: s
     applyToolset(entry, chosen, warnings)
   } else if (isToolName(type)) {
     choose(type, [entry], chosen, warnings)
-  } else {
+  } else if (type !== 'custom') {
     warnings.push(`tools: skipped an entry of unknown type ${JSON.stringify(type.slice(0, 100))}`)
   }
 }

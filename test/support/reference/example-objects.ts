@@ -87,6 +87,19 @@ export function exampleObjects(service: Service): ExampleObjects {
     return approvals[0]?.id ?? assert.fail('no approval is pending')
   }
 
+  async function callingSession(): Promise<string> {
+    const input_schema = { type: 'object', properties: { path: { type: 'string' } } }
+    const tools = [{ type: 'custom', name: 'read_file', description: 'Reads a document of the archive', input_schema }]
+    const id = await created('POST /api/agents', { name: 'Clerk', owner_id: 'me', model: 'demo', tools })
+    return idle(await created('POST /session', { agent: id, prompt: 'Show invoices.txt' }))
+  }
+
+  async function customToolCall(): Promise<string> {
+    const path = `GET /api/custom-tool-calls?state=pending&session_id=${await idOf('calling_session_id')}`
+    const { custom_tool_calls: calls } = await ok<{ custom_tool_calls: { id: string }[] }>(path)
+    return calls[0]?.id ?? assert.fail('no custom tool call is pending')
+  }
+
   async function file(): Promise<string> {
     const path = sampleId('path')
     const session = await idOf('session_id')
@@ -109,7 +122,9 @@ export function exampleObjects(service: Service): ExampleObjects {
     approval_id: approval,
     alias: harness,
     budgeted_agent_id: budgetedAgent,
+    calling_session_id: callingSession,
     careful_session_id: carefulSession,
+    custom_tool_use_id: customToolCall,
     endpoint_id: () => created('POST /api/webhook-endpoints', { url: 'https://hooks.example.com/in', owner_id: 'me' }),
     environment_id: () => created('POST /v1/environments', { name: 'Node' }),
     freeze_id: () => created('PUT /v1/freezes', { owner: 'bo' }),

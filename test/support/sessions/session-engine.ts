@@ -28,6 +28,8 @@ import { createSessions } from '../../../src/server/sessions/sessions.ts'
 import { createWaitForPrompt } from '../../../src/server/sessions/wait-for-prompt.ts'
 import { approvalStore } from '../../../src/server/sessions/waits/approval-store.ts'
 import { createApprovals } from '../../../src/server/sessions/waits/approvals.ts'
+import { createCustomToolCalls } from '../../../src/server/sessions/waits/custom-tool-calls.ts'
+import { customToolStore } from '../../../src/server/sessions/waits/custom-tool-store.ts'
 import { pauseStore } from '../../../src/server/sessions/waits/pause-store.ts'
 import type { Workspaces } from '../../../src/server/workspaces/workspaces.ts'
 import { registryOf } from '../gateway/registry-of.ts'
@@ -99,6 +101,7 @@ export function createEngine(
   }
   const runtimes = registryOf(over ?? (runtime as Runtime), ...others)
   const approvals = approvalStore(pool)
+  const customToolCalls = customToolStore(pool)
   const sessions = sessionStore(pool)
   const prompts = promptStore(pool)
   const pauses = pauseStore(pool)
@@ -122,6 +125,7 @@ export function createEngine(
     prompts,
     pauses,
     approvals,
+    customToolCalls,
     events,
     eventLog,
     live,
@@ -156,6 +160,7 @@ export function createEngine(
       runtimes,
       resultSchemas: { mismatch: async () => undefined },
     }),
+    customToolCalls: createCustomToolCalls({ pool, wakeUps, store: customToolCalls, sessions, events, eventLog }),
     queue,
     budgets: { setLimits: async () => undefined },
     resultSchemas: { schemaProblem: async () => undefined },

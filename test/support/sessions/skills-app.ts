@@ -44,7 +44,10 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
   const agents = createAgents({
     store: agentStore(db),
     defaults: () => ({ model: 'demo', runtime: 'builtin' }),
-    runtimeSupport: createRuntimeSupport({ findings: async () => [] }),
+    runtimeSupport: createRuntimeSupport({
+      findings: async () => [],
+      resultSchemas: { schemaProblem: async () => undefined },
+    }),
     isRuntime: async () => true,
     ownsModels: async () => false,
     resultSchemas: { schemaProblem: async () => undefined },

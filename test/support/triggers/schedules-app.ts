@@ -74,6 +74,7 @@ export async function startSchedulesApp() {
         decideWithin: async () => '',
         closeWithin: async () => undefined,
       },
+      customToolCalls: { answerWithin: async () => assert.fail('no session has custom tools') },
       resultSchemas: { schemaProblem: async () => undefined },
       defaultModel: () => 'demo',
       dispose: async () => undefined,

@@ -16,6 +16,7 @@ const byName: Readonly<Record<string, string>> = {
   deployment: 'Only calls of this deployment',
   directory: 'Sent by opencode’s clients; has no effect',
   dirs: 'False returns files only',
+  custom_tool_use_id: 'Id of the event of the call',
   endpoint_id: 'Id of the webhook endpoint',
   environment_id: 'Id of the environment',
   event_deltas: 'Event types to preview while a model writes them; true for all',

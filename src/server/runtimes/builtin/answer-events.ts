@@ -3,17 +3,13 @@ import { estimateInputTokens, estimateTextTokens } from '../../gateway/tokens/es
 import type { TokenCounts } from '../../gateway/tokens/token-counts.ts'
 import { newId } from '../../platform/ids.ts'
 import { isRecord } from '../../platform/json.ts'
-import type { EnabledTool } from '../../tools/toolset.ts'
+import { isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
 
 /**
  * Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks.
  */
-export function answerEvents(
-  { blocks }: Answer,
-  ids: ReadonlyMap<number, string>,
-  tools: ReadonlyMap<string, EnabledTool>,
-): NewEvent[] {
+export function answerEvents({ blocks }: Answer, ids: ReadonlyMap<number, string>, tools: RunTools): NewEvent[] {
   return blocks.flatMap((block, index) => {
     const event = eventOf(block, tools)
     const id = ids.get(index)
@@ -33,7 +29,7 @@ export const interruptedEvents = ({ blocks }: Answer, ids: ReadonlyMap<number, s
     return [{ ...(id !== undefined && { id }), type: 'agent.message', content, interrupted: true }]
   })
 
-function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): NewEvent | undefined {
+function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
   switch (block.type) {
     case 'text':
       // The API rejects a conversation with empty text.
@@ -42,14 +38,20 @@ function eventOf(block: AnswerBlock, tools: ReadonlyMap<string, EnabledTool>): N
     case 'redacted_thinking':
       return { type: 'agent.thinking', content: [block] }
     case 'tool_use': {
-      const evaluated_permission = tools.get(block.name)?.policy ?? 'allow'
+      const { id: tool_use_id, name } = block
+      const tool = tools.byName.get(name)
+      const input = inputOf(block.json)
+      // Arguments that are not an object fail here: they never reach the client.
+      if (tool && isAwaitedTool(tool) && isRecord(input))
+        return { id: newId('evt'), ...tool.use, tool_use_id, name, input }
+      const evaluated_permission = tool?.policy ?? 'allow'
       return {
         // The question about the call refers to this id.
         ...(evaluated_permission === 'ask' && { id: newId('evt') }),
         type: 'agent.tool_use',
-        tool_use_id: block.id,
-        name: block.name,
-        input: inputOf(block.json),
+        tool_use_id,
+        name,
+        input,
         evaluated_permission,
       }
     }

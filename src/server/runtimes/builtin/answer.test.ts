@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { collectAnswer } from './answer.ts'
 import { answerEvents, modelUsage } from './answer-events.ts'
 
+const noTools = { byName: new Map(), failures: [] }
+
 const collect = (...events: object[]) => {
   const heard: [number, string][] = []
   const collected = collectAnswer((index, text) => heard.push([index, text]))
@@ -77,7 +79,7 @@ test('blocks become events in their order, except empty text and unknown blocks'
     block(4, { type: 'redacted_thinking', data: 'abc' }),
     stop,
   )
-  const events = answerEvents(answer, new Map([[2, 'evt_shown']]), new Map())
+  const events = answerEvents(answer, new Map([[2, 'evt_shown']]), noTools)
   assert.deepEqual(events, [
     { type: 'agent.message', content: [{ type: 'text', text: 'hi' }], id: 'evt_shown' },
     {
@@ -94,7 +96,7 @@ test('blocks become events in their order, except empty text and unknown blocks'
 test('arguments that are not a JSON object stay text, so that the call fails', () => {
   const inputOf = (json: string) => {
     const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
-    return answerEvents(answer, new Map(), new Map())[0]?.['input']
+    return answerEvents(answer, new Map(), noTools)[0]?.['input']
   }
   assert.deepEqual(inputOf(''), {})
   for (const json of ['{"command":"ec', '[1]', '"ls"', 'null']) assert.equal(inputOf(json), json)

@@ -22,6 +22,12 @@ export interface FailedTries {
   readonly since: number
 }
 
+/** Result of a call that came from a client. */
+interface ClientResult {
+  readonly content: readonly TextBlock[]
+  readonly is_error: boolean
+}
+
 interface PendingMessage {
   readonly seq: number
   readonly content: readonly TextBlock[]
@@ -40,6 +46,8 @@ export class Conversation {
   #entered: { readonly seq: number; readonly at: number }[] = []
   readonly #open = new Map<string, OpenToolUse>()
   readonly #asked = new Set<string>()
+  /** Results of clients by the ids of the calls' events. They enter the conversation when work continues. */
+  readonly #answers = new Map<string, ClientResult>()
   #isWaiting = false
   #openRequest: { readonly id: string | undefined; readonly isSummary: boolean } | undefined
   #failed: FailedTries | undefined
@@ -59,6 +67,7 @@ export class Conversation {
     for (const id of this.#included) copy.#included.add(id)
     for (const [id, use] of this.#open) copy.#open.set(id, use)
     for (const id of this.#asked) copy.#asked.add(id)
+    for (const [id, answer] of this.#answers) copy.#answers.set(id, answer)
     copy.#entered = [...this.#entered]
     copy.#isWaiting = this.#isWaiting
     copy.#openRequest = this.#openRequest
@@ -93,7 +102,11 @@ export class Conversation {
         for (const block of event.content ?? []) this.transcript.add('assistant', block, event)
         break
       case 'agent.tool_use':
+      case 'agent.custom_tool_use':
         this.#useTool(event)
+        break
+      case 'user.custom_tool_result':
+        this.#answers.set(event.custom_tool_use_id, { content: textsOf(event), is_error: event.is_error ?? false })
         break
       case 'agent.tool_result':
         this.#answerTool(event)
@@ -107,6 +120,7 @@ export class Conversation {
         break
       case 'session.status_running':
         this.#isWaiting = false
+        this.#includeAnswers(event)
         break
       case 'session.error':
         this.#fail(event)
@@ -141,12 +155,22 @@ export class Conversation {
     return [...this.#open.values()]
   }
 
-  /** Reports whether a person was asked about the tool call of that event. */
+  /** Reports whether the result of a client for the call is known. */
+  isAnswered({ eventId = '' }: OpenToolUse): boolean {
+    return this.#answers.has(eventId)
+  }
+
+  /** Notes a result of a client that was logged during the run. */
+  answer({ eventId = '' }: OpenToolUse, { content, is_error }: ClientResult): void {
+    this.#answers.set(eventId, { content: textsOf({ content }), is_error })
+  }
+
+  /** Reports whether an answer to the tool call of that event was requested. */
   wasRequested(eventId: string): boolean {
     return this.#asked.has(eventId)
   }
 
-  /** True from the question to a person until work continues. */
+  /** True from the request for answers until work continues. */
   get isWaiting(): boolean {
     return this.#isWaiting
   }
@@ -216,9 +240,9 @@ export class Conversation {
     for (const { text } of prompt.content) this.transcript.add('user', { type: 'text', text }, event)
   }
 
-  #useTool(event: EventOf<'agent.tool_use'>): void {
-    const id = event.tool_use_id
+  #useTool(event: EventOf<'agent.tool_use' | 'agent.custom_tool_use'>): void {
     const { name, input, evaluated_permission: permission = 'allow' } = event
+    const id = event.tool_use_id ?? event.id ?? ''
     this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
     this.transcript.add('assistant', { type: 'tool_use', id, name, input }, event)
   }
@@ -231,6 +255,19 @@ export class Conversation {
     this.transcript.add('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
   }
 
+  /** In the order of the calls, which is the same whether the results came during the run or were read from the log. */
+  #includeAnswers(event: ReadEvent): void {
+    for (const use of this.#open.values()) {
+      const answer = this.#answers.get(use.eventId ?? '')
+      if (!answer) continue
+      this.#open.delete(use.tool_use_id)
+      const { content, is_error } = answer
+      const block = { type: 'tool_result', tool_use_id: use.tool_use_id, content, ...(is_error && { is_error }) }
+      this.transcript.add('user', block, event)
+    }
+    this.#answers.clear()
+  }
+
   #compact(event: ReadEvent): void {
     const compaction = contextCompacted(event)
     if (!compaction) return
@@ -238,4 +275,10 @@ export class Conversation {
     this.#entered = this.#entered.filter(({ at }) => at >= compaction.kept_from_seq)
     for (const id of compaction.prompt_ids) this.#included.add(id)
   }
+}
+
+/** Models reject results without content or with empty texts. */
+function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {
+  const texts = content.flatMap(({ text }) => (typeof text === 'string' && text.trim() !== '' ? [text] : []))
+  return (texts.length > 0 ? texts : ['(no output)']).map(text => ({ type: 'text', text }))
 }

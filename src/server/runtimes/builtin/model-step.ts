@@ -1,4 +1,4 @@
-import type { NewEventOf } from '../../../contract/events.ts'
+import type { NewEvent, NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
@@ -75,7 +75,7 @@ async function answered(
 ): Promise<{ batch: Events; continues: boolean }> {
   const usage = modelUsage(answer)
   const events = [...answerEvents(answer, ids, run.tools), requestEnd(startId, { model_usage: usage })]
-  if (answer.stopReason === 'pause_turn' || events.some(({ type }) => type === 'agent.tool_use')) {
+  if (answer.stopReason === 'pause_turn' || events.some(isToolUse)) {
     return { batch: events, continues: true }
   }
   const result = await resultOf(run, answer)
@@ -88,6 +88,8 @@ async function answered(
   if (!run.conversation.isRepairing) return { batch: [...events, repairRequested(result.problem)], continues: true }
   return { batch: [...events, usageEvent(run, usage), resultFailure(result.problem)], continues: false }
 }
+
+const isToolUse = ({ type }: NewEvent): boolean => type === 'agent.tool_use' || type === 'agent.custom_tool_use'
 
 function endOf({ stopReason }: Answer): NewEventOf<'session.status_idle'> {
   if (stopReason === 'refusal') return idle({ type: 'refusal' })

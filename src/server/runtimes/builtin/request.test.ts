@@ -35,7 +35,7 @@ function systemOf(memories: string, changes: { readonly system?: string } = {}):
     schema: undefined,
     maxTokens: 16_000,
     messages: [],
-    tools: new Map(),
+    tools: { byName: new Map(), failures: [] },
   }
   const blocks = modelRequestBody(given)['system'] as { text: string; cache_control?: object }[]
   return blocks.map(({ text, cache_control }) => (cache_control ? `${text}*` : text))

@@ -1,5 +1,6 @@
 import { isAbsent, type Json, recordOf } from '../../platform/json.ts'
-import type { EnabledTool } from '../../tools/toolset.ts'
+import type { RunTools } from '../../tools/tool-source.ts'
+import { isSandboxTool } from '../../tools/toolset.ts'
 import { timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Block, Message } from './context/blocks.ts'
@@ -17,7 +18,7 @@ interface RequestParts {
   readonly maxTokens: number
   /** Schema that the answer must match; undefined for an answer in prose. */
   readonly schema: Json | undefined
-  readonly tools: ReadonlyMap<string, EnabledTool>
+  readonly tools: RunTools
 }
 
 /** Marks the end of a prefix that the provider may cache; other providers ignore it. */
@@ -34,19 +35,16 @@ export function modelRequestBody({
   tools,
 }: RequestParts): Readonly<Record<string, unknown>> {
   const settings = recordOf(session.config['model_settings'])
-  const enabled = [...tools.values()].filter(({ policy }) => policy !== 'deny')
+  const enabled = [...tools.byName.values()].filter(({ policy }) => policy !== 'deny')
+  const hasFiles = enabled.some(({ name }) => isSandboxTool(name))
   return {
     model: prompt.model,
     max_tokens: maxTokens,
     ...samplingOf(settings),
-    system: systemBlocks(prompt.system ?? session.system, session, { memories, schema, hasTools: enabled.length > 0 }),
+    system: systemBlocks(prompt.system ?? session.system, session, { memories, schema, hasFiles }),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && {
-      tools: enabled.map(({ tool }) => ({
-        name: tool.name,
-        description: tool.description,
-        input_schema: tool.inputSchema,
-      })),
+      tools: enabled.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
     }),
   }
 }
@@ -78,16 +76,16 @@ function samplingOf({ effort, thinking, temperature, top_p }: Json): Json {
 interface SystemParts {
   readonly memories: string
   readonly schema: Json | undefined
-  readonly hasTools: boolean
+  readonly hasFiles: boolean
 }
 
 /**
  * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then the schema of the
  * answer. Memories differ per session and schemas per prompt, so the cache is marked before each of them.
  */
-function systemBlocks(system: string, session: RunSession, { memories, schema, hasTools }: SystemParts): Block[] {
+function systemBlocks(system: string, session: RunSession, { memories, schema, hasFiles }: SystemParts): Block[] {
   const place = [
-    hasTools
+    hasFiles
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
       : '',
     timezoneNote(session),

@@ -6,8 +6,8 @@ import type { Log } from '../../platform/log.ts'
 import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import type { RunServices, ToolContext, ToolLimits } from '../../tools/tool.ts'
-import type { EnabledTool } from '../../tools/toolset.ts'
+import type { RunServices, ToolLimits } from '../../tools/tool.ts'
+import type { CallContext, RunTools } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import type { Conversation } from './conversation.ts'
 
@@ -45,7 +45,7 @@ export interface Run {
   schema: Json | undefined
   /** Text block with the agent's memories; the same for the whole run, empty without any. */
   readonly memories: string
-  readonly tools: ReadonlyMap<string, EnabledTool>
-  /** Opens the sandbox on the first call. */
-  readonly toolContext: () => Promise<ToolContext>
+  /** The tools of all sources. */
+  readonly tools: RunTools
+  readonly callContext: CallContext
 }

@@ -1,6 +1,8 @@
 import type { NewEventOf } from '../../../contract/events.ts'
-import type { ToolContext, ToolResult } from '../../tools/tool.ts'
-import type { EnabledTool } from '../../tools/toolset.ts'
+import { AppError } from '../../platform/errors.ts'
+import { isRecord } from '../../platform/json.ts'
+import { failureResult, type ToolResult } from '../../tools/tool.ts'
+import { type AwaitedTool, type CallContext, isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
 import type { OpenToolUse } from './conversation.ts'
 
 type ResultEvent = NewEventOf<'agent.tool_result'>
@@ -15,8 +17,8 @@ const maxReads = 8
  */
 export async function* runToolCalls(
   uses: readonly OpenToolUse[],
-  tools: ReadonlyMap<string, EnabledTool>,
-  context: () => Promise<ToolContext>,
+  tools: RunTools,
+  context: CallContext,
 ): AsyncGenerator<ResultEvent> {
   for (const group of groupsOf(uses, tools)) {
     const running = new Map(group.map(use => [use.tool_use_id, runOne(use, tools, context)] as const))
@@ -29,7 +31,7 @@ export async function* runToolCalls(
 }
 
 /** Groups the calls in their order: consecutive reads together, every other call alone. */
-function groupsOf(uses: readonly OpenToolUse[], tools: ReadonlyMap<string, EnabledTool>): OpenToolUse[][] {
+function groupsOf(uses: readonly OpenToolUse[], tools: RunTools): OpenToolUse[][] {
   const groups: OpenToolUse[][] = []
   let reads: OpenToolUse[] = []
   for (const use of uses) {
@@ -48,53 +50,64 @@ function groupsOf(uses: readonly OpenToolUse[], tools: ReadonlyMap<string, Enabl
 }
 
 /** A call of an unknown tool fails and changes nothing, so it counts as a read. */
-export const isRead = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
-  tools.get(name)?.tool.reads ?? true
+export const isRead = ({ name }: OpenToolUse, { byName }: RunTools): boolean => byName.get(name)?.reads ?? true
+
+/** Reports whether the call may be repeated after a crash. */
+export const isRepeatable = ({ name }: OpenToolUse, { byName }: RunTools): boolean =>
+  byName.get(name)?.idempotent ?? false
+
+/** Returns the tool of a call whose result comes from elsewhere; undefined for other calls. */
+export function awaitedTool({ name, input, eventId }: OpenToolUse, { byName }: RunTools): AwaitedTool | undefined {
+  const tool = byName.get(name)
+  return tool && isAwaitedTool(tool) && isRecord(input) && eventId !== undefined ? tool : undefined
+}
 
 /** Result of a call that an earlier owner may have run. */
 export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): ResultEvent =>
-  resultEvent(tool_use_id, failure('interrupted; outcome unknown: the tool may or may not have run'))
+  resultEvent(tool_use_id, failureResult('interrupted; outcome unknown: the tool may or may not have run'))
 
 /** Result of a call that a person denied or never decided about. */
 export const notAllowed = ({ tool_use_id, name }: OpenToolUse, reason: string | undefined): ResultEvent =>
-  resultEvent(tool_use_id, failure(`${name} was not run: ${reason ?? 'a person denied it'}`))
+  resultEvent(tool_use_id, failureResult(`${name} was not run: ${reason ?? 'a person denied it'}`))
 
 /** Result of a call whose question was open when the run was stopped. */
-export const neverAnswered = (use: OpenToolUse): ResultEvent =>
-  notAllowed(use, 'the run was stopped before a person answered')
+export const neverAnswered = (use: OpenToolUse, tools: RunTools): ResultEvent =>
+  awaitedTool(use, tools)
+    ? resultEvent(use.tool_use_id, failureResult('the run was stopped before the call was answered'))
+    : notAllowed(use, 'the run was stopped before a person answered')
 
-/** Reports whether the call may be repeated after a crash. */
-export const isRepeatable = ({ name }: OpenToolUse, tools: ReadonlyMap<string, EnabledTool>): boolean =>
-  tools.get(name)?.tool.idempotent ?? false
-
-async function runOne(
-  use: OpenToolUse,
-  tools: ReadonlyMap<string, EnabledTool>,
-  context: () => Promise<ToolContext>,
-): Promise<ResultEvent> {
-  return resultEvent(use.tool_use_id, await resultOf(use, tools, context))
-}
-
-async function resultOf(
-  { name, input, permission }: OpenToolUse,
-  tools: ReadonlyMap<string, EnabledTool>,
-  context: () => Promise<ToolContext>,
-): Promise<ToolResult> {
-  const enabled = tools.get(name)
-  if (!enabled) return failure(`tool ${name} does not exist; the tools are ${[...tools.keys()].join(', ') || 'none'}`)
-  if (permission === 'deny') return failure(`the policy of this agent does not allow ${name}`)
-  if (typeof input !== 'object' || input === null) return failure('the arguments are truncated or not valid JSON')
-  const opened = await context().catch((error: unknown) => error)
-  // Without a sandbox the call fails, and the run continues.
-  if (opened instanceof Error) return failure(`cannot open the sandbox of this session: ${opened.message}`)
-  return enabled.tool.run(input, opened as ToolContext)
-}
-
-const failure = (text: string): ToolResult => ({ content: [{ type: 'text', text }], is_error: true })
-
-const resultEvent = (tool_use_id: string, { content, is_error }: ToolResult): ResultEvent => ({
+/** Returns the event with the result of a call. */
+export const resultEvent = (tool_use_id: string, { content, is_error }: ToolResult): ResultEvent => ({
   type: 'agent.tool_result',
   tool_use_id,
   content,
   is_error,
 })
+
+async function runOne(use: OpenToolUse, tools: RunTools, context: CallContext): Promise<ResultEvent> {
+  return resultEvent(use.tool_use_id, await resultOf(use, tools, context))
+}
+
+async function resultOf(
+  { name, input, permission }: OpenToolUse,
+  { byName, failures }: RunTools,
+  context: CallContext,
+): Promise<ToolResult> {
+  const tool = byName.get(name)
+  if (!tool) {
+    const known = `tool ${name} does not exist; the tools are ${[...byName.keys()].join(', ') || 'none'}`
+    return failureResult([known, ...failures].join('; '))
+  }
+  if (permission === 'deny') return failureResult(`the policy of this agent does not allow ${name}`)
+  if (!isRecord(input)) return failureResult('the arguments are truncated or not valid JSON')
+  if (isAwaitedTool(tool)) throw new Error(`a call of ${name} has no event to wait for (bug)`)
+  try {
+    return await tool.call(input, context)
+  } catch (error) {
+    if (context.signal.aborted) return failureResult('cancelled')
+    if (error instanceof AppError && error.code !== 'internal') return failureResult(error.message)
+    // The model can continue without this tool, but the operator must see why it failed.
+    context.log.error({ err: error, tool: name }, 'tool failed')
+    return failureResult('tool failed: internal error of the server')
+  }
+}

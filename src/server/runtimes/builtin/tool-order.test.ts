@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Type } from 'typebox'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
 import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Call, Sink } from '../../gateway/core/call.ts'
 import { wholeEchoes } from '../../platform/echoes.ts'
-import { defineTool, done, type ToolContext } from '../../tools/tool.ts'
-import type { EnabledTool } from '../../tools/toolset.ts'
+import { createLog } from '../../platform/log.ts'
+import type { RunTool } from '../../tools/tool-source.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
 import type { OpenToolUse } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -17,22 +16,28 @@ import { runToolCalls } from './tool-calls.ts'
 function notingTools(notes: string[]) {
   let atOnce = 0
   let most = 0
-  const tool = (name: string, reads: boolean): [string, EnabledTool] => {
-    const run = async ({ id }: { id: string }) => {
+  const tool = (name: string, reads: boolean): [string, RunTool] => {
+    const call = async (input: unknown) => {
+      const { id } = input as { id: string }
       notes.push(`${id} begins`)
       most = Math.max(most, ++atOnce)
       for (let pass = 0; pass < 5; pass++) await new Promise(setImmediate)
       atOnce--
       notes.push(`${id} ends`)
-      return done(id)
+      return { content: [{ type: 'text' as const, text: id }], is_error: false }
     }
-    const input = Type.Object({ id: Type.String() })
-    return [
-      name,
-      { tool: defineTool({ name, description: name, input, idempotent: reads, reads, run }), policy: 'allow' },
-    ]
+    const inputSchema = { type: 'object' }
+    return [name, { name, description: name, inputSchema, policy: 'allow', idempotent: reads, reads, call }]
   }
-  return { tools: new Map([tool('read', true), tool('write', false)]), most: () => most }
+  // As tools of two sources: their order holds over all of them.
+  const tools = { byName: new Map([tool('read', true), tool('write', false)]), failures: [] }
+  return { tools, most: () => most }
+}
+
+const callContext = {
+  signal: new AbortController().signal,
+  limits: { resultChars: 1_000, previewChars: 1_000 },
+  log: createLog('silent'),
 }
 
 const useOf = (name: string, at: number): OpenToolUse => ({
@@ -46,8 +51,7 @@ const useOf = (name: string, at: number): OpenToolUse => ({
 async function runAll(names: readonly string[]) {
   const notes: string[] = []
   const { tools, most } = notingTools(notes)
-  const context = { signal: new AbortController().signal, limits: { resultChars: 1_000 } } as ToolContext
-  for await (const _ of runToolCalls(names.map(useOf), tools, async () => context));
+  for await (const _ of runToolCalls(names.map(useOf), tools, callContext));
   return { notes, most: most() }
 }
 
@@ -66,6 +70,28 @@ test('R4: reads run concurrently, after the preceding change and before the next
   assert.deepEqual(notes.slice(2, 5), ['read1 begins', 'read2 begins', 'read3 begins'])
   assert.deepEqual(notes.slice(8), ['write4 begins', 'write4 ends', 'read5 begins', 'read5 ends'])
   assert.equal(most, 3)
+})
+
+test('a tool that throws gives an error result for its own call only', async () => {
+  const { tools } = notingTools([])
+  const read = tools.byName.get('read') ?? assert.fail()
+  const broken = {
+    ...read,
+    name: 'broken',
+    call: async () => {
+      throw new Error('a secret of the server')
+    },
+  }
+  const both = {
+    byName: new Map([...tools.byName, ['broken', broken]]),
+    failures: ['the tools of wiki cannot be listed'],
+  }
+  const results = new Map<string, string>()
+  for await (const result of runToolCalls(['broken', 'read', 'unknown'].map(useOf), both, callContext))
+    results.set(result.tool_use_id, `${result.is_error} ${JSON.stringify(result.content)}`)
+  assert.match(results.get('toolu_0') ?? '', /^true .*tool failed: internal error of the server/)
+  assert.match(results.get('toolu_1') ?? '', /^false .*read1/)
+  assert.match(results.get('toolu_2') ?? '', /^true .*tool unknown does not exist.*the tools of wiki cannot be listed/)
 })
 
 test('R4: at most eight reads run at the same time', async () => {

@@ -1,66 +1,101 @@
 import type { TextBlock } from '../../../contract/events.ts'
+import type { AwaitedResult } from '../../tools/tool-source.ts'
 import { type Decision, requiresAction } from '../runtime.ts'
 import type { OpenToolUse } from './conversation.ts'
 import type { Events, Run } from './run.ts'
-import { isRead, isRepeatable, neverAnswered, notAllowed, outcomeUnknown, runToolCalls } from './tool-calls.ts'
+import {
+  awaitedTool,
+  isRead,
+  isRepeatable,
+  neverAnswered,
+  notAllowed,
+  outcomeUnknown,
+  resultEvent,
+  runToolCalls,
+} from './tool-calls.ts'
 
 /**
- * Gives every open tool call its result. Calls that ask wait for a person, and so do later calls that may change
- * something. Returns false when the run has ended or must be handed over before all questions were answered.
+ * Gives every open tool call its result. Calls that need a decision or a result from outside wait for it, and so do
+ * later calls that may change something. Returns false when the run has ended or must be handed over before everything
+ * was answered.
  */
 export async function* callTools(run: Run): AsyncGenerator<Events, boolean> {
-  const { conversation, tools } = run
+  const { conversation } = run
   const open = conversation.openToolUses
-  const firstAsking = open.findIndex(use => asks(use, run))
-  const waits = (use: OpenToolUse, at: number) =>
-    asks(use, run) || (firstAsking >= 0 && at > firstAsking && !isRead(use, tools))
+  const waits = waitsIn(open, run)
   yield* runAll(
     run,
-    open.filter((use, at) => !waits(use, at)),
+    open.filter(use => !waits.has(use)),
   )
-  const waiting = open.filter(waits)
-  const asking = waiting.filter(use => asks(use, run))
+  const asking = open.filter(use => isAnsweredOutside(use, run))
   if (asking.length === 0) return true
-  const decided = yield* ask(run, asking)
-  if (!decided) {
-    if (run.context.signal.aborted) yield waiting.map(neverAnswered)
+  const answers = yield* ask(run, asking)
+  if (!answers) {
+    if (run.context.signal.aborted) yield* closeUnanswered(run, [...waits])
     return false
   }
   if (conversation.isWaiting) yield [{ type: 'session.status_running' }]
-  yield* runDecided(run, waiting, new Map(decided.map(({ use, decision }) => [use, decision])))
+  yield* finishWaiting(run, [...waits], answers)
   return true
 }
 
-/** A call of an unknown tool does not ask: it fails. */
-const asks = ({ permission, name, eventId }: OpenToolUse, { tools }: Run): boolean =>
-  permission === 'ask' && eventId !== undefined && tools.has(name)
-
-async function* runAll({ tools, toolContext }: Run, uses: readonly OpenToolUse[]): AsyncGenerator<Events> {
-  for await (const result of runToolCalls(uses, tools, toolContext)) yield [result]
+/** Returns the calls that must not start now: those answered outside, and later calls that may change something. */
+export function waitsIn(open: readonly OpenToolUse[], run: Run): ReadonlySet<OpenToolUse> {
+  const first = open.findIndex(use => isAnsweredOutside(use, run))
+  return new Set(
+    open.filter((use, at) => isAnsweredOutside(use, run) || (first >= 0 && at > first && !isRead(use, run.tools))),
+  )
 }
 
-interface Decided {
-  readonly use: OpenToolUse
-  readonly decision: Decision
+/** Gives the calls a result that reports the stop, except those whose result is in the log. */
+export async function* closeUnanswered(
+  { conversation, tools }: Run,
+  waiting: readonly OpenToolUse[],
+): AsyncGenerator<Events> {
+  const events = waiting.filter(use => !conversation.isAnswered(use)).map(use => neverAnswered(use, tools))
+  if (events.length > 0) yield events
 }
+
+/** A person decides about the call, or its result comes from elsewhere. A call of an unknown tool fails at once. */
+const isAnsweredOutside = (use: OpenToolUse, { tools }: Run): boolean =>
+  (use.permission === 'ask' && use.eventId !== undefined && tools.byName.has(use.name)) ||
+  awaitedTool(use, tools) !== undefined
+
+async function* runAll({ tools, callContext }: Run, uses: readonly OpenToolUse[]): AsyncGenerator<Events> {
+  for await (const result of runToolCalls(uses, tools, callContext)) yield [result]
+}
+
+type Answer = { readonly decision: Decision } | { readonly result: AwaitedResult }
 
 /**
- * Asks about calls that were not asked about before, and waits for all answers; undefined when the run must end first.
+ * Requests the answers that were not requested before, and waits for all; undefined when the run must end first.
  */
 async function* ask(
-  { conversation, context }: Run,
+  run: Run,
   uses: readonly OpenToolUse[],
-): AsyncGenerator<Events, Decided[] | undefined> {
+): AsyncGenerator<Events, ReadonlyMap<OpenToolUse, Answer> | undefined> {
+  const { conversation } = run
   const ids = uses.flatMap(({ eventId = '' }) => (conversation.wasRequested(eventId) ? [] : [eventId]))
   if (ids.length > 0) yield [requiresAction(ids)]
-  const decisions = await Promise.all(uses.map(({ eventId = '' }) => context.decision(eventId)))
-  const decided = uses.flatMap((use, at) => (decisions[at] ? [{ use, decision: decisions[at] }] : []))
-  return decided.length === uses.length ? decided : undefined
+  const answers = await Promise.all(uses.map(use => answerOf(run, use)))
+  const answered = uses.flatMap((use, at) => (answers[at] ? [[use, answers[at]] as const] : []))
+  for (const [use, answer] of answered)
+    if ('result' in answer && answer.result.isLogged) conversation.answer(use, answer.result)
+  return answered.length === uses.length ? new Map(answered) : undefined
+}
+
+async function answerOf({ context, tools }: Run, use: OpenToolUse): Promise<Answer | undefined> {
+  const { eventId = '' } = use
+  const tool = awaitedTool(use, tools)
+  if (tool) {
+    const result = await tool.result(eventId)
+    return result && { result }
+  }
+  const decision = await context.decision(eventId)
+  return decision && { decision }
 }
 
 const maxShownInput = 10_000
-
-const withInput = (use: OpenToolUse, input: unknown): OpenToolUse => (input === undefined ? use : { ...use, input })
 
 /** Tells the model with which arguments the call ran: the conversation has its own. */
 function editNote(input: unknown): TextBlock {
@@ -70,28 +105,43 @@ function editNote(input: unknown): TextBlock {
 }
 
 /**
- * Runs the allowed calls in their order, with the arguments of the person who allowed them if there are any. A call
- * that an earlier owner had started is not run again, unless the tool is repeatable.
+ * Logs results that came from elsewhere and runs the other calls in their order, with the arguments of the person who
+ * allowed them if there are any. A call that an earlier owner had started is not run again, unless the tool is
+ * repeatable.
  */
-async function* runDecided(
+async function* finishWaiting(
   run: Run,
   waiting: readonly OpenToolUse[],
-  decisions: ReadonlyMap<OpenToolUse, Decision>,
+  answers: ReadonlyMap<OpenToolUse, Answer>,
 ): AsyncGenerator<Events> {
   const toRun: OpenToolUse[] = []
   const notes = new Map<string, TextBlock>()
-  const mayRun = async (use: OpenToolUse) =>
-    (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools)
   for (const use of waiting) {
-    const decision = decisions.get(use)
-    if (decision?.result === 'deny') yield [notAllowed(use, decision.message)]
-    else if (!decision || (await mayRun(use))) {
-      toRun.push(withInput(use, decision?.input))
-      if (decision?.input !== undefined) notes.set(use.tool_use_id, editNote(decision.input))
-    } else yield [outcomeUnknown(use)]
+    const answer = answers.get(use)
+    const end = await endOf(run, use, answer)
+    if (end) {
+      if (end.length > 0) yield end
+      continue
+    }
+    const input = editedInput(answer)
+    toRun.push(input === undefined ? use : { ...use, input })
+    if (input !== undefined) notes.set(use.tool_use_id, editNote(input))
   }
-  for await (const result of runToolCalls(toRun, run.tools, run.toolContext)) {
+  for await (const result of runToolCalls(toRun, run.tools, run.callContext)) {
     const note = notes.get(result.tool_use_id) ?? []
     yield [{ ...result, content: [note, result.content ?? []].flat() }]
   }
+}
+
+/** Returns the arguments that a person put in place of the model's. */
+const editedInput = (answer: Answer | undefined): unknown =>
+  answer && 'decision' in answer ? answer.decision.input : undefined
+
+/** Returns the events of a call that is not run; undefined for a call that is to be run. */
+async function endOf(run: Run, use: OpenToolUse, answer: Answer | undefined): Promise<Events | undefined> {
+  if (!answer) return undefined
+  if ('result' in answer) return answer.result.isLogged ? [] : [resultEvent(use.tool_use_id, answer.result)]
+  if (answer.decision.result === 'deny') return [notAllowed(use, answer.decision.message)]
+  const mayRun = (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools)
+  return mayRun ? undefined : [outcomeUnknown(use)]
 }

@@ -1,5 +1,6 @@
 import type { SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, type Json, recordsOf } from '../../platform/json.ts'
+import { customEntryProblem } from '../../tools/custom-tools.ts'
 import { isToolName, isToolsetType, toolNames, toolPolicies } from '../../tools/toolset.ts'
 import type { Finding } from '../runtime.ts'
 
@@ -30,20 +31,34 @@ function ofTool(name: string, field: string, requested: RequestedTools): Finding
 /** Lists the items of `tools` that are invalid, or that the runtime does not support. Rulings: 1. */
 export function toolFindings(requested: RequestedTools): Finding[] {
   const { tools } = requested
-  if (Array.isArray(tools)) return tools.flatMap((entry, at) => ofEntry(entry, `tools[${at}]`, requested))
+  if (Array.isArray(tools)) return ofList(tools, requested)
   if (!isRecord(tools)) return []
   if (typeof tools['type'] === 'string') return ofEntry(tools, 'tools', requested)
   return Object.entries(tools).flatMap(([name, value]) => ofName(name, value, requested))
 }
 
+function ofList(entries: readonly unknown[], requested: RequestedTools): Finding[] {
+  const names: unknown[] = []
+  return entries.flatMap((entry, at) => {
+    const found = ofEntry(entry, `tools[${at}]`, requested, names)
+    if (isRecord(entry) && entry['type'] === 'custom') names.push(entry['name'])
+    return found
+  })
+}
+
 /** An invalid entry of a known type is rejected on every runtime: it would not do what its author intended. */
-function ofEntry(entry: unknown, field: string, requested: RequestedTools): Finding[] {
+function ofEntry(
+  entry: unknown,
+  field: string,
+  requested: RequestedTools,
+  customNames: readonly unknown[] = [],
+): Finding[] {
   if (!isRecord(entry) || typeof entry['type'] !== 'string') return [{ field }]
   const { type } = entry
   if (isToolsetType(type)) return wrongToolset(entry, field) ?? ofToolset(entry, field, requested)
   if (isToolName(type)) return wrongSetting(entry, field) ?? (isOff(entry) ? [] : ofTool(type, field, requested))
   if (type === 'mcp_toolset') return ofMcp(entry, field, requested)
-  if (type === 'custom') return [{ field, problem: 'of type custom is not supported' }]
+  if (type === 'custom') return ofCustom(entry, field, { requested, customNames })
   return [{ field }]
 }
 
@@ -65,8 +80,25 @@ function ofToolset(entry: Json, field: string, requested: RequestedTools): Findi
   if (requested.support.tools === 'ignored') return [{ field }]
   if (!readsTools(requested)) return []
   return recordsOf(entry['configs']).flatMap(({ name, enabled }, at) =>
-    enabled === false ? [] : ofTool(String(name), `${field}.configs[${at}]`, requested),
+    ofConfig(String(name), { isOn: enabled !== false, field: `${field}.configs[${at}]`, requested }),
   )
+}
+
+interface ConfigPlace {
+  readonly isOn: boolean
+  readonly field: string
+  readonly requested: RequestedTools
+}
+
+/** A misspelt name is rejected: the tool that its author meant would have the default policy. */
+function ofConfig(name: string, { isOn, field, requested }: ConfigPlace): Finding[] {
+  if (isToolName(name)) return isOn ? ofTool(name, field, requested) : []
+  return [
+    {
+      field: `${field}.name`,
+      problem: `${JSON.stringify(name.slice(0, 100))} is not a tool; the tools are ${toolNames.join(', ')}`,
+    },
+  ]
 }
 
 function ofMcp({ mcp_server_name: name }: Json, field: string, { support, servers }: RequestedTools): Finding[] {
@@ -76,6 +108,17 @@ function ofMcp({ mcp_server_name: name }: Json, field: string, { support, server
   if (typeof name !== 'string' || name.trim() === '')
     return [{ field: `${field}.mcp_server_name`, problem: 'is required' }]
   return servers.some(server => server['name'] === name) ? [] : [{ field }]
+}
+
+function ofCustom(
+  entry: Json,
+  field: string,
+  { requested, customNames }: { readonly requested: RequestedTools; readonly customNames: readonly unknown[] },
+): Finding[] {
+  if (!requested.support.customTools)
+    return [{ field, problem: 'of type custom is not supported: only the built-in runtime has custom tools' }]
+  const wrong = customEntryProblem(entry, customNames)
+  return wrong ? [{ field: `${field}${wrong.field}`, problem: wrong.problem }] : []
 }
 
 function wrongToolset({ default_config: common, configs }: Json, field: string): Finding[] | undefined {

@@ -10,6 +10,7 @@ import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { PromptStore, QueuedPrompt } from '../queue/prompt-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { ApprovalStore } from '../waits/approval-store.ts'
+import type { CustomToolStore } from '../waits/custom-tool-store.ts'
 import { awaitDecision, decisionOn } from '../waits/decision.ts'
 import type { LeasedSession } from './leases.ts'
 import type { RunClock } from './run-clock.ts'
@@ -18,6 +19,7 @@ export interface ContextDeps {
   readonly sessions: SessionStore
   readonly prompts: PromptStore
   readonly approvals: ApprovalStore
+  readonly customToolCalls: CustomToolStore
   readonly history: HistoryStore
   readonly histories: HistoryCache
   readonly folds: FoldCache
@@ -56,7 +58,7 @@ export function contextOf(
   leased: LeasedSession,
   { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
-  const { prompts, sessions, approvals, live, eventLog, keys, onAwaitingApproval, wakeLater } = deps
+  const { prompts, sessions, approvals, customToolCalls, live, eventLog, keys, onAwaitingApproval, wakeLater } = deps
   const previewed = new Set<string>()
   let all: readonly QueuedPrompt[] = [prompt]
   let pendingApprovals = 0
@@ -110,6 +112,11 @@ export function contextOf(
             }),
           ),
     ...(runtime.parks && {
+      async customToolEnd(eventId: string) {
+        const end = await whileLeased(leased, () => customToolCalls.end(eventId))
+        if (!end) onPark()
+        return end
+      },
       async postpone(ms: number) {
         await whileLeased(leased, () => prompts.putAside(leased, ms))
         onPark()

@@ -1,11 +1,10 @@
 import { statusOfCode } from '../../../contract/errors.ts'
-import { awaitedApprovals, budgetReached, endsRun, type NewEvent, type SessionEvent } from '../../../contract/events.ts'
+import { budgetReached, endsRun, type NewEvent } from '../../../contract/events.ts'
 import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
 import {
-  type BatchParts,
   failed,
   idle,
   type ProviderRefs,
@@ -18,12 +17,12 @@ import {
 } from '../../runtimes/runtime.ts'
 import type { Workspaces } from '../../workspaces/workspaces.ts'
 import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
-import type { EventStore, Queryable } from '../log/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
 import type { EndedPrompt } from '../queue/prompt-ended.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
 import type { RunRow } from '../session-row.ts'
-import { approvalPolicyOf } from '../waits/approval-policy.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
+import { batchWrites } from './batch-writes.ts'
 import { runInputOf } from './forked-input.ts'
 import type { LeasedSession } from './leases.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
@@ -31,7 +30,7 @@ import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
 import { finish, pause, type RunEnd, stamped } from './run-end.ts'
 import type { RunStore } from './run-store.ts'
 import { type MoveDeps, readyWorkspace } from './workspace-move.ts'
-import { type StepFiles, WorkspaceSteps } from './workspace-steps.ts'
+import { WorkspaceSteps } from './workspace-steps.ts'
 
 export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
   readonly workspaces: Pick<Workspaces, 'restore' | 'capture'>
@@ -205,7 +204,7 @@ async function drive(
         await deps.eventLog.append(
           leased,
           [...events, ...files.warnings],
-          alongside(deps, task, { events, refs, files }),
+          batchWrites(deps, task, { events, refs, files }),
         )
       else if (refs) await context.saveRefs(refs)
       await files.done()
@@ -229,22 +228,6 @@ function permanentFailureOf(error: unknown): NewEvent | undefined {
   if (error instanceof RuntimeFailure) return failed(error.type, error.message)
   const isFinal = error instanceof AppError && statusOfCode(error.code) < 500 && error.code !== 'rate_limited'
   return isFinal ? failed('model_request_failed_error', error.message) : undefined
-}
-
-/** Returns the writes that are committed with a batch: provider ids, approvals, and the files of the step. */
-function alongside(
-  { sessions, approvals }: RunDeps,
-  { leased, session }: Pick<RunTask, 'leased' | 'session'>,
-  { events, refs, files }: BatchParts & { readonly files: StepFiles },
-) {
-  const asked = events.flatMap(awaitedApprovals)
-  if (!refs && asked.length === 0 && !files.commit) return undefined
-  return async (client: Queryable, stored: readonly SessionEvent[]) => {
-    if (refs) await sessions.storeRefs(client, leased, refs)
-    if (asked.length > 0)
-      await approvals.open(client, leased.sessionId, { eventIds: asked, ...approvalPolicyOf(session) })
-    await files.commit?.(client, stored)
-  }
 }
 
 const ended = [failed('model_request_failed_error', 'runtime ended without a result')]

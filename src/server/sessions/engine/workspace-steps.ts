@@ -78,7 +78,7 @@ export class WorkspaceSteps {
     let hasResult = false
     for (const event of events) {
       const id = event.tool_use_id ?? ''
-      if (event.type === 'agent.tool_use') {
+      if (event.type === 'agent.tool_use' || event.type === 'agent.custom_tool_use') {
         const name = String(event['name'])
         this.#calls.set(id, { isRead: workspace.isRead(name) })
         this.#changesAnytime ||= workspace.outlivesCall?.(name, event['input']) ?? false

@@ -95,6 +95,13 @@ export function eventStore(pool: Pool) {
       return rows.map(toEvent)
     },
 
+    /** Returns an event of a session; undefined when the log does not have it. */
+    async byId(on: Queryable, sessionId: string, id: string): Promise<SessionEvent | undefined> {
+      const text = 'select seq, id, type, payload, created_at from session_events where session_id = $1 and id = $2'
+      const { rows } = await on.query<Row>(text, [sessionId, id])
+      return rows[0] && toEvent(rows[0])
+    },
+
     /** Blocks all other writers of the log until the transaction ends. */
     async lock(sessionId: string, on: Queryable): Promise<void> {
       await on.query('select from sessions where id = $1 for update', [sessionId])

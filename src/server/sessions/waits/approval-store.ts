@@ -71,7 +71,7 @@ export function approvalStore(pool: Pool) {
         select id, session_id, payload ->> 'tool_use_id', payload ->> 'name', payload -> 'input',
                encode(sha256(convert_to((payload ->> 'name') || chr(10) || (payload -> 'input')::text, 'utf8')), 'hex'),
                $3, clock_timestamp() + $4::float8 * interval '1 millisecond'
-        from session_events where session_id = $1 and id = any ($2)
+        from session_events where session_id = $1 and id = any ($2) and type <> 'agent.custom_tool_use'
         on conflict (id) do nothing returning id, expires_at)
         insert into waits (prompt_id, kind, subject, session_id, until)
         select p.id, 'approval', opened.id, $1, opened.expires_at

@@ -1,0 +1,52 @@
+import { ByteGate } from '../../platform/byte-gate.ts'
+import type { Sandbox } from '../../sandboxes/sandbox.ts'
+import { customSource, customTools } from '../../tools/custom-tools.ts'
+import { memorySource, sandboxSource } from '../../tools/own-sources.ts'
+import { type RunServices, toolMemoryBytes } from '../../tools/tool.ts'
+import type { ToolSource } from '../../tools/tool-source.ts'
+import { toolsFor } from '../../tools/toolset.ts'
+import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
+import type { BuiltinDeps } from './run.ts'
+import { isAvailable } from './run-services.ts'
+
+interface RunOf {
+  readonly session: RunSession
+  readonly prompt: RunPrompt
+  readonly context: Pick<RunContext, 'customToolEnd'>
+  readonly services: RunServices
+}
+
+/** Returns a function that lists the sources of a run's tools. */
+export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
+  const memory = new ByteGate(toolMemoryBytes)
+  return ({ session, prompt, context, services }) => {
+    const { tools, warnings } = toolsFor(session.tools)
+    const enabled = tools.filter(({ tool }) => isAvailable(tool.name, deps))
+    for (const warning of warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
+    const { customToolEnd } = context
+    return [
+      sandboxSource(enabled, { open: sandboxOpener(deps, session.id), memory, services }),
+      ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
+      ...(customToolEnd ? [customSource(customTools(session.tools, session.config), customToolEnd)] : []),
+    ]
+  }
+}
+
+/** Returns a function that opens the sandbox, and marks it as running the first time. */
+function sandboxOpener({ sandboxes, markSandboxRunning }: BuiltinDeps, sessionId: string): () => Promise<Sandbox> {
+  let isMarked = false
+  return async () => {
+    const sandbox = await sandboxes.open(sessionId)
+    if (!isMarked) {
+      isMarked = true
+      await markSandboxRunning(sessionId)
+    }
+    return sandbox
+  }
+}
+
+/** Memories are saved on behalf of the user who queued the prompt. */
+function memoriesFor({ memories }: BuiltinDeps, { id, agent_id }: RunSession, { principal, key_id }: RunPrompt) {
+  const actor = { principal, role: 'agent', keyId: key_id ?? undefined, address: undefined, requestId: undefined }
+  return memories.toolMemories({ agentId: agent_id, sessionId: id, actor })
+}

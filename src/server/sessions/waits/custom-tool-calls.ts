@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Pool, PoolClient } from 'pg'
+import { type CustomToolCall, type CustomToolCallState, maxCustomResultChars } from '../../../contract/custom-tools.ts'
+import type { NewEvent, SessionEvent, TextBlock } from '../../../contract/events.ts'
+import { transaction } from '../../db/connect.ts'
+import type { Caller } from '../../http/caller.ts'
+import { AppError, invalid, notFound } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Appended, EventLog } from '../log/event-log.ts'
+import type { EventStore } from '../log/event-store.ts'
+import type { WakeUps } from '../queue/wake-ups.ts'
+import type { SessionStore } from '../session-store.ts'
+import type { CustomToolStore, StoredCall } from './custom-tool-store.ts'
+
+/** Result of a custom tool, as a client sends it. */
+export interface CustomToolAnswer {
+  /** The id of the event of the call, or the runtime's id of the call. */
+  readonly id: string
+  readonly content?: readonly TextBlock[] | undefined
+  readonly is_error?: boolean | null | undefined
+}
+
+interface Deps {
+  readonly pool: Pool
+  readonly store: CustomToolStore
+  readonly events: Pick<EventStore, 'byId'>
+  readonly sessions: Pick<SessionStore, 'lock' | 'setDue'>
+  readonly eventLog: EventLog
+  readonly wakeUps: Pick<WakeUps, 'send'>
+}
+
+interface ListFilter {
+  readonly sessionId: string | undefined
+  readonly state: CustomToolCallState | undefined
+}
+
+interface Answering {
+  readonly answer: CustomToolAnswer
+  readonly caller: Caller
+  readonly unpublished: Appended[]
+}
+
+/** The rules of custom tool calls: each is answered once, by a caller who may see its session. */
+export type CustomToolCalls = ReturnType<typeof createCustomToolCalls>
+
+export function createCustomToolCalls({ pool, store, events, sessions, eventLog, wakeUps }: Deps) {
+  /** Appends the event of a new answer and wakes the session. */
+  async function record(
+    client: PoolClient,
+    { call, eventId, sent }: { readonly call: StoredCall; readonly eventId: string; readonly sent: Sent },
+    unpublished: Appended[],
+  ): Promise<void> {
+    const { id, session_id: sessionId, tool_use_id } = call
+    const event: NewEvent = {
+      id: eventId,
+      type: 'user.custom_tool_result',
+      custom_tool_use_id: id,
+      tool_use_id,
+      content: sent.content,
+      ...(sent.isError && { is_error: true }),
+    }
+    unpublished.push(await eventLog.appendByCaller(client, sessionId, [event]))
+    await sessions.setDue(client, sessionId)
+    wakeUps.send(client, sessionId)
+  }
+
+  /**
+   * Requires a transaction that has locked the session; adds the event to `unpublished`. Returns the event of the first
+   * answer when this one repeats it.
+   */
+  async function answerWithin(
+    client: PoolClient,
+    sessionId: string,
+    { answer, caller, unpublished }: Answering,
+  ): Promise<SessionEvent | undefined> {
+    const sent = sentIn(answer)
+    const call = await store.find(client, sessionId, answer.id)
+    if (!call) throw notFound('custom tool call', answer.id)
+    const eventId = newId('evt')
+    if (await store.answer(client, call.id, { ...sent, eventId, by: caller.principal })) {
+      await record(client, { call, eventId, sent }, unpublished)
+      return undefined
+    }
+    if (!isSameAnswer(call, sent)) throw new AppError('conflict', refusalOf(call))
+    return events.byId(client, sessionId, call.answer_id ?? '')
+  }
+
+  return {
+    answerWithin,
+
+    /** Answers a call, whichever process runs its session. Returns the record after the answer. */
+    async answer(answer: CustomToolAnswer, caller: Caller): Promise<CustomToolCall> {
+      const sessionId = await store.sessionOf(answer.id, caller.ownerScope)
+      if (sessionId === undefined) throw notFound('custom tool call', answer.id)
+      const unpublished: Appended[] = []
+      const answered = await transaction(pool, async client => {
+        await sessions.lock(client, sessionId)
+        await answerWithin(client, sessionId, { answer, caller, unpublished })
+        return store.find(client, sessionId, answer.id)
+      })
+      for (const appended of unpublished) eventLog.publish(appended)
+      if (!answered) throw new Error(`custom tool call ${answer.id} is missing right after its answer (bug)`)
+      return recordOf(answered)
+    },
+
+    list: async (
+      { sessionId, state }: ListFilter,
+      caller: Caller,
+      page: { after: string | undefined; limit: number },
+    ): Promise<CustomToolCall[]> => {
+      const filter = { owner: caller.ownerScope, sessionId, state, cursor: page.after, limit: page.limit }
+      return (await store.list(filter)).map(recordOf)
+    },
+  }
+}
+
+const recordOf = ({ answer_id: _id, ...call }: StoredCall): CustomToolCall => call
+
+interface Sent {
+  readonly content: readonly TextBlock[]
+  readonly isError: boolean
+}
+
+function sentIn({ content = [], is_error }: CustomToolAnswer): Sent {
+  if (content.reduce((sum, { text }) => sum + text.length, 0) > maxCustomResultChars)
+    throw invalid(`content must have at most ${maxCustomResultChars} characters; send a shorter result`)
+  return { content, isError: is_error === true }
+}
+
+const isSameAnswer = ({ state, content, is_error }: StoredCall, sent: Sent): boolean =>
+  state === 'answered' && is_error === sent.isError && isDeepStrictEqual(content, sent.content)
+
+function refusalOf({ id, state }: StoredCall): string {
+  return state === 'answered'
+    ? `custom tool call ${id} already has another answer; only the first one counts`
+    : `custom tool call ${id} is ${state}; only a pending one can be answered`
+}
