@@ -115,7 +115,7 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
     [{ config: { custom_tool_timeout_seconds: 'long' } }, /config\.custom_tool_timeout_seconds must be a whole number/],
     [
       { tools: [{ type: toolset, configs: [{ name: 'bsah' }] }] },
-      /tools\[0\]\.configs\[0\]\.name "bsah" is not a tool; the tools are bash,/,
+      /tools\[0\]\.configs\[0\]\.name \\"bsah\\" is not a tool; the tools are bash,/,
     ],
     [{ tools: mcp }, /tools of type mcp_toolset/],
     [{ tools: [{ type: toolset, configs: 'bash' }] }, /tools\[0\]\.configs must be a list/],

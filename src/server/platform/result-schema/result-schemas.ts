@@ -49,7 +49,7 @@ export function createResultSchemas({ checkMs, idleMs }: Limits = defaultLimits)
     created.once('exit', () => {
       if (worker === created) worker = undefined
     })
-    await new Promise<void>((resolve, reject) => created.once('online', resolve).once('error', reject))
+    await new Promise<void>((resolve, reject) => created.once('message', () => resolve()).once('error', reject))
     return created
   }
 
