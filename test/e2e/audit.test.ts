@@ -306,6 +306,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
   [/^opencode\./, 'what it answers is in the log of the session'],
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
+  [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
   [/^a2a\./, 'tasks are prompts of sessions, which have their event log'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],

@@ -137,9 +137,10 @@ async function written(
     pingAfterMs: 60_000,
     bufferMs: 60_000,
     onRepair: () => undefined,
-    send({ body }) {
+    send({ body, exchange }) {
       sent = JSON.parse(joined(body as Buffer | readonly Buffer[]).toString())
-      return Promise.reject(new Error('sent'))
+      exchange.failUnsent(new Error('sent'))
+      return exchange.result
     },
   })
   const body = Buffer.from(JSON.stringify(request))

@@ -32,7 +32,7 @@ export interface ServiceOptions {
   readonly port?: number
   /** A shell script whose `exec "$@"` becomes the service, to start it with other limits or with more descriptors. */
   readonly launcher?: string
-  /** How long to wait until it is ready; 30,000 by default. */
+  /** How long to wait until it is ready; 120,000 by default. */
   readonly readyMs?: number
 }
 
@@ -80,7 +80,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
   stop = () => end('SIGTERM')
   try {
-    const url = await untilReady(child, output, options.readyMs ?? 30_000)
+    const url = await untilReady(child, output, options.readyMs ?? 120_000)
     return {
       url,
       key,
