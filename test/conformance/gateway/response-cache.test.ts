@@ -148,7 +148,8 @@ test('H2: refresh asks the upstream and replaces the entry; off does neither; an
   const second = isMiss(await wanting('refresh'))
   assert.notEqual(second.text, first.text)
   isUncached(await wanting('off'))
-  assert.equal(isHit(await ask({ prompt })).text, second.text)
+  // The new entry takes the place of the old one a moment after its answer.
+  await eventually(async () => isHit(await ask({ prompt })).text === second.text, { what: 'the refreshed entry' })
   for (const [word, format] of [
     ['on', 'messages'],
     ['', 'chat'],
