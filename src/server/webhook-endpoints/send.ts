@@ -1,6 +1,7 @@
 import type { Outbound } from '../platform/outbound.ts'
-import { OutboundBlocked } from '../platform/outbound.ts'
+import { TimedOut } from '../platform/small-request.ts'
 import { Pool } from '../platform/undici.ts'
+import { receiverFailure } from '../platform/webhook-failure.ts'
 
 interface Message {
   readonly url: string
@@ -36,12 +37,10 @@ export function createSend(outbound: Pick<Outbound, 'connect'>, totalMs = 10_000
       const status = await statusOf(outbound, message, totalMs)
       return resultOf(status, problemOf(status))
     } catch (error) {
-      return resultOf(null, failureOf(error, totalMs))
+      return resultOf(null, receiverFailure(error, totalMs))
     }
   }
 }
-
-class TimedOut extends Error {}
 
 /** Returns the status of the response. The body is read, so that the receiver can finish, and discarded. */
 async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, totalMs: number): Promise<number> {
@@ -81,11 +80,4 @@ function problemOf(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return `receiver returned a redirect (status ${status}), which is not followed`
   return `receiver returned status ${status}`
-}
-
-function failureOf(error: unknown, totalMs: number): string {
-  if (error instanceof OutboundBlocked) return error.message
-  if (error instanceof TimedOut) return `no complete response within ${totalMs / 1_000} s`
-  const { code } = error as NodeJS.ErrnoException
-  return `receiver is unreachable${typeof code === 'string' ? ` (${code})` : ''}`
 }

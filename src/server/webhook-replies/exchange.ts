@@ -1,5 +1,7 @@
-import { type Outbound, OutboundBlocked } from '../platform/outbound.ts'
-import { Pool, request } from '../platform/undici.ts'
+import { jsonOr } from '../platform/json.ts'
+import type { Outbound } from '../platform/outbound.ts'
+import { smallRequest } from '../platform/small-request.ts'
+import { receiverFailure } from '../platform/webhook-failure.ts'
 
 interface Call {
   readonly method: 'GET' | 'POST'
@@ -18,7 +20,6 @@ export interface Exchanged {
   readonly problem: string | null
 }
 
-const connectMs = 5_000
 const maxBytes = 4 * 1024 * 1024
 
 /** Makes one call through the guard, without following redirects. Never rejects. */
@@ -27,43 +28,11 @@ export type Exchange = (call: Call) => Promise<Exchanged>
 /** `totalMs` is the timeout of a call. */
 export const createExchange =
   (outbound: Pick<Outbound, 'connect'>, totalMs = 10_000): Exchange =>
-  async ({ method, url, headers, body }) => {
-    const { origin, pathname, search } = new URL(url)
-    const pool = new Pool(origin, {
-      connect: outbound.connect(connectMs),
-      headersTimeout: totalMs,
-      bodyTimeout: totalMs,
-    })
+  async call => {
     try {
-      const signal = AbortSignal.timeout(totalMs)
-      const path = `${pathname}${search}`
-      const response = await request.call(pool, { method, path, headers, signal, ...(body !== undefined && { body }) })
-      const chunks: Buffer[] = []
-      let size = 0
-      for await (const chunk of response.body) {
-        size += (chunk as Buffer).length
-        if (size > maxBytes) throw new Error(`response is longer than ${maxBytes} bytes`)
-        chunks.push(chunk as Buffer)
-      }
-      return { status: response.statusCode, body: jsonOf(Buffer.concat(chunks).toString()), problem: null }
+      const { status, text } = await smallRequest(outbound, { ...call, maxBytes, totalMs })
+      return { status, body: jsonOr(text, undefined), problem: null }
     } catch (error) {
-      return { status: null, body: undefined, problem: problemOf(error, totalMs) }
-    } finally {
-      await pool.destroy()
+      return { status: null, body: undefined, problem: receiverFailure(error, totalMs) }
     }
   }
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function problemOf(error: unknown, totalMs: number): string {
-  if (error instanceof OutboundBlocked) return error.message
-  const { code, name } = error as NodeJS.ErrnoException
-  if (name === 'TimeoutError') return `no complete response within ${totalMs / 1_000} s`
-  return `receiver is unreachable${typeof code === 'string' ? ` (${code})` : ''}`
-}

@@ -3,11 +3,11 @@ import { withoutEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Json, jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
+import { smallRequest } from '../../platform/small-request.ts'
 import type { Authorize } from '../upstream/authorize.ts'
 import { ownHeaders } from '../upstream/headers.ts'
 import { basePathOf } from '../upstream/paths.ts'
 import { secretsOf } from '../upstream/scrub.ts'
-import { smallRequest } from '../upstream/small-request.ts'
 
 interface ResponseRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'

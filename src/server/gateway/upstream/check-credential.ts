@@ -4,13 +4,13 @@ import { withoutEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, jsonOr, nonEmptyText } from '../../platform/json.ts'
 import { type Outbound, OutboundBlocked } from '../../platform/outbound.ts'
+import { smallRequest } from '../../platform/small-request.ts'
 import type { Authorize } from './authorize.ts'
 import { TokenRequestError } from './google-token.ts'
 import { ownHeaders } from './headers.ts'
 import { basePathOf } from './paths.ts'
 import { callingProbe, type Probe, readingProbe } from './probes.ts'
 import { secretsOf } from './scrub.ts'
-import { smallRequest } from './small-request.ts'
 
 /** Result of a credential check. */
 interface CredentialCheck {

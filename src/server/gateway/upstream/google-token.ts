@@ -3,7 +3,7 @@ import type { GoogleServiceAccount } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import { jsonOr, recordOf } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
-import { smallRequest } from './small-request.ts'
+import { smallRequest } from '../../platform/small-request.ts'
 
 /** Returns the access token of a service account: a valid cached one at once, else a promise of a new one. */
 export type GoogleTokens = (account: GoogleServiceAccount) => string | Promise<string>

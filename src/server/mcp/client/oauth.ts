@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
-import { Pool, request } from '../../platform/undici.ts'
+import { ResponseTooLong, smallRequest } from '../../platform/small-request.ts'
 import type { RegisteredServer, ServerSecret } from '../registry/server.ts'
 
 /** Access tokens of servers with `oauth2`, fetched with client credentials. */
@@ -23,7 +23,6 @@ interface Token {
   readonly endMs: number
 }
 
-const connectMs = 5_000
 const totalMs = 15_000
 const maxBytes = 64 * 1024
 const defaultLifeS = 300
@@ -72,26 +71,13 @@ export function createOauthTokens({ outbound, guard, nowMs }: Deps): OauthTokens
   async function fetched(server: RegisteredServer, url: string, call: Call): Promise<{ status: number; text: string }> {
     const problem = blockedReasonFor(url, guard())
     if (problem !== undefined) throw failure(server, `has a token endpoint that is not allowed: ${problem}`)
-    const { origin, pathname, search } = new URL(url)
-    const pool = new Pool(origin, { connect: outbound.connect(connectMs) })
+    const headers = { accept: 'application/json', ...call.headers }
     try {
-      const answer = await request.call(pool, {
-        ...call,
-        path: `${pathname}${search}`,
-        headers: { accept: 'application/json', ...call.headers },
-        signal: AbortSignal.timeout(totalMs),
-      })
-      let text = ''
-      for await (const chunk of answer.body) {
-        text += String(chunk)
-        if (text.length > maxBytes) throw failure(server, `has a token endpoint whose answer exceeds ${maxBytes} bytes`)
-      }
-      return { status: answer.statusCode, text }
+      return await smallRequest(outbound, { ...call, url, headers, maxBytes, totalMs })
     } catch (cause) {
-      if (cause instanceof AppError) throw cause
+      if (cause instanceof ResponseTooLong)
+        throw failure(server, `has a token endpoint whose answer exceeds ${maxBytes} bytes`)
       throw failure(server, 'has a token endpoint that is unreachable', cause)
-    } finally {
-      await pool.destroy()
     }
   }
 

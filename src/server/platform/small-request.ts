@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Outbound } from '../../platform/outbound.ts'
-import { Pool } from '../../platform/undici.ts'
+import type { Outbound } from './outbound.ts'
+import { Pool } from './undici.ts'
 
 interface SmallRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -10,6 +10,8 @@ interface SmallRequest {
   readonly body?: string | Buffer
   /** Maximum size of the response body in bytes; 64 KiB by default. */
   readonly maxBytes?: number
+  /** Timeout of the whole request; 10,000 by default. */
+  readonly totalMs?: number
 }
 
 interface SmallAnswer {
@@ -17,21 +19,32 @@ interface SmallAnswer {
   readonly text: string
 }
 
+/** There was no complete response in time. */
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut'
+}
+
+/** The body of the response exceeds the limit. */
+export class ResponseTooLong extends Error {
+  override readonly name = 'ResponseTooLong'
+}
+
 const connectMs = 5_000
-const answerMs = 10_000
+const defaultTotalMs = 10_000
 const maxAnswerBytes = 64 * 1024
 
 /**
- * Sends a request that is not a model call, over a dedicated connection, in at most 10 s. Does not follow redirects.
+ * Sends a request that is not a model call, over a dedicated connection. Does not follow redirects. Rejects with
+ * `OutboundBlocked`, `TimedOut`, `ResponseTooLong` or the error of the connection.
  */
 export async function smallRequest(
   outbound: Pick<Outbound, 'connect'>,
-  { url, maxBytes = maxAnswerBytes, ...request }: SmallRequest,
+  { url, maxBytes = maxAnswerBytes, totalMs = defaultTotalMs, ...request }: SmallRequest,
 ): Promise<SmallAnswer> {
   const { origin, pathname, search } = new URL(url)
   const connect = outbound.connect(connectMs)
-  const pool = new Pool(origin, { connect, headersTimeout: answerMs, bodyTimeout: answerMs })
-  const late = setTimeout(() => void pool.destroy(new Error(`no complete response within ${answerMs} ms`)), answerMs)
+  const pool = new Pool(origin, { connect, headersTimeout: totalMs, bodyTimeout: totalMs })
+  const late = setTimeout(() => void pool.destroy(new TimedOut(`no complete response within ${totalMs} ms`)), totalMs)
   try {
     return await answerOf(pool, { ...request, path: `${pathname}${search}` }, maxBytes)
   } finally {
@@ -53,7 +66,7 @@ function answerOf(pool: Dispatcher, request: Dispatcher.DispatchOptions, maxByte
     onResponseData(controller, chunk) {
       chunks.push(chunk)
       size += chunk.length
-      if (size > maxBytes) controller.abort(new Error(`response exceeds ${maxBytes} bytes`))
+      if (size > maxBytes) controller.abort(new ResponseTooLong(`response exceeds ${maxBytes} bytes`))
     },
     onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
     onResponseError: (_controller, error) => reject(error),
