@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { isAlive } from '../src/server/db/embedded/lock-file.ts'
+import { removeDeadFolders } from './dead-folders.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Below the packages, so that what is imported while the service runs is found. */
@@ -30,21 +30,13 @@ const sourcePlaces: Plugin = {
  */
 export async function withServiceBundle<T>(work: (variables: Record<string, string>) => Promise<T>): Promise<T> {
   mkdirSync(cache, { recursive: true })
-  removeDeadFolders()
+  removeDeadFolders(cache, prefix)
   const folder = mkdtempSync(join(cache, `${prefix}${process.pid}-`))
   try {
     await bundleInto(folder)
     return await work({ SWITCHYARD_TEST_PROGRAM: join(folder, 'main.mjs') })
   } finally {
     rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** Folders of runs that were killed. */
-function removeDeadFolders(): void {
-  for (const name of readdirSync(cache)) {
-    const pid = Number(name.startsWith(prefix) && name.slice(prefix.length).split('-')[0])
-    if (pid > 0 && !isAlive(pid)) rmSync(join(cache, name), { recursive: true, force: true })
   }
 }
 

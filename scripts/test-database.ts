@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { createPool } from '../src/server/db/connect.ts'
-import { isAlive } from '../src/server/db/embedded/lock-file.ts'
 import { startEmbeddedPostgres } from '../src/server/db/embedded-postgres.ts'
 import { migrate } from '../src/server/db/migrate.ts'
 import { createLog } from '../src/server/platform/log.ts'
+import { removeDeadFolders } from './dead-folders.ts'
 import { dropDatabase } from './drop-database.ts'
 
 const prefix = 'switchyard_test_'
@@ -40,7 +40,7 @@ export async function withTestDatabase<T>(work: (database: TestDatabase) => Prom
 async function databaseServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const given = process.env['DATABASE_URL']
   if (given) return { url: given, stop: async () => undefined }
-  removeDeadFolders()
+  removeDeadFolders(tmpdir(), folderPrefix)
   const dataDir = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
   const { url, adminUrl, stop } = await startEmbeddedPostgres({ dataDir, maxConnections, log: createLog('warn') })
   await asRole(adminUrl, prepareServer)
@@ -59,14 +59,6 @@ async function prepareServer(admin: Client): Promise<void> {
   for (const setting of ["fsync = 'off'", "full_page_writes = 'off'", "max_wal_size = '2GB'"])
     await admin.query(`alter system set ${setting}`)
   await admin.query('select pg_reload_conf()')
-}
-
-/** Folders of runs that were killed. */
-function removeDeadFolders(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const pid = Number(name.startsWith(folderPrefix) && name.slice(folderPrefix.length).split('-')[0])
-    if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true })
-  }
 }
 
 async function asRole(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {

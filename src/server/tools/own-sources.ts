@@ -24,10 +24,14 @@ export function sandboxSource(enabled: readonly EnabledTool[], { open, memory, s
           return {
             ...{ name, description, inputSchema, reads, idempotent, policy },
             async call(input, context) {
-              const sandbox = await open().catch((error: unknown) => (error instanceof Error ? error : undefined))
-              // Without a sandbox the call fails, and the run continues.
-              if (!sandbox || sandbox instanceof Error)
-                return failureResult(`cannot open the sandbox of this session: ${sandbox?.message ?? 'unknown error'}`)
+              let sandbox: Sandbox
+              try {
+                sandbox = await open()
+              } catch (error) {
+                // Without a sandbox the call fails, and the run continues.
+                const cause = error instanceof Error ? error.message : 'unknown error'
+                return failureResult(`cannot open the sandbox of this session: ${cause}`)
+              }
               return tool.run(input, { ...context, ...services, sandbox, memory })
             },
           }

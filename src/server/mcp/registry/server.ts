@@ -11,9 +11,8 @@ export interface ServerSecret {
   readonly static_headers?: Readonly<Record<string, string>>
 }
 
-/** A server of the registry or of the configuration file. */
-export interface RegisteredServer {
-  readonly server_id: string
+/** Facts of a server that are no secret. */
+export interface ServerFacts {
   readonly server_name: string
   readonly alias: string | null
   readonly description: string | null
@@ -27,6 +26,11 @@ export interface RegisteredServer {
   readonly disallowed_tools: readonly string[] | null
   /** Changes with every stored change; caches use it as a part of their key. */
   readonly version: number
+}
+
+/** A server of the registry or of the configuration file. */
+export interface RegisteredServer extends ServerFacts {
+  readonly server_id: string
   readonly isConfigured: boolean
   readonly created_at: Date | null
   readonly updated_at: Date | null

@@ -1,21 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { McpAuthType } from '../../../contract/mcp.ts'
 import { transaction } from '../../db/connect.ts'
+import type { ServerFacts } from './server.ts'
 
 /** Fields of a stored server that a write sets. */
-export interface ServerValues {
-  readonly server_name: string
-  readonly alias: string | null
-  readonly description: string | null
-  readonly url: string
-  readonly auth_type: McpAuthType
-  readonly has_credentials: boolean
-  readonly vault_key: string | null
-  /** With masked values. */
-  readonly static_headers: Readonly<Record<string, string>>
-  readonly allowed_tools: readonly string[] | null
-  readonly disallowed_tools: readonly string[] | null
-  readonly version: number
+export interface ServerValues extends ServerFacts {
   readonly sealed: Buffer | null
   readonly key_id: string | null
 }
