@@ -126,7 +126,7 @@ test('only the approvers of the agent may answer; others get 403, also as an eve
   tail.close()
 })
 
-test('an approval that expires is no denial: the log and the model are told, and a late answer is 409', async () => {
+test('an approval that expires is no denial: the log and the model get that, and a late answer is 409', async () => {
   const { id: agentId } = await newAgent({ approvals: { expires_in: '1s' } })
   const { tail, question } = await asking('echo late-run', agentId)
   const expired = await tail.event(({ type }) => type === 'session.approval_expired')

@@ -1,36 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { Client } from 'pg'
+import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Approval } from '../../src/contract/approvals.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
-import { startService } from '../support/service/service.ts'
 import { type EventTail, followEvents } from '../support/sessions/event-tail.ts'
-import { configFor, saying } from '../support/upstream/scripted-service.ts'
-import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
+import { endsTurn, startScriptedRig, waitsForAction } from '../support/sessions/scripted-rig.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
 
-const upstream = await startScriptedUpstream()
-const { url: databaseUrl } = await freshDatabase()
-const options = { databaseUrl, config: configFor(upstream) }
-let service = await startService(options)
-const database = new Client({ connectionString: databaseUrl })
-database.on('error', () => undefined)
-await database.connect()
-after(async () => {
-  await database.end()
-  await service.stop()
-  await upstream.stop()
-})
-
-async function ok<T>(line: string, body?: unknown): Promise<T> {
-  const answer = await send(service, line, body === undefined ? {} : { body })
-  assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-  return answer.text === '' ? (undefined as T) : answer.json<T>()
-}
+const rig = await startScriptedRig()
+const { database, ok } = rig
 
 const asking = [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }]
 const { id: agentId } = await ok<Agent>('POST /api/agents', {
@@ -39,10 +20,6 @@ const { id: agentId } = await ok<Agent>('POST /api/agents', {
   model: 'scripted',
   tools: asking,
 })
-
-const isQuestion = (event: SessionEvent) =>
-  (event.stop_reason as { type: string } | undefined)?.type === 'requires_action'
-const isEnd = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type === 'end_turn'
 
 interface Asking {
   readonly id: string
@@ -56,8 +33,8 @@ async function askingSession(...commands: readonly string[]): Promise<Asking> {
   const calls = commands.map(command => ({ name: 'bash', input: { command } }))
   const prompt = saying({ text: 'May I?', tool_calls: calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
-  const tail = await followEvents(service, id)
-  await tail.event(isQuestion)
+  const tail = await followEvents(rig.service, id)
+  await tail.event(waitsForAction)
   const { approvals } = await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${id}&state=pending`)
   return { id, tail, questions: approvals.toReversed() }
 }
@@ -68,7 +45,7 @@ const resultsOf = ({ tail }: Asking) =>
     .map(event => [event.is_error, (event.content as { text: string }[])[0]?.text ?? ''] as const)
 const statusOf = async ({ id }: Asking) => (await ok<Session>(`GET /session/${id}`)).status
 const confirm = ({ id }: Asking, tool_use_id: string, result: 'allow' | 'deny', deny_message?: string) =>
-  send(service, `POST /v1/sessions/${id}/events`, {
+  send(rig.service, `POST /v1/sessions/${id}/events`, {
     body: { events: [{ type: 'user.tool_confirmation', tool_use_id, result, deny_message }] },
   })
 
@@ -89,7 +66,7 @@ test('a tool call that asks waits for a person; the session idles with requires_
     answer.json<{ data: SessionEvent[] }>().data.map(({ type }) => type),
     ['user.tool_confirmation'],
   )
-  await tail.event(isEnd)
+  await tail.event(endsTurn)
   assert.deepEqual(resultsOf(session), [[false, 'allowed-run']])
   const types = tail.events.map(({ type }) => type)
   assert.deepEqual(types.slice(types.indexOf('session.status_idle')), [
@@ -112,7 +89,7 @@ test('what is denied is not run, and the model reads why; of several questions e
   await ok(`POST /api/approvals/${two?.id}`, { result: 'deny', message: 'Not on a Friday.' })
   assert.equal(await statusOf(session), 'idle', 'the other one is still open')
   await ok(`POST /api/approvals/${one?.id}`, { result: 'allow', digest: one?.digest })
-  await session.tail.event(isEnd)
+  await session.tail.event(endsTurn)
   const results = resultsOf(session)
   assert.equal(results.length, 2)
   assert.ok(results.some(([isError, text]) => isError && /not run.*Not on a Friday/.test(text)))
@@ -123,7 +100,9 @@ test('what is denied is not run, and the model reads why; of several questions e
 test('an answer counts once, for the arguments that were seen, and only while the question is open', async () => {
   const session = await askingSession('echo once-run')
   const id = session.questions[0]?.id
-  const other = await send(service, `POST /api/approvals/${id}`, { body: { result: 'allow', digest: '0'.repeat(64) } })
+  const other = await send(rig.service, `POST /api/approvals/${id}`, {
+    body: { result: 'allow', digest: '0'.repeat(64) },
+  })
   assert.equal(other.status, 409)
   assert.match(other.text, /digest/)
   assert.deepEqual(resultsOf(session), [])
@@ -131,7 +110,7 @@ test('an answer counts once, for the arguments that were seen, and only while th
   const again = await confirm(session, id ?? '', 'allow')
   assert.equal(again.status, 409)
   assert.match(again.text, /is denied/)
-  await session.tail.event(isEnd)
+  await session.tail.event(endsTurn)
   assert.equal(resultsOf(session)[0]?.[0], true)
   const unknown = await confirm(session, 'evt_nothing', 'allow')
   assert.equal(unknown.status, 404)
@@ -141,7 +120,7 @@ test('an answer counts once, for the arguments that were seen, and only while th
 test('a session that is stopped while it asks closes the question: its call gets a result, and no answer counts', async () => {
   const session = await askingSession('echo stopped-run')
   await ok(`POST /session/${session.id}/interrupt`)
-  await session.tail.event(isEnd)
+  await session.tail.event(endsTurn)
   assert.match(resultsOf(session)[0]?.[1] ?? '', /stopped before a person answered/)
   const [question] = (await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${session.id}`)).approvals
   assert.equal(question?.state, 'cancelled')
@@ -157,7 +136,7 @@ test('a question without an answer in 24 h expires', async () => {
          wait as (update waits set until = clock_timestamp() where subject = $1)
     update sessions set due_at = clock_timestamp() where id in (select session_id from question)`
   await database.query(expire, [id])
-  await session.tail.event(isEnd)
+  await session.tail.event(endsTurn)
   assert.match(resultsOf(session)[0]?.[1] ?? '', /approval expired without an answer/)
   session.tail.close()
 })
@@ -165,14 +144,13 @@ test('a question without an answer in 24 h expires', async () => {
 test('a question outlives kill -9 of the server: it is asked once, and an answer given meanwhile counts', async () => {
   const session = await askingSession('echo outlived-run')
   session.tail.close()
-  await service.kill()
-  service = await startService(options)
+  await rig.crash()
   const id = session.questions[0]?.id
   assert.equal(await statusOf(session), 'idle')
   await ok(`POST /api/approvals/${id}`, { result: 'allow' })
-  const tail = await followEvents(service, session.id)
-  await tail.event(isEnd, 30_000)
-  assert.equal(tail.events.filter(isQuestion).length, 1)
+  const tail = await followEvents(rig.service, session.id)
+  await tail.event(endsTurn, 30_000)
+  assert.equal(tail.events.filter(waitsForAction).length, 1)
   assert.deepEqual(resultsOf({ ...session, tail }), [[false, 'outlived-run']])
   tail.close()
 })
@@ -192,8 +170,8 @@ test('a tool that asks does not hold back reads behind it', async () => {
   ]
   const prompt = saying({ text: 'Both.', tool_calls: both }, { text: 'All done.' })
   const session = await ok<Session>('POST /session', { agent_id: id, prompt })
-  const tail = await followEvents(service, session.id)
-  await tail.event(isQuestion)
+  const tail = await followEvents(rig.service, session.id)
+  await tail.event(waitsForAction)
   const before = tail.events.filter(({ type }) => type === 'agent.tool_result')
   assert.equal(before.length, 1)
   assert.match(JSON.stringify(before), /No files found/)
@@ -214,5 +192,5 @@ test('GET /api/approvals pages, filters by state, and rejects a state that does 
   assert.ok((next.approvals[0]?.id ?? '') < (page.approvals[1]?.id ?? ''))
   const denied = await ok<{ approvals: Approval[] }>('GET /api/approvals?state=denied')
   assert.ok(denied.approvals.length >= 2 && denied.approvals.every(({ state }) => state === 'denied'))
-  assert.equal((await send(service, 'GET /api/approvals?state=maybe')).status, 400)
+  assert.equal((await send(rig.service, 'GET /api/approvals?state=maybe')).status, 400)
 })

@@ -1,45 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { Client } from 'pg'
+import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { CustomToolCall } from '../../src/contract/custom-tools.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
-import { startService } from '../support/service/service.ts'
 import { type EventTail, followEvents } from '../support/sessions/event-tail.ts'
-import { configFor, saying } from '../support/upstream/scripted-service.ts'
-import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
+import { endsTurn, startScriptedRig, waitsForAction } from '../support/sessions/scripted-rig.ts'
+import { saying } from '../support/upstream/scripted-service.ts'
 
-const upstream = await startScriptedUpstream()
-const { url: databaseUrl } = await freshDatabase()
-const options = { databaseUrl, config: configFor(upstream) }
-let service = await startService(options)
-const database = new Client({ connectionString: databaseUrl })
-database.on('error', () => undefined)
-await database.connect()
-after(async () => {
-  await database.end()
-  await service.stop()
-  await upstream.stop()
-})
-
-async function ok<T>(line: string, body?: unknown): Promise<T> {
-  const answer = await send(service, line, body === undefined ? {} : { body })
-  assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-  return answer.text === '' ? (undefined as T) : answer.json<T>()
-}
+const rig = await startScriptedRig()
+const { upstream, database, ok } = rig
 
 const schema = { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] }
 const lookUp = { type: 'custom', name: 'look_up', description: 'Looks up an invoice', input_schema: schema }
 const agent = { name: 'Clerk', owner_id: 'team', model: 'scripted' }
 const { id: agentId } = await ok<Agent>('POST /api/agents', { ...agent, tools: [lookUp, { type: 'bash' }] })
-
-const stopReasonOf = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type
-const isRequest = (event: SessionEvent) => stopReasonOf(event) === 'requires_action'
-const isEnd = (event: SessionEvent) => stopReasonOf(event) === 'end_turn'
 
 interface Calling {
   readonly id: string
@@ -58,16 +35,16 @@ async function callingSession(...numbers: readonly number[]): Promise<Calling> {
   const tool_calls = numbers.map(number => ({ name: 'look_up', input: { number } }))
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
-  const tail = await followEvents(service, id)
-  await tail.event(isRequest, 30_000)
+  const tail = await followEvents(rig.service, id)
+  await tail.event(waitsForAction, 30_000)
   return { id, tail, calls: await openCalls(id) }
 }
 
 const content = (text: string) => [{ type: 'text', text }]
 const answer = (call: CustomToolCall | undefined, text: string, more: object = {}) =>
-  send(service, `POST /api/custom-tool-calls/${call?.id}`, { body: { content: content(text), ...more } })
+  send(rig.service, `POST /api/custom-tool-calls/${call?.id}`, { body: { content: content(text), ...more } })
 const sendEvent = (sessionId: string, fields: object) =>
-  send(service, `POST /v1/sessions/${sessionId}/events`, {
+  send(rig.service, `POST /v1/sessions/${sessionId}/events`, {
     body: { events: [{ type: 'user.custom_tool_result', ...fields }] },
   })
 const statusOf = async (id: string) => (await ok<Session>(`GET /session/${id}`)).status
@@ -79,7 +56,7 @@ test('a custom tool parks the run; user.custom_tool_result wakes it, and the mod
   const { id, tail, calls } = await callingSession(4711)
   const use = tail.events.find(({ type }) => type === 'agent.custom_tool_use')
   assert.deepEqual([use?.name, use?.input, use?.timeout_seconds], ['look_up', { number: 4711 }, 86_400])
-  assert.deepEqual(tail.events.findLast(isRequest)?.stop_reason, { type: 'requires_action', event_ids: [use?.id] })
+  assert.deepEqual(tail.events.findLast(waitsForAction)?.stop_reason, { type: 'requires_action', event_ids: [use?.id] })
   assert.deepEqual([calls.map(call => call.id), calls[0]?.state, calls[0]?.input], [[use?.id], 'pending', use?.input])
   assert.equal(await statusOf(id), 'idle')
   const parked = async () => {
@@ -92,7 +69,7 @@ test('a custom tool parks the run; user.custom_tool_result wakes it, and the mod
   assert.equal(sent.status, 200, sent.text)
   const [stored] = sent.json<{ data: SessionEvent[] }>().data
   assert.deepEqual([stored?.type, stored?.custom_tool_use_id], ['user.custom_tool_result', use?.id])
-  await tail.event(isEnd, 30_000)
+  await tail.event(endsTurn, 30_000)
   const types = tail.events.map(({ type }) => type)
   assert.deepEqual(types.slice(types.indexOf('agent.custom_tool_use')), [
     'agent.custom_tool_use',
@@ -117,7 +94,7 @@ test('a custom tool parks the run; user.custom_tool_result wakes it, and the mod
   tail.close()
 })
 
-test('POST /api/custom-tool-calls/{id} answers by record; the run goes on when all calls of the turn are answered', async () => {
+test('POST /api/custom-tool-calls/{id} answers by record; the run continues when all calls of the turn are answered', async () => {
   const { id, tail, calls } = await callingSession(1, 2)
   const [one, two] = calls
   const answered = await answer(two, 'two-is-open')
@@ -132,7 +109,7 @@ test('POST /api/custom-tool-calls/{id} answers by record; the run goes on when a
   assert.equal((await answer(two, 'two-is-open')).status, 200)
   assert.equal((await answer(two, 'two-is-open', { is_error: true })).status, 409)
   assert.equal((await answer(one, 'one-has-failed', { is_error: true })).status, 200)
-  await tail.event(isEnd, 30_000)
+  await tail.event(endsTurn, 30_000)
   assert.match(requestWith('one-has-failed'), /one-has-failed.*"is_error":true.*two-is-open/)
   assert.equal(tail.events.filter(({ type }) => type === 'user.custom_tool_result').length, 2)
   tail.close()
@@ -141,14 +118,13 @@ test('POST /api/custom-tool-calls/{id} answers by record; the run goes on when a
 test('a call outlives kill -9 of the server: it is made once, and its answer is used once', async () => {
   const { id, tail, calls } = await callingSession(7)
   tail.close()
-  await service.kill()
-  service = await startService(options)
+  await rig.crash()
   assert.equal(await statusOf(id), 'idle')
   assert.equal((await answer(calls[0], 'after-the-restart')).status, 200)
-  const resumed = await followEvents(service, id)
-  await resumed.event(isEnd, 30_000)
+  const resumed = await followEvents(rig.service, id)
+  await resumed.event(endsTurn, 30_000)
   const count = (type: string) => resumed.events.filter(event => event.type === type).length
-  assert.deepEqual([count('agent.custom_tool_use'), resumed.events.filter(isRequest).length], [1, 1])
+  assert.deepEqual([count('agent.custom_tool_use'), resumed.events.filter(waitsForAction).length], [1, 1])
   assert.deepEqual([count('user.custom_tool_result'), count('agent.tool_result')], [1, 0])
   assert.equal(requestWith('after-the-restart').split('after-the-restart').length, 2)
   resumed.close()
@@ -163,8 +139,8 @@ test('a call without an answer in time gives the model an error, and a late answ
   const tool_calls = [{ name: 'other', input: { number: 1 } }]
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: slow, prompt })
-  const tail = await followEvents(service, id)
-  await tail.event(isEnd, 60_000)
+  const tail = await followEvents(rig.service, id)
+  await tail.event(endsTurn, 60_000)
   const result = tail.events.find(({ type }) => type === 'agent.tool_result')
   assert.match(JSON.stringify(result), /no client answered the call within 1 s/)
   const use = tail.events.find(({ type }) => type === 'agent.custom_tool_use')
@@ -177,7 +153,7 @@ test('a call without an answer in time gives the model an error, and a late answ
 test('interrupt and delete end the waits; no answer counts afterwards', async () => {
   const stopped = await callingSession(8)
   await ok(`POST /session/${stopped.id}/interrupt`)
-  await stopped.tail.event(isEnd, 30_000)
+  await stopped.tail.event(endsTurn, 30_000)
   const result = stopped.tail.events.find(({ type }) => type === 'agent.tool_result')
   assert.match(JSON.stringify(result), /stopped before the call was answered/)
   const refused = await answer(stopped.calls[0], 'too late')
@@ -207,11 +183,11 @@ test('an answer has a bounded size and only text, and must name a call of the se
     assert.equal(found, status, text)
     assert.match(text, message)
   }
-  assert.equal((await send(service, 'POST /api/custom-tool-calls/evt_nothing', { body: {} })).status, 404)
+  assert.equal((await send(rig.service, 'POST /api/custom-tool-calls/evt_nothing', { body: {} })).status, 404)
   // The runtime's id of the call works as well, and an answer may be empty.
   assert.equal((await sendEvent(id, { custom_tool_use_id: calls[0]?.tool_use_id })).status, 200)
-  await tail.event(isEnd, 30_000)
-  assert.equal((await send(service, 'GET /api/custom-tool-calls?state=maybe')).status, 400)
+  await tail.event(endsTurn, 30_000)
+  assert.equal((await send(rig.service, 'GET /api/custom-tool-calls?state=maybe')).status, 400)
   const page = await ok<{ custom_tool_calls: CustomToolCall[] }>('GET /api/custom-tool-calls?state=answered&limit=1')
   assert.equal(page.custom_tool_calls[0]?.id, calls[0]?.id)
   tail.close()
@@ -221,8 +197,8 @@ test('arguments that are not JSON never reach a client: the model gets an error 
   const tool_calls = [{ name: 'look_up', input: 'no object' }]
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
   const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
-  const tail = await followEvents(service, id)
-  await tail.event(isEnd, 30_000)
+  const tail = await followEvents(rig.service, id)
+  await tail.event(endsTurn, 30_000)
   assert.ok(tail.events.every(({ type }) => type !== 'agent.custom_tool_use'))
   assert.match(JSON.stringify(tail.events.find(({ type }) => type === 'agent.tool_result')), /not valid JSON/)
   tail.close()

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freePort, startOpencodeProgram } from '../support/opencode/opencode-program.ts'
+import { freePort, hasOpencode, startOpencodeProgram } from '../support/opencode/opencode-program.ts'
+import { send } from '../support/service/send.ts'
 import { startEveryProtocol } from '../support/upstream/every-protocol.ts'
 import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 import { aliasOf, everyProtocol, type SpokenProtocol } from '../support/upstream/spoken-protocols.ts'
 
-const isBuilt = process.platform === 'linux' && process.arch === 'x64'
-const skip = !isBuilt && !process.env['CI'] && 'test/clients has opencode for Linux on x64 only'
+const skip = !hasOpencode && !process.env['CI'] && 'test/clients has opencode for Linux on x64 only'
 const fileText = 'written by opencode through the gateway\n'
 
 const offersWrite = ({ rawBody }: Recorded) => rawBody.includes('"name":"write"')
@@ -49,16 +49,11 @@ interface Part {
   readonly tokens?: { readonly input: number; readonly output: number }
 }
 
-async function ask<T>(path: string, body?: object): Promise<T> {
+async function ask<T>(line: string, body?: object): Promise<T> {
   const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: body ? 'POST' : 'GET',
-    headers: { authorization, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  assert.ok(response.ok, `${path}: ${response.status} ${text}\n${service.logs()}`)
-  return JSON.parse(text) as T
+  const answer = await send({ url: `http://127.0.0.1:${port}` }, line, { headers: { authorization }, body })
+  assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}\n${service.logs()}`)
+  return answer.json<T>()
 }
 
 /** A turn that writes the file; the two requests of it that the upstream got, as text. */
@@ -66,10 +61,10 @@ async function completesTurn(provider: keyof typeof packages, protocol: SpokenPr
   const file = join(work, 'work.txt')
   await rm(file, { force: true })
   const before = upstreams[protocol].requests.length
-  const { id } = await ask<{ id: string }>('/session', {})
+  const { id } = await ask<{ id: string }>('POST /session', {})
   const model = { providerID: provider, modelID: aliasOf(protocol) }
-  await ask(`/session/${id}/message`, { model, parts: [{ type: 'text', text: 'Write the file.' }] })
-  const messages = await ask<{ info: { role: string }; parts: Part[] }[]>(`/session/${id}/message`)
+  await ask(`POST /session/${id}/message`, { model, parts: [{ type: 'text', text: 'Write the file.' }] })
+  const messages = await ask<{ info: { role: string }; parts: Part[] }[]>(`GET /session/${id}/message`)
   const parts = messages.filter(({ info }) => info.role === 'assistant').flatMap(message => message.parts)
   const log = `${JSON.stringify(messages, null, 1)}\n${service.logs()}`
   assert.deepEqual(

@@ -177,7 +177,7 @@ test('a prompt that joins a running turn works in it and gets its results', () =
   assert.equal(reading.task().artifacts?.length, 1)
 })
 
-test('a typed result is an artifact of its own', () => {
+test('a typed result is a separate artifact', () => {
   const { reading } = readingOf(message, running, said, idle({ result: { ok: true } }))
   assert.deepEqual(reading.task().artifacts?.[1], {
     artifactId: 'evt_4',

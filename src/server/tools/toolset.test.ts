@@ -46,7 +46,7 @@ const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?
   ],
   ['an object enables such a tool by its name', { web_search: true }, `${all} web_search:allow${memory}`],
   ['a denied bash has no background jobs', [{ type: 'bash', permission_policy: 'deny' }], 'bash:deny'],
-  ['bash_output is not a tool of its own', [{ type: 'bash_output' }], '', 1],
+  ['bash_output cannot be enabled alone', [{ type: 'bash_output' }], '', 1],
   [
     'a tool can be disabled',
     [{ type: toolset, configs: [{ name: 'bash', enabled: false }] }],

@@ -48,7 +48,7 @@ const github: WebhookReplySettings = { type: 'github_comment', secret_key: 'TOKE
 const slack: WebhookReplySettings = { type: 'slack_thread', secret_key: 'TOKEN', url: fakes.url }
 let issues = 0
 
-/** Queues the prompt of a delivery and starts its run. Each is of an issue and a thread of its own. */
+/** Queues the prompt of a delivery and starts its run. Each is of a separate issue and thread. */
 async function delivered(replies: Replies, reply: WebhookReplySettings) {
   const number = ++issues
   const payload = {
@@ -163,7 +163,7 @@ test('temporary errors are retried, permanent ones are not, and the text of a re
   }
 })
 
-test('a reply in Slack goes to the thread and notifies no channel; a failure is told without its cause', async t => {
+test('a reply in Slack goes to the thread and notifies no channel; a failure is posted without its cause', async t => {
   const replies = replica(t)
   const [answered, failed] = [await delivered(replies, slack), await delivered(replies, slack)]
   replies.start()

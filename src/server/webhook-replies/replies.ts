@@ -186,7 +186,7 @@ async function secretOf(
 
 type Content = Pick<Post, 'text' | 'data'>
 
-/** Returns what to post, or why nothing is posted. A failure is told without its cause, which may be internal. */
+/** Returns what to post, or why nothing is posted. A failure is posted without its cause, which may be internal. */
 async function contentOf(deps: Deps, reply: ClaimedReply): Promise<Content | string> {
   const { session_id, agent_id, delivery_id, prompt_id, kind, subject } = reply
   const data = { session_id, agent_id, delivery_id }

@@ -41,7 +41,7 @@ const callers = {
 export type McpCaller = keyof typeof callers
 
 /**
- * MCP over a fresh database, on a port of its own. `x-api-key` names the caller. Only the addresses that a test allows
+ * MCP over a fresh database, on its own port. `x-api-key` names the caller. Only the addresses that a test allows
  * may be called.
  */
 export async function startMcpApp() {

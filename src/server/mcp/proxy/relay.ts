@@ -19,7 +19,7 @@ interface Relay {
   readonly rule: ToolRule
   /** Requests that this stream must answer; empty for the stream of a session. */
   readonly ids: readonly Id[]
-  /** True for a stream without an end of its own, which may be silent for any time. */
+  /** True for a stream that no answer ends; it may be silent for any time. */
   readonly isEndless: boolean
   readonly headers: Readonly<Record<string, string>>
   /** Aborts when the client disconnects, its key is revoked, or the process stops. */

@@ -10,7 +10,7 @@ interface Place {
 
 /**
  * Session ids for clients: the id of the upstream server, encrypted and bound to the server and the principal. So every
- * replica knows whose session it is, and nobody else can use it. Security: S31.
+ * replica knows whose session it is, and only that caller can use it. Security: S31.
  */
 export type SessionIds = ReturnType<typeof createSessionIds>
 

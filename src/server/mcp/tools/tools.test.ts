@@ -61,7 +61,7 @@ test('a changed or new tool is held until it is accepted', async () => {
   assert.equal(calls(), 1)
 })
 
-test('a list that returns to the accepted one waits no more, and a new url starts anew', async () => {
+test('a list that returns to the accepted one is not pending, and a new url has no accepted list', async () => {
   let listed = [tool('a')]
   const upstream = await startScriptedUpstream(legacyScript(() => listed))
   await registered({ server_name: 'back', url: upstream.url })

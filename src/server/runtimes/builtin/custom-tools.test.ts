@@ -86,7 +86,7 @@ const answerTo = (custom_tool_use_id: string, text: string): NewEventOf<'user.cu
 const typesOf = (log: readonly NewEvent[]) => log.map(({ type }) => type)
 const usesIn = (log: readonly NewEvent[]) => log.filter(({ type }) => type === 'agent.custom_tool_use')
 
-test('a custom tool is called with an event; the run parks and goes on with the answer of the client', async () => {
+test('a custom tool is called with an event; the run parks and continues with the answer of the client', async () => {
   const calls = [call('toolu_1', 'ring', { times: 2 })]
   const bodies: string[] = []
   const parked = await runOn([asked, began], { calls, bodies })
@@ -150,7 +150,7 @@ test('the conversation after a crash equals the one in memory: results are in th
   assert.match(fromLog.at(-1) ?? '', /toolu_3.*toolu_1.*first.*toolu_2.*second/s)
 })
 
-test('several calls of one turn: the run goes on when all are answered', async () => {
+test('several calls of one turn: the run continues when all are answered', async () => {
   const calls = [call('toolu_1', 'ring'), call('toolu_2', 'ring')]
   const parked = await runOn([asked, began], { calls })
   assert.equal(parked.flatMap(awaitedApprovals).length, 2)

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { Client } from 'pg'
+import type { SessionEvent } from '../../../src/contract/events.ts'
+import { freshDatabase } from '../service/database.ts'
+import { send } from '../service/send.ts'
+import { startService } from '../service/service.ts'
+import { configFor } from '../upstream/scripted-service.ts'
+import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
+
+/** A service that can crash, its scripted provider and its database; all end after the last test of the file. */
+export async function startScriptedRig() {
+  const upstream = await startScriptedUpstream()
+  const { url: databaseUrl } = await freshDatabase()
+  const options = { databaseUrl, config: configFor(upstream) }
+  let service = await startService(options)
+  const database = new Client({ connectionString: databaseUrl })
+  database.on('error', () => undefined)
+  await database.connect()
+  after(async () => {
+    await database.end()
+    await service.stop()
+    await upstream.stop()
+  })
+  return {
+    upstream,
+    database,
+    /** The process that serves now. */
+    get service() {
+      return service
+    },
+    /** Kills the service and starts it again on the same database. */
+    async crash(): Promise<void> {
+      await service.kill()
+      service = await startService(options)
+    },
+    /** Sends a request and returns its answer; fails for an error. */
+    async ok<T>(line: string, body?: unknown): Promise<T> {
+      const answer = await send(service, line, body === undefined ? {} : { body })
+      assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
+      return answer.text === '' ? (undefined as T) : answer.json<T>()
+    },
+  }
+}
+
+const stopReasonOf = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type
+
+/** True for the event of a run that waits for answers. */
+export const waitsForAction = (event: SessionEvent): boolean => stopReasonOf(event) === 'requires_action'
+
+/** True for the event of a turn that has ended. */
+export const endsTurn = (event: SessionEvent): boolean => stopReasonOf(event) === 'end_turn'
