@@ -68,17 +68,28 @@ export function createWebhookReplies(deps: Deps) {
     }
   }
 
-  async function sendNext(): Promise<void> {
+  /** Sends what is due, some replies at a time. A poll without any claims once. */
+  async function sendDue(): Promise<void> {
     while (isStarted) {
-      const reply = await store.claim(randomUUID())
-      if (!reply) return
-      await store.settle(reply, await attempt(deps, reply))
+      const claimed = await claimSome()
+      if (claimed.length === 0) return
+      await Promise.all(claimed.map(async reply => store.settle(reply, await attempt(deps, reply))))
     }
+  }
+
+  async function claimSome(): Promise<ClaimedReply[]> {
+    const claimed: ClaimedReply[] = []
+    while (isStarted && claimed.length < maxParallel) {
+      const reply = await store.claim(randomUUID())
+      if (!reply) break
+      claimed.push(reply)
+    }
+    return claimed
   }
 
   async function poll(): Promise<void> {
     await plan()
-    await Promise.all(Array.from({ length: maxParallel }, sendNext))
+    await sendDue()
   }
 
   return {

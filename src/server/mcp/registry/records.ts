@@ -5,7 +5,7 @@ import type { ServerState } from './state-store.ts'
 import type { ServerValues } from './store.ts'
 
 /** Returns the record of a server. Only admins see its whole address, because a path or a query may be a secret. */
-export function recordOf(
+export function shownServer(
   server: RegisteredServer,
   state: ServerState | undefined,
   { isForAdmin }: { readonly isForAdmin: boolean },

@@ -12,7 +12,7 @@ import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { checkCredentials, checkedHeaders, type ServerEncryption } from './credentials.ts'
-import { auditFields, recordOf } from './records.ts'
+import { auditFields, shownServer } from './records.ts'
 import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
 import type { McpStateStore } from './state-store.ts'
 import type { McpServerStore, ServerRow, ServerValues } from './store.ts'
@@ -117,7 +117,7 @@ export function createMcpServers({ store, states, encryption, configured, guard,
   }
 
   const shown = async (server: RegisteredServer): Promise<McpServer> =>
-    recordOf(server, await states.find(server), { isForAdmin: true })
+    shownServer(server, await states.find(server), { isForAdmin: true })
 
   return {
     find,
@@ -128,12 +128,12 @@ export function createMcpServers({ store, states, encryption, configured, guard,
     async list(caller: Caller): Promise<McpServer[]> {
       const found = new Map((await states.list()).map(state => [state.server_id, state]))
       const isForAdmin = caller.role === 'admin'
-      return (await available(caller)).map(server => recordOf(server, found.get(server.server_id), { isForAdmin }))
+      return (await available(caller)).map(server => shownServer(server, found.get(server.server_id), { isForAdmin }))
     },
 
     async get(name: string, caller: Caller): Promise<McpServer> {
       const server = await find(name, caller)
-      return recordOf(server, await states.find(server), { isForAdmin: caller.role === 'admin' })
+      return shownServer(server, await states.find(server), { isForAdmin: caller.role === 'admin' })
     },
 
     async create(write: McpServerCreate, by: By): Promise<McpServer> {

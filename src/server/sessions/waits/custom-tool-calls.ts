@@ -100,7 +100,7 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
       })
       for (const appended of unpublished) eventLog.publish(appended)
       if (!answered) throw new Error(`custom tool call ${answer.id} is missing right after its answer (bug)`)
-      return recordOf(answered)
+      return shownCall(answered)
     },
 
     list: async (
@@ -109,12 +109,12 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
       page: { after: string | undefined; limit: number },
     ): Promise<CustomToolCall[]> => {
       const filter = { owner: caller.ownerScope, sessionId, state, cursor: page.after, limit: page.limit }
-      return (await store.list(filter)).map(recordOf)
+      return (await store.list(filter)).map(shownCall)
     },
   }
 }
 
-const recordOf = ({ answer_id: _id, ...call }: StoredCall): CustomToolCall => call
+const shownCall = ({ answer_id: _id, ...call }: StoredCall): CustomToolCall => call
 
 interface Sent {
   readonly content: readonly TextBlock[]
