@@ -122,8 +122,10 @@ async function runRound(stage: Stage, { name, sessionId, plan, record }: Round) 
   // Awaited later; until then a failure must not end the process.
   for (const work of [sent, others]) work?.catch(() => undefined)
   const wasStruck = await struckOrQuiet(hurt, observer, { sessionId, key })
-  if (wasStruck) {
-    if (await isOpen(observer, { sessionId, key })) await scene.between?.(site, sessionId)
+  if (wasStruck && (await isOpen(observer, { sessionId, key }))) await scene.between?.(site, sessionId)
+  if (plan.write !== undefined) {
+    // A process that was not struck yet would be by its next write.
+    await site.kill()
     await site.start()
   }
   await sent
