@@ -15,8 +15,8 @@ export const createSession = async (target: Target, agentId: string): Promise<st
   (await succeeded(target, 'POST /session', { agent_id: agentId })).json<{ id: string }>().id
 
 /** Queues a prompt; resolves with the 204. */
-export async function sendPrompt(target: Target, sessionId: string, text: string): Promise<void> {
-  const body = { model: { modelID: 'demo' }, parts: [{ type: 'text', text }] }
+export async function sendPrompt(target: Target, sessionId: string, text: string, model = 'demo'): Promise<void> {
+  const body = { model: { modelID: model }, parts: [{ type: 'text', text }] }
   await succeeded(target, `POST /session/${sessionId}/prompt_async`, body)
 }
 

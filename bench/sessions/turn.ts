@@ -1,4 +1,3 @@
-import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -7,6 +6,7 @@ import { createLog } from '../../src/server/platform/log.ts'
 import type { BenchCase, Figure, Place } from '../bench-case.ts'
 import { startCpuClock } from '../cpu-clock.ts'
 import { createAgent } from '../demo-session.ts'
+import { insideCounter } from '../inside.ts'
 import { type Server, startServer } from '../server.ts'
 import { median, rounded } from '../statistics.ts'
 import { type Tree, treesOf } from './trees.ts'
@@ -54,9 +54,8 @@ export const turn = (against: string | undefined): BenchCase => ({
 async function start({ folder }: Place, { name, root }: Tree): Promise<Contender> {
   const own = join(folder, name.replaceAll(' ', '-'))
   const database = await startEmbeddedPostgres({ dataDir: join(own, 'database'), log: createLog('silent') })
-  const file = join(own, 'statements')
-  const hook = join(import.meta.dirname, 'count-statements.ts')
-  const env = { DATABASE_URL: database.url, NODE_OPTIONS: `--import ${hook}`, STATEMENTS_FILE: file }
+  const counter = insideCounter(own)
+  const env = { DATABASE_URL: database.url, ...counter.env }
   const server = await startServer({ dataDir: join(own, 'data'), env, ...(root !== undefined && { root }) })
   const client = new Client({ connectionString: database.url })
   client.on('error', () => undefined)
@@ -65,19 +64,7 @@ async function start({ folder }: Place, { name, root }: Tree): Promise<Contender
     name,
     server,
     agentId: await createAgent(server, 'text'),
-    async statements() {
-      rmSync(file, { force: true })
-      process.kill(server.pid, 'SIGUSR2')
-      for (;;) {
-        await sleep(10)
-        try {
-          const text = readFileSync(file, 'utf8')
-          if (text !== '') return Number(text)
-        } catch {
-          // Not written yet.
-        }
-      }
-    },
+    statements: async () => (await counter.read(server.pid)).statements,
     async writes() {
       const text = 'select pg_snapshot_xmax(pg_current_snapshot())::text as xid'
       return Number((await client.query<{ xid: string }>(text)).rows[0]?.xid)
