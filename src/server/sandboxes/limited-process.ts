@@ -51,7 +51,8 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
 
   const child = startWithInput(launch)
   const closed = closing(child)
-  const bound = bind(child, launch, bounds)
+  const ways = { folder: launch.folder, terminate: () => launch.terminate(child), kill: () => launch.kill(child) }
+  const bound = watchLimits(ways, bounds)
   child.stdout?.on('data', (chunk: Buffer) => {
     output.add(chunk)
     bounds.onOutput?.(chunk)
@@ -66,15 +67,23 @@ export async function runLimited(launch: Launch, bounds: Bounds): Promise<Limite
   }
 }
 
+/** How a command is ended. */
+interface Ways {
+  readonly folder: string
+  /** Requests the end of all its processes. Returns false when there is no process to signal. */
+  readonly terminate: () => boolean
+  /** Kills all its processes. */
+  readonly kill: () => void
+}
+
 /** Watches timeout, signal and disk; the first to trigger decides the outcome. */
-function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }: Bounds) {
-  const kill = () => launch.kill(child)
+export function watchLimits({ folder, terminate, kill }: Ways, { timeoutMs, signal, limits }: Bounds) {
   let outcome: ExecOutcome = 'exited'
   let grace: NodeJS.Timeout | undefined
   const stop = (why: ExecOutcome) => {
     if (outcome !== 'exited') return
     outcome = why
-    if (why === 'timed_out' && launch.terminate(child)) grace = setTimeout(kill, limits.graceMs)
+    if (why === 'timed_out' && terminate()) grace = setTimeout(kill, limits.graceMs)
     else kill()
   }
   const cancel = () => {
@@ -84,7 +93,7 @@ function bind(child: ChildProcess, launch: Launch, { timeoutMs, signal, limits }
   }
   signal.addEventListener('abort', cancel, { once: true })
   const timer = setTimeout(() => stop('timed_out'), timeoutMs)
-  const stopWatching = watchDisk(launch.folder, limits, () => stop('disk_limit'))
+  const stopWatching = watchDisk(folder, limits, () => stop('disk_limit'))
   return {
     stop,
     outcome: () => outcome,

@@ -94,6 +94,15 @@ test('a command ends when its server is killed', async () => {
   await eventually(async () => !(await isRunning(marker)))
 })
 
+test('commands that share a process share nothing else, and a stopped one leaves the next alone', async () => {
+  await run('left=over; cd /tmp; echo kept > /tmp/note; exit 3')
+  const { exitCode, output } = await run('echo "[$left]"; pwd; cat /tmp/note')
+  assert.deepEqual([exitCode, output.split('\n').slice(0, 2)], [1, ['[]', '/workspace']])
+  assert.doesNotMatch(output, /kept/)
+  assert.equal((await run('sleep 30', 100)).outcome, 'timed_out')
+  assert.deepEqual((await run('echo next')).output, 'next\n')
+})
+
 test('parallel commands of one workspace see the same files', async () => {
   await Promise.all(['1', '2', '3'].map(name => run(`echo ${name} > parallel-${name}`)))
   assert.equal((await run('cat parallel-*')).output, '1\n2\n3\n')

@@ -1,8 +1,9 @@
-import type { ChildProcess } from 'node:child_process'
 import { dirname, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type LimitedRun, runLimited } from './limited-process.ts'
+import { type BoundedOutput, boundedOutput } from './bounded-output.ts'
+import { watchLimits } from './limited-process.ts'
 import type { BoundRequest, ExecResult, SandboxDriver, SandboxLimits } from './sandbox.ts'
+import { type Answer, idleShells, startShell } from './virtual-processes.ts'
 
 const shell = fileURLToPath(new URL('./virtual-shell.ts', import.meta.url))
 
@@ -17,42 +18,61 @@ const mebibyte = 1024 * 1024
 
 /**
  * Returns the driver that works everywhere: a simulated shell with a few built-in commands, which isolates files only.
- * It runs in a separate process with an empty environment, so that timeout, cancellation and memory limit always take
- * effect. Node's permission model confines it to the workspace a second time.
+ * It runs in separate processes with an empty environment, so that timeout, cancellation and memory limit always take
+ * effect. Node's permission model confines each to one workspace a second time. A process runs the commands of one
+ * workspace, each in a fresh shell.
  */
 export function virtualDriver(limits: SandboxLimits): SandboxDriver {
   const readable = [packages(), dirname(shell)]
+  const idle = idleShells()
+  const start = (folder: string) => {
+    const args = [
+      '--permission',
+      '--disable-sigusr1',
+      ...[...readable, folder].map(path => `--allow-fs-read=${path}`),
+      `--allow-fs-write=${folder}`,
+      `--max-old-space-size=${Math.floor(limits.memoryBytes / 4 / mebibyte)}`,
+      shell,
+      folder,
+      String(process.pid),
+    ]
+    return startShell(process.execPath, args, folder)
+  }
   return {
     name: 'virtual',
     detail: 'a simulated shell over the workspace folder; isolates files only',
     owner: undefined,
-    async exec(folder, { command, ...request }: BoundRequest) {
-      const args = [
-        '--permission',
-        '--disable-sigusr1',
-        ...[...readable, folder].map(path => `--allow-fs-read=${path}`),
-        `--allow-fs-write=${folder}`,
-        `--max-old-space-size=${Math.floor(limits.memoryBytes / 4 / mebibyte)}`,
-        shell,
-        folder,
-        String(process.pid),
-      ]
-      const kill = (child: ChildProcess) => {
-        child.kill('SIGKILL')
+    async exec(folder, { command, onOutput, ...bounds }: BoundRequest) {
+      const output = boundedOutput(limits.outputBytes)
+      if (bounds.signal.aborted)
+        return { outcome: 'cancelled', exitCode: null, output: '', outputBytes: 0, truncated: false }
+      const process = idle.take(folder) ?? start(folder)
+      const kill = () => void process.child.kill('SIGKILL')
+      const watched = watchLimits({ folder, terminate: () => false, kill }, { ...bounds, limits })
+      try {
+        const answer = await process.run(command, part => {
+          output.add(part)
+          onOutput?.(part)
+          if (output.bytes > limits.totalOutputBytes) watched.stop('output_limit')
+        })
+        return resultOf(answer, watched.outcome(), output)
+      } finally {
+        await watched.release()
+        idle.keep(folder, process)
       }
-      const launch = { file: process.execPath, args, env: {}, folder, input: command, terminate: () => false, kill }
-      return withCrashReason(await runLimited(launch, { ...request, limits }))
     },
   }
 }
 
-/** Standard error is only used when the process crashes; the model gets one line about it. */
-function withCrashReason({ errorOutput, ...result }: LimitedRun): ExecResult {
-  if (result.outcome !== 'exited' || (result.exitCode !== null && !errorOutput)) return result
-  const reason = /heap out of memory/i.test(errorOutput) ? 'out of memory' : 'crash'
+/** Returns the result of a command. A crash is one line for the model, without the standard error of the process. */
+function resultOf(answer: Answer, outcome: ExecResult['outcome'], output: BoundedOutput): ExecResult {
+  const facts = { outcome, output: output.text(), outputBytes: output.bytes, truncated: output.truncated }
+  if (outcome !== 'exited') return { ...facts, exitCode: null }
+  if (answer.kind === 'answered') return { ...facts, exitCode: answer.exitCode }
+  const reason = /heap out of memory/i.test(answer.errorOutput) ? 'out of memory' : 'crash'
   return {
-    ...result,
-    exitCode: result.exitCode ?? exitOfCrash,
-    output: `${result.output}[the shell ended: ${reason}]\n`,
+    ...facts,
+    exitCode: answer.exitCode || exitOfCrash,
+    output: `${facts.output}[the shell ended: ${reason}]\n`,
   }
 }
