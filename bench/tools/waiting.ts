@@ -95,7 +95,6 @@ const configOf = (upstream: string): string =>
         model_name: 'calling',
         params: { model: 'anthropic/bench', api_base: upstream, api_key: 'sk-upstream-0123' },
       },
-      { model_name: 'demo', params: { model: 'demo/demo' } },
     ],
     outbound: { allow: [new URL(upstream).host] },
     limits: { max_sessions: places, max_loop_delay_ms: 60_000 },
