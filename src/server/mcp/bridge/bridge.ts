@@ -153,7 +153,8 @@ export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
       const [message] = messages
       if (!message || isBatch) return false
       if (isModern(message, headerOf(request))) return toLegacyServer(incoming, message)
-      if (message['method'] !== 'initialize' || !isModernOnly(server)) return false
+      if (given !== undefined || !isModernOnly(server)) return false
+      if (message['method'] !== 'initialize') throw invalid('header mcp-session-id is missing; send initialize first')
       await initialize(incoming, message)
       return true
     },
