@@ -37,7 +37,7 @@ export function checkModernRequest(message: RpcMessage, header: HeaderOf): void 
     })
   if (!isRecord(meta[metaKeys.capabilities])) throw missing(metaKeys.capabilities)
   if (level !== undefined && !logLevels.some(each => each === level))
-    throw new RpcFailure(
+    throw new Malformed(
       rpcCodes.invalidParams,
       `params._meta.${metaKeys.logLevel} must be one of ${logLevels.join(', ')}`,
     )
@@ -55,5 +55,5 @@ function checkHeaders(header: HeaderOf, expected: readonly (readonly [name: stri
 
 const missing = (field: string): Malformed => new Malformed(rpcCodes.invalidParams, `params._meta must have ${field}`)
 
-/** A request without fields that every request has. Its status is 400. */
+/** A request whose `_meta` lacks a field or has an invalid one. Its status is 400. */
 export class Malformed extends RpcFailure {}
