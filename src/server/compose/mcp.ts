@@ -6,6 +6,7 @@ import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createAggregate } from '../mcp/aggregate/aggregate.ts'
 import { serveMcpAggregate } from '../mcp/aggregate/routes.ts'
+import { createBridge } from '../mcp/bridge/bridge.ts'
 import { createAuthorize } from '../mcp/client/authorize.ts'
 import { createMcpClient } from '../mcp/client/client.ts'
 import { createOauthTokens } from '../mcp/client/oauth.ts'
@@ -67,11 +68,13 @@ export function composeMcp(needs: Needs) {
     nowMs,
   })
   const sessionIds = createSessionIds(keyring)
+  const bridge = createBridge({ upstream, client, sessionIds, nowMs })
   const tools = createMcpTools({ client, states, nowMs })
 
   const parts: readonly Part[] = [
     { name: 'MCP connections', stop: upstream.close },
     { name: 'MCP sessions', stop: client.close },
+    { name: 'MCP bridge', stop: async () => bridge.close() },
   ]
 
   return {
@@ -85,6 +88,7 @@ export function composeMcp(needs: Needs) {
         servers,
         upstream,
         sessionIds,
+        bridge,
         keys: needs.keys,
         slots: needs.slots,
         publicUrl: needs.publicUrl,

@@ -32,8 +32,18 @@ export interface McpClient {
   /** Lists all tools. Rejects with AppError or RpcFailure. */
   listTools(server: RegisteredServer, principal: string, signal: AbortSignal): Promise<McpTool[]>
   callTool(server: RegisteredServer, principal: string, call: ToolCall): Promise<McpToolResult>
-  /** Returns the era of a server: the remembered one, else by asking the server. */
+  /** Finds the era of a server by asking it. */
   detect(server: RegisteredServer, principal: string, signal: AbortSignal): Promise<Detected>
+  /** Returns the era of a server that is known already, else asks the server. */
+  eraOf(server: RegisteredServer, principal: string, signal: AbortSignal): Promise<Era>
+  /**
+   * Runs `work` on the session of a principal at a legacy server, in which the client has no capabilities. A forgotten
+   * session is opened again, once.
+   */
+  onSession<T>(
+    place: { readonly server: RegisteredServer; readonly principal: string },
+    work: (session: LegacySession) => Promise<T>,
+  ): Promise<T>
   /** Ends the sessions. */
   close(): Promise<void>
 }
@@ -176,6 +186,10 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
       eras.set(eraKey(server), found.era)
       return found
     },
+
+    eraOf: (server, principal, signal) => eraOf({ server, principal, signal }),
+
+    onSession: (place, work) => onSession(place, work),
 
     async close() {
       clearInterval(sweep)

@@ -55,6 +55,9 @@ function markedIn(schema: unknown, path: readonly string[] = []): Marked[] {
   })
 }
 
+/** True if parameters of a tool are repeated in headers. */
+export const hasMarks = (inputSchema: unknown): boolean => markedIn(inputSchema).length > 0
+
 /** True if the marks of a tool follow the rules; a tool that breaks them must not be listed. */
 export function hasValidMarks(inputSchema: unknown): boolean {
   const marked = markedIn(inputSchema)

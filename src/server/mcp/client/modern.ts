@@ -17,6 +17,8 @@ export const metaKeys = {
   capabilities: 'io.modelcontextprotocol/clientCapabilities',
   client: 'io.modelcontextprotocol/clientInfo',
   server: 'io.modelcontextprotocol/serverInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  subscription: 'io.modelcontextprotocol/subscriptionId',
 } as const
 
 /** The server does not answer as a modern one. */
@@ -31,23 +33,36 @@ interface Deps {
 
 const silenceMs = 60_000
 /** Header mismatch, missing capability, unsupported version: only modern servers return these. */
-const modernCodes: ReadonlySet<number> = new Set([-32_020, -32_021, -32_022])
+export const modernCodes: ReadonlySet<number> = new Set([-32_020, -32_021, -32_022])
 const unsupportedVersion = -32_022
 
 interface ModernCall extends RpcCall {
   /** Schema of the called tool, for parameters that are repeated in headers. */
   readonly inputSchema?: unknown
+  /** Fields of `_meta` for the client on whose behalf the request is sent. */
+  readonly client?: Json
 }
 
-/** Sends one request to a modern server and returns its result. */
+/** Sends one request to a modern server and returns its complete result. */
 export async function requestModern(server: RegisteredServer, call: ModernCall, deps: Deps): Promise<Json> {
-  const { method, params, signal, onMessage } = call
+  const result = await interimModern(server, call, deps)
+  if ((result['resultType'] ?? 'complete') === 'complete') return result
+  throw new AppError(
+    'upstream_unreachable',
+    `MCP server ${server.server_name} asks for more input during ${call.method}, which only its own clients can give`,
+  )
+}
+
+/** Sends one request to a modern server and returns its result of any type, such as `input_required`. */
+export async function interimModern(server: RegisteredServer, call: ModernCall, deps: Deps): Promise<Json> {
+  const { method, params, signal, onMessage, onBytes } = call
   const id = deps.nextId()
   const _meta = {
     ...recordOf(params['_meta']),
     [metaKeys.version]: modernVersion,
     [metaKeys.capabilities]: {},
     [metaKeys.client]: { name: 'switchyard', version: apiVersion },
+    ...call.client,
   }
   const answer = await deps.upstream.exchange(server, {
     method: 'POST',
@@ -60,6 +75,7 @@ export async function requestModern(server: RegisteredServer, call: ModernCall, 
     body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }),
     signal,
     silenceMs,
+    ...(onBytes && { gapMs: 0 }),
   })
   if (answer.status >= 400) {
     const failure = messagesIn(await textOfAnswer(answer, server)).map(failureIn)[0]
@@ -67,21 +83,23 @@ export async function requestModern(server: RegisteredServer, call: ModernCall, 
     if (failure && method !== 'server/discover') throw failure
     throw new NotModern(`MCP server ${server.server_name} answered ${method} with status ${answer.status}`)
   }
-  const result = resultOf(await responseIn(answer, { server, id, onMessage }))
-  if ((result['resultType'] ?? 'complete') === 'complete') return result
-  throw new AppError(
-    'upstream_unreachable',
-    `MCP server ${server.server_name} asks for more input during ${method}, which only its own clients can give`,
-  )
+  return resultOf(await responseIn(answer, { server, id, onMessage, onBytes }))
 }
 
-/** Checks that the server is modern and supports our revision. Throws `NotModern` for an older server. */
-export async function discoverModern(server: RegisteredServer, signal: AbortSignal, deps: Deps): Promise<void> {
+/**
+ * Checks that the server is modern and supports our revision, and returns the result of `server/discover`. Throws
+ * `NotModern` for an older server.
+ */
+export async function discoverModern(
+  server: RegisteredServer,
+  signal: AbortSignal,
+  { client, ...deps }: Deps & Pick<ModernCall, 'client'>,
+): Promise<Json> {
   let result: Json
   try {
     result = await requestModern(
       server,
-      { method: 'server/discover', params: {}, signal, onMessage: () => undefined },
+      { method: 'server/discover', params: {}, signal, onMessage: () => undefined, ...(client && { client }) },
       deps,
     )
   } catch (error) {
@@ -91,6 +109,7 @@ export async function discoverModern(server: RegisteredServer, signal: AbortSign
   }
   const versions = listOf(result['supportedVersions'])
   if (versions.length > 0 && !versions.includes(modernVersion)) throw unsupported(server, versions)
+  return result
 }
 
 const isRpcFailure = (error: unknown): error is RpcFailure => error instanceof Error && error.name === 'RpcFailure'

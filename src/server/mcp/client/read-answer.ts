@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
+import { sseReader } from '../../../contract/sse.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { isResponse, messagesIn, type RpcMessage } from './json-rpc.ts'
-import { sseBlocks } from './sse-blocks.ts'
 import { asFailure, type UpstreamAnswer } from './upstream.ts'
 
 /** Maximum bytes of a JSON answer, and characters of one event. Security: S24. */
@@ -42,38 +42,77 @@ interface Reading {
   readonly id: number
   /** Called with each notification and each request of the server. */
   readonly onMessage: (message: RpcMessage) => void
+  /** Called with every part of the answer. */
+  readonly onBytes?: (() => void) | undefined
 }
 
 /** Returns the response to request `id`, from JSON or an event stream. */
-export async function responseIn(answer: UpstreamAnswer, { server, id, onMessage }: Reading): Promise<RpcMessage> {
-  const take = (text: string): RpcMessage | undefined => {
-    for (const message of messagesIn(text)) {
-      if (isResponse(message) && message['id'] === id) return message
-      if ('method' in message) onMessage(message)
-    }
-    return undefined
-  }
-  if (answer.contentType !== 'text/event-stream') {
-    const found = take(await textOfAnswer(answer, server))
-    if (found) return found
-    throw noResponse(server, `answered with status ${answer.status} and no response to the request`)
-  }
+export async function responseIn(answer: UpstreamAnswer, reading: Reading): Promise<RpcMessage> {
+  const { server } = reading
+  const isStream = answer.contentType === 'text/event-stream'
+  const { response } = isStream
+    ? await readEvents(answer, reading)
+    : { response: responseOf(await textOfAnswer(answer, server), reading) }
+  if (response) return response
+  throw noResponse(
+    server,
+    isStream
+      ? 'closed the stream before the response'
+      : `answered with status ${answer.status} and no response to the request`,
+  )
+}
+
+/** What a stream has contained until its end, or until the response. */
+interface ReadEvents {
+  readonly response?: RpcMessage
+  /** Id of the last event, for resuming; undefined when its events have no ids. */
+  readonly lastEventId?: string
+  /** Pause before resuming that the server asks for. */
+  readonly retryMs?: number
+}
+
+/** Reads an event stream to the response of request `id`, or to its end. Without an id, to its end. */
+export async function readEvents(
+  answer: UpstreamAnswer,
+  reading: Omit<Reading, 'id'> & { readonly id?: number },
+): Promise<ReadEvents> {
+  let found: ReadEvents = {}
+  const decoder = new StringDecoder('utf8')
+  const read = sseReader({
+    maxLength: maxAnswerBytes,
+    onRetry: retryMs => {
+      found = { ...found, retryMs }
+    },
+  })
   try {
-    const decoder = new StringDecoder('utf8')
-    const blocks = sseBlocks(maxAnswerBytes)
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      for (const { data } of blocks.read(decoder.write(chunk))) {
-        const found = data === '' ? undefined : take(answer.scrub(data))
-        if (found) return found
+      reading.onBytes?.()
+      for (const { data, id } of read(decoder.write(chunk))) {
+        if (id !== undefined) found = { ...found, lastEventId: id }
+        const response = data === '' ? undefined : responseOf(answer.scrub(data), reading)
+        if (response) return { ...found, response }
       }
     }
+    return found
   } catch (error) {
-    throw asFailure(error, server)
+    throw asFailure(error, reading.server)
   } finally {
     answer.body.destroy()
   }
-  throw noResponse(server, 'closed the stream before the response')
 }
 
-const noResponse = ({ server_name }: RegisteredServer, problem: string): AppError =>
+/** Returns the response in a text. Other messages of the server go to `onMessage`. */
+function responseOf(
+  text: string,
+  { id, onMessage }: Pick<Reading, 'onMessage'> & { readonly id?: number },
+): RpcMessage | undefined {
+  for (const message of messagesIn(text)) {
+    if (id !== undefined && isResponse(message) && message['id'] === id) return message
+    if ('method' in message) onMessage(message)
+  }
+  return undefined
+}
+
+/** Error of a server that ends its answer without a response. */
+export const noResponse = ({ server_name }: RegisteredServer, problem: string): AppError =>
   new AppError('upstream_unreachable', `MCP server ${server_name} ${problem}`)

@@ -14,6 +14,8 @@ export interface Posted {
   /** Ids of the requests in the body. */
   readonly ids: readonly (string | number)[]
   readonly isListening: boolean
+  readonly messages: readonly RpcMessage[]
+  readonly isBatch: boolean
 }
 
 /** Headers of a client that are forwarded. Never its credentials, cookies or address. Dialects: section 6.3, rule 6. */
@@ -49,6 +51,8 @@ export function readPosted(body: Buffer, headers: IncomingHttpHeaders, rule: Too
     body: rule ? JSON.stringify(messages.length === 1 && !startsBatch(body) ? messages[0] : messages) : body,
     ids,
     isListening: messages.some(({ method }) => method === 'subscriptions/listen'),
+    messages,
+    isBatch: messages.length > 1 || startsBatch(body),
   }
 }
 

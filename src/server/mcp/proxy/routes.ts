@@ -9,6 +9,8 @@ import type { StreamSlots } from '../../http/stream-slots.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nonEmptyText } from '../../platform/json.ts'
+import type { Bridge, Incoming } from '../bridge/bridge.ts'
+import { isBridgedId } from '../bridge/legacy-session.ts'
 import { textOfAnswer } from '../client/read-answer.ts'
 import type { Upstream, UpstreamAnswer } from '../client/upstream.ts'
 import { type RegisteredServer, type ToolRule, toolRuleOf } from '../registry/server.ts'
@@ -23,6 +25,7 @@ interface Deps {
   readonly servers: Pick<McpServers, 'find'>
   readonly upstream: Upstream
   readonly sessionIds: SessionIds
+  readonly bridge: Pick<Bridge, 'serves' | 'isSuspect' | 'takesOver'>
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots
   readonly publicUrl: () => string
@@ -64,7 +67,9 @@ async function answer(
   const rule = toolRuleOf(server, caller.key)
   const given = nonEmptyText(headers[sessionHeader])
   const session =
-    given === undefined ? undefined : deps.sessionIds.unwrap(given, { server, principal: caller.principal })
+    given === undefined || isBridgedId(given)
+      ? undefined
+      : deps.sessionIds.unwrap(given, { server, principal: caller.principal })
   const posted = request.method === 'POST' ? await postedBy(request, rule) : undefined
   if (posted instanceof DeniedCall) {
     await reply.code(200).send(jsonRpcError(posted, posted.id))
@@ -80,7 +85,7 @@ async function answer(
   }
 }
 
-interface Forwarding extends Pick<Deps, 'upstream' | 'sessionIds' | 'shutdown'> {
+interface Forwarding extends Pick<Deps, 'upstream' | 'sessionIds' | 'bridge' | 'shutdown'> {
   readonly server: RegisteredServer
   readonly rule: ToolRule
   /** Session id of the client, and the one of the server for it. */
@@ -90,32 +95,43 @@ interface Forwarding extends Pick<Deps, 'upstream' | 'sessionIds' | 'shutdown'> 
   readonly revoked: AbortSignal
 }
 
-/** Sends a checked request to the server and passes its answer back. */
+/** Answers a checked request. */
 async function forward(request: FastifyRequest, reply: FastifyReply, sent: Forwarding): Promise<void> {
-  const { server, rule, given, session, posted, revoked } = sent
+  const { server, rule, given, posted, revoked } = sent
   const disconnected = new AbortController()
   reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
   const ends = isStream(request.method, posted) ? [sent.shutdown] : []
   const signal = AbortSignal.any([disconnected.signal, revoked, ...ends])
+  const { messages = [], isBatch = false } = posted ?? {}
+  const incoming = { request, reply, server, rule, given, messages, isBatch, signal }
   try {
-    const found = await sent.upstream.exchange(server, {
-      method: request.method as 'GET' | 'POST' | 'DELETE',
-      headers: { ...forwardedHeaders(request.headers), ...(session !== undefined && { [sessionHeader]: session }) },
-      ...(posted && { body: posted.body }),
-      signal,
-      silenceMs,
-      gapMs: 0,
-    })
-    const upstreamId = nonEmptyText(found.headers[sessionHeader])
-    const place = { server, principal: request.caller.principal }
-    const shownId = upstreamId === session ? given : upstreamId && sent.sessionIds.wrap(upstreamId, place)
-    await pass(reply, { server, found, rule, posted, shownId, signal })
+    if (!(await sent.bridge.serves(incoming))) await relay(incoming, sent)
   } catch (error) {
     if (disconnected.signal.aborted) return
     if (revoked.aborted) throw new AppError('unauthorized', 'unauthorized')
     if (signal.aborted) throw new AppError('unavailable', 'the process stops; retry after 1 s')
     answerFailure(error, reply, posted)
   }
+}
+
+/** Sends a request to the server and passes its answer back, unless the answer means that it is of the other era. */
+async function relay(incoming: Incoming, { upstream, sessionIds, bridge, session, posted }: Forwarding): Promise<void> {
+  const { request, reply, server, rule, given, signal } = incoming
+  const found = await upstream.exchange(server, {
+    method: request.method as 'GET' | 'POST' | 'DELETE',
+    headers: { ...forwardedHeaders(request.headers), ...(session !== undefined && { [sessionHeader]: session }) },
+    ...(posted && { body: posted.body }),
+    signal,
+    silenceMs,
+    gapMs: 0,
+  })
+  const isRejection = found.contentType !== 'text/event-stream' && bridge.isSuspect(incoming, found.status)
+  const text = isRejection ? await textOfAnswer(found, server) : undefined
+  if (text !== undefined && (await bridge.takesOver(incoming, { status: found.status, text }))) return
+  const upstreamId = nonEmptyText(found.headers[sessionHeader])
+  const place = { server, principal: request.caller.principal }
+  const shownId = upstreamId === session ? given : upstreamId && sessionIds.wrap(upstreamId, place)
+  await pass(reply, { server, found, text, rule, posted, shownId, signal })
 }
 
 /** True for streams without an end of their own: that of a session, and subscriptions. */
@@ -138,6 +154,8 @@ async function postedBy({ raw, headers }: FastifyRequest, rule: ToolRule): Promi
 interface Passing {
   readonly server: RegisteredServer
   readonly found: UpstreamAnswer
+  /** Body of the answer, if it was read already. */
+  readonly text: string | undefined
   readonly rule: ToolRule
   readonly posted: Posted | undefined
   /** Session id for the client. */
@@ -146,7 +164,8 @@ interface Passing {
 }
 
 /** Passes status, content type, session id and body on. */
-async function pass(reply: FastifyReply, { server, found, rule, posted, shownId, signal }: Passing): Promise<void> {
+async function pass(reply: FastifyReply, passing: Passing): Promise<void> {
+  const { server, found, rule, posted, shownId, signal } = passing
   const headers: Record<string, string> = {
     'request-id': reply.request.id,
     ...(found.contentType !== '' && { 'content-type': String(found.headers['content-type']) }),
@@ -167,7 +186,7 @@ async function pass(reply: FastifyReply, { server, found, rule, posted, shownId,
     })
     return
   }
-  const text = await textOfAnswer(found, server)
+  const text = passing.text ?? (await textOfAnswer(found, server))
   const body = rule ? filteredText(text, rule) : text
   reply.hijack()
   reply.raw.writeHead(found.status, { ...headers, 'content-length': Buffer.byteLength(body) })

@@ -3,7 +3,7 @@ import { createValueCipher, DecryptionError, type Keyring } from '../../platform
 import { AppError } from '../../platform/errors.ts'
 
 /** Session of a principal at a server. */
-interface Place {
+export interface SessionPlace {
   readonly server: { readonly server_id: string; readonly url: string }
   readonly principal: string
 }
@@ -16,14 +16,14 @@ export type SessionIds = ReturnType<typeof createSessionIds>
 
 export function createSessionIds(keyring: Keyring) {
   const cipher = createValueCipher(keyring, 'MCP session id')
-  const bound = ({ server, principal }: Place) => [server.server_id, server.url, principal]
+  const bound = ({ server, principal }: SessionPlace) => [server.server_id, server.url, principal]
   return {
     /** Returns the id for the client. */
-    wrap: (upstreamId: string, place: Place): string =>
+    wrap: (upstreamId: string, place: SessionPlace): string =>
       cipher.encrypt(upstreamId, bound(place)).sealed.toString('base64url'),
 
     /** Returns the id of the upstream server. Throws `not_found` for an id of another principal or server. */
-    unwrap(id: string, place: Place): string {
+    unwrap(id: string, place: SessionPlace): string {
       try {
         return cipher.decrypt(Buffer.from(id, 'base64url'), bound(place)).toString()
       } catch (error) {

@@ -1,0 +1,148 @@
+import { rpcCodes } from '../../http/json-rpc-error.ts'
+import type { AppError } from '../../platform/errors.ts'
+import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
+import type { RpcMessage } from '../client/json-rpc.ts'
+import type { RpcOutcome } from '../client/legacy.ts'
+import type { RegisteredServer } from '../registry/server.ts'
+import { canAnswer, type ServerRequest } from './capabilities.ts'
+import type { AcquiredSession } from './legacy-pool.ts'
+import { inputRequestOf } from './messages.ts'
+import { watchSilence } from './silence.ts'
+
+/** How far a call has come: its result, or questions that the client must answer first. */
+export type Step =
+  | { readonly kind: 'result'; readonly result: Json }
+  | { readonly kind: 'questions'; readonly questions: Readonly<Record<string, ServerRequest>> }
+
+interface Question {
+  readonly request: ServerRequest
+  readonly answer: (outcome: RpcOutcome) => void
+}
+
+/** A request at a legacy server that can outlive the requests of its modern client, which ask and answer in turns. */
+export type OpenCall = ReturnType<typeof startCall>
+
+interface Start {
+  readonly server: RegisteredServer
+  readonly acquired: AcquiredSession
+  readonly capabilities: Json
+  readonly method: string
+  readonly params: Json
+}
+
+const maxQuestions = 20
+
+/** Sends a request in a session, which it releases at its end. */
+export function startCall({ server, acquired, capabilities, method, params }: Start) {
+  const { session, release } = acquired
+  const cancelled = new AbortController()
+  const silence = watchSilence(server)
+  const questions = new Map<string, Question>()
+  let asked = 0
+  let onMessage: ((message: RpcMessage) => void) | undefined
+  let wake: () => void = () => undefined
+
+  function ask(message: RpcMessage): Promise<RpcOutcome> {
+    const request = inputRequestOf(message)
+    const problem = !canAnswer(capabilities, request)
+      ? 'is not supported by the client'
+      : questions.size >= maxQuestions
+        ? `is too much: the client has ${maxQuestions} open questions`
+        : undefined
+    if (problem !== undefined)
+      return Promise.resolve({
+        error: { code: rpcCodes.unknownMethod, message: `${request.method.slice(0, 100)} ${problem}` },
+      })
+    silence.stop()
+    return new Promise(answer => {
+      questions.set(`question-${++asked}`, { request, answer })
+      wake()
+    })
+  }
+
+  const take = (message: RpcMessage): void => {
+    if (message['id'] === undefined) onMessage?.(message)
+  }
+  session.user = { onMessage: take, onRequest: ask }
+  const outcome = session
+    .request({
+      method,
+      params,
+      signal: AbortSignal.any([cancelled.signal, silence.signal]),
+      onMessage: take,
+      onRequest: ask,
+      onBytes: () => {
+        if (questions.size === 0) silence.heard()
+      },
+    })
+    .then(
+      result => {
+        finish('usable')
+        return { kind: 'result' as const, result }
+      },
+      (error: unknown) => {
+        // A cancelled or broken call can leave messages behind that the next request would get.
+        finish('broken')
+        throw error
+      },
+    )
+  // Its failure is the answer to the next request of the client, if there is one.
+  outcome.catch(() => undefined)
+
+  function finish(state: 'usable' | 'broken'): void {
+    silence.stop()
+    for (const { answer } of questions.values()) answer(gone)
+    release(state)
+  }
+
+  return {
+    /** Identity of the server. */
+    serverInfo: session.initialized['serverInfo'],
+
+    /** Whether `next` and `answer` belong to the same request as before. */
+    isSame: (other: { readonly method: string; readonly params: Json }): boolean =>
+      other.method === method &&
+      textOf(other.params['name']) === textOf(params['name']) &&
+      textOf(other.params['uri']) === textOf(params['uri']) &&
+      JSON.stringify(recordOf(other.params['arguments'])) === JSON.stringify(recordOf(params['arguments'])),
+
+    /** Waits for the result, or for questions. Notifications go to `listener` until then. */
+    async next(listener: (message: RpcMessage) => void): Promise<Step> {
+      onMessage = listener
+      const questioned = new Promise<void>(resolve => {
+        wake = resolve
+        if (questions.size > 0) resolve()
+      })
+      try {
+        // Questions that arrive together are asked together.
+        const step = await Promise.race([
+          outcome,
+          questioned.then(() => new Promise(setImmediate)).then(() => undefined),
+        ])
+        if (step) return step
+        return {
+          kind: 'questions',
+          questions: Object.fromEntries([...questions].map(([key, { request }]) => [key, request])),
+        }
+      } finally {
+        onMessage = undefined
+      }
+    },
+
+    /** Passes answers of the client to the server; keys that nobody asked for are ignored. */
+    answer(responses: Json): void {
+      for (const [key, { answer }] of questions) {
+        const result = responses[key]
+        if (!isRecord(result)) continue
+        questions.delete(key)
+        answer({ result })
+      }
+      if (questions.size === 0) silence.heard()
+    },
+
+    /** Cancels the call at the server. */
+    cancel: (reason: AppError): void => cancelled.abort(reason),
+  }
+}
+
+const gone: RpcOutcome = { error: { code: rpcCodes.internal, message: 'the call has ended' } }
