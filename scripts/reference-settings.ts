@@ -166,6 +166,10 @@ export const settings: Readonly<Record<string, SettingText>> = {
   'mcp_servers[].transport': ['Only `http`', '`http`'],
   'mcp_servers[].auth_type': ['`none`, `api_key`, `bearer_token`, `basic` or `authorization`', '`none`'],
   'mcp_servers[].auth_value': ['Credential', 'none'],
+  'mcp_servers[].require_approval': [
+    'Tools whose calls in sessions wait for a person: `always`, `never` or a list of names',
+    '`never`',
+  ],
   'mcp_servers[].vault_key': ['Name of a global vault entry with the credential', 'none'],
   'mcp_servers[].static_headers': ['Headers of every request'],
   'mcp_servers[].allowed_tools': ['The only tools that may be listed and called', 'all'],

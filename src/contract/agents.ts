@@ -89,7 +89,12 @@ export const AgentWrite = named(
       ),
     ),
     tools: Type.Optional(Type.Union([Type.Array(Type.Unknown()), JsonObject, Type.Null()])),
-    mcp_servers: Type.Optional(Type.Unknown({ description: 'Not supported: must be null or an empty list' })),
+    mcp_servers: Type.Optional(
+      Type.Unknown({
+        description:
+          'Another name of `config.mcp_servers`: names of registered MCP servers, and `{type: "url", name, url}` for others',
+      }),
+    ),
     harness: Type.Optional(
       Nullable(Type.String({ maxLength: 200 }), 'Alternative name of `runtime`, which takes precedence'),
     ),

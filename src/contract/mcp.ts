@@ -79,7 +79,7 @@ const Transport = Type.Union([Type.Literal('http'), Type.Literal('sse'), Type.Li
   description: 'Only `http` (streamable HTTP) is supported',
 })
 const RequireApproval = Type.Union([Type.Literal('always'), Type.Literal('never'), ToolNames], {
-  description: 'Only `never` is supported: no session calls these tools yet',
+  description: 'Tools whose calls in sessions wait for a person: all, none (the default) or those named',
 })
 
 export const McpServerCreate = named(
@@ -129,7 +129,9 @@ export const McpServer = named(
     }),
     allowed_tools: Nullable(Type.Array(Type.String()), 'null: all tools'),
     disallowed_tools: Nullable(Type.Array(Type.String())),
-    require_approval: Type.Literal('never'),
+    require_approval: Type.Union([Type.Literal('always'), Type.Literal('never'), Type.Array(Type.String())], {
+      description: 'Tools whose calls in sessions wait for a person',
+    }),
     locked: Type.Boolean({ description: 'True: set in the configuration file, so the API cannot change it' }),
     status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy'), Type.Literal('unknown')], {
       description: 'Result of the last check of this address',

@@ -82,6 +82,17 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
+  const mcp = composeMcp({
+    ...base,
+    vault,
+    keys,
+    slots: () => engine.slots,
+    outbound,
+    guard,
+    configured: calls.configuredMcpServers,
+    publicUrl,
+    shutdown,
+  })
   const execution = await composeRuntimes({
     ...base,
     workspacesDir,
@@ -93,6 +104,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     configured: calls.configuredRuntimes,
     webSearch: calls.webSearch,
     memories: memories.sessionMemories,
+    agentMcp: mcp.agentMcp,
     publicUrl,
     serveProgram(request, response, caller) {
       access.assignCaller(request, caller)
@@ -103,7 +115,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness } = dataFolder
-  const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel })
+  const checkMcp = mcp.agentCheck(runtimes.callsMcpServers)
+  const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel, checkMcp })
   const { agentRows } = library
 
   const engine = composeSessions({
@@ -126,6 +139,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     workspaces: stored.workspaces,
     makeRoom: dataFolder.makeRoom,
     agentRows,
+    checkMcp,
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
@@ -186,18 +200,6 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     log: base.log,
   })
 
-  const mcp = composeMcp({
-    ...base,
-    vault,
-    keys,
-    slots: engine.slots,
-    outbound,
-    guard,
-    configured: calls.configuredMcpServers,
-    publicUrl: () => config.publicUrl ?? ownUrl(app.server, config),
-    shutdown,
-  })
-
   const http = composeHttp({
     ...base,
     requestLog,
@@ -237,13 +239,13 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...ledger.parts,
     ...access.parts,
     ...calls.parts,
+    ...mcp.parts,
     ...execution.parts,
     ...stored.parts,
     ...dataFolder.parts,
     ...engine.parts,
     ...dialects.parts,
     ...triggers.parts,
-    ...mcp.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
   ]

@@ -117,14 +117,15 @@ export function createAgents(deps: Deps) {
     if (!exists) throw invalid(`config.pinned_version ${pinned} is not a version of this agent`)
   }
 
-  async function create(write: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
+  async function create(sent: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
+    const write = withServers(sent)
     await checkWrite(write, by.caller)
     await checkPin(undefined, write, by.caller)
     const given = fieldsAfter(write, undefined, defaults())
     const isFree = (write.model ?? undefined) === undefined && (await ownsModels(given.harness))
     const fields = { ...given, ...(isFree && { model: anyModel }), skills: skills ?? [] }
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
-    await runtimeSupport.check(write, fields)
+    await runtimeSupport.check(write, fields, { caller: by.caller, ...placeOf(sent) })
     return store.insert(values, idempotency, recorded(action, by.actor))
   }
 
@@ -145,10 +146,12 @@ export function createAgents(deps: Deps) {
     createWithSkills: (write: AgentWrite, by: By, creation: Omit<Creation, 'action'>): Promise<StoredAgent> =>
       create(write, by, creation),
 
-    async update(id: string, write: AgentWrite, by: By): Promise<Agent> {
+    async update(id: string, sent: AgentWrite, by: By): Promise<Agent> {
+      const write = withServers(sent)
       await checkWrite(write, by.caller)
       await checkPin(id, write, by.caller)
-      await runtimeSupport.check(write, fieldsAfter(write, await get(id, by.caller), defaults()))
+      const after = fieldsAfter(write, await get(id, by.caller), defaults())
+      await runtimeSupport.check(write, after, { caller: by.caller, ...placeOf(sent) })
       return change('update', { id, ...by }, agent => ({ ...agent, ...fieldsAfter(write, agent, defaults()) }))
     },
 
@@ -224,6 +227,16 @@ export function createAgents(deps: Deps) {
       store.withText(text, caller.ownerScope, page),
   }
 }
+
+/** Returns the write with `mcp_servers` of the Managed Agents API as `config.mcp_servers`, where it is stored. */
+function withServers({ mcp_servers: servers, ...write }: AgentWrite): AgentWrite {
+  if (servers === undefined) return write
+  if (write.config === null || write.config?.['mcp_servers'] !== undefined)
+    throw invalid('mcp_servers is another name of config.mcp_servers; send one of them')
+  return { ...write, config: { ...write.config, mcp_servers: servers } }
+}
+
+const placeOf = ({ mcp_servers: servers }: AgentWrite) => (servers === undefined ? {} : { serversField: 'mcp_servers' })
 
 /**
  * True when model, tools and config are equal: then the key that triggers run under stays. The prompt does not count.

@@ -1,4 +1,6 @@
 import type { Agent, AgentWrite } from '../../contract/agents.ts'
+import type { Caller } from '../http/caller.ts'
+import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { invalid } from '../platform/errors.ts'
 import { isRecord } from '../platform/json.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
@@ -12,9 +14,18 @@ type Setup = Pick<Agent, 'tools' | 'config'>
 
 interface Deps extends Pick<RuntimeRegistry, 'findings'> {
   readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
+  readonly checkMcp: AgentMcpCheck
 }
 
-export function createRuntimeSupport({ findings, resultSchemas }: Deps) {
+interface Options {
+  readonly caller: Caller
+  /** Path of the MCP servers in the body of the caller. */
+  readonly serversField?: string
+}
+
+const serversField = 'config.mcp_servers'
+
+export function createRuntimeSupport({ findings, resultSchemas, checkMcp }: Deps) {
   const findingsOf = ({ tools, config }: Setup) => findings(String(config['runtime']), { tools, config })
 
   /** Throws `invalid` for a custom tool whose input schema is no valid JSON Schema. */
@@ -31,20 +42,23 @@ export function createRuntimeSupport({ findings, resultSchemas }: Deps) {
 
   return {
     /**
-     * Throws `invalid` for tools or servers in `write` that the runtime rejects. Fields outside of `write` are not
-     * checked.
+     * Throws `invalid` for tools or servers in `write` that the runtime rejects, or that do not exist, and `forbidden`
+     * for servers that the caller may not name. Fields outside of `write` are not checked.
      */
-    async check(write: Pick<AgentWrite, 'tools' | 'config' | 'mcp_servers'>, after: Pick<AgentFields, keyof Setup>) {
-      if (Array.isArray(write.mcp_servers) && write.mcp_servers.length > 0) {
-        throw invalid('mcp_servers is not supported; use config.mcp_servers, for runtimes that call MCP servers')
-      }
+    async check(
+      write: Pick<AgentWrite, 'tools' | 'config'>,
+      after: Pick<AgentFields, keyof Setup>,
+      { caller, serversField: shownField = serversField }: Options,
+    ) {
       const isWritten = (field: string) =>
         field.startsWith('tools')
           ? write.tools !== undefined
-          : !field.startsWith('config.') || write.config?.[field.slice('config.'.length)] !== undefined
+          : !field.startsWith('config.') || write.config?.[/^config\.(\w+)/.exec(field)?.[1] ?? ''] !== undefined
       const wrong = (await findingsOf(after)).find(({ field, problem }) => problem !== undefined && isWritten(field))
-      if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
+      if (wrong) throw invalid(`${wrong.field.replace(serversField, shownField)} ${wrong.problem}`)
       await checkSchemas(write.tools)
+      const written = { tools: isWritten('tools'), servers: isWritten(serversField), serversField: shownField }
+      await checkMcp(after, { ...written, runtime: String(after.config['runtime']) }, caller)
     },
 
     /** Returns the fields that the runtime does not support, such as `tools[1]`. */

@@ -7,6 +7,7 @@ import { agentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import type { Database } from '../db/types.ts'
+import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { createAttachments } from '../skills/attachments.ts'
@@ -22,17 +23,19 @@ interface Needs {
   readonly defaultRuntime: string
   readonly defaultModel: () => string
   readonly resultSchemas: ResultSchemas
+  /** Checks the MCP servers of agents. */
+  readonly checkMcp: AgentMcpCheck
 }
 
 /** Agents, and the skills that are attached to them. */
-export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas }: Needs) {
+export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas, checkMcp }: Needs) {
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
     defaults: () => ({ model: defaultModel(), runtime: defaultRuntime }),
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
     ownsModels: async id => (await runtimes.find(id))?.hasOwnModels === true,
-    runtimeSupport: createRuntimeSupport({ findings: runtimes.findings, resultSchemas }),
+    runtimeSupport: createRuntimeSupport({ findings: runtimes.findings, resultSchemas, checkMcp }),
     resultSchemas,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },

@@ -4,6 +4,8 @@ import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
+import { createAgentMcp } from '../mcp/agents/agent-mcp.ts'
+import { createAgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { createAggregate } from '../mcp/aggregate/aggregate.ts'
 import { serveMcpAggregate } from '../mcp/aggregate/routes.ts'
 import { createBridge } from '../mcp/bridge/bridge.ts'
@@ -32,7 +34,8 @@ interface Needs {
   readonly audit: Audit
   readonly vault: Vault
   readonly keys: Pick<Keys, 'watch'>
-  readonly slots: StreamSlots
+  /** Known once the engine is composed. */
+  readonly slots: () => StreamSlots
   /** Outbound connections. */
   readonly outbound: Pick<Outbound, 'connect'>
   /** Checks the addresses of servers. */
@@ -70,6 +73,7 @@ export function composeMcp(needs: Needs) {
   const sessionIds = createSessionIds(keyring)
   const bridge = createBridge({ upstream, client, sessionIds, nowMs })
   const tools = createMcpTools({ client, states, nowMs })
+  const agentMcp = createAgentMcp({ servers, tools })
 
   const parts: readonly Part[] = [
     { name: 'MCP connections', stop: upstream.close },
@@ -79,6 +83,10 @@ export function composeMcp(needs: Needs) {
 
   return {
     servers,
+    agentMcp,
+    /** Returns the check of agents; `isRemote` is true for runtimes that call servers by themselves. */
+    agentCheck: (isRemote: (runtime: string) => Promise<boolean>) =>
+      createAgentMcpCheck({ agentMcp, tools, guard, isRemote }),
     parts,
     serve(app: FastifyInstance) {
       serveMcpServers(app, { servers })
@@ -90,7 +98,7 @@ export function composeMcp(needs: Needs) {
         sessionIds,
         bridge,
         keys: needs.keys,
-        slots: needs.slots,
+        slots: needs.slots(),
         publicUrl: needs.publicUrl,
         shutdown: needs.shutdown,
       })

@@ -8,6 +8,7 @@ import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/types.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
+import type { AgentMcp } from '../mcp/agents/agent-mcp.ts'
 import type { SessionMemories } from '../memories/session-memories.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
@@ -57,6 +58,8 @@ interface Needs {
   /** Provider of the tool `web_search`. */
   readonly webSearch: () => Config['webSearch']
   readonly memories: SessionMemories
+  /** Tools of MCP servers. */
+  readonly agentMcp: AgentMcp
   readonly resultSchemas: ResultSchemas
   /** Address of the service for clients. The default is known once the server listens. */
   readonly publicUrl: () => string
@@ -85,6 +88,7 @@ export async function composeRuntimes(needs: Needs) {
     sandboxes,
     markSandboxRunning,
     memories,
+    mcp: needs.agentMcp,
     resultSchemas: needs.resultSchemas,
     log,
   })

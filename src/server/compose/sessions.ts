@@ -11,6 +11,7 @@ import type { LoginLimiter } from '../http/login-limiter.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
 import { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
+import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { createModelName } from '../opencode/model-name.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
@@ -94,6 +95,8 @@ interface Needs {
   readonly workspaces: Workspaces
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
+  /** Checks the MCP servers that a session gives its agent. */
+  readonly checkMcp: AgentMcpCheck
 }
 
 /** The session engine: queue, event log and its readers, runner, and session routes. */
@@ -217,6 +220,7 @@ export function composeSessions(needs: Needs) {
     queue,
     resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
+    checkMcp: needs.checkMcp,
     dispose: disposal.begin,
     makeRoom: needs.makeRoom,
   })

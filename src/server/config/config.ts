@@ -210,6 +210,7 @@ export interface ConfiguredMcpServer {
   readonly staticHeaders: Readonly<Record<string, string>>
   readonly allowedTools: readonly string[] | null
   readonly disallowedTools: readonly string[] | null
+  readonly requireApproval: 'always' | readonly string[] | null
 }
 
 /** HTTP endpoint that allows, blocks or changes model calls before or after they are made. */

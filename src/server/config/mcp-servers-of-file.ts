@@ -2,7 +2,7 @@ import type { McpAuthType } from '../../contract/mcp.ts'
 import { reservedServerNames, serverNamePattern } from '../../contract/mcp.ts'
 import type { ConfiguredMcpServer } from './config.ts'
 import { isUnsendable } from './providers.ts'
-import { type ReportAt, type Shape, text, texts } from './yaml-shape.ts'
+import { type ReportAt, type Shape, text, texts, wordOrTexts } from './yaml-shape.ts'
 
 /** One entry of `mcp_servers`. */
 export interface McpServerEntry {
@@ -17,6 +17,7 @@ export interface McpServerEntry {
   readonly static_headers?: Readonly<Record<string, string | undefined>>
   readonly allowed_tools?: readonly (string | undefined)[]
   readonly disallowed_tools?: readonly (string | undefined)[]
+  readonly require_approval?: string | readonly (string | undefined)[]
 }
 
 export const mcpServerEntry: Shape = {
@@ -33,8 +34,9 @@ export const mcpServerEntry: Shape = {
     static_headers: { kind: 'by name', of: text },
     allowed_tools: texts,
     disallowed_tools: texts,
+    require_approval: wordOrTexts,
   },
-  later: ['command', 'args', 'env', 'credentials', 'require_approval'],
+  later: ['command', 'args', 'env', 'credentials'],
 }
 
 interface Options {
@@ -72,6 +74,7 @@ export function mcpServersOfFile({ entries, place, report }: Options): Configure
         staticHeaders: checkedHeaders(entry, reportAt),
         allowedTools: namesOf(entry.allowed_tools),
         disallowedTools: namesOf(entry.disallowed_tools),
+        requireApproval: checkedApproval(entry, reportAt),
       },
     ]
   })
@@ -150,6 +153,13 @@ export function staticHeaderProblem(name: string, value: string): string | undef
   if (ownHeader.test(name)) return 'is set by the service'
   if (isUnsendable(value)) return 'contains a character that is not allowed in an HTTP header'
   return undefined
+}
+
+function checkedApproval({ require_approval: given }: McpServerEntry, reportAt: ReportAt): 'always' | string[] | null {
+  if (given === undefined || given === 'never' || given === 'always') return given === 'always' ? given : null
+  if (typeof given !== 'string') return namesOf(given)
+  reportAt('.require_approval must be always, never or a list of tools', 'require_approval')
+  return null
 }
 
 const namesOf = (names: readonly (string | undefined)[] | undefined): string[] | null =>

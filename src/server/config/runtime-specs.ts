@@ -6,8 +6,8 @@ export interface SettingSupport {
   readonly environment: readonly EnvironmentField[]
   /** How it reads an agent's `tools`: by name like the service's own runtime, as the toolsets of its provider, or not at all. */
   readonly tools: 'names' | 'toolsets' | 'ignored'
-  /** True when it calls MCP servers. */
-  readonly mcpServers: boolean
+  /** MCP servers of its agents: registered ones and those given by URL, only the latter, or none. */
+  readonly mcpServers: 'all' | 'urls' | 'none'
   /** True when its agents may have custom tools. */
   readonly customTools: boolean
 }
@@ -58,7 +58,7 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     needsKey: true,
     environment: ['repository', 'ref', 'auto_create_pr'],
     tools: 'ignored',
-    mcpServers: false,
+    mcpServers: 'none',
     customTools: false,
     listedTools: [],
     builtIn: {
@@ -72,7 +72,7 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     needsKey: true,
     environment: ['repository', 'ref'],
     tools: 'toolsets',
-    mcpServers: true,
+    mcpServers: 'urls',
     customTools: false,
     listedTools: agentToolset,
     builtIn: {
@@ -86,7 +86,7 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     needsKey: false,
     environment: [],
     tools: 'names',
-    mcpServers: false,
+    mcpServers: 'all',
     customTools: false,
     listedTools: [],
   },
@@ -95,14 +95,14 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     needsKey: false,
     environment: [],
     tools: 'names',
-    mcpServers: false,
+    mcpServers: 'all',
     customTools: false,
     listedTools: [],
   },
 }
 
 /** Settings that the service's own runtime uses. */
-export const ownSupport: SettingSupport = { environment: [], tools: 'names', mcpServers: false, customTools: true }
+export const ownSupport: SettingSupport = { environment: [], tools: 'names', mcpServers: 'all', customTools: true }
 
 /** Reports whether the name is the id of a runtime that every server has, so that no harness can have it. */
 export const isBuiltInRuntime = (id: string): boolean =>

@@ -8,7 +8,9 @@ export type Shape =
   | { readonly kind: 'text' }
   | { readonly kind: 'flag' }
   | { readonly kind: 'whole' | 'number'; readonly min: number }
-  | { readonly kind: 'list' | 'by name'; readonly of: Shape }
+  | { readonly kind: 'by name'; readonly of: Shape }
+  /** `orWord`: a text may stand in place of the list. */
+  | { readonly kind: 'list'; readonly of: Shape; readonly orWord?: true }
   | {
       readonly kind: 'block'
       readonly keys: Readonly<Record<string, Shape>>
@@ -19,6 +21,8 @@ export type Shape =
 
 export const text: Shape = { kind: 'text' }
 export const texts: Shape = { kind: 'list', of: text }
+/** A list of texts, or one word. */
+export const wordOrTexts: Shape = { kind: 'list', of: text, orWord: true }
 export const whole: Shape = { kind: 'whole', min: 1 }
 export const seconds: Shape = { kind: 'number', min: 0.001 }
 export const flag: Shape = { kind: 'flag' }
@@ -64,6 +68,7 @@ function read(walk: Walk, shape: Shape, at: At): unknown {
     case 'by name':
       return isMap(node) ? readNamed(walk, shape.of, { ...at, node }) : mismatch(walk, at, 'a mapping')
     case 'list':
+      if (shape.orWord && isScalar(node)) return readScalar(walk, { kind: 'text' }, { ...at, node })
       if (!isSeq<Node | null>(node)) return mismatch(walk, at, 'a list')
       return node.items.map((item, index) => read(walk, shape.of, { node: item, path: `${at.path}[${index}]` }))
     default:

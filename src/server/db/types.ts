@@ -341,6 +341,8 @@ interface McpServerTable {
   static_headers: Json<Readonly<Record<string, string>>>
   allowed_tools: Json<readonly string[]> | null
   disallowed_tools: Json<readonly string[]> | null
+  /** Null for never. */
+  require_approval: Json<'always' | readonly string[]> | null
   version: number
   /** Null without a credential and without static headers, like the next column. */
   sealed: Buffer | null

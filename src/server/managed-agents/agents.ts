@@ -57,9 +57,10 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
   }
 
   /** Throws `invalid_request` for tools and MCP servers that the agent's runtime cannot call. */
-  async function checkSetup({ tools, mcp_servers: servers }: Setup, runtime: unknown): Promise<void> {
-    const config = { runtime, ...(servers && { mcp_servers: servers }) }
-    await agents.checkRuntimeSupport({ tools: [...(tools ?? [])], config }, { tools: tools ?? [], config })
+  async function checkSetup({ tools, mcp_servers: servers }: Setup, { config, caller }: Checked): Promise<void> {
+    const write = { ...(tools && { tools: [...tools] }), ...(servers && { config: { mcp_servers: servers } }) }
+    const after = { tools: tools ?? [], config: servers === undefined ? config : { ...config, mcp_servers: servers } }
+    await agents.checkRuntimeSupport(write, after, { caller, serversField: 'mcp_servers' })
   }
 
   return {
@@ -79,7 +80,7 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     async create(body: ManagedAgentCreate, by: By, idempotency: Idempotency | undefined): Promise<ManagedAgent> {
       const { name, description, metadata } = body
-      await checkSetup(body, metadata?.[runtimeKey] ?? 'builtin')
+      await checkSetup(body, { config: { runtime: metadata?.[runtimeKey] ?? 'builtin' }, caller: by.caller })
       const found = await foundFor(body, by.caller)
       const setup = { ...body, tools: body.tools ?? [] }
       const made = withSetup({ ...nothing, model: '' }, setup, { blocks, found })
@@ -102,7 +103,8 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     /** Updates an agent. An update without changes creates no version. */
     async update(id: string, body: ManagedAgentUpdate, by: By): Promise<ManagedAgent> {
-      await checkSetup(body, (await agents.get(id, by.caller)).config['runtime'])
+      const { config } = await agents.get(id, by.caller)
+      await checkSetup(body, { config, caller: by.caller })
       const found = await foundFor(body, by.caller)
       const revised = await agents.revise({ id, ...by }, before => {
         checkRevision(before, body.version)
@@ -132,6 +134,13 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
       return found.map(version => ofVersion(version, blocks))
     },
   }
+}
+
+/** What a setup is checked against. */
+interface Checked {
+  /** That of the agent before, or of a new agent. */
+  readonly config: StoredAgent['config']
+  readonly caller: Caller
 }
 
 const nothing = { system: '', skills: [], tools: [], config: {} }

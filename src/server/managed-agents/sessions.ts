@@ -108,7 +108,8 @@ export function createDialectSessions(deps: Deps) {
     const wanted = version ?? current.config['pinned_version']
     const chosen = typeof wanted === 'number' ? (await deps.agents.version(id, wanted))?.agent : current
     if (!chosen) throw notFound('version', String(wanted))
-    await deps.managedAgents.checkSetup(setup, runtime ?? chosen.config['runtime'])
+    const config = { ...chosen.config, runtime: runtime ?? chosen.config['runtime'] }
+    await deps.managedAgents.checkSetup(setup, { config, caller })
     return overridesOf(chosen, setup, { blocks, found: await deps.managedAgents.foundFor(setup, caller) })
   }
 

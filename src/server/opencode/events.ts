@@ -112,6 +112,7 @@ export class EventMapping {
     if (event.type === 'session.approval_expired') return this.#replied(event.tool_use_id, 'reject')
     if (answerId === undefined) return []
     if (event.type === 'agent.tool_result') return this.#settled(event.tool_use_id)
+    if (event.type === 'agent.mcp_tool_result') return this.#settled(event.mcp_tool_use_id)
     return awaitedApprovals(event).flatMap(id => {
       const toolCall = this.#toolCalls.get(id)
       if (!toolCall || this.#pendingApprovals.has(id)) return []

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../contract/events.ts'
+import type { NewEvent, NewEventOf } from '../../contract/events.ts'
 import { textOf } from '../platform/json.ts'
 import { shortened } from './remote/shortened.ts'
 
@@ -16,13 +16,19 @@ export function conversationEntry(event: NewEvent): string[] {
     case 'agent.tool_use':
     case 'agent.custom_tool_use':
       return [shortened(`Assistant called ${event.name}: ${JSON.stringify(event.input)}`, maxEntryLength)]
+    case 'agent.mcp_tool_use':
+      return [shortened(`Assistant called ${calledName(event)}: ${JSON.stringify(event.input)}`, maxEntryLength)]
     case 'agent.tool_result':
+    case 'agent.mcp_tool_result':
     case 'user.custom_tool_result':
       return [shortened(`Result:\n${text()}`, maxEntryLength)]
     default:
       return []
   }
 }
+
+const calledName = ({ mcp_server_name: server = '', name }: NewEventOf<'agent.mcp_tool_use'>): string =>
+  server === '' ? name : `${name} of ${server}`
 
 /** Joins entries to one text for a runtime that starts with it. Only the end is kept when the text is too long. */
 export function conversationText(entries: readonly string[]): string {

@@ -7,6 +7,7 @@ import type { BudgetStore } from '../budgets/store.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
+import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { invalid } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { EventTransaction } from './event-transaction.ts'
@@ -26,6 +27,8 @@ export interface CreationDeps {
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly queue: PromptQueue
   readonly defaultModel: () => string
+  /** Checks the MCP servers that a session gives its agent. */
+  readonly checkMcp: AgentMcpCheck
 }
 
 interface Shared {

@@ -3,14 +3,15 @@ import { idle } from '../runtimes/runtime.ts'
 
 const notRun = [{ type: 'text', text: 'not run: the session was forked before this call ended' }] as const
 
-const isUse = ({ type }: SessionEvent): boolean => type === 'agent.tool_use' || type === 'agent.custom_tool_use'
-const isResult = ({ type }: SessionEvent): boolean => type === 'agent.tool_result' || type === 'user.custom_tool_result'
+const uses: ReadonlySet<string> = new Set(['agent.tool_use', 'agent.mcp_tool_use', 'agent.custom_tool_use'])
+const results: ReadonlySet<string> = new Set(['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result'])
 
 /** Tracks what a copied part of a log leaves open. Add its events in order. */
 export class ForkPoint {
   /** Number of the model request that has no end yet. */
   #openStart: number | undefined
-  readonly #openCalls = new Set<string>()
+  /** Calls without a result, and whether they are of an MCP server. */
+  readonly #openCalls = new Map<string, { readonly isMcp: boolean }>()
   /** Prompts that have not ended, with their run ids; null for a prompt that has not started. */
   readonly #openPrompts = new Map<string, string | null>()
   #running: { readonly prompt_id: string; readonly run_id: string } | undefined
@@ -19,8 +20,9 @@ export class ForkPoint {
     const promptId = event.prompt_id ?? ''
     if (event.type === 'span.model_request_start') this.#openStart = event.seq
     else if (event.type === 'span.model_request_end') this.#openStart = undefined
-    else if (isUse(event)) this.#openCalls.add(event.tool_use_id ?? event.id)
-    else if (isResult(event)) this.#openCalls.delete(event.tool_use_id ?? '')
+    else if (uses.has(event.type))
+      this.#openCalls.set(event.tool_use_id ?? event.id, { isMcp: event.type === 'agent.mcp_tool_use' })
+    else if (results.has(event.type)) this.#openCalls.delete(event.tool_use_id ?? event.mcp_tool_use_id ?? '')
     else if (event.type === 'user.message') this.#openPrompts.set(promptId, null)
     else if (event.type === 'session.prompt_ended') this.#openPrompts.delete(promptId)
     else if (event.type === 'session.status_running' && event.run_id) this.#begin(promptId, event.run_id)
@@ -34,14 +36,12 @@ export class ForkPoint {
 
   /** Events that close what is open, so that the fork does not resume it. */
   closing(): NewEvent[] {
-    const results = [...this.#openCalls].map(
-      (id): NewEvent => ({
-        type: 'agent.tool_result',
-        tool_use_id: id,
-        content: notRun,
-        is_error: true,
-      }),
-    )
+    const closed = [...this.#openCalls].map(([id, { isMcp }]): NewEvent => {
+      const result = { content: notRun, is_error: true }
+      return isMcp
+        ? { type: 'agent.mcp_tool_result', mcp_tool_use_id: id, ...result }
+        : { type: 'agent.tool_result', tool_use_id: id, ...result }
+    })
     const running = this.#running
     const ends = [...this.#openPrompts].flatMap(([prompt_id, run_id]): NewEvent[] =>
       prompt_id === running?.prompt_id
@@ -50,7 +50,7 @@ export class ForkPoint {
     )
     const details = { type: 'forked', message: 'the session was forked in the middle of this run' }
     const end = { ...idle({ type: 'end_turn' }, details), ...running }
-    return [...results, ...ends, ...(running ? [end] : [])]
+    return [...closed, ...ends, ...(running ? [end] : [])]
   }
 
   #begin(prompt_id: string, run_id: string): void {

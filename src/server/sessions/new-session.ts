@@ -2,8 +2,10 @@ import type { Agent } from '../../contract/agents.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
+import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { recordOf } from '../platform/json.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from './agent-overrides.ts'
@@ -14,6 +16,7 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly defaultModel: () => string
+  readonly checkMcp: AgentMcpCheck
 }
 
 /** A session that is ready to be stored, and the model of its first prompt. */
@@ -51,8 +54,14 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     timezone,
   }
   const model = body.model ?? (await modelWithoutName(deps, { environment, agent, runtime }))
-  const ignored = await ignoredBy(deps, runtime, environment, agent)
+  const ignored = await ignoredBy(deps, { runtime, environment, agent }, caller)
   return { session, metadata: body.metadata ?? {}, model, budgetUsd: budgetOf(agent), ignored }
+}
+
+interface PlannedRun {
+  readonly runtime: string
+  readonly environment: NonNullable<SessionCreate['environment']>
+  readonly agent: Agent | undefined
 }
 
 /**
@@ -60,15 +69,21 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
  * before.
  */
 async function ignoredBy(
-  { runtimes }: Deps,
-  runtime: string,
-  environment: NonNullable<SessionCreate['environment']>,
-  agent: Agent | undefined,
+  { runtimes, checkMcp }: Deps,
+  { runtime, environment, agent }: PlannedRun,
+  caller: Caller,
 ): Promise<string[]> {
   const { tools, config } = withOverrides(agent ?? { system: '', tools: {}, config: {} }, environment)
   const findings = await runtimes.findings(runtime, { tools, config, environment })
   const wrong = findings.find(({ field, problem }) => problem !== undefined && field.startsWith('environment.'))
   if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
+  const overrides = recordOf(environment['agent_overrides'])
+  const written = {
+    tools: overrides['tools'] !== undefined,
+    servers: recordOf(overrides['config'])['mcp_servers'] !== undefined,
+    serversField: 'environment.agent_overrides.config.mcp_servers',
+  }
+  await checkMcp({ tools, config }, { ...written, runtime }, caller)
   return findings.map(({ field }) => field)
 }
 

@@ -17,6 +17,14 @@ interface ToolFacts {
   readonly reads: boolean
   /** True when a call whose result was lost may be repeated without asking the model. */
   readonly idempotent: boolean
+  /** Present for a tool of an MCP server: its own name, and that of its server. */
+  readonly mcp?: McpPlace
+}
+
+/** A tool of an MCP server. */
+export interface McpPlace {
+  readonly server: string
+  readonly tool: string
 }
 
 /** A tool that this process calls. */
@@ -54,8 +62,17 @@ export const isAwaitedTool = (tool: RunTool): tool is AwaitedTool => 'result' in
 export interface ToolSource {
   /** Name for messages, such as `built-in tools`. */
   readonly name: string
-  /** Lists the tools in a fixed order, because a changed list invalidates the prompt cache. */
-  list(signal: AbortSignal): Promise<readonly RunTool[]>
+  /**
+   * Lists the tools in a fixed order, because a changed list invalidates the prompt cache. `warn` adds a warning to the
+   * log of the session.
+   */
+  list(signal: AbortSignal, warn: (warning: SourceWarning) => void): Promise<readonly RunTool[]>
+}
+
+/** What a reader of the session's log should know about the tools of a run. */
+export interface SourceWarning {
+  readonly type: string
+  readonly message: string
 }
 
 /** The tools of one run. */
@@ -63,6 +80,12 @@ export interface RunTools {
   readonly byName: ReadonlyMap<string, RunTool>
   /** Why sources have no tools in this run, for the model. */
   readonly failures: readonly string[]
+}
+
+/** The tools of one run as the sources have listed them. */
+export interface ListedTools extends RunTools {
+  /** For the log of the session, in the order of the sources. */
+  readonly warnings: readonly SourceWarning[]
 }
 
 interface Listing {
@@ -78,10 +101,13 @@ const defaultListMs = 30_000
  * Lists the tools of all sources, in the order of the sources. A source that fails has no tools in this run; the others
  * are unaffected. Of several tools with one name, the first source's is used.
  */
-export async function toolsOfSources(sources: readonly ToolSource[], listing: Listing): Promise<RunTools> {
+export async function toolsOfSources(sources: readonly ToolSource[], listing: Listing): Promise<ListedTools> {
   const byName = new Map<string, RunTool>()
   const failures: string[] = []
-  const lists = await Promise.all(sources.map(source => listed(source, listing)))
+  const warnings = sources.map((): SourceWarning[] => [])
+  const lists = await Promise.all(
+    sources.map((source, at) => listed(source, { ...listing, warnings: warnings[at] ?? [] })),
+  )
   for (const [at, tools] of lists.entries()) {
     const source = sources[at]?.name
     if (tools instanceof Error) {
@@ -95,10 +121,13 @@ export async function toolsOfSources(sources: readonly ToolSource[], listing: Li
       else byName.set(tool.name, tool)
     }
   }
-  return { byName, failures }
+  return { byName, failures, warnings: warnings.flat() }
 }
 
-async function listed(source: ToolSource, { signal, maxListMs = defaultListMs }: Listing) {
+async function listed(
+  source: ToolSource,
+  { signal, maxListMs = defaultListMs, warnings }: Listing & { readonly warnings: SourceWarning[] },
+) {
   const limit = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
@@ -106,7 +135,8 @@ async function listed(source: ToolSource, { signal, maxListMs = defaultListMs }:
     reject(new Error(`no response within ${maxListMs / 1000} s`))
   }, maxListMs)
   try {
-    return await Promise.race([source.list(AbortSignal.any([signal, limit.signal])), late])
+    const ends = AbortSignal.any([signal, limit.signal])
+    return await Promise.race([source.list(ends, warning => void warnings.push(warning)), late])
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   } finally {

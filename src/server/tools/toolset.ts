@@ -84,8 +84,8 @@ type Fields = Readonly<Record<string, unknown>>
 /**
  * Returns the built-in tools that an agent's `tools` value enables, in a fixed order. An absent value, an empty list
  * and an unknown object enable all but those that reach the network. A list with entries enables only what they name,
- * so that a misspelt entry never enables more. The last of several entries for one tool applies. Custom tools are not
- * part of the toolset. Source: Dialects, section 1.3.
+ * so that a misspelt entry never enables more. The last of several entries for one tool applies. Custom tools and those of
+ * MCP servers are not part of the toolset. Source: Dialects, section 1.3.
  */
 export function toolsFor(agentTools: unknown): Toolset {
   const warnings: string[] = []
@@ -132,7 +132,7 @@ function applyEntry(entry: unknown, chosen: Map<string, ToolPolicy>, warnings: s
     applyToolset(entry, chosen, warnings)
   } else if (isToolName(type)) {
     choose(type, [entry], chosen, warnings)
-  } else if (type !== 'custom') {
+  } else if (type !== 'custom' && type !== 'mcp_toolset') {
     warnings.push(`tools: skipped an entry of unknown type ${JSON.stringify(type.slice(0, 100))}`)
   }
 }
@@ -167,11 +167,16 @@ function choose(name: string, configs: readonly Fields[], chosen: Map<string, To
   chosen.set(name, policyOf(name, setting('permission_policy'), warnings))
 }
 
+/** Returns the policy that `permission_policy` names, as a word or as `{type}`; undefined for an unknown one. */
+export function readPolicy(setting: unknown): ToolPolicy | undefined {
+  const type = isFields(setting) ? setting['type'] : setting
+  return typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
+}
+
 /** An unknown policy means `ask`, because its author wanted some restriction. */
 function policyOf(name: string, setting: unknown, warnings: string[]): ToolPolicy {
   if (setting === undefined) return 'allow'
-  const type = isFields(setting) ? setting['type'] : setting
-  const policy = typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
+  const policy = readPolicy(setting)
   if (policy) return policy
   warnings.push(`tools: unknown permission policy of ${name}; using ask`)
   return 'ask'

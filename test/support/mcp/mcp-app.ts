@@ -58,13 +58,14 @@ export async function startMcpApp() {
   const shutdown = new AbortController()
   const vault = createVault({ store: vaultStore(pool), cipher: createRowCipher(keyring, 'vault_entries'), audit })
   let url = ''
+  const slots = new StreamSlots()
   const mcp = composeMcp({
     pool,
     keyring,
     audit,
     vault,
     keys: { watch: () => ({ signal: new AbortController().signal, close: () => undefined }) },
-    slots: new StreamSlots(),
+    slots: () => slots,
     outbound: { connect: timeoutMs => guard().connect(timeoutMs) },
     guard,
     configured: () => configured,

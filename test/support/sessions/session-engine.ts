@@ -165,6 +165,7 @@ export function createEngine(
     budgets: { setLimits: async () => undefined },
     resultSchemas: { schemaProblem: async () => undefined },
     defaultModel: () => 'demo',
+    checkMcp: async () => undefined,
     dispose: async () => undefined,
     makeRoom: async () => false,
   })

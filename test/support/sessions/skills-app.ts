@@ -47,6 +47,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
     runtimeSupport: createRuntimeSupport({
       findings: async () => [],
       resultSchemas: { schemaProblem: async () => undefined },
+      checkMcp: async () => undefined,
     }),
     isRuntime: async () => true,
     ownsModels: async () => false,

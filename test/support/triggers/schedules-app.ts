@@ -77,6 +77,7 @@ export async function startSchedulesApp() {
       customToolCalls: { answerWithin: async () => assert.fail('no session has custom tools') },
       resultSchemas: { schemaProblem: async () => undefined },
       defaultModel: () => 'demo',
+      checkMcp: async () => undefined,
       dispose: async () => undefined,
       makeRoom: async () => false,
     })

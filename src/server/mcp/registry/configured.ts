@@ -19,6 +19,7 @@ export function serverOfConfiguration(server: ConfiguredMcpServer): RegisteredSe
     static_headers: maskedHeaders(staticHeaders),
     allowed_tools: server.allowedTools,
     disallowed_tools: server.disallowedTools,
+    require_approval: server.requireApproval,
     version: versionOf(server),
     isConfigured: true,
     created_at: null,

@@ -24,7 +24,7 @@ export function shownServer(
     static_headers: isForAdmin ? { ...server.static_headers } : {},
     allowed_tools: server.allowed_tools && [...server.allowed_tools],
     disallowed_tools: server.disallowed_tools && [...server.disallowed_tools],
-    require_approval: 'never',
+    require_approval: approvalOf(server),
     locked: server.isConfigured,
     status: current?.status ?? 'unknown',
     last_checked_at: current?.last_checked_at.toISOString() ?? null,
@@ -50,4 +50,8 @@ export const auditFields = (row: ServerValues) => ({
   static_header_names: Object.keys(row.static_headers),
   allowed_tools: row.allowed_tools,
   disallowed_tools: row.disallowed_tools,
+  require_approval: approvalOf(row),
 })
+
+const approvalOf = ({ require_approval: tools }: Pick<RegisteredServer, 'require_approval'>) =>
+  tools === null ? 'never' : tools === 'always' ? tools : [...tools]

@@ -24,6 +24,8 @@ export interface ServerFacts {
   readonly static_headers: Readonly<Record<string, string>>
   readonly allowed_tools: readonly string[] | null
   readonly disallowed_tools: readonly string[] | null
+  /** Tools whose calls in sessions need a person; null for none. */
+  readonly require_approval: 'always' | readonly string[] | null
   /** Changes with every stored change; caches use it as a part of their key. */
   readonly version: number
 }
@@ -48,6 +50,12 @@ export const namesOf = ({ server_id, server_name, alias }: Named): string[] =>
 /** True if a key may use the server. */
 export const mayUseServer = (server: Named, key: KeyLists): boolean =>
   key?.mcpServers === undefined || namesOf(server).some(name => key.mcpServers?.includes(name))
+
+/** True if each call of the tool in a session needs a person. */
+export const needsApproval = (
+  { require_approval }: Pick<RegisteredServer, 'require_approval'>,
+  tool: string,
+): boolean => require_approval === 'always' || require_approval?.includes(tool) === true
 
 /** Decides which tools of a server a key may see and call. Undefined when there is no restriction. */
 export type ToolRule = ((tool: string) => boolean) | undefined

@@ -170,6 +170,7 @@ test('a server of the configuration file comes first, is locked and gets its cre
     staticHeaders: {},
     allowedTools: null,
     disallowedTools: null,
+    requireApproval: null,
   })
   const [first] = (await call<McpServer[]>('master', 'GET /v1/mcp/server')).body
   assert.deepEqual([first?.server_name, first?.locked, first?.has_credentials], ['from-file', true, true])

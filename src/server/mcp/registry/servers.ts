@@ -16,6 +16,7 @@ import { auditFields, shownServer } from './records.ts'
 import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
 import type { McpStateStore } from './state-store.ts'
 import type { McpServerStore, ServerRow, ServerValues } from './store.ts'
+import { isUrlServerId, serverOfUrl } from './url-server.ts'
 
 interface Deps {
   readonly store: McpServerStore
@@ -50,6 +51,13 @@ export function createMcpServers({ store, states, encryption, configured, guard,
     const server = row && ('isConfigured' in row ? row : ofRow(row))
     if (!server || !mayUseServer(server, key)) throw notFound('MCP server', name)
     return server
+  }
+
+  /** Like `find`; an admin also gets servers that agents name by their address. */
+  async function findAny(name: string, caller: Caller): Promise<RegisteredServer> {
+    const isUrl = isUrlServerId(name) && caller.role === 'admin' && caller.key?.mcpServers === undefined
+    const state = isUrl ? await states.byId(name) : undefined
+    return state ? serverOfUrl({ name: new URL(state.url).hostname, url: state.url }) : find(name, caller)
   }
 
   async function available({ key }: Pick<Caller, 'key'>): Promise<RegisteredServer[]> {
@@ -112,6 +120,8 @@ export function createMcpServers({ store, states, encryption, configured, guard,
       vault_key,
       allowed_tools: keep(write.allowed_tools, before?.allowed_tools),
       disallowed_tools: keep(write.disallowed_tools, before?.disallowed_tools),
+      require_approval:
+        write.require_approval === 'never' ? null : keep(write.require_approval, before?.require_approval),
       ...encryption.columns({ server_id: id, url }, secret, before?.version),
     }
   }
@@ -132,7 +142,7 @@ export function createMcpServers({ store, states, encryption, configured, guard,
     },
 
     async get(name: string, caller: Caller): Promise<McpServer> {
-      const server = await find(name, caller)
+      const server = await findAny(name, caller)
       return shownServer(server, await states.find(server), { isForAdmin: caller.role === 'admin' })
     },
 
@@ -183,7 +193,7 @@ export function createMcpServers({ store, states, encryption, configured, guard,
 
     /** Accepts the changed tool list of a server. */
     async accept(name: string, by: By): Promise<McpServer> {
-      const server = await find(name, by.caller)
+      const server = await findAny(name, by.caller)
       rejectNarrow(by)
       await states.transaction(async client => {
         const before = await states.find(server, client)
@@ -227,10 +237,8 @@ interface SecretContext {
 }
 
 /** Throws for values that the contract names, but that have no effect here. Security: S30. */
-function rejectUnsupported({ transport, require_approval }: Write): void {
+function rejectUnsupported({ transport }: Write): void {
   if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
   if (transport === 'stdio')
     throw invalid('transport stdio is not supported: the service starts no MCP servers; use http (streamable HTTP)')
-  if (require_approval !== undefined && require_approval !== 'never')
-    throw invalid('require_approval must be never: approvals of MCP tools are not supported yet')
 }

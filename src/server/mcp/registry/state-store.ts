@@ -57,6 +57,11 @@ export function mcpStateStore(pool: Pool) {
       return (await on.query<ServerState>(text, [server_id, url])).rows[0]
     },
 
+    async byId(serverId: string): Promise<ServerState | undefined> {
+      const text = `select ${columns} from mcp_server_states where server_id = $1`
+      return (await pool.query<ServerState>(text, [serverId])).rows[0]
+    },
+
     /** Returns the hash of the accepted tool list. */
     async acceptedHash({ server_id, url }: Place): Promise<string | null> {
       const text = 'select tools_hash from mcp_server_states where server_id = $1 and url = $2'

@@ -16,7 +16,7 @@ export interface ServerRow extends ServerValues {
 }
 
 const columns = `server_id, server_name, alias, description, url, auth_type, has_credentials, vault_key, static_headers,
-  allowed_tools, disallowed_tools, version, sealed, key_id, created_at, updated_at`
+  allowed_tools, disallowed_tools, require_approval, version, sealed, key_id, created_at, updated_at`
 
 const isNamed = '(server_id = $1 or server_name = $1 or alias = $1)'
 /** An id has precedence over a name, a name over an alias. */
@@ -33,6 +33,7 @@ const valuesOf = (row: ServerValues): unknown[] => [
   JSON.stringify(row.static_headers),
   row.allowed_tools && JSON.stringify(row.allowed_tools),
   row.disallowed_tools && JSON.stringify(row.disallowed_tools),
+  row.require_approval && JSON.stringify(row.require_approval),
   row.version,
   row.sealed,
   row.key_id,
@@ -80,8 +81,9 @@ export function mcpServerStore(pool: Pool) {
     ): Promise<ServerRow> {
       const text = `
         insert into mcp_servers (server_id, server_name, alias, description, url, auth_type, has_credentials, vault_key,
-                                 static_headers, allowed_tools, disallowed_tools, version, sealed, key_id, created_by)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) returning ${columns}`
+                                 static_headers, allowed_tools, disallowed_tools, require_approval, version, sealed, key_id,
+                                 created_by)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${columns}`
       return written((await client.query<ServerRow>(text, [id, ...valuesOf(row), row.created_by])).rows)
     },
 
@@ -89,7 +91,7 @@ export function mcpServerStore(pool: Pool) {
       const text = `
         update mcp_servers set server_name = $2, alias = $3, description = $4, url = $5, auth_type = $6,
           has_credentials = $7, vault_key = $8, static_headers = $9, allowed_tools = $10, disallowed_tools = $11,
-          version = $12, sealed = $13, key_id = $14, updated_at = clock_timestamp()
+          require_approval = $12, version = $13, sealed = $14, key_id = $15, updated_at = clock_timestamp()
         where server_id = $1 returning ${columns}`
       return written((await client.query<ServerRow>(text, [id, ...valuesOf(row)])).rows)
     },

@@ -67,13 +67,24 @@ export function createMcpTools({ client, states, nowMs }: Deps) {
     return list
   }
 
-  async function listTools(server: RegisteredServer, { key, principal }: By): Promise<readonly McpTool[]> {
+  async function offered(server: RegisteredServer, { key, principal }: By): Promise<Offered> {
     const rule = toolRuleOf(server, key)
-    const accepted = await acceptedOf(server, await currentList(server, principal))
-    return rule ? accepted.filter(({ name }) => rule(name)) : accepted
+    const list = await currentList(server, principal)
+    const accepted = new Set(await acceptedOf(server, list))
+    const allowed = rule ? list.tools.filter(({ name }) => rule(name)) : list.tools
+    return {
+      tools: allowed.filter(tool => accepted.has(tool)),
+      held: allowed.filter(tool => !accepted.has(tool)).map(({ name }) => name),
+    }
   }
 
+  const listTools = async (server: RegisteredServer, by: By): Promise<readonly McpTool[]> =>
+    (await offered(server, by)).tools
+
   return {
+    /** Returns the tools that a caller may call, and the held ones. Throws like `listTools`. */
+    offered,
+
     /** Returns the tools that a caller may call. Throws `upstream_unreachable` or `upstream_timeout`. */
     listTools,
 
@@ -117,6 +128,13 @@ export function createMcpTools({ client, states, nowMs }: Deps) {
       mcp_info: { server_id, server_name },
     }),
   }
+}
+
+/** Tools of a server for a caller. */
+interface Offered {
+  readonly tools: readonly McpTool[]
+  /** Names of new and changed tools that wait for acceptance. */
+  readonly held: readonly string[]
 }
 
 interface ToolList {

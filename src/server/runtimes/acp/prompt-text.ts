@@ -3,12 +3,18 @@ import { conversationEntry, conversationText } from '../conversation-text.ts'
 import { paragraphs, resumeInstruction, timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
+interface OpenCall {
+  readonly id: string
+  /** True for a call of an MCP server. */
+  readonly isMcp?: true
+}
+
 /** The part of the log before this run. */
 export interface History {
   /** Conversation, one entry per event, without the prompt of this run. */
   readonly entries: readonly string[]
-  /** Ids of tool calls without a result. */
-  readonly openCalls: readonly string[]
+  /** Tool calls without a result. */
+  readonly openCalls: readonly OpenCall[]
   /** True when the log waits for a person. */
   readonly isWaiting: boolean
 }
@@ -16,16 +22,23 @@ export interface History {
 /** Reads the log. */
 export async function readHistory(history: AsyncIterable<NewEvent>, promptId: string): Promise<History> {
   const entries: string[] = []
-  const open = new Set<string>()
+  const open = new Map<string, OpenCall>()
   let isWaiting = false
   for await (const event of history) {
     if (event.prompt_id !== promptId || event.type !== 'user.message') entries.push(...conversationEntry(event))
-    if (event.type === 'agent.tool_use') open.add(event.tool_use_id)
-    if (event.type === 'agent.tool_result') open.delete(event.tool_use_id)
+    noteCall(open, event)
     if (event.type === 'session.status_idle') isWaiting = awaitedApprovals(event).length > 0
     if (event.type === 'session.status_running') isWaiting = false
   }
-  return { entries, openCalls: [...open], isWaiting }
+  return { entries, openCalls: [...open.values()], isWaiting }
+}
+
+/** Adds the call of an event to the open ones, or removes the one that it ends. */
+function noteCall(open: Map<string, OpenCall>, event: NewEvent): void {
+  if (event.type === 'agent.tool_use') open.set(event.tool_use_id, { id: event.tool_use_id })
+  if (event.type === 'agent.mcp_tool_use') open.set(event.tool_use_id, { id: event.tool_use_id, isMcp: true })
+  if (event.type === 'agent.tool_result') open.delete(event.tool_use_id)
+  if (event.type === 'agent.mcp_tool_result') open.delete(event.mcp_tool_use_id)
 }
 
 interface Sent {

@@ -77,8 +77,8 @@ export async function* runPrompt(given: Omit<Run, 'history'>): AsyncGenerator<Ba
   const { context, prompt, session, pool } = given
   const history = await readHistory(context.history(), prompt.id)
   const run = { ...given, history }
-  const results = history.openCalls.map(id =>
-    resultEvent({ id }, 'interrupted; the outcome of the call is unknown', true),
+  const results = history.openCalls.map(call =>
+    resultEvent(call, 'interrupted; the outcome of the call is unknown', true),
   )
   const running = history.isWaiting ? [{ type: 'session.status_running' } as const] : []
   if (results.length + running.length > 0) yield [...results, ...running]

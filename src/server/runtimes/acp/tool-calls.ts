@@ -56,12 +56,17 @@ export function useEvent(call: ToolCall, { id, permission }: { id: string; permi
 }
 
 /** Returns the event of a call's result. */
-export const resultEvent = (call: Pick<ToolCall, 'id'>, text: string, isError: boolean): NewEvent => ({
-  type: 'agent.tool_result',
-  tool_use_id: call.id,
-  content: [{ type: 'text', text: shortened(text) }],
-  is_error: isError,
-})
+export function resultEvent({ id, isMcp }: EndedCall, text: string, isError: boolean): NewEvent {
+  const result = { content: [{ type: 'text', text: shortened(text) }], is_error: isError }
+  return isMcp
+    ? { type: 'agent.mcp_tool_result', mcp_tool_use_id: id, ...result }
+    : { type: 'agent.tool_result', tool_use_id: id, ...result }
+}
+
+interface EndedCall extends Pick<ToolCall, 'id'> {
+  /** True for a call of an MCP server. */
+  readonly isMcp?: boolean
+}
 
 /** Returns the output of a call: its content, otherwise its raw output. */
 export function outputOf({ fields }: ToolCall): string {

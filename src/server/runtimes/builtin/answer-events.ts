@@ -48,9 +48,10 @@ function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
       return {
         // The question about the call refers to this id.
         ...(evaluated_permission === 'ask' && { id: newId('evt') }),
-        type: 'agent.tool_use',
+        ...(tool?.mcp
+          ? { type: 'agent.mcp_tool_use', name: tool.mcp.tool, mcp_server_name: tool.mcp.server }
+          : { type: 'agent.tool_use', name }),
         tool_use_id,
-        name,
         input,
         evaluated_permission,
       }

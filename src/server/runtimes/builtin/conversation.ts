@@ -1,4 +1,5 @@
 import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import { mcpToolName } from '../../tools/mcp-toolset.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
@@ -10,9 +11,12 @@ export interface OpenToolUse {
   /** Id of its event; undefined when it is not needed. */
   readonly eventId: string | undefined
   readonly tool_use_id: string
+  /** As the model calls it. */
   readonly name: string
   readonly input: unknown
   readonly permission: string
+  /** True for a call of an MCP server. */
+  readonly isMcp?: true
 }
 
 /** Failed requests for one answer so far. */
@@ -103,13 +107,19 @@ export class Conversation {
         break
       case 'agent.tool_use':
       case 'agent.custom_tool_use':
-        this.#useTool(event)
+        this.#useTool(event, { name: event.name })
+        break
+      case 'agent.mcp_tool_use':
+        this.#useTool(event, { name: mcpToolName(event.mcp_server_name ?? '', event.name), isMcp: true })
         break
       case 'user.custom_tool_result':
         this.#answers.set(event.custom_tool_use_id, { content: textsOf(event), is_error: event.is_error ?? false })
         break
       case 'agent.tool_result':
-        this.#answerTool(event)
+        this.#answerTool(event.tool_use_id, event)
+        break
+      case 'agent.mcp_tool_result':
+        this.#answerTool(event.mcp_tool_use_id, event)
         break
       case 'agent.thread_context_compacted':
         this.#compact(event)
@@ -240,15 +250,17 @@ export class Conversation {
     for (const { text } of prompt.content) this.transcript.add('user', { type: 'text', text }, event)
   }
 
-  #useTool(event: EventOf<'agent.tool_use' | 'agent.custom_tool_use'>): void {
-    const { name, input, evaluated_permission: permission = 'allow' } = event
+  #useTool(
+    event: EventOf<'agent.tool_use' | 'agent.mcp_tool_use' | 'agent.custom_tool_use'>,
+    called: Pick<OpenToolUse, 'name' | 'isMcp'>,
+  ): void {
+    const { input, evaluated_permission: permission = 'allow' } = event
     const id = event.tool_use_id ?? event.id ?? ''
-    this.#open.set(id, { eventId: event.id, tool_use_id: id, name, input, permission })
-    this.transcript.add('assistant', { type: 'tool_use', id, name, input }, event)
+    this.#open.set(id, { eventId: event.id, tool_use_id: id, ...called, input, permission })
+    this.transcript.add('assistant', { type: 'tool_use', id, name: called.name, input }, event)
   }
 
-  #answerTool(event: EventOf<'agent.tool_result'>): void {
-    const id = event.tool_use_id
+  #answerTool(id: string, event: EventOf<'agent.tool_result' | 'agent.mcp_tool_result'>): void {
     if (!this.#open.delete(id)) return
     const content = event.content ?? []
     const isError = event.is_error ? { is_error: true } : {}

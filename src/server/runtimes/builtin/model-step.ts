@@ -89,7 +89,8 @@ async function answered(
   return { batch: [...events, usageEvent(run, usage), resultFailure(result.problem)], continues: false }
 }
 
-const isToolUse = ({ type }: NewEvent): boolean => type === 'agent.tool_use' || type === 'agent.custom_tool_use'
+const isToolUse = ({ type }: NewEvent): boolean =>
+  type === 'agent.tool_use' || type === 'agent.mcp_tool_use' || type === 'agent.custom_tool_use'
 
 function endOf({ stopReason }: Answer): NewEventOf<'session.status_idle'> {
   if (stopReason === 'refusal') return idle({ type: 'refusal' })

@@ -41,7 +41,12 @@ export function modelRequestBody({
     model: prompt.model,
     max_tokens: maxTokens,
     ...samplingOf(settings),
-    system: systemBlocks(prompt.system ?? session.system, session, { memories, schema, hasFiles }),
+    system: systemBlocks(prompt.system ?? session.system, session, {
+      memories,
+      schema,
+      hasFiles,
+      failures: tools.failures,
+    }),
     messages: withCacheMark(messages),
     ...(enabled.length > 0 && {
       tools: enabled.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
@@ -77,13 +82,20 @@ interface SystemParts {
   readonly memories: string
   readonly schema: Json | undefined
   readonly hasFiles: boolean
+  /** Why sources of tools have none in this run. */
+  readonly failures: readonly string[]
 }
 
 /**
- * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then the schema of the
- * answer. Memories differ per session and schemas per prompt, so the cache is marked before each of them.
+ * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then missing tools
+ * and the schema of the answer. Memories differ per session and the rest per prompt, so the cache is marked before each
+ * of them.
  */
-function systemBlocks(system: string, session: RunSession, { memories, schema, hasFiles }: SystemParts): Block[] {
+function systemBlocks(
+  system: string,
+  session: RunSession,
+  { memories, schema, hasFiles, failures }: SystemParts,
+): Block[] {
   const place = [
     hasFiles
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
@@ -93,8 +105,8 @@ function systemBlocks(system: string, session: RunSession, { memories, schema, h
   const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
   const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
   const memoryBlocks = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
-  const schemaText = schemaWords(schema)
-  return [...blocks, ...memoryBlocks, ...(schemaText === '' ? [] : [{ type: 'text', text: schemaText }])]
+  const last = [failures.map(failure => `In this run, ${failure}.`).join('\n'), schemaWords(schema)]
+  return [...blocks, ...memoryBlocks, ...last.filter(text => text !== '').map(text => ({ type: 'text', text }))]
 }
 
 /** Returns the messages with a cache mark on the last block. */

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { AgentMcp } from '../../mcp/agents/agent-mcp.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Json } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
@@ -7,7 +8,7 @@ import type { ResultSchemas } from '../../platform/result-schema/result-schemas.
 import type { pause } from '../../platform/timers.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import type { RunServices, ToolLimits } from '../../tools/tool.ts'
-import type { CallContext, RunTools } from '../../tools/tool-source.ts'
+import type { CallContext, ListedTools } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import type { Conversation } from './conversation.ts'
 
@@ -24,6 +25,8 @@ export interface BuiltinDeps {
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
   /** Memories of the session's agent. */
   readonly memories: Pick<SessionMemories, 'block' | 'toolMemories'>
+  /** Tools of the agent's MCP servers. */
+  readonly mcp: Pick<AgentMcp, 'sources'>
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
   readonly log: Log
   /** Waits between tries of a model request; `pause` of the platform by default. */
@@ -46,6 +49,6 @@ export interface Run {
   /** Text block with the agent's memories; the same for the whole run, empty without any. */
   readonly memories: string
   /** The tools of all sources. */
-  readonly tools: RunTools
+  readonly tools: ListedTools
   readonly callContext: CallContext
 }

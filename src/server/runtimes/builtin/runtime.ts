@@ -76,6 +76,8 @@ async function* steps(run: Run): AsyncGenerator<Events> {
   const { context, session } = run
   yield* settleInterrupted(run)
   if (run.prompt.kind === 'compact') return yield* compactOnRequest(run)
+  if (run.tools.warnings.length > 0)
+    yield run.tools.warnings.map(warning => ({ type: 'session.warning', warning }) as const)
   const maxTurns = Number(session.config['max_turns'] ?? defaultMaxTurns)
   for (let turn = 0; turn < maxTurns; turn++) {
     if (context.signal.aborted || context.isDraining()) return

@@ -12,7 +12,7 @@ import { isAvailable } from './run-services.ts'
 interface RunOf {
   readonly session: RunSession
   readonly prompt: RunPrompt
-  readonly context: Pick<RunContext, 'customToolEnd'>
+  readonly context: Pick<RunContext, 'customToolEnd' | 'payer'>
   readonly services: RunServices
 }
 
@@ -24,10 +24,17 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
     const enabled = tools.filter(({ tool }) => isAvailable(tool.name, deps))
     for (const warning of warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
     const { customToolEnd } = context
+    const open = sandboxOpener(deps, session.id)
     return [
-      sandboxSource(enabled, { open: sandboxOpener(deps, session.id), memory, services }),
+      sandboxSource(enabled, { open, memory, services }),
       ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
       ...(customToolEnd ? [customSource(customTools(session.tools, session.config), customToolEnd)] : []),
+      ...deps.mcp.sources({
+        agent: session,
+        payer: () => context.payer(prompt),
+        model: services.model,
+        openSandbox: open,
+      }),
     ]
   }
 }

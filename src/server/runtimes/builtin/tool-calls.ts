@@ -5,7 +5,7 @@ import { failureResult, type ToolResult } from '../../tools/tool.ts'
 import { type AwaitedTool, type CallContext, isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
 import type { OpenToolUse } from './conversation.ts'
 
-type ResultEvent = NewEventOf<'agent.tool_result'>
+type ResultEvent = NewEventOf<'agent.tool_result' | 'agent.mcp_tool_result'>
 
 /** Maximum number of concurrent reads. */
 const maxReads = 8
@@ -24,7 +24,7 @@ export async function* runToolCalls(
     const running = new Map(group.map(use => [use.tool_use_id, runOne(use, tools, context)] as const))
     while (running.size > 0) {
       const done = await Promise.race(running.values())
-      running.delete(done.tool_use_id)
+      running.delete(callOf(done))
       yield done
     }
   }
@@ -63,29 +63,30 @@ export function awaitedTool({ name, input, eventId }: OpenToolUse, { byName }: R
 }
 
 /** Result of a call that an earlier owner may have run. */
-export const outcomeUnknown = ({ tool_use_id }: OpenToolUse): ResultEvent =>
-  resultEvent(tool_use_id, failureResult('interrupted; outcome unknown: the tool may or may not have run'))
+export const outcomeUnknown = (use: OpenToolUse): ResultEvent =>
+  resultEvent(use, failureResult('interrupted; outcome unknown: the tool may or may not have run'))
 
 /** Result of a call that a person denied or never decided about. */
-export const notAllowed = ({ tool_use_id, name }: OpenToolUse, reason: string | undefined): ResultEvent =>
-  resultEvent(tool_use_id, failureResult(`${name} was not run: ${reason ?? 'a person denied it'}`))
+export const notAllowed = (use: OpenToolUse, reason: string | undefined): ResultEvent =>
+  resultEvent(use, failureResult(`${use.name} was not run: ${reason ?? 'a person denied it'}`))
 
 /** Result of a call whose question was open when the run was stopped. */
 export const neverAnswered = (use: OpenToolUse, tools: RunTools): ResultEvent =>
   awaitedTool(use, tools)
-    ? resultEvent(use.tool_use_id, failureResult('the run was stopped before the call was answered'))
+    ? resultEvent(use, failureResult('the run was stopped before the call was answered'))
     : notAllowed(use, 'the run was stopped before a person answered')
 
 /** Returns the event with the result of a call. */
-export const resultEvent = (tool_use_id: string, { content, is_error }: ToolResult): ResultEvent => ({
-  type: 'agent.tool_result',
-  tool_use_id,
-  content,
-  is_error,
-})
+export const resultEvent = ({ tool_use_id, isMcp }: OpenToolUse, { content, is_error }: ToolResult): ResultEvent =>
+  isMcp
+    ? { type: 'agent.mcp_tool_result', mcp_tool_use_id: tool_use_id, content, is_error }
+    : { type: 'agent.tool_result', tool_use_id, content, is_error }
+
+/** Returns the runtime's id of the call that a result belongs to. */
+export const callOf = ({ tool_use_id, mcp_tool_use_id }: ResultEvent): string => tool_use_id ?? mcp_tool_use_id ?? ''
 
 async function runOne(use: OpenToolUse, tools: RunTools, context: CallContext): Promise<ResultEvent> {
-  return resultEvent(use.tool_use_id, await resultOf(use, tools, context))
+  return resultEvent(use, await resultOf(use, tools, context))
 }
 
 async function resultOf(

@@ -10,7 +10,7 @@ import type { RunTool } from '../../tools/tool-source.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
 import type { OpenToolUse } from './conversation.ts'
 import { builtinRuntime } from './runtime.ts'
-import { runToolCalls } from './tool-calls.ts'
+import { callOf, runToolCalls } from './tool-calls.ts'
 
 /** Tools that record their start and end, some passes of the event loop apart. */
 function notingTools(notes: string[]) {
@@ -88,7 +88,7 @@ test('a tool that throws gives an error result for its own call only', async () 
   }
   const results = new Map<string, string>()
   for await (const result of runToolCalls(['broken', 'read', 'unknown'].map(useOf), both, callContext))
-    results.set(result.tool_use_id, `${result.is_error} ${JSON.stringify(result.content)}`)
+    results.set(callOf(result), `${result.is_error} ${JSON.stringify(result.content)}`)
   assert.match(results.get('toolu_0') ?? '', /^true .*tool failed: internal error of the server/)
   assert.match(results.get('toolu_1') ?? '', /^false .*read1/)
   assert.match(results.get('toolu_2') ?? '', /^true .*tool unknown does not exist.*the tools of wiki cannot be listed/)

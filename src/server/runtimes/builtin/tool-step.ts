@@ -5,6 +5,7 @@ import type { OpenToolUse } from './conversation.ts'
 import type { Events, Run } from './run.ts'
 import {
   awaitedTool,
+  callOf,
   isRead,
   isRepeatable,
   neverAnswered,
@@ -128,7 +129,7 @@ async function* finishWaiting(
     if (input !== undefined) notes.set(use.tool_use_id, editNote(input))
   }
   for await (const result of runToolCalls(toRun, run.tools, run.callContext)) {
-    const note = notes.get(result.tool_use_id) ?? []
+    const note = notes.get(callOf(result)) ?? []
     yield [{ ...result, content: [note, result.content ?? []].flat() }]
   }
 }
@@ -140,7 +141,7 @@ const editedInput = (answer: Answer | undefined): unknown =>
 /** Returns the events of a call that is not run; undefined for a call that is to be run. */
 async function endOf(run: Run, use: OpenToolUse, answer: Answer | undefined): Promise<Events | undefined> {
   if (!answer) return undefined
-  if ('result' in answer) return answer.result.isLogged ? [] : [resultEvent(use.tool_use_id, answer.result)]
+  if ('result' in answer) return answer.result.isLogged ? [] : [resultEvent(use, answer.result)]
   if (answer.decision.result === 'deny') return [notAllowed(use, answer.decision.message)]
   const mayRun = (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools)
   return mayRun ? undefined : [outcomeUnknown(use)]

@@ -1,26 +1,36 @@
 import type { ApiSpec } from '../../../contract/runtimes.ts'
 import { type EnvironmentField, ownSupport, runtimeSpecs, type SettingSupport } from '../../config/runtime-specs.ts'
-import { isRecord, recordOf, recordsOf } from '../../platform/json.ts'
+import { isRecord, recordOf } from '../../platform/json.ts'
 import type { Finding, RequestedSettings } from '../runtime.ts'
+import { serverFindings } from './server-findings.ts'
 import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
+
+interface RuntimeFacts {
+  /** True while the tool `web_search` exists. */
+  readonly canSearch: boolean
+  /** True for a server of another machine, where its protocol also has programs that this service starts. */
+  readonly isRemote?: boolean
+}
 
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
 export function findingsFor(
   spec: Spec,
   { tools, config, environment }: RequestedSettings,
-  ownTools: { readonly canSearch: boolean },
+  { canSearch, isRemote = false }: RuntimeFacts,
 ): Finding[] {
-  const support = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
-  const servers = recordsOf(config['mcp_servers'])
+  const known = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
+  // Servers of a remote runtime cannot reach this service as programs of sessions do.
+  const isOut = isRemote && known.mcpServers === 'all'
+  const support: SettingSupport = isOut ? { ...known, mcpServers: 'none' } : known
   return [
     ...(environment === undefined ? [] : environmentFindings(support, environment)),
-    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools }) }),
+    ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: { canSearch } }) }),
+    ...serverFindings({ support, tools, config }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
-    ...(servers.length > 0 && !support.mcpServers ? [noServers] : []),
   ]
 }
 
@@ -31,11 +41,6 @@ const settingFindings = (group: string, settings: unknown): Finding[] =>
   Object.entries(recordOf(settings)).flatMap(([name, value]) =>
     isGiven(value) ? [{ field: `config.${group}.${name}` }] : [],
   )
-
-const noServers: Finding = {
-  field: 'config.mcp_servers',
-  problem: 'is not supported: the runtime does not call MCP servers',
-}
 
 const noTypedResults: Finding = {
   field: 'config.output_schema',

@@ -1,4 +1,5 @@
 import type { AgentRuntime, ApiSpec, RuntimeHarness } from '../../../contract/runtimes.ts'
+import { runtimeSpecs } from '../../config/runtime-specs.ts'
 import type { WholeEchoes } from '../../platform/echoes.ts'
 import {
   failed,
@@ -35,6 +36,8 @@ export interface Registry extends RuntimeRegistry {
   agentRuntimes(): Promise<AgentRuntime[]>
   /** Lists all runtimes, built-in ones first. */
   harnesses(): Promise<RuntimeHarness[]>
+  /** Reports whether the runtime connects to MCP servers by itself, not through this service. */
+  callsMcpServers(name: string): Promise<boolean>
   /** Frees the resources of the runtimes, such as processes. No run may be in progress. */
   close(): Promise<void>
 }
@@ -79,8 +82,10 @@ export function createRegistry(deps: Deps): Registry {
     },
 
     async findings(name, requested) {
-      const spec = name === builtin.id ? 'builtin' : (await externals.find(name))?.spec
-      return spec === undefined ? [] : findingsFor(spec, requested, { canSearch: canSearch() })
+      if (name === builtin.id) return findingsFor('builtin', requested, { canSearch: canSearch() })
+      const found = await externals.find(name)
+      const isRemote = found?.endpoint !== undefined && found.endpoint.command === undefined
+      return found ? findingsFor(found.spec, requested, { canSearch: canSearch(), isRemote }) : []
     },
 
     async list() {
@@ -97,6 +102,11 @@ export function createRegistry(deps: Deps): Registry {
     },
 
     harnesses: async () => [ownHarness(builtin, ownFacts()), ...(await shown()).map(toHarness)],
+
+    async callsMcpServers(name) {
+      const found = name === builtin.id ? undefined : await externals.find(name)
+      return found !== undefined && runtimeSpecs[found.spec].mcpServers === 'urls'
+    },
 
     close: () => cache.close(),
   }

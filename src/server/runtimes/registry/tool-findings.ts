@@ -1,6 +1,7 @@
 import type { SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, type Json, recordsOf } from '../../platform/json.ts'
 import { customEntryProblem } from '../../tools/custom-tools.ts'
+import { agentServers } from '../../tools/mcp-toolset.ts'
 import { isToolName, isToolsetType, toolNames, toolPolicies } from '../../tools/toolset.ts'
 import type { Finding } from '../runtime.ts'
 
@@ -9,8 +10,7 @@ interface RequestedTools {
   readonly support: SettingSupport
   /** The agent's `tools`, as sent. */
   readonly tools: unknown
-  /** Its `config.mcp_servers`. */
-  readonly servers: readonly Json[]
+  readonly config: Json
   /** Present for the service's own runtime. */
   readonly ownTools?: { readonly canSearch: boolean }
 }
@@ -101,13 +101,17 @@ function ofConfig(name: string, { isOn, field, requested }: ConfigPlace): Findin
   ]
 }
 
-function ofMcp({ mcp_server_name: name }: Json, field: string, { support, servers }: RequestedTools): Finding[] {
-  if (!support.mcpServers) {
+/** Whether a registered server and the named tools exist is checked elsewhere, since it depends on the caller. */
+function ofMcp(entry: Json, field: string, { support, config }: RequestedTools): Finding[] {
+  if (support.mcpServers === 'none') {
     return [{ field, problem: 'of type mcp_toolset is not supported: the runtime does not call MCP servers' }]
   }
-  if (typeof name !== 'string' || name.trim() === '')
-    return [{ field: `${field}.mcp_server_name`, problem: 'is required' }]
-  return servers.some(server => server['name'] === name) ? [] : [{ field }]
+  const { mcp_server_name: name } = entry
+  const place = `${field}.mcp_server_name`
+  if (typeof name !== 'string' || name.trim() === '') return [{ field: place, problem: 'is required' }]
+  const isKnown = support.mcpServers === 'all' || agentServers(config).some(server => server.name === name)
+  if (!isKnown) return [{ field: place, problem: `${JSON.stringify(name.slice(0, 100))} is not in mcp_servers` }]
+  return wrongToolset(entry, field) ?? []
 }
 
 function ofCustom(

@@ -96,7 +96,7 @@ function historyAfter(history: HistoryStore, at: number, first: readonly Session
 
 /** True until the runtime has answered a prompt other than this one. */
 async function isFirstPrompt(events: Deps['events'], sessionId: string, at: number, own: string): Promise<boolean> {
-  const types = ['agent.message', 'agent.thinking', 'agent.tool_use', 'agent.custom_tool_use']
+  const types = ['agent.message', 'agent.thinking', 'agent.tool_use', 'agent.mcp_tool_use', 'agent.custom_tool_use']
   const answers = await events.list({ sessionId, after: at, limit: 1, order: 'asc', types })
   const [answer] = answers.data
   if (!answer) return true

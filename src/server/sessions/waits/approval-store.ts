@@ -68,10 +68,12 @@ export function approvalStore(pool: Pool) {
     async open(on: Queryable, sessionId: string, { eventIds, approvers, expiresInMs }: NewApprovals): Promise<void> {
       const text = `
         with opened as (insert into approvals (id, session_id, tool_use_id, name, input, digest, approvers, expires_at)
-        select id, session_id, payload ->> 'tool_use_id', payload ->> 'name', payload -> 'input',
-               encode(sha256(convert_to((payload ->> 'name') || chr(10) || (payload -> 'input')::text, 'utf8')), 'hex'),
+        select id, session_id, payload ->> 'tool_use_id', called.name, payload -> 'input',
+               encode(sha256(convert_to(called.name || chr(10) || (payload -> 'input')::text, 'utf8')), 'hex'),
                $3, clock_timestamp() + $4::float8 * interval '1 millisecond'
-        from session_events where session_id = $1 and id = any ($2) and type <> 'agent.custom_tool_use'
+        from session_events
+        cross join lateral (select concat(payload ->> 'mcp_server_name' || '__', payload ->> 'name') as name) called
+        where session_id = $1 and id = any ($2) and type <> 'agent.custom_tool_use'
         on conflict (id) do nothing returning id, expires_at)
         insert into waits (prompt_id, kind, subject, session_id, until)
         select p.id, 'approval', opened.id, $1, opened.expires_at

@@ -1,0 +1,231 @@
+import type { McpTool } from '../../../contract/mcp.ts'
+import type { Caller } from '../../http/caller.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Json, recordOf } from '../../platform/json.ts'
+import { type EnabledServer, enabledServers, mcpToolName } from '../../tools/mcp-toolset.ts'
+import type { ToolResult } from '../../tools/tool.ts'
+import type { CallableTool, CallContext, SourceWarning, ToolSource } from '../../tools/tool-source.ts'
+import { needsApproval, type RegisteredServer } from '../registry/server.ts'
+import type { McpServers } from '../registry/servers.ts'
+import { serverOfUrl } from '../registry/url-server.ts'
+import type { McpTools } from '../tools/tools.ts'
+import { type ResultOptions, toolResult } from './results.ts'
+
+interface Deps {
+  readonly servers: Pick<McpServers, 'find'>
+  readonly tools: Pick<McpTools, 'offered' | 'callTool'>
+}
+
+/** Who pays for a run: its key decides which servers and tools the run may use. */
+type Payer = Pick<Caller, 'principal' | 'key'>
+
+/** An agent's settings, as far as MCP servers are concerned. */
+interface Agent {
+  readonly tools: unknown
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+interface RunOf extends ResultOptions {
+  readonly agent: Agent
+  /** Undefined when the key that queued the prompt was revoked or has expired. */
+  readonly payer: () => Promise<Payer | undefined>
+}
+
+/** A tool of a server that an agent may call, in the form that was accepted. */
+export interface OfferedTool {
+  readonly tool: McpTool
+  readonly policy: 'allow' | 'ask'
+}
+
+/** The usable tools of one server of an agent. */
+export interface OfferedServer {
+  readonly server: RegisteredServer
+  readonly tools: readonly OfferedTool[]
+}
+
+/** Time limit of a list: a server that hangs delays a run by no more. */
+const listMs = 10_000
+/** Time limit of a call, also of one that reports progress. */
+const callMs = 10 * 60_000
+/** Each request to the model contains all tools. */
+const maxTools = 128
+const maxToolBytes = 32 * 1024
+
+/** Tools of MCP servers for the runs of agents. A server that fails costs a run only its own tools. */
+export type AgentMcp = ReturnType<typeof createAgentMcp>
+
+export function createAgentMcp({ servers, tools }: Deps) {
+  /** Throws `not_found` for a server that does not exist or that the key may not use. */
+  const resolved = async ({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: Payer): Promise<RegisteredServer> =>
+    url === undefined ? servers.find(name, by) : serverOfUrl({ name, url })
+
+  /** Lists the tools of a server that the agent may call. Throws an AppError. */
+  async function offered(wanted: EnabledServer, by: Payer, { signal, warn }: Listing): Promise<OfferedServer> {
+    const server = await resolved(wanted, by)
+    const list = await withinTime(tools.offered(server, by), { server, signal })
+    const usable = list.tools.flatMap((tool): OfferedTool[] => {
+      const policy = wanted.policyOf(tool.name)
+      if (policy === undefined || policy === 'deny') return []
+      return [{ tool, policy: needsApproval(server, tool.name) ? 'ask' : policy }]
+    })
+    const kept = usable.filter(({ tool }) => JSON.stringify(tool).length <= maxToolBytes).slice(0, maxTools)
+    for (const warning of [
+      heldWarning(
+        server,
+        list.held.filter(name => wanted.policyOf(name) !== undefined),
+      ),
+      leftOutWarning(
+        server,
+        usable.filter(each => !kept.includes(each)),
+      ),
+      missingWarning(
+        server,
+        wanted.named.filter(name => !isListed(name, list)),
+      ),
+    ])
+      if (warning) warn(warning)
+    return { server, tools: kept }
+  }
+
+  /** Calls a tool. Failures are results, except those of the service itself. */
+  async function called(server: RegisteredServer, by: Payer, call: Called): Promise<ToolResult> {
+    const { context, options } = call
+    const limit = AbortSignal.timeout(callMs)
+    const signal = AbortSignal.any([context.signal, limit])
+    const given = { name: call.tool, arguments: call.input as Readonly<Record<string, unknown>>, signal }
+    const result = await untilAborted(tools.callTool(server, by, given), signal, () =>
+      limit.aborted
+        ? new AppError('upstream_timeout', `MCP server ${server.server_name} did not finish within ${callMs / 1000} s`)
+        : new AppError('upstream_unreachable', 'cancelled'),
+    )
+    return toolResult(result, { ...options, limits: context.limits })
+  }
+
+  function sourceOf(wanted: EnabledServer, { payer, ...options }: Omit<RunOf, 'agent'>): ToolSource {
+    const name = `MCP server ${wanted.name}`
+    return {
+      name,
+      async list(signal, warn) {
+        try {
+          const by = await payer()
+          // The run ends with its first model request, which reports the reason.
+          if (!by) return []
+          const found = await offered(wanted, by, { signal, warn })
+          return found.tools.map(each =>
+            runTool(found.server, each, (tool, input, context) =>
+              called(found.server, by, { tool, input, context, options }),
+            ),
+          )
+        } catch (error) {
+          const message = error instanceof AppError ? error.message : 'internal error of the server'
+          warn({ type: 'mcp_server_failed', message: `${name} has no tools in this run: ${message}` })
+          throw error instanceof AppError ? error : new Error(message, { cause: error })
+        }
+      },
+    }
+  }
+
+  return {
+    /** Returns the sources of an agent's MCP tools for one run, one for each server. */
+    sources: ({ agent, ...run }: RunOf): ToolSource[] =>
+      enabledServers(agent.tools, agent.config).map(server => sourceOf(server, run)),
+
+    resolved,
+    offered,
+  }
+}
+
+interface Listing {
+  readonly signal: AbortSignal
+  readonly warn: (warning: SourceWarning) => void
+}
+
+interface Called {
+  readonly tool: string
+  readonly input: unknown
+  readonly context: CallContext
+  readonly options: ResultOptions
+}
+
+const maxDescription = 10_000
+
+/** The server's own statements decide whether calls may be repeated or run in parallel. */
+function runTool(
+  { server_name: server }: RegisteredServer,
+  { tool, policy }: OfferedTool,
+  call: (tool: string, input: unknown, context: CallContext) => Promise<ToolResult>,
+): CallableTool {
+  const { annotations }: Json = tool
+  const { readOnlyHint, idempotentHint } = recordOf(annotations)
+  const reads = readOnlyHint === true
+  return {
+    name: mcpToolName(server, tool.name),
+    description: (tool.description ?? '').slice(0, maxDescription).toWellFormed(),
+    inputSchema: { ...tool.inputSchema, type: 'object' },
+    policy,
+    reads,
+    idempotent: reads || idempotentHint === true,
+    mcp: { server, tool: tool.name },
+    call: (input, context) => call(tool.name, input, context),
+  }
+}
+
+const isListed = (name: string, list: Awaited<ReturnType<McpTools['offered']>>): boolean =>
+  list.held.includes(name) || list.tools.some(tool => tool.name === name)
+
+const shown = (names: readonly string[]): string =>
+  names.slice(0, 20).join(', ').slice(0, 1_000) + (names.length > 20 ? ` and ${names.length - 20} more` : '')
+
+const heldWarning = ({ server_id, server_name }: RegisteredServer, names: readonly string[]) =>
+  names.length === 0
+    ? undefined
+    : {
+        type: 'mcp_tools_held',
+        message: `new or changed tools of MCP server ${server_name} are not used until an admin accepts them (POST /v1/mcp/server/${server_id}/accept): ${shown(names)}`,
+      }
+
+const leftOutWarning = ({ server_name }: RegisteredServer, tools: readonly OfferedTool[]) =>
+  tools.length === 0
+    ? undefined
+    : {
+        type: 'mcp_tools_left_out',
+        message: `a session uses at most ${maxTools} tools of MCP server ${server_name}, each of at most ${maxToolBytes} bytes; left out: ${shown(tools.map(({ tool }) => tool.name))}`,
+      }
+
+const missingWarning = ({ server_name }: RegisteredServer, names: readonly string[]) =>
+  names.length === 0
+    ? undefined
+    : {
+        type: 'mcp_tools_missing',
+        message: `MCP server ${server_name} does not offer tools that the agent names: ${shown(names)}`,
+      }
+
+function withinTime<T>(
+  work: Promise<T>,
+  { server, signal }: { readonly server: RegisteredServer; readonly signal: AbortSignal },
+): Promise<T> {
+  const limit = AbortSignal.timeout(listMs)
+  return untilAborted(work, AbortSignal.any([signal, limit]), () =>
+    limit.aborted
+      ? new AppError(
+          'upstream_timeout',
+          `MCP server ${server.server_name} did not list its tools within ${listMs / 1000} s`,
+        )
+      : new AppError('upstream_unreachable', 'cancelled'),
+  )
+}
+
+/** Returns the outcome of the work, or rejects once the signal aborts. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, failure: () => AppError): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const stop = (): void => reject(failure())
+  signal.addEventListener('abort', stop, { once: true })
+  // Without a reader, its rejection after the signal would end the process.
+  work.catch(() => undefined)
+  if (signal.aborted) stop()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
