@@ -189,6 +189,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const mcp = composeMcp({
     ...base,
     vault,
+    sandboxes,
     keys,
     slots: engine.slots,
     outbound,

@@ -37,7 +37,7 @@ export class NotLegacy extends Error {
 }
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
 }
 

@@ -21,7 +21,7 @@ import type { SessionIds } from './session-ids.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly sessionIds: SessionIds
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots

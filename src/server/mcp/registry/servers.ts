@@ -230,7 +230,7 @@ interface SecretContext {
 function rejectUnsupported({ transport, require_approval }: Write): void {
   if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
   if (transport === 'stdio')
-    throw invalid('transport stdio is not supported: the service starts no MCP servers; use http (streamable HTTP)')
+    throw invalid('transport stdio is supported in the configuration file only; use http (streamable HTTP)')
   if (require_approval !== undefined && require_approval !== 'never')
     throw invalid('require_approval must be never: approvals of MCP tools are not supported yet')
 }
