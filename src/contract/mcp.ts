@@ -76,7 +76,7 @@ const Url = Type.String({
   description: 'Endpoint of the server; it must be public unless `outbound.allow` lists it',
 })
 const Transport = Type.Union([Type.Literal('http'), Type.Literal('sse'), Type.Literal('stdio')], {
-  description: 'Only `http` (streamable HTTP) is supported',
+  description: 'Only `http` (streamable HTTP); `stdio` servers are set in the configuration file',
 })
 const RequireApproval = Type.Union([Type.Literal('always'), Type.Literal('never'), ToolNames], {
   description: 'Tools whose calls in sessions wait for a person: all, none (the default) or those named',
@@ -119,8 +119,10 @@ export const McpServer = named(
     server_name: Type.String(),
     alias: Nullable(Type.String()),
     description: Nullable(Type.String()),
-    url: Type.String(),
-    transport: Type.Literal('http'),
+    url: Nullable(Type.String(), 'null for `stdio`'),
+    transport: Type.Union([Type.Literal('http'), Type.Literal('stdio')], {
+      description: '`stdio`: a program of the configuration file, which the service starts',
+    }),
     auth_type: McpAuthType,
     has_credentials: Type.Boolean({ description: 'Whether a credential is stored' }),
     vault_key: Nullable(Type.String()),

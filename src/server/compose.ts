@@ -14,6 +14,7 @@ import { composeLedger } from './compose/ledger.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
+import { composeSandboxes } from './compose/sandboxes.ts'
 import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
 import { composeWorkspaces } from './compose/workspaces.ts'
@@ -82,9 +83,11 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
+  const { sandboxes, ...isolation } = await composeSandboxes({ ...base, workspacesDir })
   const mcp = composeMcp({
     ...base,
     vault,
+    sandboxes,
     keys,
     slots: () => engine.slots,
     outbound,
@@ -93,8 +96,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     publicUrl,
     shutdown,
   })
-  const execution = await composeRuntimes({
+  const execution = composeRuntimes({
     ...base,
+    sandboxes,
     workspacesDir,
     folderId,
     callPool,
@@ -111,7 +115,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
       app.routing(request, response)
     },
   })
-  const { registry: runtimes, sandboxes, workspaceOf } = execution
+  const { registry: runtimes, workspaceOf } = execution
   const stored = composeWorkspaces({ ...base, guard, workspacesDir, sandboxes, workspaceOf })
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness } = dataFolder
@@ -239,6 +243,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...ledger.parts,
     ...access.parts,
     ...calls.parts,
+    ...isolation.parts,
     ...mcp.parts,
     ...execution.parts,
     ...stored.parts,

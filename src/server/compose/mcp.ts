@@ -12,7 +12,7 @@ import { createBridge } from '../mcp/bridge/bridge.ts'
 import { createAuthorize } from '../mcp/client/authorize.ts'
 import { createMcpClient } from '../mcp/client/client.ts'
 import { createOauthTokens } from '../mcp/client/oauth.ts'
-import { createUpstream } from '../mcp/client/upstream.ts'
+import { createUpstream, type Upstream } from '../mcp/client/upstream.ts'
 import { serveMcpProxy } from '../mcp/proxy/routes.ts'
 import { createSessionIds } from '../mcp/proxy/session-ids.ts'
 import { serverOfConfiguration } from '../mcp/registry/configured.ts'
@@ -21,18 +21,25 @@ import { serveMcpServers } from '../mcp/registry/routes.ts'
 import { createMcpServers } from '../mcp/registry/servers.ts'
 import { mcpStateStore } from '../mcp/registry/state-store.ts'
 import { mcpServerStore } from '../mcp/registry/store.ts'
+import { createStdioPrograms } from '../mcp/stdio/programs.ts'
+import { createStdioUpstream } from '../mcp/stdio/upstream.ts'
 import { serveMcpTools } from '../mcp/tools/routes.ts'
 import { createMcpTools } from '../mcp/tools/tools.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
+import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
+import { startCommand } from '../runtimes/local/programs.ts'
+import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import type { Vault } from '../vault/vault.ts'
 
 interface Needs {
+  readonly log: Log
   readonly pool: Pool
   readonly keyring: Keyring
   readonly audit: Audit
   readonly vault: Vault
+  readonly sandboxes: Pick<Sandboxes, 'open'>
   readonly keys: Pick<Keys, 'watch'>
   /** Known once the engine is composed. */
   readonly slots: () => StreamSlots
@@ -48,7 +55,7 @@ interface Needs {
 
 /** MCP servers: the registry, the proxy to them, and their tools. */
 export function composeMcp(needs: Needs) {
-  const { pool, keyring, outbound, guard } = needs
+  const { log, pool, keyring, vault, outbound, guard } = needs
   const nowMs = () => performance.now()
 
   // registry
@@ -64,7 +71,13 @@ export function composeMcp(needs: Needs) {
 
   // connections
   const tokens = createOauthTokens({ outbound, guard, nowMs })
-  const upstream = createUpstream({ outbound, authorize: createAuthorize({ vault: needs.vault, tokens }) })
+  const http = createUpstream({ outbound, authorize: createAuthorize({ vault, tokens }) })
+  const stdio = createStdioUpstream(
+    createStdioPrograms({ sandboxes: needs.sandboxes, startCommand, vault, log, nowMs }),
+  )
+  const upstream: Pick<Upstream, 'exchange'> = {
+    exchange: (server, call) => (server.stdio ? stdio : http).exchange(server, call),
+  }
   const client = createMcpClient({
     upstream,
     knownEra: async server => (await states.find(server))?.era ?? undefined,
@@ -76,7 +89,8 @@ export function composeMcp(needs: Needs) {
   const agentMcp = createAgentMcp({ servers, tools })
 
   const parts: readonly Part[] = [
-    { name: 'MCP connections', stop: upstream.close },
+    { name: 'MCP connections', stop: http.close },
+    { name: 'MCP programs', stop: stdio.close },
     { name: 'MCP sessions', stop: client.close },
     { name: 'MCP bridge', stop: async () => bridge.close() },
   ]

@@ -31,7 +31,7 @@ import { createRegistry } from '../runtimes/registry/registry.ts'
 import { serveRuntimes } from '../runtimes/registry/routes.ts'
 import { runtimeStore } from '../runtimes/registry/store.ts'
 import type { RuntimeKind } from '../runtimes/runtime.ts'
-import { createSandboxes } from '../sandboxes/sandboxes.ts'
+import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createWeb } from '../tools/web/web.ts'
@@ -57,6 +57,7 @@ interface Needs {
   readonly configured: () => Config['runtimeHarnesses']
   /** Provider of the tool `web_search`. */
   readonly webSearch: () => Config['webSearch']
+  readonly sandboxes: Sandboxes
   readonly memories: SessionMemories
   /** Tools of MCP servers. */
   readonly agentMcp: AgentMcp
@@ -67,12 +68,25 @@ interface Needs {
   readonly serveProgram: ServeRequest
 }
 
-/** Runtimes of agents, and the sandboxes of their tools. */
-export async function composeRuntimes(needs: Needs) {
-  const { config, workspacesDir, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
+/** Runtimes of agents. */
+export function composeRuntimes(needs: Needs) {
+  const {
+    config,
+    sandboxes,
+    workspacesDir,
+    log,
+    keyring,
+    pool,
+    db,
+    audit,
+    gateway,
+    outbound,
+    guard,
+    configured,
+    memories,
+  } = needs
 
   // local programs
-  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus })
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
@@ -125,14 +139,12 @@ export async function composeRuntimes(needs: Needs) {
   const healthChecks = createHealthChecks({ externals, probes, store, log })
 
   const parts: readonly Part[] = [
-    { name: 'sandboxes', stop: sandboxes.stopAll },
     { name: 'runtimes', stop: registry.close },
     { name: 'runtime health checks', isSessionWork: true, start: healthChecks.start, stop: healthChecks.stop },
   ]
 
   return {
     registry,
-    sandboxes,
     /** Id of the built-in runtime. */
     ownId: builtin.id,
     workspaceOf: (sessionId: string) => join(workspacesDir, sessionId),

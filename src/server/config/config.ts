@@ -198,12 +198,26 @@ export interface ConfiguredHarness {
   readonly isolation?: 'none'
 }
 
+/** Program that serves MCP on its standard input and output. */
+export interface StdioCommand {
+  /** The program, as an absolute path or `node`, then its arguments. No shell reads them. Security: S30. */
+  readonly command: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Names of global vault entries by the variable that gets the value. */
+  readonly vaultEnv: Readonly<Record<string, string>>
+  /** Present if the program runs without a sandbox, with the rights of the service. */
+  readonly isolation?: 'none'
+}
+
 /** MCP server of the configuration file. */
 export interface ConfiguredMcpServer {
   readonly serverName: string
   readonly alias: string | null
   readonly description: string | null
+  /** Empty for a program. */
   readonly url: string
+  /** Present for a server that the service starts itself. */
+  readonly stdio?: StdioCommand
   readonly authType: McpAuthType
   readonly authValue: string | undefined
   readonly vaultKey: string | null

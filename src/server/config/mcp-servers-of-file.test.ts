@@ -34,6 +34,20 @@ test('servers are read with credentials of the environment', () => {
   ])
 })
 
+test('a program is read with its arguments and variables', () => {
+  const yaml = listing(
+    '{server_name: files, transport: stdio, command: node, args: [/srv/a.js, /workspace], env: {A: os.environ/TOKEN}, vault_env: {B: entry}, sandbox: none}',
+  )
+  const { mcpServers, warnings } = load({ yaml, env })
+  assert.deepEqual(mcpServers[0]?.stdio, {
+    command: ['node', '/srv/a.js', '/workspace'],
+    env: { A: 'token-of-the-server' },
+    vaultEnv: { B: 'entry' },
+    isolation: 'none',
+  })
+  assert.ok(!warnings.some(text => text.includes('files')))
+})
+
 test('a server with a blocked address is a warning', () => {
   const { warnings } = load({ yaml: listing('{server_name: near, url: "http://10.0.0.5:8080/mcp"}'), env })
   assert.ok(warnings.some(text => /MCP server near: .*outbound.allow/.test(text)))
@@ -46,8 +60,17 @@ for (const [entry, problem] of [
   [`{server_name: memories, ${url}}`, /\.server_name memories is reserved/],
   ['{server_name: a}', /\.url is required/],
   ['{server_name: a, url: "ftp://x"}', /\.url must be/],
-  [`{server_name: a, ${url}, transport: stdio}`, /\.transport stdio is not supported/],
-  [`{server_name: a, ${url}, command: [x]}`, /command is not supported/],
+  [`{server_name: a, ${url}, transport: sse}`, /\.transport sse is not supported/],
+  [`{server_name: a, ${url}, command: /bin/x}`, /\.command requires transport stdio/],
+  [`{server_name: a, ${url}, transport: stdio, command: /bin/x}`, /\.url is not supported with transport stdio/],
+  ['{server_name: a, transport: stdio}', /\.command is required/],
+  ['{server_name: a, transport: stdio, command: npx}', /\.command must be node or the absolute path/],
+  ['{server_name: a, transport: stdio, command: /bin/x, env: {a-b: x}}', /\.env\.a-b is not a valid/],
+  [
+    '{server_name: a, transport: stdio, command: /bin/x, env: {A: x}, vault_env: {A: y}}',
+    /\.vault_env\.A is set in env/,
+  ],
+  ['{server_name: a, transport: stdio, command: /bin/x, sandbox: docker}', /\.sandbox must be "none"/],
   [`{server_name: a, ${url}, auth_type: oauth2}`, /\.auth_type must be one of/],
   [`{server_name: a, ${url}, auth_type: basic}`, /needs either auth_value or vault_key/],
   [`{server_name: a, ${url}, auth_value: x}`, /\.auth_type is required/],

@@ -1,11 +1,12 @@
 import type { McpAuthType } from '../../contract/mcp.ts'
 import { reservedServerNames, serverNamePattern } from '../../contract/mcp.ts'
 import type { ConfiguredMcpServer } from './config.ts'
+import { type McpProgramEntry, programKeys, programOf } from './mcp-program-of-file.ts'
 import { isUnsendable } from './providers.ts'
 import { type ReportAt, type Shape, text, texts, wordOrTexts } from './yaml-shape.ts'
 
 /** One entry of `mcp_servers`. */
-export interface McpServerEntry {
+export interface McpServerEntry extends McpProgramEntry {
   readonly server_name?: string
   readonly alias?: string
   readonly description?: string
@@ -35,8 +36,9 @@ export const mcpServerEntry: Shape = {
     allowed_tools: texts,
     disallowed_tools: texts,
     require_approval: wordOrTexts,
+    ...programKeys,
   },
-  later: ['command', 'args', 'env', 'credentials'],
+  later: ['credentials'],
 }
 
 interface Options {
@@ -57,9 +59,10 @@ export function mcpServersOfFile({ entries, place, report }: Options): Configure
       report(`mcp_servers[${index}]${problem}`, place(['mcp_servers', index, ...path]))
     const serverName = checkedName(entry, 'server_name', { taken, reportAt })
     const alias = checkedName(entry, 'alias', { taken, reportAt })
-    const url = checkedUrl(entry, reportAt)
-    if (entry.transport !== undefined && entry.transport !== 'http')
-      reportAt(`.transport ${entry.transport} is not supported; use http (streamable HTTP)`, 'transport')
+    const stdio = programOf(entry, reportAt)
+    const url = entry.transport === 'stdio' ? '' : checkedUrl(entry, reportAt)
+    if (entry.transport !== undefined && entry.transport !== 'http' && entry.transport !== 'stdio')
+      reportAt(`.transport ${entry.transport} is not supported; use http (streamable HTTP) or stdio`, 'transport')
     const authType = checkedAuth(entry, reportAt)
     if (serverName === undefined || url === undefined || authType === undefined) return []
     return [
@@ -68,6 +71,7 @@ export function mcpServersOfFile({ entries, place, report }: Options): Configure
         alias: alias ?? null,
         description: entry.description ?? null,
         url,
+        ...(stdio && { stdio }),
         authType,
         authValue: entry.auth_value,
         vaultKey: entry.vault_key ?? null,

@@ -40,8 +40,8 @@ export function harnessWarnings(harnesses: readonly ConfiguredHarness[], allow: 
 /** Returns warnings about MCP servers with blocked addresses, which are listed but cannot be called. */
 export function mcpServerWarnings(servers: readonly ConfiguredMcpServer[], allow: readonly string[]): string[] {
   const outbound = createOutbound({ allow })
-  return servers.flatMap(({ serverName, url }) => {
-    const reason = blockedReasonFor(url, outbound)
+  return servers.flatMap(({ serverName, url, stdio }) => {
+    const reason = stdio ? undefined : blockedReasonFor(url, outbound)
     return reason === undefined ? [] : [`MCP server ${serverName}: ${reason}`]
   })
 }

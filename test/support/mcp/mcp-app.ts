@@ -14,6 +14,7 @@ import { StreamSlots } from '../../../src/server/http/stream-slots.ts'
 import { createKeyring } from '../../../src/server/platform/encryption.ts'
 import { createLog } from '../../../src/server/platform/log.ts'
 import { createOutbound } from '../../../src/server/platform/outbound.ts'
+import type { Sandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
 import { vaultStore } from '../../../src/server/vault/store.ts'
 import { createVault } from '../../../src/server/vault/vault.ts'
 import { freshDatabase } from '../service/database.ts'
@@ -40,11 +41,15 @@ const callers = {
 } as const satisfies Record<string, Caller>
 export type McpCaller = keyof typeof callers
 
+const noSandboxes: Pick<Sandboxes, 'open'> = {
+  open: () => Promise.reject(new Error('this test starts no programs')),
+}
+
 /**
  * MCP over a fresh database, on its own port. `x-api-key` names the caller. Only the addresses that a test allows
  * may be called.
  */
-export async function startMcpApp() {
+export async function startMcpApp({ sandboxes = noSandboxes }: { readonly sandboxes?: Pick<Sandboxes, 'open'> } = {}) {
   const { pool, db } = await freshDatabase()
   const keyring = createKeyring([randomBytes(32)])
   const allowed = new Set<string>()
@@ -60,10 +65,12 @@ export async function startMcpApp() {
   let url = ''
   const slots = new StreamSlots()
   const mcp = composeMcp({
+    log,
     pool,
     keyring,
     audit,
     vault,
+    sandboxes,
     keys: { watch: () => ({ signal: new AbortController().signal, close: () => undefined }) },
     slots: () => slots,
     outbound: { connect: timeoutMs => guard().connect(timeoutMs) },

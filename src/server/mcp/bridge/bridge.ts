@@ -21,7 +21,7 @@ import { createSessionStates, keyOf, takeMessage } from './session-state.ts'
 import { serveSessionStream } from './session-stream.ts'
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly client: Pick<McpClient, 'eraOf' | 'detect' | 'onSession'>
   readonly sessionIds: SessionIds
   readonly nowMs: () => number

@@ -16,7 +16,7 @@ import { type SessionState, subscribe } from './session-state.ts'
 import { watchSilence } from './silence.ts'
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
 }
 

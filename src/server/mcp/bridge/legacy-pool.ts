@@ -42,7 +42,7 @@ interface Entry {
 }
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
   readonly nowMs: () => number
 }

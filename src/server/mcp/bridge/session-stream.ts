@@ -9,7 +9,7 @@ import type { ClientReply } from './client-reply.ts'
 import { clientFields, type SessionRequest } from './for-legacy-clients.ts'
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
 }
 

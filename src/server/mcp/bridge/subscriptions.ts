@@ -8,7 +8,7 @@ import type { ClientReply } from './client-reply.ts'
 import type { BridgeRequest } from './request.ts'
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
 }
 

@@ -90,7 +90,8 @@ const minSecretLength = 8
 const maxEncodedSearch = 64 * 1024
 const mark = '[secret]'
 
-function scrubber(all: readonly string[]): Authorization['scrub'] {
+/** Returns a function that removes the secrets from a text. */
+export function scrubber(all: readonly string[]): Authorization['scrub'] {
   const secrets = all.filter(secret => secret.length >= minSecretLength)
   if (secrets.length === 0) return text => text
   let echoes: ReturnType<typeof wholeEchoes> | undefined

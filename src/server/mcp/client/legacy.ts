@@ -59,7 +59,7 @@ export class NotLegacy extends Error {
 }
 
 interface Deps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
   /** Capabilities that the server may use; none by default. */
   readonly capabilities?: Json

@@ -8,7 +8,7 @@ import type { RegisteredServer } from '../registry/server.ts'
 import type { Authorize } from './authorize.ts'
 
 /** Request to the endpoint of a server. Redirects are not followed. */
-interface UpstreamRequest {
+export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Buffer | string

@@ -23,7 +23,7 @@ import type { SessionIds } from './session-ids.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'exchange'>
   readonly sessionIds: SessionIds
   readonly bridge: Pick<Bridge, 'serves' | 'isSuspect' | 'takesOver'>
   readonly keys: Pick<Keys, 'watch'>

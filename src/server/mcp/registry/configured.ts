@@ -12,7 +12,8 @@ export function serverOfConfiguration(server: ConfiguredMcpServer): RegisteredSe
     server_name: serverName,
     alias: server.alias,
     description: server.description,
-    url: server.url,
+    url: server.stdio ? `stdio:${digestOf(server.stdio.command).toString('hex')}` : server.url,
+    ...(server.stdio && { stdio: server.stdio }),
     auth_type: server.authType,
     has_credentials: authValue !== undefined,
     vault_key: server.vaultKey,
@@ -32,5 +33,6 @@ export function serverOfConfiguration(server: ConfiguredMcpServer): RegisteredSe
 }
 
 /** Returns a number that differs for different settings, as far as caches are concerned. */
-const versionOf = (server: ConfiguredMcpServer): number =>
-  createHash('sha256').update(JSON.stringify(server)).digest().readUInt32BE(0)
+const versionOf = (server: ConfiguredMcpServer): number => digestOf(server).readUInt32BE(0)
+
+const digestOf = (value: unknown): Buffer => createHash('sha256').update(JSON.stringify(value)).digest()

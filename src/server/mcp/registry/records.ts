@@ -10,14 +10,13 @@ export function shownServer(
   state: ServerState | undefined,
   { isForAdmin }: { readonly isForAdmin: boolean },
 ): McpServer {
-  const current = state?.url === server.url ? state : undefined
   return {
     server_id: server.server_id,
     server_name: server.server_name,
     alias: server.alias,
     description: server.description,
-    url: isForAdmin ? server.url : new URL(server.url).origin,
-    transport: 'http',
+    url: server.stdio ? null : isForAdmin ? server.url : new URL(server.url).origin,
+    transport: server.stdio ? 'stdio' : 'http',
     auth_type: server.auth_type,
     has_credentials: server.has_credentials,
     vault_key: isForAdmin ? server.vault_key : null,
@@ -26,17 +25,22 @@ export function shownServer(
     disallowed_tools: server.disallowed_tools && [...server.disallowed_tools],
     require_approval: approvalOf(server),
     locked: server.isConfigured,
-    status: current?.status ?? 'unknown',
-    last_checked_at: current?.last_checked_at.toISOString() ?? null,
-    last_error: current?.last_error ?? null,
-    era: current?.era ?? null,
-    protocol_version: current?.protocol_version ?? null,
-    tools_hash: current?.tools_hash ?? null,
-    pending_tools_hash: current?.pending_tools_hash ?? null,
+    ...stateFields(state?.url === server.url ? state : undefined),
     created_at: server.created_at?.toISOString() ?? null,
     updated_at: server.updated_at?.toISOString() ?? null,
   }
 }
+
+/** Fields from the last check of a server. */
+const stateFields = (current: ServerState | undefined) => ({
+  status: current?.status ?? ('unknown' as const),
+  last_checked_at: current?.last_checked_at.toISOString() ?? null,
+  last_error: current?.last_error ?? null,
+  era: current?.era ?? null,
+  protocol_version: current?.protocol_version ?? null,
+  tools_hash: current?.tools_hash ?? null,
+  pending_tools_hash: current?.pending_tools_hash ?? null,
+})
 
 /** Fields of a server for the audit log. The address is recorded as origin and digest. */
 export const auditFields = (row: ServerValues) => ({

@@ -1,4 +1,5 @@
 import type { McpAuthType } from '../../../contract/mcp.ts'
+import type { StdioCommand } from '../../config/config.ts'
 import type { KeyAccess } from '../../http/caller.ts'
 
 /** Secrets of a server. They are sent only to the host of its address, and to its token endpoint. Security: S25. */
@@ -34,6 +35,8 @@ export interface ServerFacts {
 export interface RegisteredServer extends ServerFacts {
   readonly server_id: string
   readonly isConfigured: boolean
+  /** Present for a program that the service starts; `url` then identifies its command line. */
+  readonly stdio?: StdioCommand
   readonly created_at: Date | null
   readonly updated_at: Date | null
   /** Returns the decrypted secrets. Throws `unavailable` when they cannot be decrypted. */

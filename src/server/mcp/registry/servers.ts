@@ -240,5 +240,5 @@ interface SecretContext {
 function rejectUnsupported({ transport }: Write): void {
   if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
   if (transport === 'stdio')
-    throw invalid('transport stdio is not supported: the service starts no MCP servers; use http (streamable HTTP)')
+    throw invalid('transport stdio is supported in the configuration file only; use http (streamable HTTP)')
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
-import { linesOf } from './lines.ts'
+import { linesOf } from '../../platform/lines.ts'
 
 /** Error response of the peer. */
 export class RpcError extends Error {

@@ -133,15 +133,21 @@ async function gatewayFor(place: ProgramPlace, { serve, log }: Deps): Promise<Pr
 }
 
 async function startThere(place: ProgramPlace, setup: Setup, port: number | undefined): Promise<SandboxProgram> {
-  const { words, readable, nodeFolder } = await findCommand(setup.command)
   for (const [path, content] of Object.entries(setup.homeFiles ?? {})) await place.homeFiles.write(path, content)
+  return await startCommand(place, setup, words =>
+    place.isolation === 'sandbox'
+      ? startScript({ words, sockets: place.foldersInside.sockets, gatewayPort, port })
+      : execCommand(words),
+  )
+}
+
+/** Starts a program at a place. Rejects with `RuntimeFailure` when it does not exist. */
+export async function startCommand(
+  place: ProgramPlace,
+  { command, env }: Pick<Setup, 'command' | 'env'>,
+  script: (words: readonly string[]) => string = execCommand,
+): Promise<SandboxProgram> {
+  const { words, readable, nodeFolder } = await findCommand(command)
   const path = [nodeFolder, '/usr/local/bin', '/usr/bin', '/bin'].join(':')
-  return await place.start({
-    command:
-      place.isolation === 'sandbox'
-        ? startScript({ words, sockets: place.foldersInside.sockets, gatewayPort, port })
-        : execCommand(words),
-    env: { PATH: path, ...setup.env },
-    readable,
-  })
+  return await place.start({ command: script(words), env: { PATH: path, ...env }, readable })
 }
