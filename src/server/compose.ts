@@ -83,7 +83,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
-  const { sandboxes, ...isolation } = await composeSandboxes({ ...base, workspacesDir })
+  const { sandboxes, ...isolation } = await composeSandboxes({ ...base, workspacesDir, innerHosts: [] })
   const mcp = composeMcp({
     ...base,
     vault,

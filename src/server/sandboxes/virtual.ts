@@ -42,6 +42,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
     name: 'virtual',
     detail: 'a simulated shell over the workspace folder; isolates files only',
     owner: undefined,
+    hasNetwork: false,
     async exec(folder, { command, onOutput, ...bounds }: BoundRequest) {
       const output = boundedOutput(limits.outputBytes)
       if (bounds.signal.aborted)

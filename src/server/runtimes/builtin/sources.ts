@@ -24,7 +24,7 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
     const enabled = tools.filter(({ tool }) => isAvailable(tool.name, deps))
     for (const warning of warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
     const { customToolEnd } = context
-    const open = sandboxOpener(deps, session.id)
+    const open = sandboxOpener(deps, session)
     return [
       sandboxSource(enabled, { open, memory, services }),
       ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
@@ -40,13 +40,13 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
 }
 
 /** Returns a function that opens the sandbox, and marks it as running the first time. */
-function sandboxOpener({ sandboxes, markSandboxRunning }: BuiltinDeps, sessionId: string): () => Promise<Sandbox> {
+function sandboxOpener({ sandboxes, markSandboxRunning }: BuiltinDeps, session: RunSession): () => Promise<Sandbox> {
   let isMarked = false
   return async () => {
-    const sandbox = await sandboxes.open(sessionId)
+    const sandbox = await sandboxes.open(session.id, session)
     if (!isMarked) {
       isMarked = true
-      await markSandboxRunning(sessionId)
+      await markSandboxRunning(session.id)
     }
     return sandbox
   }
