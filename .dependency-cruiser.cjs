@@ -15,11 +15,11 @@ const nouns = [
   'sandboxes/(sandbox|sandboxes|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
   'sessions/(sessions|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page))',
-  'tools/(tool|toolset|tool-source|own-sources|custom-tools|jobs|todo)',
+  'tools/(tool|toolset|tool-source|own-sources|custom-tools|jobs|media|todo)',
   'usage/(usage|store)',
   'vault/vault',
   'webhook-replies/replies',
-  'workspaces/(workspaces|limits|files)',
+  'workspaces/(workspaces|blobs|limits|files)',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -93,7 +93,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|jobs|todo)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|jobs|media|todo)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

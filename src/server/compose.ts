@@ -124,6 +124,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runtimes,
     workspaceOf,
     workspaces: stored.workspaces,
+    promptFiles: stored.promptFiles,
+    sandboxes,
     makeRoom: dataFolder.makeRoom,
     agentRows,
   })

@@ -1,4 +1,6 @@
 import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import type { PromptPart } from '../../../contract/prompts.ts'
+import type { Block } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
@@ -30,7 +32,7 @@ interface ClientResult {
 
 interface PendingMessage {
   readonly seq: number
-  readonly content: readonly TextBlock[]
+  readonly content: readonly PromptPart[]
 }
 
 /**
@@ -237,7 +239,7 @@ export class Conversation {
     if (!prompt) return
     this.#prompts.delete(promptId)
     this.#entered.push({ seq: prompt.seq, at: seqOf(event) })
-    for (const { text } of prompt.content) this.transcript.add('user', { type: 'text', text }, event)
+    for (const part of prompt.content) this.transcript.add('user', blockOf(part), event)
   }
 
   #useTool(event: EventOf<'agent.tool_use' | 'agent.custom_tool_use'>): void {
@@ -276,6 +278,9 @@ export class Conversation {
     for (const id of compaction.prompt_ids) this.#included.add(id)
   }
 }
+
+/** A file is part of the conversation by its name and hash; its content is added to the request. */
+const blockOf = (part: PromptPart): Block => (part.type === 'text' ? { type: 'text', text: part.text } : { ...part })
 
 /** Models reject results without content or with empty texts. */
 function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {
