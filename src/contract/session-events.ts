@@ -289,6 +289,7 @@ export const eventSchemas = [
     path: Type.String(),
     change: Type.Union([Type.Literal('written'), Type.Literal('deleted')]),
     checkpoint_id: Type.Optional(Type.String()),
+    sha256: Type.Optional(Type.String({ description: 'Hash of the written content, in hexadecimal digits' })),
     principal: Type.Optional(Type.String({ description: 'Principal that changed the file' })),
   }),
   event('session.forked', 'SessionForkedEvent', {

@@ -83,7 +83,7 @@ export function composeWorkspaces(needs: Needs) {
       }
       return {
         serve(app: FastifyInstance) {
-          serveFiles(app, { files, writes })
+          serveFiles(app, { files, writes, events })
           serveOpencodeFiles(app, { files, changesOf })
         },
       }

@@ -73,6 +73,7 @@ export function createFileWrites(deps: Deps) {
         path,
         change: word,
         checkpoint_id: next.id,
+        ...(word === 'written' && hashAt(manifest, path)),
         principal: caller.principal,
       }
       const isDone = await deps.changeFiles(id, caller, async current => {
@@ -122,6 +123,12 @@ export function createFileWrites(deps: Deps) {
       })
     },
   }
+}
+
+/** Names the content that was written, so that artifacts can leave it out. */
+function hashAt(manifest: Manifest, path: string): { sha256?: string } {
+  const entry = manifest.get(path)
+  return entry?.kind === 'file' ? { sha256: entry.hash } : {}
 }
 
 type Change = (before: Manifest, owner: string) => Promise<Manifest>
