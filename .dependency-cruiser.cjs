@@ -21,7 +21,7 @@ const nouns = [
   'usage/(usage|store)',
   'vault/vault',
   'webhook-replies/replies',
-  'workspaces/(workspaces|limits|files)',
+  'workspaces/(workspaces|blobs|limits|files)',
 ].map(noun => `^src/server/${noun}\\.ts$`)
 
 /** @type {import('dependency-cruiser').IConfiguration} */

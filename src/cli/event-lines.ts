@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../contract/events.ts'
+import { type SessionEvent, textOfBlock } from '../contract/events.ts'
 import { dim, type Piece, plain } from './out.ts'
 import { plainLine, plainText } from './plain-text.ts'
 
@@ -85,7 +85,7 @@ function budgetText(message: string | undefined): string {
 
 /** Returns the joined text blocks of a message; other blocks as `[type]`. */
 export function textOf(event: Pick<SessionEvent, 'content'>): string {
-  return (event.content ?? []).map(({ type, text }) => String(text ?? `[${type ?? 'unknown'}]`)).join('\n')
+  return (event.content ?? []).map(block => textOfBlock(block) ?? `[${block.type ?? 'unknown'}]`).join('\n')
 }
 
 /** Returns the first argument of a tool call, usually the command, path or query. */

@@ -4,6 +4,7 @@ import { customToolAnswer } from './custom-tools.ts'
 import { SessionEvent } from './events.ts'
 import { Metadata } from './metadata.ts'
 import { named } from './named.ts'
+import { DocumentWrite, FilePartWrite, ImageWrite, promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { DateTime, Nullable } from './schemas.ts'
 
@@ -11,18 +12,25 @@ const SessionPath = Type.Object({ session_id: Type.String() })
 const Digits = Type.String({ pattern: '^[0-9]{1,15}$' })
 const Bool = Type.Union([Type.Boolean(), Type.Literal(1), Type.Literal(0)])
 
-/** Content of a client's message. A union of one member, so that an error names the `type` of other content. */
-const TextContent = Type.Array(
+/** Content of a client's message: texts, and files in our format or the dialect's. */
+const UserContent = named(
+  'UserContent',
   Type.Union([
     Type.Object({ type: Type.Literal('text'), text: Type.String({ pattern: '\\S', maxLength: 1_000_000 }) }),
+    FilePartWrite,
+    ImageWrite,
+    DocumentWrite,
   ]),
-  { minItems: 1 },
 )
+export type UserContent = Static<typeof UserContent>
 
 /** Message of a client. */
 export const UserMessage = named(
   'UserMessage',
-  Type.Object({ type: Type.Literal('user.message'), content: TextContent }),
+  Type.Object({
+    type: Type.Literal('user.message'),
+    content: Type.Array(UserContent, { minItems: 1, maxItems: 1000 }),
+  }),
 )
 
 const SentEvent = named(
@@ -92,6 +100,7 @@ export const eventRoutes = {
     path: '/v1/sessions/{session_id}/events',
     access: 'key',
     errorShape: 'anthropic',
+    bodyLimit: promptBodyLimit,
     params: SessionPath,
     body: Type.Object({ events: Type.Array(SentEvent, { minItems: 1, maxItems: 100 }) }),
     responses: { 200: Type.Object({ data: Type.Array(SessionEvent) }) },

@@ -84,8 +84,12 @@ export interface TextBlock {
 }
 
 /** Returns the text of content blocks without a separator; blocks of other types have none. */
-export const textOfContent = (content: Content = []): string =>
-  content.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+export const textOfContent = (content: readonly object[] = []): string =>
+  content.map(block => textOfBlock(block) ?? '').join('')
+
+/** Returns the text of a content block; undefined for a block without one. */
+export const textOfBlock = (block: object): string | undefined =>
+  'text' in block && typeof block.text === 'string' ? block.text : undefined
 
 /** Types after which no prompt runs until the next `session.status_running`. */
 export function endsRun(event: NewEvent): boolean {

@@ -76,6 +76,20 @@ export const fileRoutes = {
     summary: 'List files',
     description: 'Lists a folder of a session’s workspace.',
   }),
+  artifacts: route({
+    ...nested,
+    id: 'files.artifacts',
+    method: 'GET',
+    path: '/api/sessions/{session_id}/artifacts',
+    params: SessionPath,
+    query: Type.Object({ ...pageQuery, at }),
+    responses: {
+      200: Type.Object({ data: Type.Array(WorkspaceFile), as_of: FilesAsOf, next_cursor: NextCursor }),
+    },
+    summary: 'List artifacts',
+    description:
+      'Lists the files that runs of the session have written, in all folders. Files of prompts, of callers and of the session that it was forked from count once a run has changed them.',
+  }),
   read: route({
     ...file,
     id: 'files.read',

@@ -4,6 +4,7 @@ import { managedSetup, managedSnapshot } from './managed-agents.ts'
 import { managedList, managedPage } from './managed-lists.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
+import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { DateTime, JsonObject, Nullable } from './schemas.ts'
 
@@ -156,6 +157,7 @@ export const dialectSessionRoutes = {
     unknownFields: 'reported',
     method: 'POST',
     path: '/v1/sessions',
+    bodyLimit: promptBodyLimit,
     body: ManagedSessionCreate,
     responses: { 200: DialectSession },
     summary: 'Create a session (Managed Agents)',

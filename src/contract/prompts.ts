@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
+import { FilePart, FilePartWrite } from './prompt-files.ts'
 import { Nullable } from './schemas.ts'
 
 /** Text of a prompt. */
@@ -11,7 +12,14 @@ export const PromptMode = named(
 )
 export type PromptMode = Static<typeof PromptMode>
 
-export const PromptPart = named('PromptPart', Type.Object({ type: Type.Literal('text'), text: PromptText }))
+const TextPart = named('TextPart', Type.Object({ type: Type.Literal('text'), text: PromptText }))
+
+/** Part of a prompt as a client sends it. */
+export const PromptPartWrite = named('PromptPartWrite', Type.Union([TextPart, FilePartWrite]))
+export type PromptPartWrite = Static<typeof PromptPartWrite>
+
+/** Part of a stored prompt. */
+export const PromptPart = named('PromptPart', Type.Union([TextPart, FilePart]))
 export type PromptPart = Static<typeof PromptPart>
 
 /** Interface: Resources, Prompt request. */
@@ -27,7 +35,7 @@ export const PromptRequest = named(
         { description: 'Required on prompt_async; elsewhere the agent’s by default' },
       ),
     ),
-    parts: Type.Array(PromptPart, { minItems: 1, maxItems: 1000 }),
+    parts: Type.Array(PromptPartWrite, { minItems: 1, maxItems: 1000 }),
     messageID: Type.Optional(
       Type.String({ minLength: 1, maxLength: 255, description: 'A repeated id queues nothing' }),
     ),

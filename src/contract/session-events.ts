@@ -1,6 +1,7 @@
 import { type TProperties, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
+import { FilePart } from './prompt-files.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
 /** Common fields of stored events. */
@@ -142,7 +143,7 @@ const SessionError = named(
 /** Every event type, in the order of a run. Dialects: section 1.6. */
 export const eventSchemas = [
   event('user.message', 'UserMessageEvent', {
-    content: Type.Array(TextBlock),
+    content: Type.Array(Type.Union([TextBlock, FilePart])),
     prompt_id: Type.Optional(PromptId),
     model: Type.Optional(Nullable(Type.String())),
   }),
@@ -288,6 +289,7 @@ export const eventSchemas = [
     path: Type.String(),
     change: Type.Union([Type.Literal('written'), Type.Literal('deleted')]),
     checkpoint_id: Type.Optional(Type.String()),
+    sha256: Type.Optional(Type.String({ description: 'Hash of the written content, in hexadecimal digits' })),
     principal: Type.Optional(Type.String({ description: 'Principal that changed the file' })),
   }),
   event('session.forked', 'SessionForkedEvent', {

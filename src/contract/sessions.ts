@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
 import { SessionRequest } from './new-sessions.ts'
+import { promptBodyLimit } from './prompt-files.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
@@ -206,6 +207,7 @@ export const sessionRoutes = {
     method: 'POST',
     path: '/session/{session_id}/prompt_async',
     params: SessionPath,
+    bodyLimit: promptBodyLimit,
     body: PromptRequest,
     responses: { 204: null },
     summary: 'Queue a prompt',
@@ -262,6 +264,7 @@ export const sessionRoutes = {
     method: 'POST',
     path: '/session/{session_id}/message',
     params: SessionPath,
+    bodyLimit: promptBodyLimit,
     body: PromptRequest,
     responses: { 200: AnsweredMessage },
     summary: 'Prompt and wait for the answer',

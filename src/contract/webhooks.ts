@@ -145,6 +145,17 @@ export const WebhookConfig = named(
         }),
       ),
     ),
+    files: Type.Optional(
+      Nullable(
+        Type.Object({
+          each: Type.Optional(FieldPath),
+          data: FieldPath,
+          name: Type.Optional(FieldPath),
+          media_type: Type.Optional(FieldPath),
+        }),
+        'Files in the payload: `data` is the field with the content in base64. With `each`, a list, the other fields are those of its items',
+      ),
+    ),
     rpm_limit: Type.Optional(
       Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Deliveries per minute; others get 429' })),
     ),

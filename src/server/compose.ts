@@ -141,6 +141,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     runtimes,
     workspaceOf,
     workspaces: stored.workspaces,
+    promptFiles: stored.promptFiles,
+    sandboxes,
     makeRoom: dataFolder.makeRoom,
     agentRows,
     checkMcp,

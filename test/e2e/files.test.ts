@@ -98,6 +98,38 @@ test('files are listed and read as of any step, with their hashes', async () => 
   assert.match((await send(service, `GET ${filesOf(id)}?at=evt_nothing`)).text, /event evt_nothing not found/)
 })
 
+test('artifacts are the files that runs have written, without those of callers and of prompts', async () => {
+  const id = await newSession()
+  const put = (path: string, body: string) =>
+    send(service, `PUT ${filesOf(id)}/${path}`, { headers: { 'content-type': 'text/plain' }, body })
+  for (const path of ['mine.txt', 'shared.txt']) assert.equal((await put(path, 'from a caller')).status, 200)
+  const file = { type: 'file', data: 'Y29udGVudA==', media_type: 'text/plain', name: 'sent.txt' }
+  const body = { model: { modelID: 'scripted' }, parts: [file, { type: 'text', text: saying({ text: 'Read.' }) }] }
+  assert.equal((await send(service, `POST /session/${id}/message`, { body })).status, 200)
+  const artifacts = async (query = '', of = id) => {
+    const answer = await send(service, `GET /api/sessions/${of}/artifacts${query}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json<{ data: WorkspaceFile[]; as_of: FilesAsOf; next_cursor: string | null }>()
+  }
+  const pathsOf = async (query = '', of = id) => (await artifacts(query, of)).data.map(({ path }) => path)
+  assert.deepEqual(await pathsOf(), [])
+  const [first, second] = await run(
+    id,
+    'mkdir -p out; echo 1 > out/one.txt; echo x >> shared.txt',
+    'echo 2 > out/two.txt',
+  )
+  assert.deepEqual(await pathsOf(`?at=${first?.id}`), ['out/one.txt', 'shared.txt'])
+  assert.deepEqual(await pathsOf(), ['out/one.txt', 'out/two.txt', 'shared.txt'])
+  const { data, as_of, next_cursor } = await artifacts('?limit=1')
+  assert.equal(data[0]?.sha256, createHash('sha256').update('1\n').digest('hex'))
+  assert.equal(as_of?.seq, second?.seq)
+  assert.deepEqual(await pathsOf(`?limit=1&cursor=${next_cursor}`), ['out/two.txt'])
+  assert.equal((await put('out/one.txt', 'replaced')).status, 200)
+  assert.deepEqual(await pathsOf(), ['out/two.txt', 'shared.txt'])
+  const forked = (await send(service, `POST /session/${id}/fork`, { body: {} })).json<Session>().id
+  assert.deepEqual(await pathsOf('', forked), [])
+})
+
 const outside = ['../x', '..%2Fx', '%2e%2e/%2e%2e/x', '%2Fetc%2Fpasswd', 'src/..%2F..%2F..%2Fetc/passwd', '~/x']
 
 test('no path and no link leads out of the workspace', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import { endsRun } from '../../src/contract/events.ts'
+import { endsRun, textOfContent } from '../../src/contract/events.ts'
 import type { Prompt } from '../../src/contract/prompts.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { eventually } from '../support/service/eventually.ts'
@@ -29,7 +29,7 @@ async function queue(id: string, text: string, fields: object = {}, headers: Sen
 
 const promptsOf = async (id: string) =>
   (await send(service, `GET /session/${id}/prompts?limit=200`)).json<{ data: Prompt[] }>().data
-const textOf = ({ parts }: Pick<Prompt, 'parts'>) => parts.map(({ text }) => text).join('')
+const textOf = ({ parts }: Pick<Prompt, 'parts'>) => textOfContent(parts)
 const states = async (id: string) => (await promptsOf(id)).map(prompt => [textOf(prompt), prompt.state])
 const settled = (id: string) =>
   eventually(async () => {

@@ -110,7 +110,7 @@ export class TaskReading {
 
   #asked(event: EventOf<'user.message'>): A2aStreamResponse[] {
     if (event.prompt_id !== this.#prompt.id) return []
-    const parts = event.content.map(({ text }) => ({ text }))
+    const parts = event.content.map(part => ({ text: part.type === 'file' ? `[file ${part.name}]` : part.text }))
     this.#history.push(this.#message(this.#prompt.message_id ?? event.id, 'ROLE_USER', parts))
     return this.#becomes('TASK_STATE_SUBMITTED', event)
   }

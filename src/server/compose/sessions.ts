@@ -20,6 +20,7 @@ import type { LoopDelay } from '../platform/loop-delay.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { serveApprovalLinks } from '../sessions/approval-link-routes.ts'
 import { serveApprovals } from '../sessions/approval-routes.ts'
 import { createCompactionRequests } from '../sessions/compaction-request.ts'
@@ -33,6 +34,7 @@ import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
 import { serveFeed } from '../sessions/feed-routes.ts'
+import type { PromptFiles } from '../sessions/files/prompt-files.ts'
 import { createFilesChange } from '../sessions/files-change.ts'
 import { createFork } from '../sessions/fork.ts'
 import { forkStore } from '../sessions/fork-store.ts'
@@ -93,6 +95,8 @@ interface Needs {
   readonly runtimes: RuntimeRegistry
   readonly workspaceOf: (sessionId: string) => string
   readonly workspaces: Workspaces
+  readonly promptFiles: PromptFiles
+  readonly sandboxes: Pick<Sandboxes, 'open'>
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
   /** Checks the MCP servers that a session gives its agent. */
@@ -144,6 +148,8 @@ export function composeSessions(needs: Needs) {
     leaseStore: leaseRows,
     folderId: needs.folderId,
     workspaces: needs.workspaces,
+    promptFiles: needs.promptFiles,
+    filesOf: async id => (await needs.sandboxes.open(id)).files,
     maxSessions: needs.config.limits.maxSessions,
     logCap: { events: needs.config.limits.sessionEvents, bytes: needs.config.limits.sessionBytes },
     isShort: () => files.shortage !== undefined,
@@ -221,6 +227,7 @@ export function composeSessions(needs: Needs) {
     resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
     checkMcp: needs.checkMcp,
+    promptFiles: needs.promptFiles,
     dispose: disposal.begin,
     makeRoom: needs.makeRoom,
   })

@@ -7,12 +7,15 @@ import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
+import { createPromptFiles } from '../sessions/files/prompt-files.ts'
+import { sessionFileStore } from '../sessions/files/session-file-store.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { blobStore } from '../workspaces/blob-store.ts'
 import { createBlobs } from '../workspaces/blobs.ts'
 import { changesBetween } from '../workspaces/changes.ts'
 import { checkpointStore } from '../workspaces/checkpoint-store.ts'
+import { storeContent } from '../workspaces/contents.ts'
 import { type ChangeFiles, createFileWrites } from '../workspaces/file-writes.ts'
 import { createFiles } from '../workspaces/files.ts'
 import { bucketObjects } from '../workspaces/objects.ts'
@@ -67,6 +70,7 @@ export function composeWorkspaces(needs: Needs) {
   ]
   return {
     workspaces,
+    promptFiles: createPromptFiles({ store: sessionFileStore(pool), blobs, blobRows, storeContent, limits }),
     removeObject: objects?.remove,
     parts,
     /** Routes to read and change the files. */
@@ -79,7 +83,7 @@ export function composeWorkspaces(needs: Needs) {
       }
       return {
         serve(app: FastifyInstance) {
-          serveFiles(app, { files, writes })
+          serveFiles(app, { files, writes, events })
           serveOpencodeFiles(app, { files, changesOf })
         },
       }

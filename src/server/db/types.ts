@@ -142,6 +142,16 @@ export interface WorkspaceRefTable {
   hash: Buffer
 }
 
+/** Table `session_files`: content of files that prompts carry. */
+export interface SessionFileTable {
+  session_id: string
+  hash: Buffer
+  owner_id: string
+  bytes: number
+  pieces: Buffer[]
+  created_at: DefaultTime
+}
+
 /** Table `prompts`: queue of each session, including finished prompts. */
 export interface PromptTable {
   id: string
@@ -688,6 +698,7 @@ export interface Database {
   workspace_checkpoints: WorkspaceCheckpointTable
   workspace_blobs: WorkspaceBlobTable
   workspace_refs: WorkspaceRefTable
+  session_files: SessionFileTable
   workspace_objects: WorkspaceObjectTable
   prompts: PromptTable
   session_events: SessionEventTable

@@ -100,11 +100,15 @@ function rejectLargeStructure(text: string, maxMembers: number): void {
   }
 }
 
-/** Returns the position of the closing quote of the string that starts at `start`. */
+/** Returns the position of the closing quote of the string that starts at `start`. Strings may have megabytes. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
+  for (let at = start + 1; ; at++) {
+    at = text.indexOf('"', at)
+    if (at < 0) return text.length
+    let backslashes = 0
+    while (text[at - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return at
+  }
 }
 
 /** True for `application/json`, with or without parameters. Security: S26. */

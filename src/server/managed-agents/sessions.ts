@@ -32,7 +32,7 @@ type SessionRow = Awaited<ReturnType<Sessions['open']>>
 interface Deps {
   readonly pool: Pool
   readonly store: SessionDetailsStore
-  readonly sessions: Pick<Sessions, 'open' | 'among' | 'createWithin' | 'revise' | 'remove'>
+  readonly sessions: Pick<Sessions, 'open' | 'among' | 'prepareFirst' | 'createWithin' | 'revise' | 'remove'>
   /** Changes the title of the session, in the transaction of the client. */
   readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
   /** Replaces its metadata, in the transaction of the client. */
@@ -126,7 +126,7 @@ export function createDialectSessions(deps: Deps) {
       const runtime = metadata[runtimeKey]
       const changes = await changesOf(wanted, runtime, caller)
       const environment = { ...repositoryOf(body.resources), environment_id, config, ...changes }
-      const first = events[0]?.content[0]?.text
+      const first = events[0]?.content.find(part => part.type === 'text')?.text
       const plan = {
         agent_id: wanted.id,
         environment,
@@ -136,11 +136,12 @@ export function createDialectSessions(deps: Deps) {
         ...(first !== undefined && { prompt: first }),
         ...(runtime !== undefined && { runtime }),
       }
+      const sent = events.map(({ content }, at) => ({ content, place: `initial_events[${at}].content` }))
+      const messages = await sessions.prepareFirst(plan, sent, caller)
       let publish = () => {}
       let ignored: readonly string[] = []
       const { id } = await transaction(pool, client =>
         once(sqlOfClient(client), idempotency, async () => {
-          const messages = events.map(({ content }) => content)
           const made = await sessions.createWithin(client, { body: plan, caller, messages })
           await store.insert(client, made.id, { environment_id, is_untitled: !title?.trim() })
           if (body.budget) await setBudget(client, made.id, body.budget)

@@ -1,5 +1,5 @@
 import type { Content, SessionEvent } from '../../contract/events.ts'
-import { budgetReached, endsRun } from '../../contract/events.ts'
+import { budgetReached, endsRun, textOfBlock } from '../../contract/events.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 
 type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
@@ -104,7 +104,7 @@ export const partIdOf = (eventId: string): string => `prt_${eventId.slice(eventI
 
 function userMessage(sessionId: string, event: EventOf<'user.message' | 'user.compact'>) {
   const id = event.prompt_id ?? messageId(event.id)
-  const said = (event.content ?? []).map(({ text }) => ({ type: 'text', text }))
+  const said = event.type === 'user.message' ? event.content.map(saidPart) : []
   const parts = event.type === 'user.compact' ? [{ type: 'compaction', auto: false }] : said
   return {
     info: {
@@ -117,6 +117,12 @@ function userMessage(sessionId: string, event: EventOf<'user.message' | 'user.co
     },
     parts: parts.map((part, at) => ({ id: `prt_${id}_${at}`, sessionID: sessionId, messageID: id, ...part })),
   }
+}
+
+function saidPart(part: EventOf<'user.message'>['content'][number]): Part {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const { media_type: mime, name: filename, path } = part
+  return { type: 'file', mime, filename, url: `file:///workspace/${encodeURI(path)}` }
 }
 
 function newAnswer(sessionId: string, event: SessionEvent, prompt: Record<string, unknown> | undefined): Answer {
@@ -230,4 +236,4 @@ function addTokens({ tokens }: Answer, usage: EventOf<'span.model_request_end'>[
 
 /** Returns the text of content blocks; thinking blocks have it in `thinking`. */
 const textOf = (content: Content = []): string =>
-  content.map(block => String(block.text ?? ('thinking' in block ? block['thinking'] : ''))).join('')
+  content.map(block => String(textOfBlock(block) ?? ('thinking' in block ? block['thinking'] : ''))).join('')

@@ -71,6 +71,7 @@ const ofSession = [
   'delete from custom_tool_calls where session_id = $1',
   'delete from stream_tickets where session_id = $1',
   'delete from workspace_checkpoints where session_id = $1',
+  'delete from session_files where session_id = $1',
   'delete from session_memories where session_id = $1',
   'delete from dialect_sessions where session_id = $1',
   'delete from session_metadata where session_id = $1',

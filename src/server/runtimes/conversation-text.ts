@@ -1,5 +1,5 @@
-import type { NewEvent, NewEventOf } from '../../contract/events.ts'
-import { textOf } from '../platform/json.ts'
+import { type NewEvent, type NewEventOf, textOfBlock } from '../../contract/events.ts'
+import { textOfPart } from './prompt-words.ts'
 import { shortened } from './remote/shortened.ts'
 
 const maxEntryLength = 4_000
@@ -7,10 +7,10 @@ const maxConversationLength = 200_000
 
 /** Renders an event for a reader who has not seen the conversation; empty for events without content. */
 export function conversationEntry(event: NewEvent): string[] {
-  const text = () => (event.content ?? []).map(({ text }) => textOf(text)).join('\n')
+  const text = () => (event.content ?? []).map(block => textOfBlock(block) ?? '').join('\n')
   switch (event.type) {
     case 'user.message':
-      return [`User:\n${text()}`]
+      return [`User:\n${event.content.map(textOfPart).join('\n')}`]
     case 'agent.message':
       return [`Assistant:\n${text()}`]
     case 'agent.tool_use':

@@ -1,5 +1,6 @@
-import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason, TextBlock } from '../../contract/events.ts'
-import type { PromptKind } from '../../contract/prompts.ts'
+import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason } from '../../contract/events.ts'
+import type { FilePart } from '../../contract/prompt-files.ts'
+import type { PromptKind, PromptPart } from '../../contract/prompts.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { Caller } from '../http/caller.ts'
 import type { CustomToolEnd } from '../tools/custom-tools.ts'
@@ -11,6 +12,8 @@ export interface Capabilities {
   readonly steer: boolean
   readonly approvals: boolean
   readonly files: boolean
+  /** Takes prompts with files: in its protocol, or from the workspace. */
+  readonly files_in: boolean
   readonly resume: boolean
   readonly cost: boolean
   readonly model_per_prompt: boolean
@@ -27,6 +30,7 @@ export const noCapabilities: Capabilities = {
   steer: false,
   approvals: false,
   files: false,
+  files_in: false,
   resume: false,
   cost: false,
   model_per_prompt: false,
@@ -62,7 +66,7 @@ export interface RunSession {
 
 export interface RunPrompt {
   readonly id: string
-  readonly parts: readonly TextBlock[]
+  readonly parts: readonly PromptPart[]
   readonly model: string
   /** `compact` requests a compaction of the conversation; `parts` is then empty. */
   readonly kind: PromptKind
@@ -126,6 +130,8 @@ export interface RunContext {
   readonly fold: <State>(reducer: LogReducer<State>) => Promise<Folded<State>>
   /** All prompts of this run, in order: the first one, and those that joined the turn since. */
   readonly prompts: () => Promise<readonly RunPrompt[]>
+  /** Returns the content of a file that a prompt of the session carries. */
+  readonly fileContent: (file: FilePart) => Promise<Buffer>
   /** Who pays for model calls of a prompt; undefined when the key that queued it was revoked or has expired. */
   readonly payer: (prompt: RunPrompt) => Promise<Payer | undefined>
   /** Publishes text of an `agent.message` that is still being written. `eventId` is the id that the event will have. */

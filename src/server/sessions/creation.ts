@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
+import type { UserContent } from '../../contract/event-routes.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
-import type { PromptPart } from '../../contract/prompts.ts'
 import type { Session } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
@@ -11,6 +11,8 @@ import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { invalid } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { EventTransaction } from './event-transaction.ts'
+import type { PreparedParts, PromptFiles } from './files/prompt-files.ts'
+import { type SentPart, sentParts } from './files/sent-file.ts'
 import { ignoredWarning } from './ignored-warning.ts'
 import type { Appended, EventLog } from './log/event-log.ts'
 import { planSession, type SessionPlan } from './new-session.ts'
@@ -26,6 +28,7 @@ export interface CreationDeps {
   readonly budgets: Pick<BudgetStore, 'setLimits'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly queue: PromptQueue
+  readonly promptFiles: Pick<PromptFiles, 'prepare'>
   readonly defaultModel: () => string
   /** Checks the MCP servers that a session gives its agent. */
   readonly checkMcp: AgentMcpCheck
@@ -55,11 +58,39 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
     if (ignored.length > 0) {
       unpublished.push(await eventLog.appendByCaller(client, id, [ignoredWarning(session.runtime, ignored)]))
     }
-    for (const parts of first.messages)
-      await queue.enqueue(client, { id, caller, prompt: { parts, model } }, unpublished)
+    for (const message of first.messages)
+      await queue.enqueue(client, { id, caller, prompt: { ...message, model } }, unpublished)
+  }
+
+  /** Stores the files of a message to a session. Throws `invalid_request` when its runtime takes none. */
+  async function prepare({ owner_id, runtime }: Receiver, parts: readonly SentPart[]): Promise<PreparedParts> {
+    const first = parts.find(({ type }) => type === 'file')
+    if (first?.type === 'file' && !(await deps.runtimes.find(runtime))?.capabilities.files_in)
+      throw invalid(`${first.file.field}: runtime ${runtime} takes no files (files_in is false); send text only`)
+    return deps.promptFiles.prepare(parts, owner_id)
   }
 
   return {
+    prepare,
+
+    /**
+     * Stores the files of the first messages of a session that is created next. Validates the creation body.
+     */
+    async prepareFirst(
+      body: SessionCreate,
+      messages: readonly FirstMessage[],
+      caller: Caller,
+    ): Promise<PreparedParts[]> {
+      const sent = messages.map(message =>
+        'parts' in message ? message.parts : sentParts(message.content, message.place),
+      )
+      if (!sent.flat().some(({ type }) => type === 'file')) return sent.map(textsOnly)
+      const { session } = await planSession(deps, body, caller)
+      const prepared: PreparedParts[] = []
+      for (const parts of sent) prepared.push(await prepare(session, parts))
+      return prepared
+    },
+
     /**
      * Validates a creation body like `create` without storing anything. Returns the runtime that the session would use.
      */
@@ -71,7 +102,7 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
      * Queues a prompt inside the caller's transaction: for session `existingId` if it still exists, else for a new
      * session. The caller must call `publish` after the commit.
      */
-    async startWithin(client: PoolClient, { body, caller, existingId }: Start): Promise<Started> {
+    async startWithin(client: PoolClient, { body, caller, existingId, message }: Start): Promise<Started> {
       const agents = deps.agents.within(client)
       const plan = await planSession({ ...deps, agents }, body, caller)
       const { session, model } = plan
@@ -81,7 +112,7 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
       if (id === session.id) await add(client, plan, { caller, unpublished, messages: [] })
       const promptId = await queue.enqueue(
         client,
-        { id, caller, prompt: { parts: textOf(body.prompt), model } },
+        { id, caller, prompt: { ...(message ?? textOf(body.prompt)), model } },
         unpublished,
       )
       return { sessionId: id, promptId, publish: () => unpublished.forEach(eventLog.publish) }
@@ -120,9 +151,22 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
   }
 }
 
+type Receiver = Pick<Session, 'runtime'> & { readonly owner_id: string }
+
+/** Content of a message: as a client sent it, with its path in the request, or its parts. */
+type FirstMessage =
+  | { readonly content: readonly UserContent[]; readonly place: string }
+  | { readonly parts: readonly SentPart[] }
+
+const textsOnly = (parts: readonly SentPart[]): PreparedParts => ({
+  parts: parts.flatMap(part => (part.type === 'text' ? [part] : [])),
+})
+
 interface Start {
   readonly body: SessionCreate & { readonly prompt: string }
   readonly caller: Caller
+  /** The prompt with its files; by default the text of the body. */
+  readonly message?: PreparedParts | undefined
   /** Existing session that gets the prompt; a new session is created when it was deleted. */
   readonly existingId?: string | undefined
 }
@@ -130,7 +174,7 @@ interface Start {
 interface NewWithin {
   readonly body: SessionCreate
   readonly caller: Caller
-  readonly messages: readonly (readonly PromptPart[])[]
+  readonly messages: readonly PreparedParts[]
   /**
    * Owner of the session; must be the agent's owner when it has an agent. Default: the agent's owner, else the caller.
    */
@@ -142,7 +186,7 @@ interface NewWithin {
 interface First {
   readonly caller: Caller
   readonly unpublished: Appended[]
-  readonly messages: readonly (readonly PromptPart[])[]
+  readonly messages: readonly PreparedParts[]
   readonly begin?: NewWithin['begin']
 }
 
@@ -153,7 +197,7 @@ function ownedBy(owner: string | undefined, plan: SessionPlan): SessionPlan {
   return { ...plan, session: { ...session, owner_id: owner } }
 }
 
-const textOf = (text: string): PromptPart[] => [{ type: 'text', text }]
+const textOf = (text: string): PreparedParts => ({ parts: [{ type: 'text', text }] })
 
 /** A queued prompt. */
 export interface Started {

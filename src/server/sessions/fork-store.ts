@@ -33,12 +33,24 @@ const copyCheckpointsText = `
   update sessions set checkpoint_id = last.id, checkpoint_seq = last.seq
   from (select id, seq from copied order by seq desc limit 1) last where sessions.id = $1`
 
+// Includes files of prompts after the copied part: which prompt carried a file is in the log only.
+const copyFilesText = `
+  with copied as (
+    insert into session_files (session_id, hash, owner_id, bytes, pieces, created_at)
+    select $1, hash, owner_id, bytes, pieces, created_at from session_files where session_id = $2
+    returning owner_id, pieces
+  )
+  insert into workspace_refs (session_id, owner_id, hash)
+  select distinct on (piece) $1, owner_id, piece from copied, unnest(pieces) piece
+  on conflict (session_id, hash) do nothing`
+
 /** Copies logs and checkpoints of sessions inside a transaction. */
 export const forkStore = {
-  /** Copies the log up to an event, and its checkpoints, into a session that has neither. */
+  /** Copies the log up to an event, its checkpoints and the files of prompts into a session that has neither. */
   async copy(on: PoolClient, { id, fromId, seq }: Copy): Promise<void> {
     await on.query(copyEventsText, [id, fromId, seq])
     await on.query(copyCheckpointsText, [id, fromId, seq])
+    await on.query(copyFilesText, [id, fromId])
   },
 
   /** Records the last event that belongs to the copied part. */

@@ -4,8 +4,7 @@ import type { Idempotency } from '../http/idempotency.ts'
 import { AppError } from '../platform/errors.ts'
 import { budgetStopOf, exchangeOf } from './log/conversation.ts'
 import type { EventStore } from './log/event-store.ts'
-import type { PromptWrite } from './queue/prompt-queue.ts'
-import type { Sessions } from './sessions.ts'
+import type { SentPrompt, Sessions } from './sessions.ts'
 import type { WaitForPrompt } from './wait-for-prompt.ts'
 
 interface Deps {
@@ -26,7 +25,7 @@ interface By {
  * prompt without model output is then cancelled; a started turn stays and continues once the budget has room.
  */
 export function createPromptAnswer({ sessions, events, waitForPrompt }: Deps) {
-  return async (sessionId: string, prompt: PromptWrite, by: By): Promise<AnsweredMessage> => {
+  return async (sessionId: string, prompt: SentPrompt, by: By): Promise<AnsweredMessage> => {
     const { caller, idempotency, signal } = by
     const promptId = await sessions.prompt(sessionId, prompt, { caller, idempotency })
     for (;;) {

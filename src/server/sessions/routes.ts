@@ -12,11 +12,10 @@ import type { Fork } from './fork.ts'
 import { messagesOf } from './log/conversation.ts'
 import type { EventStore } from './log/event-store.ts'
 import type { createPromptAnswer } from './prompt-answer.ts'
-import type { PromptWrite } from './queue/prompt-queue.ts'
 import { promptKey } from './queue/prompt-store.ts'
 import type { SessionRow } from './session-row.ts'
 import { toManagedSession, toSession } from './session-row.ts'
-import type { Sessions } from './sessions.ts'
+import type { SentPrompt, Sessions } from './sessions.ts'
 
 interface Deps {
   readonly sessions: Sessions
@@ -40,7 +39,7 @@ type CreateBody = NonNullable<Input<typeof sessionRoutes.create>['body']>
 export function serveSessions(app: FastifyInstance, deps: Deps): void {
   const { sessions, modelName } = deps
   const managed = (row: SessionRow) => toManagedSession(row, deps.workspaceOf(row.id))
-  const promptOf = async ({ params, body }: PromptInput, caller: Caller): Promise<PromptWrite> => {
+  const promptOf = async ({ params, body }: PromptInput, caller: Caller): Promise<SentPrompt> => {
     const { parts, model, system, mode, messageID } = body
     rejectUnsupported(body)
     // A missing session has no runtime; the queue rejects its prompt later.

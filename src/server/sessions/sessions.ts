@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
-import type { SentEvent } from '../../contract/event-routes.ts'
+import type { SentEvent, UserContent } from '../../contract/event-routes.ts'
 import type { SessionEvent } from '../../contract/events.ts'
 import type { Prompt, PromptMode } from '../../contract/prompts.ts'
 import type { Session, SessionStatus } from '../../contract/sessions.ts'
@@ -14,6 +14,8 @@ import { type MetadataMap, patched } from '../platform/metadata.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { type CreationDeps, createCreation } from './creation.ts'
 import { createEventTransaction } from './event-transaction.ts'
+import type { PreparedParts } from './files/prompt-files.ts'
+import { sentParts } from './files/sent-file.ts'
 import type { Appended } from './log/event-log.ts'
 import { modelOfSession } from './prompt-model.ts'
 import type { Halt, Halted, PromptWrite } from './queue/prompt-queue.ts'
@@ -39,6 +41,7 @@ interface Deps extends CreationDeps {
 }
 
 export type { Started } from './creation.ts'
+export type { SentPart } from './files/sent-file.ts'
 export type { Halted } from './queue/prompt-queue.ts'
 
 /** The rules of sessions: creation, queue, interruption and deletion. */
@@ -75,7 +78,7 @@ export function createSessions(deps: Deps) {
   async function accept(
     client: PoolClient,
     event: SentEvent,
-    { id, caller, model, mode, unpublished }: Accepting,
+    { id, caller, model, mode, messageOf, unpublished }: Accepting,
   ): Promise<SessionEvent | undefined> {
     switch (event.type) {
       case 'user.interrupt':
@@ -89,7 +92,7 @@ export function createSessions(deps: Deps) {
         return deps.customToolCalls.answerWithin(client, id, { answer, caller, unpublished })
       }
       case 'user.message':
-        await queue.enqueue(client, { id, caller, prompt: { parts: event.content, model, mode } }, unpublished)
+        await queue.enqueue(client, { id, caller, prompt: { ...messageOf(event), model, mode } }, unpublished)
         return undefined
     }
   }
@@ -132,7 +135,7 @@ export function createSessions(deps: Deps) {
     /**
      * Queues a prompt and resolves after the commit. Returns its id; a repeated message id or key returns the same id.
      */
-    async prompt(id: string, prompt: PromptWrite, { caller, idempotency }: By): Promise<string> {
+    async prompt(id: string, { parts, ...prompt }: SentPrompt, { caller, idempotency }: By): Promise<string> {
       const row = await sessionCache.find(id, caller.ownerScope)
       if (!row) throw new AppError('not_found', 'session not found')
       const mode = prompt.mode ?? (await busyModeOf(row))
@@ -140,8 +143,9 @@ export function createSessions(deps: Deps) {
       if (mode === 'steer' && !(await deps.runtimes.find(row.runtime))?.capabilities.steer) {
         throw invalid(`mode "steer" is not supported by runtime ${row.runtime}`)
       }
-      const target = { id, caller, prompt: { ...prompt, mode } }
-      if (idempotency || mode === 'interrupt' || prompt.outputSchema)
+      const prepared = await creation.prepare(row, sentParts(parts, 'parts'))
+      const target = { id, caller, prompt: { ...prompt, ...prepared, mode } }
+      if (idempotency || mode === 'interrupt' || prompt.outputSchema || prepared.attach)
         return eventTransaction((client, unpublished) =>
           once(sqlOfClient(client), idempotency, () => queue.enqueue(client, target, unpublished)),
         )
@@ -158,11 +162,16 @@ export function createSessions(deps: Deps) {
       const mode = await busyModeOf(row)
       for (const event of sent)
         if (event.type === 'user.tool_confirmation') await deps.approvals.checkInput(row, verdictOf(event))
+      const messages = new Map<SentMessage, PreparedParts>()
+      for (const [at, event] of sent.entries())
+        if (event.type === 'user.message')
+          messages.set(event, await creation.prepare(row, sentParts(event.content, `events[${at}].content`)))
+      const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
       return eventTransaction(async (client, unpublished) => {
         await store.lock(client, id)
         const repeated: SessionEvent[] = []
         for (const event of sent) {
-          const earlier = await accept(client, event, { id, caller, model, mode, unpublished })
+          const earlier = await accept(client, event, { id, caller, model, mode, messageOf, unpublished })
           if (earlier) repeated.push(earlier)
         }
         // Events that follow from the sent ones are only in the log.
@@ -260,8 +269,15 @@ interface Accepting {
   /** Model and mode of messages. */
   readonly model: string
   readonly mode: PromptMode | undefined
+  /** Returns the content of a message, with its files stored. */
+  readonly messageOf: (message: SentMessage) => PreparedParts
   readonly unpublished: Appended[]
 }
+
+/** A prompt as a client sends it. */
+export type SentPrompt = Omit<PromptWrite, 'parts' | 'attach'> & { readonly parts: readonly UserContent[] }
+
+type SentMessage = Extract<SentEvent, { type: 'user.message' }>
 
 interface SessionUpdate {
   readonly title?: string | undefined

@@ -13,6 +13,7 @@ import type { WebhookReplies } from '../webhook-replies/replies.ts'
 import type { Claimed, ClaimOf, NewDelivery } from './claim-store.ts'
 import { conversationOf, hashOfConversation } from './conversation.ts'
 import { eventOf, headersIn, reasonToSkip } from './event-filter.ts'
+import { filesIn, withoutFiles } from './files.ts'
 import { type Headers, headerOf, loggedHeaders } from './headers.ts'
 import { indented, type Payload } from './payload.ts'
 import type { Conversation, DeliveryStore } from './store.ts'
@@ -20,7 +21,7 @@ import { filledTemplate } from './template.ts'
 
 interface Deps {
   readonly store: DeliveryStore
-  readonly sessions: Pick<Sessions, 'startWithin'>
+  readonly sessions: Pick<Sessions, 'startWithin' | 'prepareFirst'>
   readonly runAs: RunAs
   readonly cipher: RowCipher<'webhook_payloads'>
   /** Records where the reply to a prompt goes. */
@@ -85,12 +86,15 @@ export function createDeliver(deps: Deps): Deliver {
       ? { principal: incoming.by.principal, role: 'user', ownerScope: ownerId, key: incoming.by.key }
       : await runAs({ ownerId, principal: ownerId, runAsKeyId: agent.run_as_key_id })
     const body = { ...sessionOf(receiver, incoming), prompt: messageOf(settings, incoming.payload) }
+    const files = filesIn(settings, incoming.payload.value).map(file => ({ type: 'file' as const, file }))
+    const parts = [{ type: 'text' as const, text: body.prompt }, ...files]
+    const [message] = files.length === 0 ? [] : await sessions.prepareFirst(body, [{ parts }], caller)
     const name = conversationOf(settings.conversation, incoming.payload.value)
     const conversation = name === undefined ? undefined : { agentId: agent.id, key: hashOfConversation(name) }
     const started = await store
       .transaction(async client => {
         const result = await inConversation(client, conversation, existingId =>
-          sessions.startWithin(client, { body, caller, existingId }),
+          sessions.startWithin(client, { body, caller, existingId, message }),
         )
         const finalState = { status: 'accepted', session_id: result.sessionId, prompt_id: result.promptId } as const
         if (!(await store.finish(mine, finalState, client))) throw new TakenOver()
@@ -191,7 +195,9 @@ const sessionOf = ({ agent }: Receiver, { deliveryId, headers }: IncomingDeliver
  * Returns the message for the agent: the filled template, or the payload as JSON when there is no template or it is
  * blank.
  */
-export function messageOf({ template }: WebhookConfig, payload: Payload): string {
+export function messageOf(settings: WebhookConfig, whole: Payload): string {
+  const { template } = settings
+  const payload = withoutFiles(whole, filesIn(settings, whole.value))
   const text = template ? filledTemplate(template, payload.value, maxWebhookBytes) : ''
   if (text === undefined)
     throw new AppError('payload_too_large', `message of the template exceeds ${maxWebhookBytes} characters`)

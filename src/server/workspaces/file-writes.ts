@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { NewEvent } from '../../contract/events.ts'
 import type { Caller } from '../http/caller.ts'
@@ -7,8 +6,9 @@ import { newId } from '../platform/ids.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { Blobs } from './blobs.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
+import { storeContent } from './contents.ts'
 import { ignoreFile, ignoreRules, maxIgnoreBytes } from './ignore.ts'
-import { pieceBytes, type WorkspaceLimits } from './limits.ts'
+import type { WorkspaceLimits } from './limits.ts'
 import { emptyManifest, type FileEntry, type Manifest, piecesOf, sizeOf, storedChange } from './manifest.ts'
 import { namesOf, withEntry, withoutPath } from './tree.ts'
 
@@ -73,6 +73,7 @@ export function createFileWrites(deps: Deps) {
         path,
         change: word,
         checkpoint_id: next.id,
+        ...(word === 'written' && hashAt(manifest, path)),
         principal: caller.principal,
       }
       const isDone = await deps.changeFiles(id, caller, async current => {
@@ -98,7 +99,7 @@ export function createFileWrites(deps: Deps) {
       if (names.length === 0) throw invalid('path must name a file in the workspace')
       const { owner_id: owner } = await deps.open(id, caller)
       const path = names.join('/')
-      const content = await stored(blobs.writer(owner), body, limits.fileBytes)
+      const content = await storeContent(blobs.writer(owner), body, limits.fileBytes)
       const mtimeMs = Date.now()
       let entry: FileEntry = { kind: 'file', path, mode: 0o644, mtimeMs, stat: '', ...content }
       await save({ ...target, path }, 'written', async manifest => {
@@ -124,6 +125,12 @@ export function createFileWrites(deps: Deps) {
   }
 }
 
+/** Names the content that was written, so that artifacts can leave it out. */
+function hashAt(manifest: Manifest, path: string): { sha256?: string } {
+  const entry = manifest.get(path)
+  return entry?.kind === 'file' ? { sha256: entry.hash } : {}
+}
+
 type Change = (before: Manifest, owner: string) => Promise<Manifest>
 
 function checkSize(manifest: Manifest, limits: WorkspaceLimits): void {
@@ -143,33 +150,4 @@ async function rejectIgnored(manifest: Manifest, path: string, read: (hash: stri
   const left = names.findIndex((_, at) => rules.ignores(names.slice(0, at + 1).join('/'), at < names.length - 1))
   if (left >= 0)
     throw invalid(`${path} is ignored by the built-in rules or by ${ignoreFile}; add a rule with ! to include it`)
-}
-
-/** Stores a body in pieces. */
-async function stored(
-  writer: ReturnType<Blobs['writer']>,
-  body: AsyncIterable<Buffer>,
-  maxBytes: number,
-): Promise<Pick<FileEntry, 'size' | 'hash' | 'pieces'>> {
-  const whole = createHash('sha256')
-  const pieces: string[] = []
-  let size = 0
-  let gathered: Buffer[] = []
-  let gatheredBytes = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) throw new AppError('payload_too_large', `file exceeds ${maxBytes} bytes`)
-    whole.update(chunk)
-    gathered.push(chunk)
-    gatheredBytes += chunk.length
-    while (gatheredBytes >= pieceBytes) {
-      const all = Buffer.concat(gathered)
-      pieces.push(await writer.add(all.subarray(0, pieceBytes)))
-      gathered = [all.subarray(pieceBytes)]
-      gatheredBytes -= pieceBytes
-    }
-  }
-  if (gatheredBytes > 0) pieces.push(await writer.add(Buffer.concat(gathered)))
-  await writer.end()
-  return { size, hash: whole.digest('hex'), pieces }
 }

@@ -6,6 +6,8 @@ import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
 import { fastifyPath } from '../http/paths.ts'
+import type { EventStore } from '../sessions/log/event-store.ts'
+import { artifactsOf } from './artifacts.ts'
 import { changesBetween } from './changes.ts'
 import type { FileWrites } from './file-writes.ts'
 import { type Files, shown } from './files.ts'
@@ -13,10 +15,11 @@ import { type Files, shown } from './files.ts'
 interface Deps {
   readonly files: Files
   readonly writes: FileWrites
+  readonly events: Pick<EventStore, 'list'>
 }
 
 /** Serves the file routes. Files and archives are binary, so those routes are bound by hand. */
-export function serveFiles(app: FastifyInstance, { files, writes }: Deps): void {
+export function serveFiles(app: FastifyInstance, { files, writes, events }: Deps): void {
   bind(app, fileRoutes.list, async ({ params, query }, caller) => {
     const snapshot = await files.snapshot(params.session_id, query.at, caller)
     const all = files.list(snapshot, query.path ?? '/workspace')
@@ -24,6 +27,16 @@ export function serveFiles(app: FastifyInstance, { files, writes }: Deps): void 
       all.filter(({ path }) => path > after).slice(0, limit)
     const { items, next_cursor } = await pageOf(query, load, ({ path }) => path)
     return { data: items.map(shown), as_of: snapshot.asOf, next_cursor }
+  })
+  bind(app, fileRoutes.artifacts, async ({ params, query }, caller) => {
+    const { session_id: id } = params
+    const now = await files.snapshot(id, query.at, caller)
+    const start = await files.snapshot(id, 'start', caller)
+    const all = await artifactsOf(events, { sessionId: id, start, now })
+    const load = async ({ after = '', limit }: { after: string | undefined; limit: number }) =>
+      all.filter(({ path }) => path > after).slice(0, limit)
+    const { items, next_cursor } = await pageOf(query, load, ({ path }) => path)
+    return { data: items.map(shown), as_of: now.asOf, next_cursor }
   })
   bind(app, fileRoutes.diff, async ({ params, query }, caller) => {
     const from = await files.snapshot(params.session_id, query.from ?? 'start', caller)

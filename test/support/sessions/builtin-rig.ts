@@ -49,6 +49,7 @@ export const contextOver = (log: readonly NewEvent[], changes: Partial<RunContex
     return { state: copy(state), last: (log as SessionEvent[]).at(-1)?.seq ?? 0 }
   },
   prompts: async () => [prompt],
+  fileContent: async () => assert.fail('the prompt has no file'),
   payer: async ({ principal }) => ({ principal, key: undefined }),
   preview: () => undefined,
   saveRefs: async () => undefined,

@@ -119,6 +119,7 @@ export function runRig(first: RunSession = sessionWith()) {
           return { state, last: log.at(-1)?.seq ?? 0 }
         },
         prompts: async () => [prompt],
+        fileContent: async () => Buffer.from('content of the file'),
         payer: async ({ principal }) => ({ principal, key: undefined }),
         preview: (eventId, text) => void previews.push({ eventId, text }),
         saveRefs: async changes => {

@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Pool } from 'pg'
-import type { NewEvent } from '../../../src/contract/events.ts'
+import { type NewEvent, textOfContent } from '../../../src/contract/events.ts'
 import type { PromptMode } from '../../../src/contract/prompts.ts'
 import type { ForkRequest } from '../../../src/contract/sessions.ts'
 import type { Notifications } from '../../../src/server/db/notifications.ts'
@@ -12,6 +13,7 @@ import { leaseStore } from '../../../src/server/sessions/engine/lease-store.ts'
 import { Leases } from '../../../src/server/sessions/engine/leases.ts'
 import { runStore } from '../../../src/server/sessions/engine/run-store.ts'
 import { Runner } from '../../../src/server/sessions/engine/runner.ts'
+import type { PreparedParts } from '../../../src/server/sessions/files/prompt-files.ts'
 import { createFork } from '../../../src/server/sessions/fork.ts'
 import { forkStore } from '../../../src/server/sessions/fork-store.ts'
 import { createEventLog } from '../../../src/server/sessions/log/event-log.ts'
@@ -94,7 +96,7 @@ export function createEngine(
     capabilities: { steer: true } as Runtime['capabilities'],
     async *run({ id }, _prompt, context) {
       if (context.signal.aborted) return
-      runs.push((await context.prompts()).map(({ parts: [part] }) => part?.text).join('+'))
+      runs.push((await context.prompts()).map(({ parts }) => textOfContent(parts.slice(0, 1))).join('+'))
       yield* await (parts.shift() ?? plays([done]))(id, context)
     },
     dispose: async () => undefined,
@@ -116,6 +118,10 @@ export function createEngine(
   const reads = { find: async () => undefined, version: async () => undefined }
   const agents = { ...reads, versionConfig: async () => undefined, within: () => reads }
   const histories = new HistoryCache()
+  const promptFiles = {
+    prepare: async (parts: readonly object[]) => ({ parts }) as PreparedParts,
+    read: async () => Buffer.alloc(0),
+  }
   const shared = {
     runs: runRows,
     history: historyStore(pool),
@@ -132,6 +138,8 @@ export function createEngine(
     log,
     agents,
     runtimes,
+    promptFiles,
+    filesOf: async () => assert.fail('no prompt has files'),
     workspaces: { restore: async () => undefined, capture: async () => undefined, ...workspaces },
   }
   const runner = new Runner({
@@ -210,7 +218,8 @@ export function createEngine(
     statusOf: async (id: string) => toSession(await rules.find(id, masterCaller)).status,
     queueOf: async (id: string) =>
       (await rules.queue(id, masterCaller, { after: undefined, limit: 100 })).map(
-        ({ parts: [part], state, held_by }) => `${part?.text} ${state}${held_by === null ? '' : ` (${held_by})`}`,
+        ({ parts: [part = {}], state, held_by }) =>
+          `${textOfContent([part])} ${state}${held_by === null ? '' : ` (${held_by})`}`,
       ),
     logOf: async (id: string) => (await events.page(id, 0, 1_000)).map(endOrType),
   }

@@ -76,6 +76,7 @@ export async function startSchedulesApp() {
       },
       customToolCalls: { answerWithin: async () => assert.fail('no session has custom tools') },
       resultSchemas: { schemaProblem: async () => undefined },
+      promptFiles: { prepare: async () => assert.fail('no prompt has files') },
       defaultModel: () => 'demo',
       checkMcp: async () => undefined,
       dispose: async () => undefined,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { Agent } from '../../../src/contract/agents.ts'
+import { textOfContent } from '../../../src/contract/events.ts'
 import type { Prompt } from '../../../src/contract/prompts.ts'
 import type { Session } from '../../../src/contract/sessions.ts'
 import type { Delivery, WebhookConfig } from '../../../src/contract/webhooks.ts'
@@ -42,7 +43,7 @@ export async function startWebhookService() {
   async function messagesOf(sessionId: string): Promise<string[]> {
     const answer = await send(service, `GET /session/${sessionId}/prompts`)
     assert.equal(answer.status, 200, answer.text)
-    return answer.json<{ data: Prompt[] }>().data.map(({ parts }) => parts.map(({ text }) => text).join(''))
+    return answer.json<{ data: Prompt[] }>().data.map(({ parts }) => textOfContent(parts))
   }
 
   return { service, database, setSecret, newAgent, post, sessionOf, messagesOf }

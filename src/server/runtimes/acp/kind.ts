@@ -19,6 +19,7 @@ const capabilities: Capabilities = {
   interrupt: true,
   approvals: true,
   files: true,
+  files_in: true,
   resume: true,
   cost: true,
   model_per_prompt: true,

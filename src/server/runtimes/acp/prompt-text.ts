@@ -1,6 +1,6 @@
-import { awaitedApprovals, type NewEvent, type TextBlock } from '../../../contract/events.ts'
+import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
 import { conversationEntry, conversationText } from '../conversation-text.ts'
-import { paragraphs, resumeInstruction, timezoneNote } from '../prompt-words.ts'
+import { paragraphs, resumeInstruction, textOfPart, timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
 interface OpenCall {
@@ -56,7 +56,7 @@ interface Sent {
 /** Returns the text of a prompt. The protocol has no system prompt, so it precedes the text of the first prompt. */
 export function promptText({ session, prompt, memories, history, isNew, isAgain }: Sent): string {
   const system = prompt.system ?? (isNew ? session.system : '')
-  const text = joined(prompt.parts)
+  const text = prompt.parts.map(textOfPart).join('\n')
   return paragraphs(
     system,
     isNew ? timezoneNote(session) : '',
@@ -65,5 +65,3 @@ export function promptText({ session, prompt, memories, history, isNew, isAgain 
     isAgain ? `${resumeInstruction}\n${text}` : text,
   )
 }
-
-const joined = (parts: readonly TextBlock[]): string => parts.map(({ text }) => text).join('\n')

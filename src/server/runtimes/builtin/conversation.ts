@@ -1,5 +1,7 @@
 import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import type { PromptPart } from '../../../contract/prompts.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
+import type { Block } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
@@ -34,7 +36,7 @@ interface ClientResult {
 
 interface PendingMessage {
   readonly seq: number
-  readonly content: readonly TextBlock[]
+  readonly content: readonly PromptPart[]
 }
 
 /**
@@ -247,7 +249,7 @@ export class Conversation {
     if (!prompt) return
     this.#prompts.delete(promptId)
     this.#entered.push({ seq: prompt.seq, at: seqOf(event) })
-    for (const { text } of prompt.content) this.transcript.add('user', { type: 'text', text }, event)
+    for (const part of prompt.content) this.transcript.add('user', blockOf(part), event)
   }
 
   #useTool(
@@ -288,6 +290,9 @@ export class Conversation {
     for (const id of compaction.prompt_ids) this.#included.add(id)
   }
 }
+
+/** A file is part of the conversation by its name and hash; its content is added to the request. */
+const blockOf = (part: PromptPart): Block => (part.type === 'text' ? { type: 'text', text: part.text } : { ...part })
 
 /** Models reject results without content or with empty texts. */
 function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {

@@ -4,6 +4,7 @@ import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
 import { answerEvents, modelUsage } from './answer-events.ts'
 import { compactAfterRejection } from './context/compaction.ts'
+import { contentsFor } from './context/prompt-files.ts'
 import { makeRoom } from './context/room.ts'
 import {
   paidCall,
@@ -64,7 +65,10 @@ async function* request(run: Run, startId: string): AsyncGenerator<Events, Reque
     ids.set(index, id)
     context.preview(id, text)
   }
-  const body = bodyOf(run, prompt, run.conversation.transcript.messages)
+  const { messages } = run.conversation.transcript
+  const inputs = run.deps.modelInputs(prompt.model)
+  run.files = await contentsFor(messages, inputs, { known: run.files, read: context.fileContent })
+  const body = bodyOf(run, prompt, messages)
   return { result: await paidCall(run, { prompt, body, onText }), prompt, ids, body }
 }
 

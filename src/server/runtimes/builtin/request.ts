@@ -6,6 +6,7 @@ import type { RunPrompt, RunSession } from '../runtime.ts'
 import type { Block, Message } from './context/blocks.ts'
 import { limitsOf } from './context/limits.ts'
 import { acceptedMedia } from './context/media.ts'
+import { withFiles } from './context/prompt-files.ts'
 import { schemaWords } from './result.ts'
 import type { Run } from './run.ts'
 
@@ -56,12 +57,12 @@ export function modelRequestBody({
 
 /** Returns the model request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
-  const { session, memories, schema, tools, deps } = run
+  const { session, memories, schema, tools, files, deps } = run
   return modelRequestBody({
     session,
     prompt,
     memories,
-    messages: acceptedMedia(messages, deps.modelInputs(prompt.model)),
+    messages: withFiles(acceptedMedia(messages, deps.modelInputs(prompt.model)), files),
     maxTokens: limitsOf(run, prompt).answer,
     schema,
     tools,

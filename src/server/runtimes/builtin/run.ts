@@ -10,6 +10,7 @@ import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import type { RunServices, ToolLimits } from '../../tools/tool.ts'
 import type { CallContext, ListedTools } from '../../tools/tool-source.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
+import type { FileContents } from './context/prompt-files.ts'
 import type { Conversation } from './conversation.ts'
 
 export interface BuiltinDeps {
@@ -44,6 +45,8 @@ export interface Run {
   readonly context: RunContext
   /** Conversation in the log; replaced after a compaction. */
   conversation: Conversation
+  /** Content of the files in the last request. */
+  files: FileContents
   /** Schema that the answer must match, as of the last request; undefined for an answer in prose. */
   schema: Json | undefined
   /** Text block with the agent's memories; the same for the whole run, empty without any. */

@@ -3,6 +3,7 @@ import { builtinTools, everyTool } from '../../tools/toolset.ts'
 import { failed, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
 import { compactOnRequest, conversationOf } from './context/compaction.ts'
+import { noContents } from './context/prompt-files.ts'
 import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
 import type { BuiltinDeps, Events, Run } from './run.ts'
@@ -30,6 +31,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       steer: true,
       approvals: true,
       files: true,
+      files_in: true,
       resume: true,
       cost: true,
       model_per_prompt: true,
@@ -52,6 +54,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         memories,
         tools,
         callContext,
+        files: noContents,
         schema: undefined,
       }
       // Yielded events are stored, so the conversation in memory equals the one after a crash.

@@ -1,5 +1,4 @@
-import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
-import { textOf } from '../../platform/json.ts'
+import { type NewEvent, type SessionEvent, textOfContent } from '../../../contract/events.ts'
 import type { Branch } from './api.ts'
 
 /** State of one run as read so far. Immutable: each event gives a new reading. */
@@ -98,7 +97,7 @@ export function withLogged(reading: Reading, event: NewEvent): Reading {
 }
 
 /** Returns the text of one of our `agent.message` events. */
-export const messageText = (event: NewEvent): string => textOf(event.content?.[0]?.text)
+export const messageText = (event: NewEvent): string => textOfContent(event.content?.slice(0, 1))
 
 /** Reports whether no event is pending. */
 export const isSettled = ({ text, thinking, thoughts }: Reading): boolean =>

@@ -1,5 +1,5 @@
 import { compact, type Json } from '../../platform/json.ts'
-import { paragraphs } from '../prompt-words.ts'
+import { paragraphs, textOfPart } from '../prompt-words.ts'
 import { repositoryIn } from '../repository.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
@@ -24,7 +24,7 @@ export function runBody(prompt: Pick<RunPrompt, 'parts' | 'system'>, model: stri
   return { prompt: { text: paragraphs(prompt.system ?? '', textOfParts(prompt)) }, ...modelField(model) }
 }
 
-const textOfParts = ({ parts }: Pick<RunPrompt, 'parts'>): string => parts.map(({ text }) => text).join('\n\n')
+const textOfParts = ({ parts }: Pick<RunPrompt, 'parts'>): string => parts.map(textOfPart).join('\n\n')
 
 const modelField = (model: string | undefined): Json => (model === undefined ? {} : { model: { id: model } })
 

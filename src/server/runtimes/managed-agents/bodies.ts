@@ -1,5 +1,5 @@
 import { compact, isRecord, type Json, nonEmptyText, recordsOf } from '../../platform/json.ts'
-import { paragraphs, timezoneNote } from '../prompt-words.ts'
+import { paragraphs, textOfPart, timezoneNote } from '../prompt-words.ts'
 import { repositoryIn } from '../repository.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
 
@@ -87,7 +87,10 @@ function repositoryOf(environment: Json): Json | undefined {
  */
 export function messageOf({ parts, system }: RunPrompt): Json {
   const instructions = system === null ? [] : [{ type: 'text', text: `Instructions for this message:\n${system}` }]
-  return { type: 'user.message', content: [...instructions, ...parts.map(({ text }) => ({ type: 'text', text }))] }
+  return {
+    type: 'user.message',
+    content: [...instructions, ...parts.map(part => ({ type: 'text', text: textOfPart(part) }))],
+  }
 }
 
 /** Returns all text of a message, to recognize it later. */

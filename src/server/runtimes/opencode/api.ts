@@ -23,11 +23,15 @@ export interface ListedMessage {
   readonly parts: readonly Json[]
 }
 
+type PromptBodyPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'file'; readonly mime: string; readonly filename: string; readonly url: string }
+
 /** Body of a prompt. It has no id: opencode orders messages by the ids that it generates. */
 export interface PromptBody {
   readonly model?: { readonly providerID: string; readonly modelID: string }
   readonly system?: string
-  readonly parts: readonly { readonly type: 'text'; readonly text: string }[]
+  readonly parts: readonly PromptBodyPart[]
 }
 
 /** A permission request of opencode. */

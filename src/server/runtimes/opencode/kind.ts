@@ -30,6 +30,7 @@ export interface OpencodeDeps {
 const capabilities: Capabilities = {
   ...noCapabilities,
   streaming: true,
+  files_in: true,
   interrupt: true,
   approvals: true,
   resume: true,

@@ -27,7 +27,8 @@ export async function deliver(turn: Turn): Promise<void> {
   const model = await modelOf(turn)
   if (!progress.state) await begin(turn)
   const isAgain = progress.state?.isAgain ?? false
-  const body = promptBody({ ...turn, model, isAgain, memories: await turn.memories.block(turn.session) })
+  const memories = await turn.memories.block(turn.session)
+  const body = await promptBody({ ...turn, model, isAgain, memories, fileContent: fileContentFor(turn) })
   Object.assign(progress, { isUnsent: false, isSent: true, isDue: false, quietMs: 0 })
   try {
     await turn.api.sendPrompt(sessionIdOf(turn), body, context.signal)
@@ -82,13 +83,19 @@ async function findSentPrompt(turn: Turn): Promise<string | undefined> {
   return undefined
 }
 
-const findOwn = ({ prompt, progress }: Turn, messages: readonly ListedMessage[]): string | undefined =>
-  ownMessage(messages, {
+/** A server that we start has the files in its folder. */
+const fileContentFor = ({ provider, context }: Turn) => (provider === undefined ? context.fileContent : undefined)
+
+const findOwn = (turn: Turn, messages: readonly ListedMessage[]): string | undefined => {
+  const { prompt, progress } = turn
+  return ownMessage(messages, {
     prompt,
+    fileContent: fileContentFor(turn),
     after: progress.state?.after ?? '',
     isAgain: progress.state?.isAgain ?? false,
     wasConfirmed: progress.wasConfirmed,
   })
+}
 
 const pageSize = 200
 

@@ -61,6 +61,8 @@ function createCached(
   { leaving, models }: { leaving: Set<CachedRuntime>; models: () => WholeEchoes },
 ): CachedRuntime {
   const inner: Closable = kind.connect(endpoint)
+  // Its flags, such as `workspace` and `reads`, are those of the runtime.
+  const { close: _close, ...facts } = inner
   const run = withoutSecrets((...task) => inner.run(...task), { endpoint, models })
   let runs = 0
   let isDropped = false
@@ -78,10 +80,7 @@ function createCached(
     kind,
     endpoint,
     runtime: {
-      id: inner.id,
-      capabilities: inner.capabilities,
-      ...(inner.namesProviders && { namesProviders: true }),
-      ...(inner.hasOwnModels && { hasOwnModels: true }),
+      ...facts,
       dispose: session => inner.dispose(session),
       async *run(...task) {
         runs++

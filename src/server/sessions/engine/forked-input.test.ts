@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
 import { createEngine, plays } from '../../../../test/support/sessions/session-engine.ts'
-import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
+import { type NewEvent, type SessionEvent, textOfContent } from '../../../contract/events.ts'
 import { Conversation } from '../../runtimes/builtin/conversation.ts'
 import { failed, idle, noCapabilities, type RunPrompt, type Runtime } from '../../runtimes/runtime.ts'
 
@@ -29,7 +29,7 @@ function recordingRuntime(
     async *run(_session, prompt, context) {
       recorded.push({ prompt, history: await Array.fromAsync(context.history()) })
       await context.prompts()
-      const text = prompt.parts.at(-1)?.text ?? ''
+      const text = textOfContent(prompt.parts.slice(-1))
       if (fails.has(text)) yield [failed('unknown_error', 'failed')]
       else yield [says(`answer to ${text}`), done]
     },
@@ -38,7 +38,7 @@ function recordingRuntime(
   return { runtime, recorded, fails }
 }
 
-const textsOf = ({ prompt }: RecordedRun): string[] => prompt.parts.map(({ text }) => text)
+const textsOf = ({ prompt }: RecordedRun): string[] => prompt.parts.map(part => textOfContent([part]))
 
 /** A session of the runtime `builtin` with one exchange. */
 async function begun(engine: ReturnType<typeof createEngine>): Promise<string> {

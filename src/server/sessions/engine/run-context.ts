@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
 import type { Decision, Folded, LogReducer, RunContext, Runtime } from '../../runtimes/runtime.ts'
+import type { PromptFiles } from '../files/prompt-files.ts'
 import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
 import { extendFold, type Fold, type FoldCache } from '../log/fold-cache.ts'
 import type { HistoryCache } from '../log/history-cache.ts'
@@ -26,6 +27,7 @@ export interface ContextDeps {
   readonly live: LiveEvents
   readonly eventLog: Pick<EventLog, 'append'>
   readonly keys: Pick<Keys, 'byId'>
+  readonly promptFiles: Pick<PromptFiles, 'read'>
   /** Called when a session starts or stops waiting for approval. */
   readonly onAwaitingApproval: (sessionId: string, isAwaitingApproval: boolean) => void
   /** Wakes the session after this many milliseconds. */
@@ -48,6 +50,8 @@ export interface OneRun {
   readonly onPark: () => void
   /** Called with all prompts of the run whenever the runtime reads them. */
   readonly onPrompts: (prompts: readonly EndedPrompt[]) => void
+  /** Writes the files of prompts into the workspace. */
+  readonly place: (prompts: readonly QueuedPrompt[]) => Promise<void>
 }
 
 const historyPage = 500
@@ -56,7 +60,7 @@ const historyPage = 500
 export function contextOf(
   deps: ContextDeps,
   leased: LeasedSession,
-  { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts }: OneRun,
+  { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts, place }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
   const { prompts, sessions, approvals, customToolCalls, live, eventLog, keys, onAwaitingApproval, wakeLater } = deps
   const previewed = new Set<string>()
@@ -90,8 +94,10 @@ export function contextOf(
         all = await whileLeased(leased, () => prompts.join(leased, runId))
       }
       onPrompts(all)
+      await place(all)
       return all
     },
+    fileContent: file => whileLeased(leased, () => deps.promptFiles.read(leased.sessionId, file)),
     payer: ({ principal, key_id }) =>
       whileLeased(leased, async () => {
         if (key_id === null) return { principal, key: undefined }

@@ -25,6 +25,7 @@ import type { PauseStore } from '../waits/pause-store.ts'
 import { batchWrites } from './batch-writes.ts'
 import { runInputOf } from './forked-input.ts'
 import type { LeasedSession } from './leases.ts'
+import { createPlacement, type PlacementDeps } from './prompt-file-placement.ts'
 import { type RunClock, startRunClock } from './run-clock.ts'
 import { type ContextDeps, contextOf, type OneRun } from './run-context.ts'
 import { finish, pause, type RunEnd, stamped } from './run-end.ts'
@@ -32,7 +33,7 @@ import type { RunStore } from './run-store.ts'
 import { type MoveDeps, readyWorkspace } from './workspace-move.ts'
 import { WorkspaceSteps } from './workspace-steps.ts'
 
-export interface RunDeps extends ContextDeps, Pick<MoveDeps, 'folderId'> {
+export interface RunDeps extends ContextDeps, PlacementDeps, Pick<MoveDeps, 'folderId'> {
   readonly workspaces: Pick<Workspaces, 'restore' | 'capture'>
   readonly events: Pick<EventStore, 'list'>
   /** A session whose log has reached this size starts no further run. */
@@ -94,7 +95,17 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
     joined = all.filter(({ id }) => id !== prompt.id)
   }
   const aborted = earlyEnd ? AbortSignal.abort() : signal
-  const driving = drive(deps, task, { signal: aborted, isStopped, runId, clock, onPark, onPrompts, steps })
+  const hasWorkspace = !rejection
+  const driving = drive(deps, task, {
+    signal: aborted,
+    isStopped,
+    runId,
+    clock,
+    onPark,
+    onPrompts,
+    steps,
+    hasWorkspace,
+  })
   const driven = await driving.finally(clock.end)
   if (leased.lost.aborted) throw new FenceLost(leased.sessionId)
   const end = earlyEnd ?? driven.last
@@ -181,19 +192,31 @@ async function drive(
   deps: RunDeps,
   task: RunTask,
   run: Pick<RunContext, 'signal' | 'isStopped' | 'runId'> &
-    Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps },
+    Pick<OneRun, 'clock' | 'onPark' | 'onPrompts'> & { readonly steps: WorkspaceSteps; readonly hasWorkspace: boolean },
 ): Promise<Driven> {
   const { leased, runtime, session, prompt } = task
   const { signal, isStopped, runId } = run
   let hasProgressed = false
   try {
     const input = await runInputOf(deps, task)
+    const place = createPlacement(deps, {
+      leased,
+      runtime: run.hasWorkspace ? runtime : {},
+      onWrite: () => run.steps.touch(),
+    })
+    await place([prompt])
     const context = {
       runId,
       signal,
       isStopped,
       isDraining: () => deps.draining.aborted,
-      ...contextOf({ ...deps, history: input.history }, leased, { ...run, prompt, runtime, draining: deps.draining }),
+      ...contextOf({ ...deps, history: input.history }, leased, {
+        ...run,
+        prompt,
+        runtime,
+        place,
+        draining: deps.draining,
+      }),
     }
     for await (const batch of runtime.run(session, input.prompt, context)) {
       const { events: yielded, refs } = partsOf(batch)

@@ -91,6 +91,11 @@ export class WorkspaceSteps {
     return hasResult ? this.#capture() : noFiles
   }
 
+  /** Records that this process has written files into the workspace. */
+  touch(): void {
+    this.#isDirty = true
+  }
+
   /** Captures the files at the end of the run. */
   async atEnd(): Promise<StepFiles> {
     const isOpen = [...this.#calls.values()].some(({ isRead }) => !isRead)

@@ -5,6 +5,7 @@ import type { Caller } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { stopped } from '../../runtimes/runtime.ts'
+import type { PreparedParts } from '../files/prompt-files.ts'
 import type { Appended, EventLog } from '../log/event-log.ts'
 import { type Queryable, withId } from '../log/event-store.ts'
 import type { SessionStore } from '../session-store.ts'
@@ -13,7 +14,7 @@ import { promptsEnded } from './prompt-ended.ts'
 import type { Accepted, AcquiredAtOnce, PromptStore } from './prompt-store.ts'
 import type { WakeUps } from './wake-ups.ts'
 
-/** A prompt as a caller sends it. */
+/** A prompt of a caller whose files are stored. */
 export interface PromptWrite {
   readonly parts: readonly PromptPart[]
   readonly model: string
@@ -22,6 +23,8 @@ export interface PromptWrite {
   /** JSON schema of the answer, already validated. */
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
   readonly messageId?: string | undefined
+  /** Adds the files among the parts to the session, in the transaction that queues the prompt. */
+  readonly attach?: PreparedParts['attach'] | undefined
 }
 
 /** A request to compact the conversation. It waits in the queue like a prompt. */
@@ -185,8 +188,8 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     },
 
     /**
-     * Queues a prompt and notifies the runners, with one statement. A prompt that interrupts or has a schema needs a
-     * transaction. Returns the prompt's id, also when the same message was queued before.
+     * Queues a prompt and notifies the runners, with one statement. A prompt that interrupts, has a schema or has files
+     * needs a transaction. Returns the prompt's id, also when the same message was queued before.
      */
     async enqueue(on: Queryable, target: PromptTarget, unpublished: Appended[]): Promise<string> {
       const { id: sessionId, caller, prompt } = target
@@ -204,6 +207,7 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
       if (rejection) throw rejection()
       if (outcome === 'known') return promptId
       if (outputSchema) await prompts.setOutputSchema(on, id, outputSchema)
+      await prompt.attach?.(on, sessionId)
       unpublished.push({ sessionId, events })
       wakeUps.send(on, sessionId)
       return id

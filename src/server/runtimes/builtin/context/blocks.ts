@@ -19,8 +19,16 @@ export interface Entry {
   readonly tokens: number
 }
 
-/** Estimates the tokens of one block. */
-export const tokensOfBlock = (block: Block): number => estimateInputTokens({ system: [block] })
+/** Estimates the tokens of one block; of a file of a prompt those of its content in a request. */
+export function tokensOfBlock(block: Block): number {
+  const media = block['type'] === 'file' ? mediaOf(String(block['media_type'])) : []
+  return estimateInputTokens({ system: [block, ...media] })
+}
+
+function mediaOf(mediaType: string): Block[] {
+  if (mediaType === 'application/pdf') return [{ type: 'document' }]
+  return mediaType.startsWith('image/') ? [{ type: 'image' }] : []
+}
 
 /** Joins consecutive blocks of one role to one message: the API requires alternating roles. */
 export function messagesOf(blocks: readonly Pick<Entry, 'role' | 'block'>[]): Message[] {

@@ -11,6 +11,7 @@ import { summaryOf, tokensOfBlock } from './blocks.ts'
 import { type Cut, cutOf } from './cut.ts'
 import { limitsOf } from './limits.ts'
 import { acceptedMedia } from './media.ts'
+import { noContents, withFiles } from './prompt-files.ts'
 import { summaryRequest, transcriptOf, withoutMiddle } from './summary-request.ts'
 import { withTodos } from './todos.ts'
 
@@ -141,7 +142,8 @@ async function* summarize(
   { plan, conversation, cut }: SummaryInput,
 ): AsyncGenerator<Events, Summary | undefined> {
   const { prompt, input } = plan
-  const messages = conversation.transcript.messagesTo(cut.at)
+  // The summary names the files of prompts; their content stays in the workspace.
+  const messages = withFiles(conversation.transcript.messagesTo(cut.at), noContents)
   const words = Math.max(100, Math.min(maxWords, Math.floor(input * summaryShare * 0.6)))
   let room = input
   for (let count = 0; count < maxRequests; count++) {

@@ -1,7 +1,8 @@
-import { estimateInputTokens, estimateTextTokens } from '../../../gateway/tokens/estimate.ts'
+import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { failed, type RunPrompt } from '../../runtime.ts'
 import { bodyOf } from '../request.ts'
 import type { Events, Run } from '../run.ts'
+import { tokensOfBlock } from './blocks.ts'
 import { compact } from './compaction.ts'
 import { limitsOf } from './limits.ts'
 import { trimOf } from './trimming.ts'
@@ -35,7 +36,7 @@ export async function* makeRoom(run: Run, { prompt, joined }: Next): AsyncGenera
   } = run
   const limits = limitsOf(run, prompt)
   const fixed = estimateInputTokens(bodyOf(run, prompt, []))
-  const pending = joined.flatMap(({ parts }) => parts).reduce((sum, { text }) => sum + estimateTextTokens(text), 0)
+  const pending = joined.flatMap(({ parts }) => parts).reduce((sum, part) => sum + tokensOfBlock({ ...part }), 0)
   const tokens = transcript.tokens(fixed) + pending
   if (tokens <= limits.input) return {}
 

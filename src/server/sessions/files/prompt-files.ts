@@ -1,0 +1,113 @@
+import type { Pool, PoolClient } from 'pg'
+import {
+  type FilePart,
+  maxPromptFileBytes,
+  maxPromptFiles,
+  maxPromptFilesBytes,
+} from '../../../contract/prompt-files.ts'
+import type { PromptPart } from '../../../contract/prompts.ts'
+import { AppError, invalid } from '../../platform/errors.ts'
+import type { BlobStore } from '../../workspaces/blob-store.ts'
+import type { Blobs } from '../../workspaces/blobs.ts'
+import type { WorkspaceLimits } from '../../workspaces/limits.ts'
+import { CheckedContent, decodedBytes } from './file-content.ts'
+import { fileNameOf } from './file-name.ts'
+import type { SentFile, SentPart } from './sent-file.ts'
+import type { SessionFile, SessionFileStore } from './session-file-store.ts'
+
+interface Deps {
+  readonly store: SessionFileStore
+  readonly blobs: Pick<Blobs, 'writer' | 'read'>
+  readonly blobRows: Pick<BlobStore, 'need'>
+  /** Stores a body in pieces. */
+  readonly storeContent: (
+    writer: ReturnType<Blobs['writer']>,
+    body: AsyncIterable<Buffer>,
+    maxBytes: number,
+  ) => Promise<{ readonly size: number; readonly hash: string; readonly pieces: readonly string[] }>
+  readonly limits: Pick<WorkspaceLimits, 'bytes'>
+}
+
+type Queryable = Pool | PoolClient
+
+/** Parts of a prompt whose files are stored, but belong to no session yet. */
+export interface PreparedParts {
+  readonly parts: readonly PromptPart[]
+  /** Adds the files to the session, in the transaction that stores the prompt. Absent when there are none. */
+  readonly attach?: (on: Queryable, sessionId: string) => Promise<void>
+}
+
+/** Folder of the workspace for the files of prompts. */
+const uploads = 'uploads'
+
+/** Files of prompts: their content is stored in pieces, and written into the workspace when the prompt runs. */
+export type PromptFiles = ReturnType<typeof createPromptFiles>
+
+export function createPromptFiles({ store, blobs, blobRows, storeContent, limits }: Deps) {
+  async function stored(file: SentFile, owner: string): Promise<{ part: FilePart; row: SessionFile }> {
+    const checked = new CheckedContent(file)
+    const { size, hash, pieces } = await storeContent(blobs.writer(owner), checked.chunks(), maxPromptFileBytes)
+    const { mediaType } = checked
+    const name = fileNameOf(file.name, mediaType)
+    const path = `${uploads}/${hash.slice(0, 12)}/${name}`
+    return {
+      part: { type: 'file', name, media_type: mediaType, size, sha256: hash, path },
+      row: { hash, owner, bytes: size, pieces },
+    }
+  }
+
+  return {
+    /**
+     * Stores the files among the parts. Content that no session gets is deleted a day later. Throws `invalid_request`
+     * and `payload_too_large`.
+     */
+    async prepare(parts: readonly SentPart[], owner: string): Promise<PreparedParts> {
+      checkSizes(parts.flatMap(part => (part.type === 'file' ? [part.file] : [])))
+      const rows: SessionFile[] = []
+      const prepared: PromptPart[] = []
+      for (const part of parts) {
+        if (part.type === 'text') prepared.push(part)
+        else {
+          const { part: filePart, row } = await stored(part.file, owner)
+          prepared.push(filePart)
+          rows.push(row)
+        }
+      }
+      if (rows.length === 0) return { parts: prepared }
+      return {
+        parts: prepared,
+        async attach(on, sessionId) {
+          for (const row of rows) {
+            await store.add(on, sessionId, row)
+            await blobRows.need(on, sessionId, { owner, hashes: row.pieces })
+          }
+          if ((await store.bytesIn(on, sessionId)) > limits.bytes)
+            throw new AppError('payload_too_large', `files of the session's prompts would exceed ${limits.bytes} bytes`)
+        },
+      }
+    },
+
+    /** Returns the content of a file. */
+    async read(sessionId: string, { sha256 }: Pick<FilePart, 'sha256'>): Promise<Buffer> {
+      const found = await store.find(sessionId, sha256)
+      if (!found) throw new Error(`session ${sessionId} has no file ${sha256}`)
+      const pieces: Buffer[] = []
+      for (const piece of found.pieces) pieces.push(await blobs.read(found.owner, piece))
+      return Buffer.concat(pieces)
+    },
+  }
+}
+
+/** Checks the limits before anything is decoded. */
+function checkSizes(files: readonly SentFile[]): void {
+  if (files.length > maxPromptFiles) throw invalid(`a prompt can have at most ${maxPromptFiles} files`)
+  let total = 0
+  for (const file of files) {
+    const bytes = decodedBytes(file)
+    if (bytes > maxPromptFileBytes)
+      throw new AppError('payload_too_large', `${file.field} exceeds ${maxPromptFileBytes} bytes`)
+    total += bytes
+  }
+  if (total > maxPromptFilesBytes)
+    throw new AppError('payload_too_large', `files of a prompt exceed ${maxPromptFilesBytes} bytes together`)
+}
