@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
+import type { GitHostEntry } from './git-hosts-of-file.ts'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
@@ -80,6 +81,7 @@ interface FileValue {
     readonly max_bytes?: number
     readonly max_files?: number
   }
+  readonly git_hosts?: readonly (GitHostEntry | undefined)[]
   readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
@@ -179,6 +181,10 @@ const fileShape: Shape = {
     workspaces: {
       kind: 'block',
       keys: { store: text, s3: bucket, max_file_bytes: whole, max_bytes: whole, max_files: whole },
+    },
+    git_hosts: {
+      kind: 'list',
+      of: { kind: 'block', keys: { host: text, type: text, api_base: text, credential: text, auth: text } },
     },
     web_search: { kind: 'block', keys: { provider: text, api_key: text, api_base: text } },
     responses: { kind: 'block', keys: { store: text } },
