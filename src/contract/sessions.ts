@@ -3,6 +3,7 @@ import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
 import { SessionRequest } from './new-sessions.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
+import { SessionRepository } from './repositories.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
@@ -28,6 +29,7 @@ export const Session = named(
     provider_run_id: Nullable(Type.String()),
     status: SessionStatus,
     environment: JsonObject,
+    repository: Type.Optional(SessionRepository),
     metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values that the client chose' }),
     timezone: Nullable(Type.String()),
     forked_from: Nullable(

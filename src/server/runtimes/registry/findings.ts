@@ -1,22 +1,33 @@
 import type { ApiSpec } from '../../../contract/runtimes.ts'
 import { type EnvironmentField, ownSupport, runtimeSpecs, type SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, recordOf, recordsOf } from '../../platform/json.ts'
+import { cloneFindings } from '../repositories/clone-findings.ts'
 import type { Finding, RequestedSettings } from '../runtime.ts'
 import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
 
+/** What this server offers to runtimes. */
+interface Offered {
+  /** True while the tool `web_search` exists. */
+  readonly canSearch: boolean
+  /** Why this server clones no repositories; undefined when it does. */
+  readonly noClones?: string | undefined
+  /** True for a runtime at an address, which does not work in a session's files. */
+  readonly isElsewhere?: boolean
+}
+
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
 export function findingsFor(
   spec: Spec,
   { tools, config, environment }: RequestedSettings,
-  ownTools: { readonly canSearch: boolean },
+  offered: Offered,
 ): Finding[] {
   const support = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
   const servers = recordsOf(config['mcp_servers'])
   return [
-    ...(environment === undefined ? [] : environmentFindings(support, environment)),
-    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools }) }),
+    ...(environment === undefined ? [] : environmentFindings(support, environment, offered)),
+    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools: offered }) }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
@@ -45,8 +56,10 @@ const noTypedResults: Finding = {
 function environmentFindings(
   support: SettingSupport,
   environment: NonNullable<RequestedSettings['environment']>,
+  { noClones, isElsewhere = false }: Offered,
 ): Finding[] {
-  const isUsed = (name: EnvironmentField) => support.environment.includes(name)
+  if (support.clones && !isElsewhere) return cloneFindings(environment, noClones)
+  const isUsed = (name: EnvironmentField) => !support.clones && support.environment.includes(name)
   const { repository, source } = environment
   const hasRepository = isGiven(repository) || (isRecord(source) && isGiven(source['repository']))
   return (Object.keys(checks) as EnvironmentField[]).flatMap(name => {

@@ -27,6 +27,8 @@ interface Deps {
   readonly modelSecrets: () => WholeEchoes
   /** True while the tool `web_search` exists. */
   readonly canSearch: () => boolean
+  /** Why this server clones no repositories; undefined when it does. */
+  readonly noClones?: string | undefined
 }
 
 /** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
@@ -40,7 +42,7 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
@@ -79,8 +81,11 @@ export function createRegistry(deps: Deps): Registry {
     },
 
     async findings(name, requested) {
-      const spec = name === builtin.id ? 'builtin' : (await externals.find(name))?.spec
-      return spec === undefined ? [] : findingsFor(spec, requested, { canSearch: canSearch() })
+      const offered = { canSearch: canSearch(), noClones }
+      if (name === builtin.id) return findingsFor('builtin', requested, offered)
+      const found = await externals.find(name)
+      if (!found) return []
+      return findingsFor(found.spec, requested, { ...offered, isElsewhere: (found.endpoint?.apiBase ?? '') !== '' })
     },
 
     async list() {

@@ -82,6 +82,8 @@ function createCached(
       capabilities: inner.capabilities,
       ...(inner.namesProviders && { namesProviders: true }),
       ...(inner.hasOwnModels && { hasOwnModels: true }),
+      ...(inner.workspace && { workspace: inner.workspace }),
+      ...(inner.reads && { reads: inner.reads }),
       dispose: session => inner.dispose(session),
       async *run(...task) {
         runs++

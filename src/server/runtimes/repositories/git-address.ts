@@ -9,13 +9,13 @@ export interface GitAddress {
 }
 
 const maxLength = 500
-/** Segments of a path. Percent-encoding is excluded: proxies and hosts decode it differently. */
+/** Segments of a path. Percent-encoding and dots are excluded: URL parsers, proxies and hosts read them differently. */
 const pathPattern = /^(\/[\w.~+-]+)+$/
 
 /** Returns the address, or why the service does not clone it, worded to follow the name of the field. */
 export function gitAddressOf(text: unknown): GitAddress | string {
   if (typeof text !== 'string' || text.length > maxLength) return needsUrl
-  const url = /[\\\s]/.test(text) ? null : URL.parse(text)
+  const url = /[\\\s%]|\/\.+(\/|$)/.test(text) ? null : URL.parse(text)
   if (url === null) return /^[\w.-]+@[\w.-]+:/.test(text) ? needsHttp : needsUrl
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return needsHttp
   if (url.username !== '' || url.password !== '')

@@ -20,6 +20,8 @@ export interface GitGrant {
   readonly submodules: Set<string>
   /** Why the last request failed; undefined after a good one. */
   problem: string | undefined
+  /** Pushes that the host has processed. */
+  pushes: number
 }
 
 interface Deps {
@@ -105,7 +107,9 @@ export function createGitProxy({ guard, cache, log }: Deps) {
     const problem = pushProblem(head, grant.branch)
     if (problem === undefined) {
       const all = Readable.from(limited(joined(head.bytes, body), maxPackBytes))
-      return relay(task, { body: all, maxBytes: maxListingBytes })
+      await relay(task, { body: all, maxBytes: maxListingBytes })
+      if (head.commands.length > 0) grant.pushes++
+      return
     }
     // git reads the report only after it has sent all objects.
     for await (const _chunk of limited(joined(Buffer.alloc(0), body), maxPackBytes));

@@ -1,3 +1,4 @@
+import type { PullRequest } from '../../../contract/repositories.ts'
 import type { GitHost, GitHostType } from '../../config/config.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { recordOf } from '../../platform/json.ts'
@@ -6,7 +7,7 @@ import { smallRequest } from '../../platform/small-request.ts'
 import { gitea } from './hosts/gitea.ts'
 import { github } from './hosts/github.ts'
 import { gitlab } from './hosts/gitlab.ts'
-import type { HostApi, HostRequest, PullRequest, PullRequestDraft } from './hosts/host-api.ts'
+import type { HostApi, HostRequest, PullRequestDraft } from './hosts/host-api.ts'
 
 const apis: Readonly<Record<GitHostType, HostApi>> = { github, gitlab, gitea }
 

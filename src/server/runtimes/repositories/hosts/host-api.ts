@@ -1,10 +1,5 @@
+import type { PullRequest } from '../../../../contract/repositories.ts'
 import { recordOf } from '../../../platform/json.ts'
-
-/** A pull request; GitLab calls it a merge request. */
-export interface PullRequest {
-  readonly number: number
-  readonly url: string
-}
 
 /** What is proposed. */
 export interface PullRequestDraft {
