@@ -1,11 +1,12 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'agents/(agents|store|stored-agent)',
   'audit/audit',
   'budgets/(budgets|store)',
   'controls/freezes',
+  'egress/(egress|inner-host)',
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',

@@ -94,6 +94,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     webSearch: calls.webSearch,
     memories: memories.sessionMemories,
     publicUrl,
+    innerHosts: [],
     serveProgram(request, response, caller) {
       access.assignCaller(request, caller)
       app.routing(request, response)

@@ -6,13 +6,15 @@ import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/types.ts'
+import { createEgress } from '../egress/egress.ts'
+import type { InnerHost } from '../egress/inner-host.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { SessionMemories } from '../memories/session-memories.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
-import type { Outbound } from '../platform/outbound.ts'
+import { createOutbound, type Outbound } from '../platform/outbound.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { acpKind } from '../runtimes/acp/kind.ts'
 import { builtinRuntime } from '../runtimes/builtin/runtime.ts'
@@ -62,15 +64,26 @@ interface Needs {
   readonly publicUrl: () => string
   /** Serves requests of programs that run on this machine. */
   readonly serveProgram: ServeRequest
+  /** Hosts that the server answers for sandboxes itself. */
+  readonly innerHosts: readonly InnerHost[]
 }
 
 /** Runtimes of agents, and the sandboxes of their tools. */
 export async function composeRuntimes(needs: Needs) {
   const { config, workspacesDir, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
 
-  // local programs
-  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus })
+  // sandboxes; `outbound.allow` is for connections of the server, which its agents must not use
+  const egress = createEgress({
+    workspacesDir,
+    outbound: createOutbound({ allow: [] }),
+    innerHosts: needs.innerHosts,
+    log,
+  })
+  const { networkOf } = egress
+  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus, networkOf })
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
+
+  // local programs
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
   const web = createWeb({ guard, searchSettings: needs.webSearch })

@@ -1,4 +1,14 @@
-import { homeRoot, type ProgramFolders, type SandboxLimits, socketRoot, workspaceRoot } from './sandbox.ts'
+import {
+  homeRoot,
+  type NetworkMount,
+  networkRoot,
+  type ProgramFolders,
+  proxyPort,
+  proxySocket,
+  type SandboxLimits,
+  socketRoot,
+  workspaceRoot,
+} from './sandbox.ts'
 
 /**
  * User id inside the sandbox. When the server is root also outside, because root inside could change kernel settings.
@@ -25,6 +35,8 @@ export interface Recipe {
   readonly limits: SandboxLimits
   /** Absent for a command. A program has more folders, its own variables and a separate standard error. */
   readonly program?: ProgramParts | undefined
+  /** Absent: the sandbox has only its own loopback. */
+  readonly network?: NetworkMount | undefined
 }
 
 export interface ProgramParts {
@@ -56,14 +68,14 @@ const environment = {
 
 /** Returns the arguments of bubblewrap for one command. Everything not listed is unshared. Source: Security, S35. */
 export function bubblewrapArguments(recipe: Recipe): string[] {
-  const { filter, folder, identity, limits, program } = recipe
+  const { filter, folder, identity, limits, network, program } = recipe
   const files = bubblewrapFiles(recipe).length
   return [
     ...(identity === 'user-namespace' ? ['--unshare-user', ...numbers('--uid', '--gid')] : []),
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     // The shell is process 1: when it exits, the kernel kills all others before bubblewrap returns.
     ...['--die-with-parent', '--new-session', '--as-pid-1', '--clearenv', '--hostname', 'sandbox'],
-    ...Object.entries({ ...environment, ...(program && { HOME: homeRoot, ...program.env }) }).flatMap(
+    ...Object.entries({ ...environment, ...network?.env, ...(program && { HOME: homeRoot, ...program.env }) }).flatMap(
       ([name, value]) => ['--setenv', name, value],
     ),
     ...recipe.system.flatMap(({ path, link }) => (link ? ['--symlink', link, path] : ['--ro-bind', path, path])),
@@ -77,7 +89,7 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...scratch('/dev/shm', limits),
     ...['--remount-ro', '/dev'],
     ...scratch('/tmp', limits),
-    ...(program ? programMounts(program, recipe.system) : []),
+    ...mountsInside(recipe),
     ...['--bind', folder, workspaceRoot, '--remount-ro', '/'],
     ...['--cap-drop', 'ALL'],
     ...(filter ? ['--seccomp', String(firstDescriptor + files - 1)] : []),
@@ -88,16 +100,21 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
   ]
 }
 
-const programMounts = ({ folders, readable }: ProgramParts, system: readonly SystemFolder[]): string[] => {
+function mountsInside({ network, program, system }: Recipe): string[] {
   const mounts = [
-    ['--bind', folders.home, homeRoot],
-    ['--bind', folders.sockets, socketRoot],
-    ...readable
-      .filter(path => !system.some(folder => path === folder.path || path.startsWith(`${folder.path}/`)))
-      .map(path => ['--ro-bind', path, path]),
+    ...(network ? [['--ro-bind', network.folder, networkRoot]] : []),
+    ...(program ? programMounts(program, system) : []),
   ]
   return mounts.flatMap(mount => [...foldersAbove(mount.at(-1) ?? '').flatMap(openToAll), ...mount])
 }
+
+const programMounts = ({ folders, readable }: ProgramParts, system: readonly SystemFolder[]): string[][] => [
+  ['--bind', folders.home, homeRoot],
+  ['--bind', folders.sockets, socketRoot],
+  ...readable
+    .filter(path => !system.some(folder => path === folder.path || path.startsWith(`${folder.path}/`)))
+    .map(path => ['--ro-bind', path, path]),
+]
 
 /** Returns `/a` and `/a/b` for `/a/b/c`. */
 const foldersAbove = (path: string): string[] =>
@@ -123,7 +140,8 @@ const becomeOther = [
  * may not send the signal of `--die-with-parent` to another user; the command cannot reach it. `ulimit` counts in KiB.
  */
 function firstProcess(recipe: Recipe): string {
-  const { identity, limits, isBounded, program } = recipe
+  const { identity, limits, isBounded, network, program } = recipe
+  const rights = identity === 'other-user' ? becomeOther : ''
   const gate = firstDescriptor + bubblewrapFiles(recipe).length
   const bounds = ['-c 0', `-f ${limits.fileBytes / 1024}`]
   // The process limit applies to the user and so to all sandboxes together: it is only a fallback.
@@ -141,10 +159,26 @@ function firstProcess(recipe: Recipe): string {
     // When memory is short the kernel must kill a tool, not the server or its database.
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
     'exec 3>&1 4>&2 >/dev/null 2>&1',
-    `${identity === 'other-user' ? becomeOther : ''} bash --norc -c '${asCommandUser}' bash "$1" >&3 2>&${errors} 3>&- 4>&-`,
+    ...(network ? forwardToProxy(rights) : []),
+    `${rights} bash --norc -c '${asCommandUser}' bash "$1" >&3 2>&${errors} 3>&- 4>&-`,
     'exit $?',
   ].join('\n')
 }
+
+/** Starts the forwarder to the proxy and waits until it listens. It ends with process 1. */
+const forwardToProxy = (rights: string): string[] => [
+  `${rights} /usr/bin/socat ${forwarder} </dev/null 3>&- 4>&- &`,
+  `tries=0; until { exec 9<>/dev/tcp/127.0.0.1/${proxyPort}; } 2>/dev/null; do`,
+  `  tries=$((tries + 1)); ((tries < ${maxProxyTries})) || { echo "socat does not listen" >&4; exit 126; }; sleep 0.01`,
+  'done; exec 9>&-',
+]
+
+const maxProxyTries = 500
+const maxForwarders = 128
+const forwarder = [
+  `TCP-LISTEN:${proxyPort},bind=127.0.0.1,reuseaddr,fork,max-children=${maxForwarders}`,
+  `UNIX-CONNECT:${networkRoot}/${proxySocket}`,
+].join(' ')
 
 /** Only the command's user may enter the workspace. */
 const asCommandUser = `cd ${workspaceRoot} || exit 125; exec bash --norc -c "$1"`

@@ -53,13 +53,14 @@ export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDr
   return {
     name: 'bubblewrap',
     detail: [
-      `own namespaces, no network, ${identity === 'other-user' ? 'another user' : 'a user namespace'}`,
+      `own namespaces, no network unless the agent has config.network, ${identity === 'other-user' ? 'another user' : 'a user namespace'}`,
       settings.filter ? 'system call filter' : 'no system call filter for this processor',
       cgroups
         ? `limits by control groups (version ${cgroups.version}${cgroups.cpu ? '' : ', none for processors'})`
         : 'limits for each process only',
     ].join('; '),
     owner,
+    hasNetwork: true,
     async exec(folder, request) {
       const { errorOutput, ...result } = await run(settings, folder, request)
       // The standard error of the shell is elsewhere: this output comes from bubblewrap before it started the command.
@@ -104,7 +105,8 @@ async function run(settings: Settings, folder: string, request: BoundRequest): P
   const { cgroups, limits } = settings
   const cgroup = cgroups && (await makeCgroup(cgroups, limits))
   try {
-    const launch = launchOf(settings, { folder, command: request.command }, cgroup)
+    const { command, network } = request
+    const launch = launchOf(settings, { folder, command, network }, cgroup)
     return await runLimited(launch, { ...request, limits })
   } finally {
     await cgroup?.remove()
@@ -118,15 +120,15 @@ async function startInside(
 ): Promise<SandboxProgram> {
   const { cgroups, limits } = settings
   const cgroup = cgroups && (await makeCgroup(cgroups, limits))
-  const { command, env, readable, signal } = request
+  const { command, env, network, readable, signal } = request
   const program = { folders, env, readable }
-  const launch = launchOf(settings, { folder: folders.workspace, command, program }, cgroup)
+  const launch = launchOf(settings, { folder: folders.workspace, command, network, program }, cgroup)
   return startProgram({ ...launch, isInputOpen: true }, { limits, signal, ended: async () => cgroup?.remove() })
 }
 
 function launchOf(
   settings: Settings,
-  task: Pick<Recipe, 'folder' | 'command' | 'program'>,
+  task: Pick<Recipe, 'folder' | 'command' | 'network' | 'program'>,
   cgroup: Cgroup | undefined,
 ): Launch {
   const args = bubblewrapArguments({ ...settings, ...task, isBounded: !!cgroup })

@@ -7,6 +7,14 @@ export const workspaceRoot = '/workspace'
 export const homeRoot = '/home/agent'
 /** Path of the folder of the sockets between a session's program and the server, inside a sandbox. */
 export const socketRoot = '/run/switchyard'
+/** Path of the folder with the socket of the network proxy, inside a sandbox. */
+export const networkRoot = '/run/switchyard-network'
+/** Name of that socket in its folder. */
+export const proxySocket = 'proxy.sock'
+/** Returns the folder on the host with the sockets of a session's network. */
+export const networkFolderOf = (workspace: string): string => `${workspace}.network`
+/** Port on 127.0.0.1 where commands and programs reach the proxy, inside a sandbox. */
+export const proxyPort = 3128
 
 export type SandboxDriverName = 'bubblewrap' | 'virtual'
 
@@ -23,6 +31,26 @@ export interface ExecRequest {
   readonly isBackground?: boolean
   /** Called with each part of the output as it arrives. */
   readonly onOutput?: (part: Buffer) => void
+  /** Replaces that of the sandbox. */
+  readonly network?: SandboxNetwork | undefined
+}
+
+/** Network of a session's sandbox: a proxy in the server that decides about every connection. */
+export interface SandboxNetwork {
+  /** Makes the proxy listen. The caller closes the link after the command or program. */
+  open(): Promise<NetworkLink>
+}
+
+export interface NetworkLink extends NetworkMount {
+  close(): Promise<void>
+}
+
+/** How a sandbox reaches the proxy. */
+export interface NetworkMount {
+  /** Folder of the host that is mounted read-only at `networkRoot`. */
+  readonly folder: string
+  /** Variables with which programs find the proxy at `proxyPort`. */
+  readonly env: Readonly<Record<string, string>>
 }
 
 export interface ExecResult {
@@ -115,6 +143,8 @@ export interface ProgramRequest {
   readonly env: Readonly<Record<string, string>>
   /** Files and folders of the host that the program may read, at the same paths. */
   readonly readable: readonly string[]
+  /** Replaces that of the sandbox. */
+  readonly network?: SandboxNetwork | undefined
 }
 
 /** A program that runs until it exits, is stopped, or its sandbox is disposed of. Its children end with it. */
@@ -137,6 +167,8 @@ export interface ProgramExit {
 export interface BoundRequest extends Pick<ExecRequest, 'command' | 'onOutput'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal
+  /** Absent: the command has no network. */
+  readonly network?: NetworkMount | undefined
 }
 
 /** Runs commands; the whole server uses one driver. */
@@ -147,12 +179,16 @@ export interface SandboxDriver {
   /** User that owns the workspace folders, when it is not the user of the server. */
   readonly owner: number | undefined
   exec(folder: string, request: BoundRequest): Promise<ExecResult>
+  /** True when its commands and programs can reach the proxy of a `NetworkMount`. */
+  readonly hasNetwork: boolean
   /** Absent when the driver cannot isolate programs. */
   readonly start?: (folders: ProgramFolders, request: BoundProgram) => Promise<SandboxProgram>
 }
 
-export interface BoundProgram extends ProgramRequest {
+export interface BoundProgram extends Omit<ProgramRequest, 'network'> {
   readonly signal: AbortSignal
+  /** Absent: the program has no network besides its sockets. */
+  readonly network?: NetworkMount | undefined
 }
 
 /** Limits of one command. */

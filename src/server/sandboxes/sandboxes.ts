@@ -1,11 +1,14 @@
 import { chmod, chown, lchown, lstat, mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import type { Egress } from '../egress/egress.ts'
+import type { EgressSession } from '../egress/inner-host.ts'
 import { runChild } from '../platform/child-process.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
 import { bubblewrapRemedy } from './bubblewrap-remedy.ts'
 import { markDisk } from './disk-room.ts'
+import { linked, openLink, withNetwork } from './network-link.ts'
 import { startTrusted } from './program.ts'
 import {
   type BoundRequest,
@@ -13,6 +16,7 @@ import {
   type ExecResult,
   homeRoot,
   type Isolation,
+  networkFolderOf,
   type ProgramFolders,
   type ProgramPlace,
   type Sandbox,
@@ -35,14 +39,21 @@ export interface SandboxSettings {
   readonly prefer?: SandboxDriverName | undefined
   /** Processors that a command may use; default: half of the machine. */
   readonly cpus?: number | undefined
+  /** Returns the network of a session's commands and programs; default: none. */
+  readonly networkOf?: Egress['networkOf']
 }
 
 export interface Sandboxes {
   readonly driver: SandboxDriverName
   /** Description of the driver's isolation and limits, and why no better driver is used; for people. */
   readonly detail: string
-  /** Returns the sandbox of a session, the same one until it is disposed of. Creates a missing workspace. */
-  open(sessionId: string): Promise<Sandbox>
+  /** True when the driver can give commands and programs a network. */
+  readonly hasNetwork: boolean
+  /**
+   * Returns the sandbox of a session, the same one until it is disposed of. Creates a missing workspace. Its commands
+   * and isolated programs have the network of `session`; without it they have none.
+   */
+  open(sessionId: string, session?: EgressSession): Promise<Sandbox>
   /** Creates the workspace folder of a session with the owner that the driver needs. */
   makeFolder(sessionId: string): Promise<void>
   /** Kills all processes and deletes the workspace with its checkpoint marker. Does nothing when it does not exist. */
@@ -52,7 +63,8 @@ export interface Sandboxes {
 }
 
 /** Detects the driver for this machine. Errors: `unavailable` when `prefer` names a driver that does not work. */
-export async function createSandboxes({ workspacesDir, log, prefer, cpus }: SandboxSettings): Promise<Sandboxes> {
+export async function createSandboxes(settings: SandboxSettings): Promise<Sandboxes> {
+  const { workspacesDir, log, prefer, cpus, networkOf = () => undefined } = settings
   const { driver, detail, problem } = await choose(prefer, { ...sandboxLimits, ...(cpus !== undefined && { cpus }) })
   if (problem)
     log.warn(`tools run in a simulated shell without real programs: ${problem}; ${bubblewrapRemedy(problem)}`)
@@ -69,7 +81,8 @@ export async function createSandboxes({ workspacesDir, log, prefer, cpus }: Sand
   return {
     driver: driver.name,
     detail,
-    async open(sessionId) {
+    hasNetwork: driver.hasNetwork,
+    async open(sessionId, session) {
       const folder = folderOf(root, sessionId)
       let sandbox = opened.get(sessionId)
       if (!sandbox) {
@@ -78,14 +91,15 @@ export async function createSandboxes({ workspacesDir, log, prefer, cpus }: Sand
         // A failed attempt must not be cached: the disk may have free space later.
         sandbox.catch(() => opened.delete(sessionId))
       }
-      return await sandbox
+      const network = session && networkOf(session)
+      return network ? withNetwork(await sandbox, network) : await sandbox
     },
     makeFolder: sessionId => makeWorkspace(folderOf(root, sessionId), driver.owner),
     async remove(sessionId) {
       const folder = folderOf(root, sessionId)
       await stop(sessionId)
       const { workspace, home, sockets } = foldersOf(folder)
-      for (const each of [markerOf(folder), sockets, home, workspace]) await deleteTree(each)
+      for (const each of [markerOf(folder), networkFolderOf(folder), sockets, home, workspace]) await deleteTree(each)
     },
     async stopAll() {
       await Promise.all([...opened.keys()].map(stop))
@@ -160,7 +174,9 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       checkCommand(command)
       const either = signal ? AbortSignal.any([signal, disposal.signal]) : disposal.signal
       const bounds = { timeoutMs: timeLimit(request), signal: either, ...(onOutput && { onOutput }) }
-      const run = execWithin(driver, folder, { command, ...bounds })
+      const run = linked({ driver, network: request.network }, network =>
+        execWithin(driver, folder, { command, network, ...bounds }),
+      )
       running.add(run)
       try {
         return await run
@@ -217,10 +233,20 @@ async function makePlace(driver: SandboxDriver, folder: string, { isolation, sig
     foldersInside: isolation === 'sandbox' ? inside : folders,
     folders,
     homeFiles: workspaceFiles(folders.home),
-    start: async request =>
-      start && isolation === 'sandbox'
-        ? await start(folders, { ...request, signal })
-        : startTrusted({ ...request, signal }, { folders, limits: sandboxLimits, signal }),
+    async start({ network, ...request }) {
+      // A program without isolation has the network of the server.
+      if (!start || isolation === 'none')
+        return startTrusted({ ...request, signal }, { folders, limits: sandboxLimits, signal })
+      const link = await openLink({ driver, network })
+      try {
+        const program = await start(folders, { ...request, network: link, signal })
+        void program.exited.then(() => link?.close())
+        return program
+      } catch (error) {
+        await link?.close()
+        throw error
+      }
+    },
   }
 }
 

@@ -26,6 +26,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
     name: 'virtual',
     detail: 'a simulated shell over the workspace folder; isolates files only',
     owner: undefined,
+    hasNetwork: false,
     async exec(folder, { command, ...request }: BoundRequest) {
       const args = [
         '--permission',

@@ -22,6 +22,7 @@ export const grepTool = defineTool({
       command: search(pattern, path, sandbox.driver),
       timeoutMs,
       signal,
+      network: undefined,
     })
     if (outcome === 'cancelled') return failed('cancelled')
     const lines = output.replaceAll(/^(\.|\/workspace)\//gm, '')

@@ -33,8 +33,8 @@ export function createOrphanCleanup({ folder, deletedAmong, remove, log }: Deps)
     try {
       let ids = new Set<string>()
       for await (const { name } of await opendir(folder)) {
-        // Next to the workspace are the home, the sockets and the checkpoint marker, with the session id up to the
-        // first dot.
+        // Next to the workspace are the home, the sockets, the network and the checkpoint marker, with the session id
+        // up to the first dot.
         const id = name.split('.')[0] ?? ''
         if (id.startsWith('ses_')) ids.add(id)
         if (ids.size < batchSize) continue

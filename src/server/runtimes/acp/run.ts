@@ -4,7 +4,7 @@ import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import { type BudgetStop, unusableKeyEvent } from '../endings.ts'
 import { grantedMemories } from '../local/memory-server.ts'
 import { endIfSessionLost, type ProgramPool } from '../local/program-pool.ts'
-import type { LocalPrograms } from '../local/programs.ts'
+import type { LocalPrograms, ProgramRequest } from '../local/programs.ts'
 import { grantRun, type RunGrant } from '../local/run-grant.ts'
 import {
   type Batch,
@@ -54,10 +54,11 @@ const defaultCancelMs = 10_000
 export async function startAgent(
   { programs, cancelMs = defaultCancelMs }: Pick<AcpDeps, 'programs' | 'cancelMs'>,
   endpoint: RuntimeEndpoint,
-  { sessionId, ...task }: Task & { readonly sessionId: string },
+  { sessionId, session, ...task }: Task & Pick<ProgramRequest, 'sessionId' | 'session'>,
 ): Promise<Agent> {
   const program = await programs.start({
     sessionId,
+    session,
     isolation: endpoint.isolation ?? 'sandbox',
     setup: surroundings => setupOf(endpoint, surroundings, task),
   })
@@ -153,7 +154,7 @@ async function readyAgent(run: Run, grant: RunGrant): Promise<Ready> {
 }
 
 async function begin({ deps, endpoint, session }: Run, task: Task): Promise<Agent> {
-  const agent = await startAgent(deps, endpoint, { ...task, sessionId: session.id })
+  const agent = await startAgent(deps, endpoint, { ...task, sessionId: session.id, session })
   await deps.markSandboxRunning(session.id)
   return agent
 }

@@ -25,7 +25,7 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
     for (const warning of warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
     const { customToolEnd } = context
     return [
-      sandboxSource(enabled, { open: sandboxOpener(deps, session.id), memory, services }),
+      sandboxSource(enabled, { open: sandboxOpener(deps, session), memory, services }),
       ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
       ...(customToolEnd ? [customSource(customTools(session.tools, session.config), customToolEnd)] : []),
     ]
@@ -33,13 +33,13 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
 }
 
 /** Returns a function that opens the sandbox, and marks it as running the first time. */
-function sandboxOpener({ sandboxes, markSandboxRunning }: BuiltinDeps, sessionId: string): () => Promise<Sandbox> {
+function sandboxOpener({ sandboxes, markSandboxRunning }: BuiltinDeps, session: RunSession): () => Promise<Sandbox> {
   let isMarked = false
   return async () => {
-    const sandbox = await sandboxes.open(sessionId)
+    const sandbox = await sandboxes.open(session.id, session)
     if (!isMarked) {
       isMarked = true
-      await markSandboxRunning(sessionId)
+      await markSandboxRunning(session.id)
     }
     return sandbox
   }

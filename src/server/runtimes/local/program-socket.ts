@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { pathOf } from '../../platform/handle-path.ts'
 
 /** O_PATH of Linux, which Node does not export: opens the socket itself, even if its name is replaced afterwards. */
 const asPath = 0o10000000
@@ -18,11 +19,6 @@ export async function connectToSocket(path: string): Promise<Socket> {
     await handle.close()
   }
 }
-
-/**
- * Returns a short path for a handle: the path of a unix socket is limited to 107 bytes, which a data folder may exceed.
- */
-export const pathOf = ({ fd }: Pick<FileHandle, 'fd'>): string => `/proc/self/fd/${fd}`
 
 /** Resolves with the socket once it is connected; rejects when the connection fails. */
 export function connected(socket: Socket): Promise<Socket> {

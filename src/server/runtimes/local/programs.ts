@@ -2,13 +2,14 @@ import { constants } from 'node:fs'
 import { access, open } from 'node:fs/promises'
 import { connect, type ListenOptions, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { pathOf } from '../../platform/handle-path.ts'
 import type { Log } from '../../platform/log.ts'
-import type { Isolation, ProgramFolders, ProgramPlace, SandboxProgram } from '../../sandboxes/sandbox.ts'
+import type { Isolation, ProgramFolders, ProgramPlace, Sandbox, SandboxProgram } from '../../sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
-import { RuntimeFailure } from '../runtime.ts'
+import { type RunSession, RuntimeFailure } from '../runtime.ts'
 import { findCommand } from './command-line.ts'
 import { openGateway, type ProgramGateway, type ServeRequest } from './gateway-socket.ts'
-import { connected, connectToSocket, pathOf } from './program-socket.ts'
+import { connected, connectToSocket } from './program-socket.ts'
 import type { RunGrant } from './run-grant.ts'
 import { execCommand, gatewaySocket, programSocket, startScript } from './start-script.ts'
 
@@ -33,6 +34,8 @@ export interface Setup {
 }
 
 export interface ProgramRequest {
+  /** Decides about its network; without it there is none. */
+  readonly session?: RunSession | undefined
   readonly sessionId: string
   readonly isolation: Isolation
   /** Port on 127.0.0.1 that the program will listen on, for `connect`. Must not be 4000 in a sandbox. */
@@ -64,8 +67,9 @@ const gatewayPort = 4000
 export function createLocalPrograms(deps: Deps) {
   return {
     /** Rejects with `RuntimeFailure` when the program does not exist or cannot be isolated. */
-    async start({ sessionId, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
-      const place = await placeFor(deps, sessionId, isolation)
+    async start({ sessionId, session, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
+      const sandbox = await sandboxFor(deps, { sessionId, session, isolation })
+      const place = await placeIn(sandbox, isolation)
       const gateway = await gatewayFor(place, deps)
       try {
         const isInside = isolation === 'sandbox'
@@ -94,9 +98,14 @@ export function createLocalPrograms(deps: Deps) {
   }
 }
 
-async function placeFor({ sandboxes }: Deps, sessionId: string, isolation: Isolation): Promise<ProgramPlace> {
+type Placed = Pick<ProgramRequest, 'sessionId' | 'session' | 'isolation'>
+
+async function sandboxFor({ sandboxes }: Deps, { sessionId, session, isolation }: Placed): Promise<Sandbox> {
   if (isolation === 'sandbox') await access('/usr/bin/socat', constants.X_OK).catch(noSocat)
-  const sandbox = await sandboxes.open(sessionId)
+  return await sandboxes.open(sessionId, session)
+}
+
+async function placeIn(sandbox: Sandbox, isolation: Isolation): Promise<ProgramPlace> {
   return await sandbox.programPlace(isolation).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new RuntimeFailure('model_request_failed_error', `cannot start the program: ${reason}`, { cause })

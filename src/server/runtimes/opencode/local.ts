@@ -108,7 +108,7 @@ async function* runLocally(run: Run): AsyncGenerator<Batch> {
 async function readyServer({ deps, endpoint, pool, session, prompt }: Run): Promise<OpencodeServer> {
   const permission = permissionsOf(session.tools)
   const task = { model: prompt.model, permission, memories: grantedMemories(session) }
-  const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, task })
+  const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, session, task })
   const server = await pool.take(session.id, start)
   await deps.markSandboxRunning(session.id)
   if (isDeepStrictEqual(server.task, task)) return server

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { connectorOf } from '../local/connector.ts'
 import type { PooledProgram } from '../local/program-pool.ts'
-import type { LocalProgram, LocalPrograms } from '../local/programs.ts'
+import type { LocalProgram, LocalPrograms, ProgramRequest } from '../local/programs.ts'
 import { cleanText, createConnection } from '../remote/connection.ts'
 import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
 import { type OpencodeApi, opencodeApi, opencodeDialect } from './api.ts'
@@ -23,14 +23,14 @@ const portInside = 4096
 export async function startServer(
   programs: LocalPrograms,
   endpoint: RuntimeEndpoint,
-  { sessionId, task }: { readonly sessionId: string; readonly task: Task },
+  { sessionId, session, task }: Pick<ProgramRequest, 'sessionId' | 'session'> & { readonly task: Task },
 ): Promise<OpencodeServer> {
   const isolation = endpoint.isolation ?? 'sandbox'
   const port = isolation === 'sandbox' ? portInside : await freePort()
   const password = randomBytes(18).toString('base64url')
   const setup = (surroundings: LocalProgram['surroundings']) =>
     setupOf(endpoint, surroundings, { ...task, port, password })
-  const program = await programs.start({ sessionId, isolation, port, setup })
+  const program = await programs.start({ sessionId, session, isolation, port, setup })
   const within = { ...endpoint, apiBase: `http://127.0.0.1:${port}`, apiKey: password }
   const connection = createConnection(connectorOf(program), within, opencodeDialect)
   const stop = async () => {

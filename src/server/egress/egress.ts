@@ -1,0 +1,94 @@
+import { constants } from 'node:fs'
+import { chmod, mkdir, mkdtemp, open, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { join } from 'node:path'
+import { pathOf } from '../platform/handle-path.ts'
+import type { Log } from '../platform/log.ts'
+import type { Outbound } from '../platform/outbound.ts'
+import { type NetworkLink, networkFolderOf, proxyPort, proxySocket, type SandboxNetwork } from '../sandboxes/sandbox.ts'
+import type { EgressSession, InnerHost } from './inner-host.ts'
+import { networkPolicy } from './policy.ts'
+import { createProxy } from './proxy.ts'
+
+interface Deps {
+  /** Folder of the session workspaces. */
+  readonly workspacesDir: string
+  /** Guards the connections of sandboxes: only public addresses. */
+  readonly outbound: Pick<Outbound, 'connect'>
+  readonly innerHosts: readonly InnerHost[]
+  readonly log: Pick<Log, 'info' | 'warn'>
+}
+
+/** Network of the sandboxes: a proxy with a separate socket for every command and program. */
+export type Egress = ReturnType<typeof createEgress>
+
+export function createEgress(deps: Deps) {
+  return {
+    /** Returns the network of a session; undefined for a session without one. */
+    networkOf(session: EgressSession): SandboxNetwork | undefined {
+      const policy = networkPolicy(session.config)
+      const innerHosts = deps.innerHosts.filter(host => host.isFor(session))
+      if (!policy && innerHosts.length === 0) return undefined
+      return {
+        async open() {
+          const proxy = createProxy({ ...deps, session, policy, innerHosts })
+          try {
+            return await linkTo(proxy.server, networkFolderOf(join(deps.workspacesDir, session.id)), proxy.close)
+          } catch (error) {
+            await proxy.close()
+            throw error
+          }
+        },
+      }
+    },
+  }
+}
+
+/** Listens in a new folder below `parent`, which is deleted on close. */
+async function linkTo(server: Server, parent: string, closeProxy: () => Promise<void>): Promise<NetworkLink> {
+  await mkdir(parent, { recursive: true, mode: 0o700 })
+  const folder = await mkdtemp(join(parent, 'link-'))
+  // The user of the sandbox must reach the socket; `parent` keeps others out.
+  await chmod(folder, 0o755)
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    await listen(server, `${pathOf(handle)}/${proxySocket}`)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+  return {
+    folder,
+    env: variables,
+    async close() {
+      await closeProxy()
+      // On close the server removes its socket by the path through the handle.
+      await handle.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const proxyUrl = `http://127.0.0.1:${proxyPort}`
+const local = 'localhost,127.0.0.1,::1'
+
+/** Programs read different spellings. Node reads them only with NODE_USE_ENV_PROXY. */
+const variables: Readonly<Record<string, string>> = {
+  http_proxy: proxyUrl,
+  https_proxy: proxyUrl,
+  HTTP_PROXY: proxyUrl,
+  HTTPS_PROXY: proxyUrl,
+  no_proxy: local,
+  NO_PROXY: local,
+  NODE_USE_ENV_PROXY: '1',
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ path, readableAll: true, writableAll: true, exclusive: true }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}

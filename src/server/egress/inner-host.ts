@@ -1,0 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RunSession } from '../runtimes/runtime.ts'
+
+/** The session whose sandbox sends a request. */
+export type EgressSession = Pick<RunSession, 'id' | 'owner_id' | 'agent_id' | 'config' | 'environment'>
+
+/** A host name that only sandboxes can reach, and that the server answers itself. */
+export interface InnerHost {
+  /** Lower case, below `.switchyard.internal`; reached with plain HTTP on port 80. */
+  readonly name: string
+  /** True if the sandboxes of this session may reach it. */
+  isFor(session: EgressSession): boolean
+  /** Answers a request. `url` of the request is a path; nothing in the request identifies the session. */
+  serve(request: IncomingMessage, response: ServerResponse, session: EgressSession): void
+}

@@ -1,0 +1,88 @@
+import type { Json } from '../platform/json.ts'
+import { isRecord, listOf, recordOf, recordsOf, textOf } from '../platform/json.ts'
+import { presetHosts } from './presets.ts'
+
+/** What a sandbox wants to reach. */
+export interface Target {
+  /** Lower case, without a trailing dot; IPv6 without brackets. */
+  readonly host: string
+  readonly port: number
+  /** Undefined for a tunnel, whose requests cannot be seen. */
+  readonly method: string | undefined
+}
+
+/** Decides which hosts a sandbox may reach. */
+export interface NetworkPolicy {
+  /** Returns why a target is denied, with the field to change; undefined if it is allowed. */
+  denial(target: Target): string | undefined
+  /** True if requests to this host are restricted by method, so that tunnels to it must be opened. */
+  hasMethodRules(host: string, port: number): boolean
+}
+
+interface Rule {
+  /** A host name, or `*.` and a domain for all names below it. */
+  readonly host: string
+  readonly ports: readonly number[]
+  /** Undefined: all. */
+  readonly methods: readonly string[] | undefined
+}
+
+const defaultPorts: readonly number[] = [80, 443]
+
+/** Returns the policy of `config.network`, which has been checked; undefined when there is none. */
+export function networkPolicy(config: Json): NetworkPolicy | undefined {
+  const network = recordOf(config['network'])
+  if (network['type'] === 'unrestricted') return unrestricted
+  if (network['type'] !== 'limited') return undefined
+  return limited(rulesOf(network, config))
+}
+
+const unrestricted: NetworkPolicy = { denial: () => undefined, hasMethodRules: () => false }
+
+function limited(rules: readonly Rule[]): NetworkPolicy {
+  const about = (host: string) => rules.filter(rule => matches(rule.host, host))
+  return {
+    denial({ host, port, method }) {
+      const named = about(host)
+      if (named.length === 0) return `${host} is not in config.network.allowed_hosts of this agent`
+      const open = named.filter(rule => rule.ports.includes(port))
+      if (open.length === 0) return `port ${port} of ${host} is not in config.network.allowed_hosts of this agent`
+      if (method === undefined || open.some(({ methods }) => methods?.includes(method) ?? true)) return undefined
+      return `method ${method} to ${host} is not in config.network.allowed_hosts of this agent`
+    },
+    hasMethodRules(host, port) {
+      const open = about(host).filter(rule => rule.ports.includes(port))
+      return open.length > 0 && open.every(({ methods }) => methods !== undefined)
+    },
+  }
+}
+
+const matches = (pattern: string, host: string): boolean =>
+  pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1 : host === pattern
+
+function rulesOf(network: Json, config: Json): Rule[] {
+  const presets = listOf(network['presets']).map(textOf)
+  const names = network['allow_package_managers'] === true ? [...presets, 'packages'] : presets
+  const servers = network['allow_mcp_servers'] === true ? recordsOf(config['mcp_servers']) : []
+  return [
+    ...listOf(network['allowed_hosts']).map(ruleOf),
+    ...names.flatMap(presetHosts).map(ruleOf),
+    ...servers.flatMap(server => ruleOfUrl(textOf(server['url']))),
+  ]
+}
+
+function ruleOf(entry: unknown): Rule {
+  const { host, ports, methods } = isRecord(entry) ? entry : { host: entry, ports: undefined, methods: undefined }
+  return {
+    host: textOf(host).toLowerCase(),
+    ports: Array.isArray(ports) ? ports.map(Number) : defaultPorts,
+    methods: Array.isArray(methods) ? methods.map(method => textOf(method).toUpperCase()) : undefined,
+  }
+}
+
+function ruleOfUrl(url: string): Rule[] {
+  const parsed = URL.parse(url)
+  if (!parsed) return []
+  const port = Number(parsed.port) || (parsed.protocol === 'https:' ? 443 : 80)
+  return [{ host: parsed.hostname, ports: [port], methods: undefined }]
+}

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { createEgress } from '../../src/server/egress/egress.ts'
+import type { EgressSession, InnerHost } from '../../src/server/egress/inner-host.ts'
+import { createOutbound, type Lookup, type Outbound } from '../../src/server/platform/outbound.ts'
+import { buildConnector } from '../../src/server/platform/undici.ts'
+import type { SandboxDriverName } from '../../src/server/sandboxes/sandbox.ts'
+import { createSandboxes } from '../../src/server/sandboxes/sandboxes.ts'
+import { quiet } from '../../src/server/sandboxes/sandboxes-for-tests.ts'
+
+interface Settings {
+  readonly driver?: SandboxDriverName
+  /** Names that lead to loopback. */
+  readonly names?: readonly string[]
+  readonly lookup?: Lookup
+  readonly innerHosts?: readonly InnerHost[]
+}
+
+/** Returns sandboxes whose network passes the proxy, and the lines that it logs. */
+export async function networkForTests({ driver = 'bubblewrap', names = [], lookup, innerHosts = [] }: Settings) {
+  const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const log = { ...quiet, info: (line: object) => void lines.push({ ...line }) }
+  const checked = createOutbound({ allow: [], ...(lookup && { lookup }) })
+  const outbound: Pick<Outbound, 'connect'> = {
+    connect(timeoutMs) {
+      const [open, guarded] = [buildConnector({ timeout: timeoutMs }), checked.connect(timeoutMs)]
+      return (options, done) =>
+        names.includes(options.hostname)
+          ? open({ ...options, hostname: '127.0.0.1', servername: options.hostname }, done)
+          : guarded(options, done)
+    },
+  }
+  const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, log })
+  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer: driver, networkOf })
+  after(async () => {
+    await sandboxes.stopAll()
+    await rm(workspacesDir, { recursive: true, force: true })
+  })
+  return {
+    workspacesDir,
+    lines,
+    sandboxes,
+    networkOf,
+    /** Runs a command in a session with this `config.network`. */
+    async run(network: unknown, command: string, id = 'ses_one') {
+      const sandbox = await sandboxes.open(id, sessionWith(network, id))
+      const { output, exitCode } = await sandbox.exec({ command, timeoutMs: 60_000 })
+      return { output, exitCode }
+    },
+  }
+}
+
+/** Returns a session with this `config.network`. */
+export const sessionWith = (network: unknown, id = 'ses_one'): EgressSession => ({
+  id,
+  owner_id: 'user-1',
+  agent_id: 'agt_one',
+  config: { network },
+  environment: {},
+})
+
+/** Starts an HTTP server on loopback that is closed after the last test; returns `127.0.0.1:port`. */
+export async function upstreamForTests(listener: RequestListener): Promise<{ host: string; port: number }> {
+  const server = createServer(listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { host: `127.0.0.1:${port}`, port }
+}
