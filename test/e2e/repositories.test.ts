@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -7,7 +8,7 @@ import type { Session } from '../../src/contract/sessions.ts'
 import { startGitServer } from '../support/repositories/git-server.ts'
 import { startHostFake } from '../support/repositories/host-fakes.ts'
 import { plantCanary, scan } from '../support/secrets/canaries.ts'
-import { filePlaces, processPlaces, tablePlaces } from '../support/secrets/canary-places.ts'
+import { filePlaces, tablePlaces } from '../support/secrets/canary-places.ts'
 import { freshDatabase } from '../support/service/database.ts'
 import { send } from '../support/service/send.ts'
 import { type Service, startService, temporaryDataDir } from '../support/service/service.ts'
@@ -137,7 +138,7 @@ test('S59: a session clones, edits, tests, commits, pushes and opens a pull requ
   const { tables } = await tablePlaces(service.databaseUrl, encryptionKey)
   const places = [
     ...tables,
-    ...processPlaces(service.pid),
+    ...['cmdline', 'environ'].map(name => [name, readFileSync(`/proc/${service.pid}/${name}`)] as const),
     ...filePlaces(service.dataDir).filter(([name]) => !name.startsWith('file postgres')),
     ['log', service.logs()] as const,
     ['outputs of the tools', outputs(events).join('\n')] as const,

@@ -31,11 +31,20 @@ import { createProbes } from '../runtimes/registry/probes.ts'
 import { createRegistry } from '../runtimes/registry/registry.ts'
 import { serveRuntimes } from '../runtimes/registry/routes.ts'
 import { runtimeStore } from '../runtimes/registry/store.ts'
+import { createGitCredentials } from '../runtimes/repositories/git-credentials.ts'
+import { createGitProxy } from '../runtimes/repositories/git-proxy.ts'
+import { gitProxyHost } from '../runtimes/repositories/git-script.ts'
+import { createPackCache } from '../runtimes/repositories/pack-cache.ts'
+import { createPullRequests } from '../runtimes/repositories/pull-requests.ts'
+import { createRepositories } from '../runtimes/repositories/repositories.ts'
+import { withRepository } from '../runtimes/repositories/with-repository.ts'
+import { repositoryIn } from '../runtimes/repository.ts'
 import type { RuntimeKind } from '../runtimes/runtime.ts'
 import { createSandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createWeb } from '../tools/web/web.ts'
+import type { Vault } from '../vault/vault.ts'
 
 interface Needs {
   readonly config: Pick<Config, 'limits' | 'toolLimits'>
@@ -58,6 +67,12 @@ interface Needs {
   readonly configured: () => Config['runtimeHarnesses']
   /** Provider of the tool `web_search`. */
   readonly webSearch: () => Config['webSearch']
+  /** Configured hosts of repositories. */
+  readonly gitHosts: () => Config['gitHosts']
+  /** Credentials of those hosts. */
+  readonly vault: Pick<Vault, 'value'>
+  /** Folder of fetched packs. */
+  readonly gitCacheDir: string
   readonly memories: SessionMemories
   readonly resultSchemas: ResultSchemas
   /** Address of the service for clients. The default is known once the server listens. */
@@ -68,15 +83,29 @@ interface Needs {
   readonly innerHosts: readonly InnerHost[]
 }
 
+const gibibyte = 1024 ** 3
+
+const noClones = (driver: string): string =>
+  `needs a sandbox with git and a network (bubblewrap), but this server uses the ${driver} sandbox`
+
 /** Runtimes of agents, and the sandboxes of their tools. */
 export async function composeRuntimes(needs: Needs) {
   const { config, workspacesDir, log, keyring, pool, db, audit, gateway, outbound, guard, configured, memories } = needs
+
+  // git in sandboxes
+  const cache = createPackCache({ folder: needs.gitCacheDir, maxBytes: 2 * gibibyte, maxEntryBytes: gibibyte / 2 })
+  const gitProxy = createGitProxy({ guard, cache, log })
+  const gitHost: InnerHost = {
+    name: gitProxyHost,
+    isFor: ({ environment }) => sandboxes.hasNetwork && repositoryIn(environment) !== undefined,
+    serve: (request, response, { id }) => gitProxy.handle(request, response, id),
+  }
 
   // sandboxes; `outbound.allow` is for connections of the server, which its agents must not use
   const egress = createEgress({
     workspacesDir,
     outbound: createOutbound({ allow: [] }),
-    innerHosts: needs.innerHosts,
+    innerHosts: [gitHost, ...needs.innerHosts],
     log,
   })
   const { networkOf } = egress
@@ -88,8 +117,25 @@ export async function composeRuntimes(needs: Needs) {
 
   const web = createWeb({ guard, searchSettings: needs.webSearch })
 
+  const repositories = createRepositories({
+    sandboxes,
+    proxy: gitProxy,
+    credentialOf: createGitCredentials(needs.vault, needs.gitHosts),
+    pullRequests: createPullRequests(guard),
+    hosts: needs.gitHosts,
+    markSandboxRunning,
+  })
+  /** Adds repositories to the runtimes that work in the files of a session. */
+  const cloning = (kind: RuntimeKind): RuntimeKind => ({
+    ...kind,
+    connect(endpoint) {
+      const runtime = kind.connect(endpoint)
+      return runtime.workspace ? withRepository(runtime, repositories) : runtime
+    },
+  })
+
   // kinds
-  const builtin = builtinRuntime({
+  const ownRuntime = builtinRuntime({
     gateway,
     modelLimits: gateway.limits,
     modelInputs: gateway.inputs,
@@ -101,11 +147,12 @@ export async function composeRuntimes(needs: Needs) {
     resultSchemas: needs.resultSchemas,
     log,
   })
+  const builtin = withRepository(ownRuntime, repositories)
   const runtimeKinds: readonly RuntimeKind[] = [
-    acpKind({ programs, sandboxes, markSandboxRunning, memories, log }),
+    cloning(acpKind({ programs, sandboxes, markSandboxRunning, memories, log })),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
-    opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } }),
+    cloning(opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } })),
   ]
   const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
 
@@ -128,6 +175,7 @@ export async function composeRuntimes(needs: Needs) {
     store: readStore,
     modelSecrets: gateway.echoes,
     canSearch: () => web.canSearch,
+    noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })
