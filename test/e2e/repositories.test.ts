@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
+import { fakeProgram } from '../support/acp/acp-rig.ts'
 import { startGitServer } from '../support/repositories/git-server.ts'
 import { startHostFake } from '../support/repositories/host-fakes.ts'
 import { plantCanary, scan } from '../support/secrets/canaries.ts'
@@ -27,6 +28,12 @@ after(() => upstream.stop())
 const config = JSON.stringify({
   ...JSON.parse(configFor(upstream)),
   outbound: { allow: [`127.0.0.1:${upstream.port}`, git.host, host.host, open.host] },
+  runtime_harnesses: [
+    {
+      ...{ alias: 'program', api_spec: 'acp', command: ['node', fakeProgram] },
+      env: { NODE_OPTIONS: '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON' },
+    },
+  ],
   git_hosts: [{ host: git.host, type: 'github', api_base: host.url, credential: 'git-token' }],
 })
 const encryptionKey = Buffer.alloc(32, 7)
@@ -53,8 +60,9 @@ await git.create('acme/other.git', { 'secret.txt': 'private' })
 
 type Shown = Session & { repository?: { branch: string; pull_request: { url: string } | null } }
 
-async function create(environment: Record<string, unknown>): Promise<string> {
-  const { status, text } = await send(service, 'POST /session', { body: { title: 'Fix the price', environment } })
+async function create(environment: Record<string, unknown>, more: object = {}): Promise<string> {
+  const body = { title: 'Fix the price', environment, ...more }
+  const { status, text } = await send(service, 'POST /session', { body })
   assert.equal(status, 200, text)
   return (JSON.parse(text) as Session).id
 }
@@ -167,6 +175,21 @@ test('problems end the prompt with a clear error, leave nothing behind, and the 
   )
   await failed({ repository: 'http://127.0.0.1:9/acme/shop' }, /outbound\.allow/)
 
+  const uploaded = await create({ repository })
+  const file = `/api/sessions/${uploaded}/files/price.sh`
+  const put = await send(service, `PUT ${file}`, {
+    body: 'mine',
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+  assert.equal(put.status, 200, put.text)
+  await prompt(uploaded, { text: 'not reached' })
+  const [conflict] = (await eventsOf(uploaded)).filter(({ type }) => type === 'session.error')
+  assert.match(JSON.stringify(conflict), /untracked working tree files would be overwritten.*price\.sh/)
+  assert.deepEqual(await readdir(workspaceOf(uploaded)), ['price.sh'])
+  assert.equal((await send(service, `DELETE ${file}`)).status, 204)
+  await prompt(uploaded, bash('cat price.sh'), { text: 'done' })
+  assert.match(outputs(await eventsOf(uploaded)).join(), /echo 41/)
+
   await send(service, 'POST /api/vault', { body: { key: 'git-token', value: 'ghp_wrong_0123456789' } })
   const id = await failed({ repository }, /rejected the credential of vault entry git-token \(HTTP 401\)/)
   await send(service, 'POST /api/vault', { body: { key: 'git-token', value: secret } })
@@ -234,4 +257,34 @@ test('a server that is killed during the clone repeats it without a trace of the
   assert.match(outputs(events).join(), /library/, JSON.stringify(events, null, 1))
   assert.equal(events.filter(({ type }) => type === 'session.repository_ready').length, 1)
   assert.match(await readFile(join(workspaceOf(id), '.git', 'HEAD'), 'utf8'), new RegExp(`switchyard/${id}`))
+
+  // Checkpoints exclude large packs: on another machine the objects are missing.
+  await prompt(id, bash('echo changed > lib.txt'), { text: 'done' })
+  await rm(join(workspaceOf(id), '.git', 'objects', 'pack'), { recursive: true })
+  await prompt(id, bash('git status --short; git log --format=%s; cat lib.txt'), { text: 'done' })
+  const after = await eventsOf(id)
+  assert.match(outputs(after).at(-1) ?? '', / M lib\.txt.*first.*changed/s)
+  const repaired = after.filter(({ type, ...event }) => type === 'session.repository_ready' && event['repaired'])
+  assert.equal(repaired.length, 1)
+})
+
+test('a local program works in the clone and pushes without a credential', async () => {
+  const id = await create({ repository: `${git.url}/acme/shop.git`, auto_create_pr: true }, { runtime: 'program' })
+  const steps = [
+    { tell: 'prompt' },
+    {
+      shell:
+        'cat price.sh; env; git push 2>&1; git commit -q --allow-empty -m empty; git push origin HEAD:main 2>&1; echo by program > PROGRAM.md',
+    },
+  ]
+  const body = { parts: [{ type: 'text', text: `[${JSON.stringify(steps)}]` }] }
+  const answered = await send(service, `POST /session/${id}/message`, { body })
+  assert.equal(answered.status, 200, answered.text)
+  const told = JSON.stringify(await eventsOf(id), null, 1)
+  assert.match(told, /echo 41/)
+  assert.match(told, /new branch\].*switchyard\//, told)
+  assert.match(told, /this session may push to switchyard/)
+  assert.match((await show(id)).repository?.pull_request?.url ?? told, /pull\/\d+$/)
+  assert.equal(await git.git('acme/shop.git', 'show', `switchyard/${id}:PROGRAM.md`), 'by program')
+  assert.deepEqual(scan([['events', told]], [canary]).findings, [])
 })

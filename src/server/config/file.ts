@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
-import type { GitHostEntry } from './git-hosts-of-file.ts'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
@@ -27,6 +26,15 @@ export interface HarnessEntry {
   readonly command?: readonly (string | undefined)[]
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly sandbox?: string
+}
+
+/** One entry of `git_hosts`. */
+export interface GitHostEntry {
+  readonly host?: string
+  readonly type?: string
+  readonly api_base?: string
+  readonly credential?: string
+  readonly auth?: string
 }
 
 type FallbackTable = Readonly<Record<string, readonly (string | undefined)[] | undefined>>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFile } from './file.ts'
-import { type GitHostEntry, gitHostsOfFile } from './git-hosts-of-file.ts'
+import { emptyFile, type GitHostEntry } from './file.ts'
+import { gitHostsOfFile } from './git-hosts-of-file.ts'
 
 function read(...entries: readonly GitHostEntry[]) {
   const problems: string[] = []

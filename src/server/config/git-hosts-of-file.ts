@@ -1,15 +1,6 @@
 import { closestTo } from '../platform/closest.ts'
 import type { GitHost, GitHostType } from './config.ts'
-import type { ConfigFile, Place } from './file.ts'
-
-/** One entry of `git_hosts`. */
-export interface GitHostEntry {
-  readonly host?: string
-  readonly type?: string
-  readonly api_base?: string
-  readonly credential?: string
-  readonly auth?: string
-}
+import type { ConfigFile, GitHostEntry, Place } from './file.ts'
 
 interface Reading {
   readonly file: ConfigFile

@@ -24,9 +24,10 @@ export function cloneFindings(environment: Json, noClones: string | undefined): 
   return found.flatMap(([name, value, check]): Finding[] => {
     if (value === undefined || value === null) return []
     const field = `environment.${name}`
+    // Without a repository the others have no effect.
+    if (repository === undefined) return isInterface(name) ? [{ field }] : []
     const problem = check(value)
     if (problem !== undefined) return [{ field, problem }]
-    if (repository === undefined) return isInterface(name) ? [{ field }] : []
     return name === 'repository' && noClones !== undefined ? [{ field, problem: noClones }] : []
   })
 }

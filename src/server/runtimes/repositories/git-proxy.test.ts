@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,6 +27,7 @@ const proxy = createGitProxy({
   guard: () => createOutbound({ allow: [upstream.host] }),
   cache,
   log: { warn: (...given: unknown[]) => void logged.push(given) },
+  maxPackBytes: 200_000,
 })
 const server = createServer((request, response) => proxy.handle(request, response, 'ses_1'))
 await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -175,4 +177,27 @@ test('problems of the host are explained without its text, which may repeat the 
   assert.match(moved.output, /has moved the repository to the path \/acme\/store\.git; use its new URL/)
   upstream.intercept(() => false)
   revoke()
+})
+
+test('a fetch or push beyond the limit is aborted and leaves nothing in the cache', async () => {
+  await upstream.create('acme/huge.git', { 'huge.txt': randomBytes(400_000).toString('base64') })
+  const grant = grantOf({ address: { ...grantOf().address, path: '/acme/huge.git' } })
+  let revoke = proxy.grant('ses_1', grant)
+  const before = await readdir(cacheFolder)
+  const { code } = await git(folder, 'clone', '-q', '--depth', '1', `${proxyUrl}/acme/huge.git`, 'huge')
+  assert.notEqual(code, 0)
+  assert.match(grant.problem ?? '', /the transfer exceeds 0 MiB/)
+  assert.deepEqual(await readdir(cacheFolder), before)
+  revoke()
+
+  const pushing = grantOf()
+  revoke = proxy.grant('ses_1', pushing)
+  const copy = await clone('large-push')
+  await writeFile(join(copy, 'large.txt'), randomBytes(400_000).toString('base64'))
+  await git(copy, 'add', '.')
+  await git(copy, 'commit', '-q', '-m', 'large')
+  assert.notEqual((await git(copy, 'push', 'origin', 'HEAD:switchyard/ses_1')).code, 0)
+  assert.equal(pushing.pushes, 0)
+  revoke()
+  assert.deepEqual(logged, [])
 })

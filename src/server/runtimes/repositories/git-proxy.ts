@@ -28,6 +28,8 @@ interface Deps {
   readonly guard: () => Outbound
   readonly cache: PackCache
   readonly log: Pick<Log, 'warn'>
+  /** Size of a fetch or push; larger ones are aborted. 1 GiB by default. */
+  readonly maxPackBytes?: number
 }
 
 /**
@@ -46,13 +48,12 @@ interface Route {
 }
 
 const MiB = 1024 * 1024
-/** Larger responses and pushes are aborted. */
-export const maxPackBytes = 1024 * MiB
+const defaultPackBytes = 1024 * MiB
 const maxListingBytes = 64 * MiB
 /** Requests of at most this size can be served from the cache. */
 const maxCachedRequestBytes = 64 * 1024
 
-export function createGitProxy({ guard, cache, log }: Deps) {
+export function createGitProxy({ guard, cache, log, maxPackBytes = defaultPackBytes }: Deps) {
   const grants = new Map<string, GitGrant>()
   /** Repositories that the host has listed to a grant: only then the cache may answer in its place. */
   const listed = new WeakMap<GitGrant, Set<string>>()

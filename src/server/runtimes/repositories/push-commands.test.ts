@@ -36,7 +36,7 @@ test('commands are read however the push is cut into pieces', async () => {
 test('a malformed, signed or endless push is rejected', async () => {
   const malformed = ['', '00', 'zzzz', '0003', '0001', `${line('hello')}0000`, line(command('refs/heads/a'))]
   const signed = `${line('push-cert\0report-status')}${line('certificate version 0.1\n')}0000`
-  for (const push of [...malformed, signed, line(command('refs/heads/a\nb')) + '0000'])
+  for (const push of [...malformed, signed, `${line(command('refs/heads/a\nb'))}0000`])
     await assert.rejects(read(push), MalformedPush, JSON.stringify(push))
   await assert.rejects(read(line(command('refs/heads/a')).repeat(2000)), /too many commands/)
 })
