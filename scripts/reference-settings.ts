@@ -246,6 +246,12 @@ export const settings: Readonly<Record<string, SettingText>> = {
   responses: ['[Stored responses](../gateway.md#stored-responses) of `/v1/responses`'],
   'responses.store': ['`client`: as the request says; `never`: no contents are stored', '`client`'],
 
+  git_hosts: ['[Hosts of repositories](../repositories.md#other-hosts) beside github.com, gitlab.com and codeberg.org'],
+  'git_hosts[].host': ['Host as in the URLs of its repositories, with the port if they have one', 'required'],
+  'git_hosts[].type': ['`github`, `gitlab` or `gitea` (also Forgejo): whose API opens pull requests', 'required'],
+  'git_hosts[].api_base': ['Address of the API', '`https://` and the host, with `/api/v3`, `/api/v4` or `/api/v1`'],
+  'git_hosts[].credential': ['Name of the vault entry with the credential', '`git.` and the host'],
+  'git_hosts[].auth': ["`basic` or `bearer`: how git's requests carry the credential", '`basic`'],
   web_search: ['Provider of the [tool](../tools.md#web) `web_search`; without it the tool does not exist'],
   'web_search.provider': ['`brave`, `tavily` or `searxng`', 'required'],
   'web_search.api_key': ['Credential; required for `brave` and `tavily`', 'none'],

@@ -2,6 +2,7 @@ import { type TProperties, Type } from 'typebox'
 import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
 import { FilePart } from './prompt-files.ts'
+import { PullRequest, SessionRepository } from './repositories.ts'
 import { JsonObject, Nullable } from './schemas.ts'
 
 /** Common fields of stored events. */
@@ -178,7 +179,7 @@ export const eventSchemas = [
     stop_details: Type.Optional(Nullable(StopDetails)),
     result: Type.Optional(Type.Unknown({ description: 'The value of a run with a result schema' })),
     git: Type.Optional(
-      Type.Object({ branches: Type.Array(Branch, { description: 'Branches that a run at Cursor wrote' }) }, open),
+      Type.Object({ branches: Type.Array(Branch, { description: 'Branches that the run wrote' }) }, open),
     ),
     ...promptOf,
   }),
@@ -284,6 +285,17 @@ export const eventSchemas = [
     checkpoint_seq: Type.Integer({ description: 'Event that the files belong to' }),
     files: Type.Integer(),
     bytes: Type.Integer(),
+  }),
+  event('session.repository_ready', 'RepositoryReadyEvent', {
+    repository: SessionRepository,
+    repaired: Type.Optional(
+      Type.Boolean({ description: 'True when the commits were fetched again after the session had moved' }),
+    ),
+  }),
+  event('session.repository_pushed', 'RepositoryPushedEvent', {
+    branch: Type.String(),
+    commit: Type.String(),
+    pull_request: Nullable(PullRequest),
   }),
   event('session.files_changed', 'FilesChangedEvent', {
     path: Type.String(),

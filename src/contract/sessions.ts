@@ -4,6 +4,7 @@ import { named } from './named.ts'
 import { SessionRequest } from './new-sessions.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { Prompt, PromptRequest } from './prompts.ts'
+import { SessionRepository } from './repositories.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 
@@ -29,6 +30,7 @@ export const Session = named(
     provider_run_id: Nullable(Type.String()),
     status: SessionStatus,
     environment: JsonObject,
+    repository: Type.Optional(SessionRepository),
     metadata: Type.Record(Type.String(), Type.String(), { description: 'Names and values that the client chose' }),
     timezone: Nullable(Type.String()),
     forked_from: Nullable(

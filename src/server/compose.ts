@@ -13,6 +13,7 @@ import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
+import { composeRepositories } from './compose/repositories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSandboxes } from './compose/sandboxes.ts'
 import { composeSessions } from './compose/sessions.ts'
@@ -83,7 +84,19 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
 
   const memories = composeMemories(base)
-  const { sandboxes, ...isolation } = await composeSandboxes({ ...base, workspacesDir, innerHosts: [] })
+  const repositories = composeRepositories({
+    ...base,
+    guard,
+    gitHosts: calls.gitHosts,
+    vault,
+    gitCacheDir: join(config.dataDir, 'git-cache'),
+    hasNetwork: () => sandboxes.hasNetwork,
+  })
+  const { sandboxes, ...isolation } = await composeSandboxes({
+    ...base,
+    workspacesDir,
+    innerHosts: [repositories.host],
+  })
   const mcp = composeMcp({
     ...base,
     vault,
@@ -107,6 +120,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     guard,
     configured: calls.configuredRuntimes,
     webSearch: calls.webSearch,
+    repositories,
     memories: memories.sessionMemories,
     agentMcp: mcp.agentMcp,
     publicUrl,

@@ -9,6 +9,7 @@ import { startService } from '../support/service/service.ts'
 // Nothing answers at the runtimes of these harnesses: no prompt is sent.
 const harnesses = [
   { alias: 'cur', api_spec: 'cursor', api_base: 'http://127.0.0.1:9', api_key: 'key-0123456789' },
+  { alias: 'remote', api_spec: 'opencode', api_base: 'http://127.0.0.1:9' },
   { alias: 'other', api_spec: 'claude_managed_agents', api_base: 'http://127.0.0.1:9', api_key: 'key-0123456789' },
 ]
 const service = await startService({
@@ -67,7 +68,7 @@ const eventsOf = async (session: string) =>
 
 test('D4: a repository is kept on every runtime; one that cannot use it is named in the header and once in the log', async () => {
   const environment = { repository, ref: 'main', auto_create_pr: true, other: 1 }
-  const made = await ask('POST /session', { environment })
+  const made = await ask('POST /session', { runtime: 'remote', environment })
   const { id, environment: kept } = JSON.parse(made.text) as Session
   assert.deepEqual(kept, environment)
   const fields = ['environment.repository', 'environment.ref', 'environment.auto_create_pr']
@@ -75,10 +76,13 @@ test('D4: a repository is kept on every runtime; one that cannot use it is named
   const [warning, ...more] = await eventsOf(id)
   assert.deepEqual(
     [warning?.type, warning?.warning],
-    ['session.warning', { type: 'ignored_fields', message: `runtime builtin ignores ${fields.join(', ')}`, fields }],
+    ['session.warning', { type: 'ignored_fields', message: `runtime remote ignores ${fields.join(', ')}`, fields }],
   )
   assert.deepEqual(more, [])
-  assert.equal((await ask('POST /session', { runtime: 'cur', environment })).ignored, undefined)
+  for (const runtime of ['cur', 'builtin'])
+    assert.equal((await ask('POST /session', { runtime, environment })).ignored, undefined)
+  const alone = await ask('POST /session', { environment: { ref: 'main' } })
+  assert.equal(alone.ignored, 'environment.ref')
   const other = await ask('POST /session', { runtime: 'other', environment })
   assert.equal(other.ignored, 'environment.auto_create_pr')
 })
@@ -143,6 +147,27 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
   const carried = { tools: [mcp], config: { mcp_servers: servers }, runtime: 'other' }
   const made = await ask('POST /api/agents', { ...agent, ...carried })
   assert.deepEqual([made.status, made.ignored], [201, undefined], made.text)
+})
+
+test('the environment of a runtime whose repository is cloned here is checked', async () => {
+  for (const [environment, message] of [
+    [{ repository: 'git@github.com:o/r.git' }, /environment\.repository must start with https:.*not cloned over ssh/],
+    [
+      { repository: 'https://ada:pass@github.com/o/r' },
+      /environment\.repository .*store the credential in the vault as git\.github\.com/,
+    ],
+    [{ source: { repository: 'file:///etc' } }, /environment\.repository must start with https/],
+    [{ repository, ref: '--upload-pack=id' }, /environment\.ref must be the name of a branch, tag or commit/],
+    [{ repository, auto_create_pr: 'yes' }, /environment\.auto_create_pr must be true or false/],
+    [{ repository, submodules: 1 }, /environment\.submodules must be true or false/],
+    [{ repository, commit_author: { name: 'A\n', email: 'a@b' } }, /environment\.commit_author\.name must be a text/],
+    [{ repository, commit_author: 'Ada' }, /environment\.commit_author must be an object/],
+  ] as const) {
+    const { status, text } = await ask('POST /session', { environment })
+    assert.equal(status, 400, JSON.stringify(environment))
+    assert.match(text, message)
+    assert.doesNotMatch(text, /ada:pass/)
+  }
 })
 
 test('D5: the environment of cursor is checked', async () => {

@@ -168,6 +168,8 @@ export function composeGateway(needs: Needs) {
     configuredRuntimes: () => current.runtimeHarnesses,
     /** Search provider of the current configuration. */
     webSearch: () => current.webSearch,
+    /** Hosts of repositories in the current configuration. */
+    gitHosts: () => current.gitHosts,
     /** MCP servers of the current configuration. */
     configuredMcpServers: () => current.mcpServers,
     defaultModel: () => gateway.models()[0]?.id ?? 'demo',

@@ -35,6 +35,7 @@ import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createWeb } from '../tools/web/web.ts'
+import type { composeRepositories } from './repositories.ts'
 
 interface Needs {
   readonly config: Pick<Config, 'limits' | 'toolLimits'>
@@ -58,6 +59,7 @@ interface Needs {
   /** Provider of the tool `web_search`. */
   readonly webSearch: () => Config['webSearch']
   readonly sandboxes: Sandboxes
+  readonly repositories: ReturnType<typeof composeRepositories>
   readonly memories: SessionMemories
   /** Tools of MCP servers. */
   readonly agentMcp: AgentMcp
@@ -67,6 +69,9 @@ interface Needs {
   /** Serves requests of programs that run on this machine. */
   readonly serveProgram: ServeRequest
 }
+
+const noClones = (driver: string): string =>
+  `needs a sandbox with git and a network (bubblewrap), but this server uses the ${driver} sandbox`
 
 /** Runtimes of agents. */
 export function composeRuntimes(needs: Needs) {
@@ -90,10 +95,11 @@ export function composeRuntimes(needs: Needs) {
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
+  const cloning = needs.repositories.cloning(sandboxes, markSandboxRunning)
   const web = createWeb({ guard, searchSettings: needs.webSearch })
 
   // kinds
-  const builtin = builtinRuntime({
+  const ownRuntime = builtinRuntime({
     gateway,
     modelLimits: gateway.limits,
     modelInputs: gateway.inputs,
@@ -106,11 +112,12 @@ export function composeRuntimes(needs: Needs) {
     resultSchemas: needs.resultSchemas,
     log,
   })
+  const builtin = cloning.runtime(ownRuntime)
   const runtimeKinds: readonly RuntimeKind[] = [
-    acpKind({ programs, sandboxes, markSandboxRunning, memories, log }),
+    cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, log })),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
-    opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } }),
+    cloning.kind(opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } })),
   ]
   const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
 
@@ -133,6 +140,7 @@ export function composeRuntimes(needs: Needs) {
     store: readStore,
     modelSecrets: gateway.echoes,
     canSearch: () => web.canSearch,
+    noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })

@@ -280,6 +280,22 @@ export interface WebSearchSettings {
   readonly apiBase: string
 }
 
+export type GitHostType = 'github' | 'gitlab' | 'gitea'
+
+/** A host of repositories. */
+export interface GitHost {
+  /** Host with the port if it is not that of the scheme, in lower case. */
+  readonly host: string
+  /** Whose API opens pull requests. */
+  readonly type: GitHostType
+  /** Without a trailing slash. */
+  readonly apiBase: string
+  /** Vault entry with the credential; `git.` and the host by default. */
+  readonly credential?: string | undefined
+  /** How git's requests carry the credential; `basic` by default. */
+  readonly auth?: 'basic' | 'bearer' | undefined
+}
+
 /** Limits of the tools of agents. */
 export interface ToolSettings {
   /** Characters of a result in the context of a model. */
@@ -377,6 +393,8 @@ export interface Config {
   readonly toolLimits: ToolSettings
   /** Undefined without a search provider: the tool `web_search` does not exist then. */
   readonly webSearch: WebSearchSettings | undefined
+  /** Hosts of repositories beside the well-known ones. */
+  readonly gitHosts: readonly GitHost[]
   /** Modification time of the file in Unix seconds; absent without a file. */
   readonly configuredAt?: number
   readonly retention: RetentionSettings

@@ -28,6 +28,15 @@ export interface HarnessEntry {
   readonly sandbox?: string
 }
 
+/** One entry of `git_hosts`. */
+export interface GitHostEntry {
+  readonly host?: string
+  readonly type?: string
+  readonly api_base?: string
+  readonly credential?: string
+  readonly auth?: string
+}
+
 type FallbackTable = Readonly<Record<string, readonly (string | undefined)[] | undefined>>
 
 interface RouterBlock {
@@ -80,6 +89,7 @@ interface FileValue {
     readonly max_bytes?: number
     readonly max_files?: number
   }
+  readonly git_hosts?: readonly (GitHostEntry | undefined)[]
   readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
@@ -179,6 +189,10 @@ const fileShape: Shape = {
     workspaces: {
       kind: 'block',
       keys: { store: text, s3: bucket, max_file_bytes: whole, max_bytes: whole, max_files: whole },
+    },
+    git_hosts: {
+      kind: 'list',
+      of: { kind: 'block', keys: { host: text, type: text, api_base: text, credential: text, auth: text } },
     },
     web_search: { kind: 'block', keys: { provider: text, api_key: text, api_base: text } },
     responses: { kind: 'block', keys: { store: text } },

@@ -6,6 +6,7 @@ import { approvalLinksOfFile } from './approval-links-of-file.ts'
 import type { Config, Environment, Limits, Overrides, ToolSettings } from './config.ts'
 import { dataDirOf, nonBlank } from './data-dir.ts'
 import { type ConfigFile, emptyFile, type Place, type Problem, readConfigFile } from './file.ts'
+import { gitHostsOfFile } from './git-hosts-of-file.ts'
 import { harnessesOfFile } from './harnesses-of-file.ts'
 import { hooksOfFile } from './hooks-of-file.ts'
 import { loggingOfFile } from './logging-of-file.ts'
@@ -18,6 +19,7 @@ import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import {
   bucketWarnings,
+  gitHostWarnings,
   harnessWarnings,
   hookWarnings,
   mcpServerWarnings,
@@ -75,6 +77,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)
   const workspaces = workspacesOfFile({ file, report })
   const webSearch = webSearchOfFile({ file, report })
+  const gitHosts = gitHostsOfFile({ file, report })
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
@@ -106,6 +109,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     limits: limitsOf(file),
     toolLimits: toolLimitsOf(file),
     webSearch,
+    gitHosts,
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
     workspaces,
@@ -122,6 +126,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
       ...hookWarnings(hooks, outboundAllow),
       ...bucketWarnings(workspaces.bucket, outboundAllow),
       ...webSearchWarnings(webSearch, outboundAllow),
+      ...gitHostWarnings(gitHosts, outboundAllow),
     ],
   }
   problems.sort((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0))

@@ -4,6 +4,8 @@ import type { ApiSpec, RuntimeTool } from '../../contract/runtimes.ts'
 export interface SettingSupport {
   /** Fields of a session's `environment` that it uses. */
   readonly environment: readonly EnvironmentField[]
+  /** True when the service clones the repository into the files of the session, unless a harness names an address. */
+  readonly clones?: true
   /** How it reads an agent's `tools`: by name like the service's own runtime, as the toolsets of its provider, or not at all. */
   readonly tools: 'names' | 'toolsets' | 'ignored'
   /** MCP servers of its agents: registered ones and those given by URL, only the latter, or none. */
@@ -84,7 +86,8 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
   opencode: {
     target: 'either',
     needsKey: false,
-    environment: [],
+    environment: ['repository', 'ref', 'auto_create_pr'],
+    clones: true,
     tools: 'names',
     mcpServers: 'all',
     customTools: false,
@@ -93,7 +96,8 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
   acp: {
     target: 'program',
     needsKey: false,
-    environment: [],
+    environment: ['repository', 'ref', 'auto_create_pr'],
+    clones: true,
     tools: 'names',
     mcpServers: 'all',
     customTools: false,
@@ -102,7 +106,13 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
 }
 
 /** Settings that the service's own runtime uses. */
-export const ownSupport: SettingSupport = { environment: [], tools: 'names', mcpServers: 'all', customTools: true }
+export const ownSupport: SettingSupport = {
+  environment: ['repository', 'ref', 'auto_create_pr'],
+  clones: true,
+  tools: 'names',
+  mcpServers: 'all',
+  customTools: true,
+}
 
 /** Reports whether the name is the id of a runtime that every server has, so that no harness can have it. */
 export const isBuiltInRuntime = (id: string): boolean =>

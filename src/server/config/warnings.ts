@@ -3,6 +3,7 @@ import type {
   ConfiguredHarness,
   ConfiguredMcpServer,
   Deployment,
+  GitHost,
   Hook,
   WebSearchSettings,
   WorkspaceBucket,
@@ -66,4 +67,13 @@ export function webSearchWarnings(settings: WebSearchSettings | undefined, allow
   const isAddress = settings && URL.canParse(settings.apiBase)
   const reason = isAddress ? blockedReasonFor(settings.apiBase, createOutbound({ allow })) : undefined
   return reason === undefined ? [] : [`web_search: ${reason}`]
+}
+
+/** Returns warnings about hosts of repositories with a blocked API, where no pull request can be opened. */
+export function gitHostWarnings(hosts: readonly GitHost[], allow: readonly string[]): string[] {
+  const outbound = createOutbound({ allow })
+  return hosts.flatMap(({ host, apiBase }) => {
+    const reason = blockedReasonFor(apiBase, outbound)
+    return reason === undefined ? [] : [`git host ${host}: ${reason}`]
+  })
 }

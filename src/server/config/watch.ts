@@ -133,6 +133,7 @@ type Reloaded =
   | 'prices'
   | 'limits'
   | 'webSearch'
+  | 'gitHosts'
   | 'configuredAt'
   | 'runtimeHarnesses'
   | 'mcpServers'

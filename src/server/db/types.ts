@@ -6,6 +6,7 @@ import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
+import type { SessionRepository } from '../../contract/repositories.ts'
 import type { SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as a value, written as JSON text, because pg would send an array as a PostgreSQL array. */
@@ -74,6 +75,8 @@ export interface SessionTable {
   runtime_agent_ref_id: string | null
   provider_session_id: string | null
   provider_run_id: string | null
+  /** The repository in its files; null before it is cloned. */
+  repository: Json<SessionRepository> | null
   environment: Json<JsonObject>
   timezone: string | null
   /** Where its tools last ran. */

@@ -1,6 +1,7 @@
 import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason } from '../../contract/events.ts'
 import type { FilePart } from '../../contract/prompt-files.ts'
 import type { PromptKind, PromptPart } from '../../contract/prompts.ts'
+import type { SessionRepository } from '../../contract/repositories.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { Caller } from '../http/caller.ts'
 import type { CustomToolEnd } from '../tools/custom-tools.ts'
@@ -45,6 +46,8 @@ export interface ProviderRefs {
   readonly provider_run_id: string | null
   /** What else the runtime needs after a crash, in its own format; a few KB. */
   readonly runtime_state: Readonly<Record<string, unknown>>
+  /** The repository in the session's files; null or absent before it is cloned. */
+  readonly repository?: SessionRepository | null
 }
 
 /** The session that a runtime runs. */

@@ -17,3 +17,5 @@ export const createSandboxMark =
       .catch((cause: unknown) =>
         log.debug({ err: cause, session_id: sessionId }, 'cannot record the state of a sandbox'),
       )
+
+export type SandboxMark = ReturnType<typeof createSandboxMark>

@@ -1,3 +1,4 @@
+import type { SessionRepository } from '../../contract/repositories.ts'
 import type { ManagedSession, SandboxStatus, Session } from '../../contract/sessions.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { ProviderRefs } from '../runtimes/runtime.ts'
@@ -22,6 +23,8 @@ export interface RunRow extends Omit<NewSession, 'agent' | 'harness'> {
   readonly provider_session_id: string | null
   readonly provider_run_id: string | null
   readonly runtime_state: ProviderRefs['runtime_state']
+  /** The repository in its files; null before it is cloned. */
+  readonly repository: SessionRepository | null
   /** Id of the data folder in which its tools ran last; null when no tool has run. */
   readonly data_folder: string | null
   /** Last checkpoint of its files; null before the first. */
@@ -56,15 +59,16 @@ export interface SessionRow extends NewSession, RunRow {
 /** The columns of a `RunRow`. None is a date, because the row is also read as JSON. */
 export const runColumns = `
   s.id, s.owner_id, s.title, s.agent_id, s.agent_version, s.runtime, s.runtime_agent_ref_id, s.provider_session_id,
-  s.provider_run_id, s.runtime_state, s.environment, s.timezone, s.data_folder, s.checkpoint_id, s.forked_at_seq,
+  s.provider_run_id, s.runtime_state, s.repository, s.environment, s.timezone, s.data_folder, s.checkpoint_id, s.forked_at_seq,
   s.log_bytes, s.next_seq`
 
-/** Returns the ids that the provider uses for the session. */
-export const refsOf = (row: Pick<SessionRow, keyof ProviderRefs>): ProviderRefs => ({
+/** Returns what the runtime stores of the session, such as the ids that the provider uses. */
+export const refsOf = (row: ProviderRefs): ProviderRefs => ({
   runtime_agent_ref_id: row.runtime_agent_ref_id,
   provider_session_id: row.provider_session_id,
   provider_run_id: row.provider_run_id,
   runtime_state: row.runtime_state,
+  ...(row.repository && { repository: row.repository }),
 })
 
 /** Returns the public record of a session. */
@@ -86,6 +90,7 @@ export const toSession = (row: SessionRow): Session => ({
     lastOutcome: row.last_outcome,
   }),
   environment: row.environment as Session['environment'],
+  ...(row.repository && { repository: row.repository }),
   metadata: row.metadata,
   timezone: row.timezone,
   forked_from: row.forked_from_id === null ? null : { session_id: row.forked_from_id, seq: row.forked_from_seq ?? 0 },

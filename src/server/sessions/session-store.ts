@@ -175,11 +175,12 @@ export function sessionStore(pool: Pool) {
         set runtime_agent_ref_id = case when $3::jsonb ? 'runtime_agent_ref_id' then $3::jsonb ->> 'runtime_agent_ref_id' else runtime_agent_ref_id end,
             provider_session_id = case when $3::jsonb ? 'provider_session_id' then $3::jsonb ->> 'provider_session_id' else provider_session_id end,
             provider_run_id = case when $3::jsonb ? 'provider_run_id' then $3::jsonb ->> 'provider_run_id' else provider_run_id end,
-            runtime_state = coalesce($4::json, runtime_state)
+            runtime_state = coalesce($4::json, runtime_state),
+            repository = coalesce($5::json, repository)
         where id = $1 and fence = $2 and deleted_at is null`
-      const { runtime_state, ...ids } = refs
-      const state = runtime_state === undefined ? null : JSON.stringify(runtime_state)
-      const { rowCount } = await (on ?? pool).query(text, [sessionId, fence, JSON.stringify(ids), state])
+      const { runtime_state, repository, ...ids } = refs
+      const [state, cloned] = [runtime_state, repository].map(value => (value ? JSON.stringify(value) : null))
+      const { rowCount } = await (on ?? pool).query(text, [sessionId, fence, JSON.stringify(ids), state, cloned])
       return rowCount === 1
     },
 

@@ -1,6 +1,6 @@
 // A program that speaks the Agent Client Protocol and plays the script of its prompt: `[[{"say":"hi"},{"stop":"end_turn"}]]`.
 // It has no imports of this project: it runs inside a sandbox, where nothing else of this project is seen.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -30,6 +30,8 @@ interface Step {
   readonly get?: readonly [path: string, key?: string]
   /** A child in the background that would outlive it. */
   readonly child?: string
+  /** Runs a command and outputs what it writes. */
+  readonly shell?: string
   /** Outputs the whole text of the prompt, the servers of the session or a variable of the environment. */
   readonly tell?: string
   /** Calls a tool of the first of its servers, and outputs the result. */
@@ -134,6 +136,7 @@ async function work(step: Step, text: string): Promise<void> {
   if (step.complain !== undefined) process.stderr.write(`${step.complain}\n`)
   if (step.write) writeFileSync(...step.write)
   if (step.child !== undefined) spawn('/bin/sh', ['-c', step.child], { stdio: 'ignore' })
+  if (step.shell !== undefined) say(spawnSync('/bin/sh', ['-c', step.shell]).stdout.toString())
   if (step.tell !== undefined) say(told(step.tell, text))
 }
 

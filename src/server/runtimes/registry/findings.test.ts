@@ -51,3 +51,17 @@ test('web_fetch and todo_write are tools of the built-in runtime only', () => {
   assert.deepEqual(findingsFor('builtin', { tools, config: {} }, noSearch), [])
   assert.deepEqual(findingsFor('acp', { tools, config: {} }, noSearch), [{ field: 'tools[0]' }, { field: 'tools[1]' }])
 })
+
+test('without a sandbox that can clone, a repository is rejected where the service would clone it', () => {
+  const environment = { repository: 'https://github.com/o/r', ref: 'main' }
+  const requested = { tools: [], config: {}, environment }
+  const noClones = 'needs a sandbox with git'
+  for (const spec of ['builtin', 'acp', 'opencode'] as const) {
+    const rejected = findingsFor(spec, requested, { ...noSearch, noClones })
+    assert.deepEqual(rejected, [{ field: 'environment.repository', problem: noClones }], spec)
+    assert.deepEqual(findingsFor(spec, requested, noSearch), [])
+  }
+  assert.deepEqual(findingsFor('cursor', requested, { ...noSearch, noClones }), [])
+  const elsewhere = findingsFor('opencode', requested, { ...noSearch, isRemote: true })
+  assert.deepEqual(elsewhere, [{ field: 'environment.repository' }, { field: 'environment.ref' }])
+})

@@ -1,15 +1,19 @@
 import type { ApiSpec } from '../../../contract/runtimes.ts'
 import { type EnvironmentField, ownSupport, runtimeSpecs, type SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, recordOf } from '../../platform/json.ts'
+import { cloneFindings } from '../repositories/clone-findings.ts'
 import type { Finding, RequestedSettings } from '../runtime.ts'
 import { serverFindings } from './server-findings.ts'
 import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
 
+/** What is known of a runtime and of this server. */
 interface RuntimeFacts {
   /** True while the tool `web_search` exists. */
   readonly canSearch: boolean
+  /** Why this server clones no repositories; undefined when it does. */
+  readonly noClones?: string | undefined
   /** True for a server of another machine, where its protocol also has programs that this service starts. */
   readonly isRemote?: boolean
 }
@@ -18,15 +22,15 @@ interface RuntimeFacts {
 export function findingsFor(
   spec: Spec,
   { tools, config, environment }: RequestedSettings,
-  { canSearch, isRemote = false }: RuntimeFacts,
+  facts: RuntimeFacts,
 ): Finding[] {
   const known = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
   // Servers of a remote runtime cannot reach this service as programs of sessions do.
-  const isOut = isRemote && known.mcpServers === 'all'
+  const isOut = facts.isRemote && known.mcpServers === 'all'
   const support: SettingSupport = isOut ? { ...known, mcpServers: 'none' } : known
   return [
-    ...(environment === undefined ? [] : environmentFindings(support, environment)),
-    ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: { canSearch } }) }),
+    ...(environment === undefined ? [] : environmentFindings(support, environment, facts)),
+    ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: facts }) }),
     ...serverFindings({ support, tools, config }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
@@ -50,8 +54,10 @@ const noTypedResults: Finding = {
 function environmentFindings(
   support: SettingSupport,
   environment: NonNullable<RequestedSettings['environment']>,
+  { noClones, isRemote = false }: RuntimeFacts,
 ): Finding[] {
-  const isUsed = (name: EnvironmentField) => support.environment.includes(name)
+  if (support.clones && !isRemote) return cloneFindings(environment, noClones)
+  const isUsed = (name: EnvironmentField) => !support.clones && support.environment.includes(name)
   const { repository, source } = environment
   const hasRepository = isGiven(repository) || (isRecord(source) && isGiven(source['repository']))
   return (Object.keys(checks) as EnvironmentField[]).flatMap(name => {

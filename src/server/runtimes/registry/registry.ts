@@ -28,6 +28,8 @@ interface Deps {
   readonly modelSecrets: () => WholeEchoes
   /** True while the tool `web_search` exists. */
   readonly canSearch: () => boolean
+  /** Why this server clones no repositories; undefined when it does. */
+  readonly noClones?: string | undefined
 }
 
 /** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
@@ -43,7 +45,7 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
@@ -82,10 +84,11 @@ export function createRegistry(deps: Deps): Registry {
     },
 
     async findings(name, requested) {
-      if (name === builtin.id) return findingsFor('builtin', requested, { canSearch: canSearch() })
+      const offered = { canSearch: canSearch(), noClones }
+      if (name === builtin.id) return findingsFor('builtin', requested, offered)
       const found = await externals.find(name)
-      const isRemote = found?.endpoint !== undefined && found.endpoint.command === undefined
-      return found ? findingsFor(found.spec, requested, { canSearch: canSearch(), isRemote }) : []
+      if (!found) return []
+      return findingsFor(found.spec, requested, { ...offered, isRemote: (found.endpoint?.apiBase ?? '') !== '' })
     },
 
     async list() {

@@ -35,6 +35,9 @@ export interface StepFiles {
 const seqOfFiles = (stored: readonly SessionEvent[]): number =>
   (stored.findLast(({ type }) => type === 'agent.tool_result') ?? stored.at(-1))?.seq ?? 0
 
+/** Events about changes of the service itself. */
+const changesFiles: ReadonlySet<string> = new Set(['session.repository_ready', 'session.repository_pushed'])
+
 const noFiles: StepFiles = { warnings: [], commit: undefined, done: async () => undefined }
 const maxTries = 3
 const firstRetryMs = 250
@@ -85,7 +88,7 @@ export class WorkspaceSteps {
       } else if (event.type === 'agent.tool_result') {
         hasResult ||= !this.#calls.get(id)?.isRead
         this.#calls.delete(id)
-      }
+      } else if (changesFiles.has(event.type)) hasResult = true
     }
     this.#isDirty ||= hasResult
     return hasResult ? this.#capture() : noFiles
