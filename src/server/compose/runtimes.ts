@@ -93,10 +93,10 @@ export async function composeRuntimes(needs: Needs) {
     log,
   })
   const runtimeKinds: readonly RuntimeKind[] = [
-    acpKind({ programs, sandboxes, markSandboxRunning, memories, log }),
+    acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log }),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
-    opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } }),
+    opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning, mcp: needs.agentMcp } }),
   ]
   const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
 

@@ -109,11 +109,19 @@ export function createAgentMcpCheck({ agentMcp, tools, guard, isRemote }: Deps) 
     const where = { caller, isRemote: await isRemote(written.runtime) }
     if (written.servers) await checkServers(listOf(config['mcp_servers']), written.serversField, where)
     if (!written.tools || where.isRemote) return
-    const places = Array.isArray(given) ? given.map((entry, at) => [`tools[${at}]`, entry]) : [['tools', given]]
-    for (const [field, entry] of places)
-      if (isRecord(entry) && entry['type'] === 'mcp_toolset')
-        await checkToolset(entry, String(field), { servers: agentServers(config), caller })
+    for (const { field, entry } of toolsetsIn(given))
+      await checkToolset(entry, field, { servers: agentServers(config), caller })
   }
+}
+
+/** Returns the entries of `tools` for MCP servers with their paths. */
+function toolsetsIn(tools: unknown): { field: string; entry: Json }[] {
+  const entries = Array.isArray(tools) ? tools : [tools]
+  return entries.flatMap((entry, at) =>
+    isRecord(entry) && entry['type'] === 'mcp_toolset'
+      ? [{ field: Array.isArray(tools) ? `tools[${at}]` : 'tools', entry }]
+      : [],
+  )
 }
 
 interface Where {

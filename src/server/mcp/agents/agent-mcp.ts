@@ -1,5 +1,5 @@
 import type { McpTool } from '../../../contract/mcp.ts'
-import type { Caller } from '../../http/caller.ts'
+import type { Caller, GrantedServer } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Json, recordOf } from '../../platform/json.ts'
 import { type EnabledServer, enabledServers, mcpToolName } from '../../tools/mcp-toolset.ts'
@@ -118,7 +118,7 @@ export function createAgentMcp({ servers, tools }: Deps) {
           )
         } catch (error) {
           const message = error instanceof AppError ? error.message : 'internal error of the server'
-          warn({ type: 'mcp_server_failed', message: `${name} has no tools in this run: ${message}` })
+          warn(failedWarning(name, message))
           throw error instanceof AppError ? error : new Error(message, { cause: error })
         }
       },
@@ -130,10 +130,44 @@ export function createAgentMcp({ servers, tools }: Deps) {
     sources: ({ agent, ...run }: RunOf): ToolSource[] =>
       enabledServers(agent.tools, agent.config).map(server => sourceOf(server, run)),
 
+    /** Returns the servers that a program may use in a run. A server that fails has no tools in it. */
+    async granted({ agent, payer, signal }: GrantOf): Promise<Granted> {
+      const wanted = enabledServers(agent.tools, agent.config)
+      const by = wanted.length === 0 ? undefined : await payer()
+      if (!by) return { servers: [], warnings: [] }
+      const warnings = wanted.map((): SourceWarning[] => [])
+      const lists = await Promise.all(
+        wanted.map(async (server, at) => {
+          const warn = (warning: SourceWarning): void => void warnings[at]?.push(warning)
+          const found = await offered(server, by, { signal, warn }).catch((error: unknown) => {
+            if (!(error instanceof AppError)) throw error
+            warn(failedWarning(`MCP server ${server.name}`, error.message))
+          })
+          const tools = found?.tools.map(({ tool, policy }) => [tool.name, policy] as const) ?? []
+          return { name: found?.server.server_name ?? server.name, url: server.url, tools: Object.fromEntries(tools) }
+        }),
+      )
+      return { servers: lists, warnings: warnings.flat() }
+    },
+
     resolved,
-    offered,
   }
 }
+
+interface GrantOf extends Pick<RunOf, 'agent' | 'payer'> {
+  readonly signal: AbortSignal
+}
+
+interface Granted {
+  readonly servers: readonly GrantedServer[]
+  /** For the log of the session. */
+  readonly warnings: readonly SourceWarning[]
+}
+
+const failedWarning = (name: string, message: string): SourceWarning => ({
+  type: 'mcp_server_failed',
+  message: `${name} has no tools in this run: ${message}`,
+})
 
 interface Listing {
   readonly signal: AbortSignal
