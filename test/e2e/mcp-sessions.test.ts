@@ -285,6 +285,15 @@ test('a server given by URL works, and the Managed Agents API carries servers an
   ])
   const { events } = await run(made.id, calling('own__peek'), { text: 'Done.' })
   assert.match(textOf(resultsIn(events)[0]), /peeked/)
+  // Its tool list is held like that of a registered server; the warning has the id for the acceptance.
+  listed = [...listed, tool('extra')]
+  await ok('POST /v1/mcp/server/wiki/test')
+  const [held = ''] = warningsIn((await run(made.id, calling('own__peek'), { text: 'Done.' })).events)
+  const accept = /POST (\/v1\/mcp\/server\/mcp_url_\w+\/accept)\): extra$/.exec(held)?.[1]
+  assert.ok(accept, held)
+  await ok(`POST ${accept}`)
+  const used = await run(made.id, calling('own__extra'), { text: 'Done.' })
+  assert.match(textOf(resultsIn(used.events)[0]), /extraed/)
   const wrong = await send(rig.service, `POST /v1/agents/${made.id}`, { body: { tools: [toolset('none')] } })
   assert.equal(wrong.status, 400, wrong.text)
   assert.match(wrong.text, /tools\[0\]\.mcp_server_name/)

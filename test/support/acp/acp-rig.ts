@@ -12,7 +12,7 @@ import type { Isolation } from '../../../src/server/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
 import { sandboxesForTests } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
 
-const fakeProgram = join(import.meta.dirname, 'acp-fake.ts')
+export const fakeProgram = join(import.meta.dirname, 'acp-fake.ts')
 
 interface Options {
   readonly isolation?: Isolation

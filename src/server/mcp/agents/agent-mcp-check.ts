@@ -18,13 +18,13 @@ interface Deps {
 }
 
 /** Settings of an agent after a write. The shapes of entries were checked before. */
-export interface McpSettings {
+interface McpSettings {
   readonly tools: unknown
   readonly config: Json
 }
 
 /** Which parts a write sets, and where the servers are in its body. */
-export interface WrittenMcp {
+interface WrittenMcp {
   readonly tools: boolean
   readonly servers: boolean
   /** Path of the servers, such as `config.mcp_servers`. */
@@ -97,8 +97,10 @@ export function createAgentMcpCheck({ agentMcp, tools, guard, isRemote }: Deps) 
 
   async function checkServers(entries: readonly unknown[], field: string, { caller, isRemote: isOut }: Where) {
     for (const [at, entry] of entries.entries()) {
-      if (isRecord(entry)) checkUrl(entry, `${field}[${at}]`, caller)
-      else if (typeof entry === 'string' && !isOut)
+      if (isRecord(entry)) {
+        checkUrl(entry, `${field}[${at}]`, caller)
+        await serverAt(`${field}[${at}].url`, { name: textOf(entry['name']), url: textOf(entry['url']) }, caller)
+      } else if (typeof entry === 'string' && !isOut)
         await serverAt(`${field}[${at}]`, { name: entry, url: undefined }, caller)
     }
   }

@@ -58,7 +58,7 @@ export const serverAt = (
 })
 
 /** Returns the name that opencode gives to a tool of an MCP server. */
-export const opencodeToolName = ({ server, tool }: McpPlace): string =>
+const opencodeToolName = ({ server, tool }: McpPlace): string =>
   `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
 
 /** Returns the granted tools by the names that opencode gives them. */
