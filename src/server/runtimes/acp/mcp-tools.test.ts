@@ -25,28 +25,29 @@ async function logOf(
   return rig.log
 }
 
-for (const name of ['claude-agent-acp', 'codex-acp'] as const)
-  test(`${name}: calls of MCP tools are events of their own; one that needs approval asks by name`, async () => {
-    const asked: string[] = []
-    const decide = async (): Promise<Decision> => {
-      asked.push('somebody')
-      return { result: 'allow', message: undefined }
-    }
-    for (const [tool, permission, count] of [
-      ['look', 'allow', 0],
-      ['edit', 'ask', 1],
-    ] as const) {
-      const log = await logOf(name, tool, decide)
-      const use = log.find(({ type }) => type === 'agent.mcp_tool_use')
-      assert.deepEqual([use?.mcp_server_name, use?.name, use?.evaluated_permission], ['wiki', tool, permission])
-      const result = log.find(({ type }) => type === 'agent.mcp_tool_result')
-      assert.deepEqual([result?.mcp_tool_use_id, result?.content], ['c1', [{ type: 'text', text: 'seen' }]])
-      assert.equal(asked.length, count)
-      assert.ok(log.every(({ type }) => type !== 'agent.tool_use' && type !== 'agent.tool_result'))
-    }
-  })
+test('calls of MCP tools are events of their own; one that needs approval asks', async () => {
+  const asked: string[] = []
+  const decide = async (): Promise<Decision> => {
+    asked.push('somebody')
+    return { result: 'allow', message: undefined }
+  }
+  for (const [name, tool, permission, count] of [
+    ['claude-agent-acp', 'look', 'allow', 0],
+    ['codex-acp', 'look', 'allow', 0],
+    ['claude-agent-acp', 'edit', 'ask', 1],
+  ] as const) {
+    const log = await logOf(name, tool, decide)
+    const use = log.find(({ type }) => type === 'agent.mcp_tool_use')
+    assert.deepEqual([use?.mcp_server_name, use?.name, use?.evaluated_permission], ['wiki', tool, permission], name)
+    assert.deepEqual(use?.input, {})
+    const result = log.find(({ type }) => type === 'agent.mcp_tool_result')
+    assert.deepEqual([result?.mcp_tool_use_id, result?.content], ['c1', [{ type: 'text', text: 'seen' }]])
+    assert.equal(asked.length, count)
+    assert.ok(log.every(({ type }) => type !== 'agent.tool_use' && type !== 'agent.tool_result'))
+  }
+})
 
-test('a program that does not name the tool when it asks gets no tools that need approval', async () => {
+test('a program that does not ask for tools by name gets no tools that need approval', async () => {
   const { runtime } = await acpRig({ fake: { http: true }, mcpServers })
   const rig = runRig(sessionWith())
   await rig.run(runtime, promptOf(doing({ tell: 'servers' })))

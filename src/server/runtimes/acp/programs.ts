@@ -28,9 +28,11 @@ export interface ProgramKind {
   mode?(surroundings: Surroundings, task: Task): string
   /**
    * Returns the call of an MCP server. Must use only fields that the model cannot write. Absent for programs whose calls
-   * and permission requests do not name the tool.
+   * do not name the tool.
    */
   mcpCall?(call: Json): McpCall | undefined
+  /** True if it asks before each call of an MCP server, by the name of the tool. */
+  readonly asksForMcp?: true
   /** Authentication method for a program that requires a login. */
   readonly authMethod?: string
 }
@@ -58,6 +60,7 @@ const claude: ProgramKind = {
     ...(isolation === 'sandbox' && { IS_SANDBOX: '1' }),
   }),
   mode: () => 'default',
+  asksForMcp: true,
   mcpCall(call) {
     const prefix = 'mcp__'
     const name = textOf(claudeName(call))

@@ -134,12 +134,12 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
 async function grantedMcp({ deps, endpoint, session, prompt, context }: Run) {
   const payer = () => context.payer(prompt)
   const { servers, warnings } = await deps.mcp.granted({ agent: session, payer, signal: context.signal })
-  if (programKind(endpoint.command ?? []).mcpCall) return { mcp: createProgramMcp(servers), warnings }
+  if (programKind(endpoint.command ?? []).asksForMcp) return { mcp: createProgramMcp(servers), warnings }
   const usable = createProgramMcp(withoutQuestions(servers))
   const asking = servers.flatMap(({ name: server, tools }) =>
     Object.keys(tools).flatMap(tool => (usable.policyOf({ server, tool }) ? [] : [`${server}: ${tool}`])),
   )
-  const message = `tools that require approval are left out, because the program does not name the tool when it asks: ${asking.join(', ').slice(0, 1_000)}`
+  const message = `tools that require approval are left out, because the program does not ask for them by name: ${asking.join(', ').slice(0, 1_000)}`
   return {
     mcp: usable,
     warnings: asking.length === 0 ? warnings : [...warnings, { type: 'mcp_tools_left_out', message }],
