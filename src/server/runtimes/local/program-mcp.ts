@@ -1,7 +1,6 @@
 import type { GrantedServer } from '../../http/caller.ts'
 import type { McpPlace } from '../../tools/tool-source.ts'
 import type { ToolPolicy } from '../../tools/toolset.ts'
-import type { Surroundings } from './programs.ts'
 
 /** MCP servers of a session's agent for one run of a program, and the approvals of its calls. */
 export type ProgramMcp = ReturnType<typeof createProgramMcp>
@@ -50,7 +49,7 @@ const plainName = ({ server, tool }: McpPlace): string => `${server}__${tool}`.r
 
 /** Returns address and headers of a server for a program; they work while a run is granted. */
 export const serverAt = (
-  { gatewayUrl, gatewayKey }: Pick<Surroundings, 'gatewayUrl' | 'gatewayKey'>,
+  { gatewayUrl, gatewayKey }: { readonly gatewayUrl: string; readonly gatewayKey: string },
   { name }: Pick<GrantedServer, 'name'>,
 ) => ({
   url: `${gatewayUrl}/mcp/${encodeURIComponent(name)}`,
