@@ -10,6 +10,7 @@ const proxy = {
   path: '/mcp/{server}',
   aliases: ['/{server}/mcp'],
   params: ProxyPath,
+  isForPrograms: true,
 } as const
 
 /** MCP itself, in both eras. Dialects: section 6. */

@@ -108,7 +108,8 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
   const wrongSchema = { type: 'object', properties: { times: { type: 'number of times' } } }
   const servers = [{ type: 'url', name: 'wiki', url: 'https://wiki.example/mcp' }]
   for (const [fields, message] of [
-    [{ tools: [mcp] }, /tools\[0\] of type mcp_toolset is not supported/],
+    [{ tools: [mcp] }, /tools\[0\]\.mcp_server_name \\"wiki\\" is not an MCP server that this key may use/],
+    [{ tools: [mcp], runtime: 'cur' }, /tools\[0\] of type mcp_toolset is not supported/],
     [{ tools: [{ type: 'bash' }, custom], runtime: 'other' }, /tools\[1\] of type custom is not supported/],
     [{ tools: [custom, { ...custom, name: 'bash' }] }, /tools\[1\]\.name bash is the name of a built-in tool/],
     [{ tools: [custom, custom] }, /tools\[1\]\.name ring is already used by another custom tool/],
@@ -121,14 +122,16 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
       { tools: [{ type: toolset, configs: [{ name: 'bsah' }] }] },
       /tools\[0\]\.configs\[0\]\.name \\"bsah\\" is not a tool; the tools are bash,/,
     ],
-    [{ tools: mcp }, /tools of type mcp_toolset/],
+    [{ tools: mcp }, /tools\.mcp_server_name/],
+    [{ tools: [mcp], runtime: 'other' }, /tools\[0\]\.mcp_server_name \\"wiki\\" is not in mcp_servers/],
     [{ tools: [{ type: toolset, configs: 'bash' }] }, /tools\[0\]\.configs must be a list/],
     [{ tools: [{ type: toolset, configs: [{ enabled: true }] }] }, /tools\[0\]\.configs\[0\]\.name/],
     [{ tools: [{ type: 'bash', enabled: 'no' }] }, /tools\[0\]\.enabled must be true or false/],
     [{ tools: [{ type: 'bash', permission_policy: 'sometimes' }] }, /tools\[0\]\.permission_policy must be one of/],
     [{ tools: { bash: 'no' } }, /tools\.bash must be true, false or an object/],
-    [{ mcp_servers: servers }, /mcp_servers is not supported/],
-    [{ config: { mcp_servers: servers } }, /config\.mcp_servers is not supported/],
+    [{ mcp_servers: servers, runtime: 'cur' }, /"mcp_servers is not supported/],
+    [{ config: { mcp_servers: servers }, runtime: 'cur' }, /config\.mcp_servers is not supported/],
+    [{ mcp_servers: ['wiki'], runtime: 'other' }, /mcp_servers\[0\] must have a URL/],
   ] as const) {
     const { status, text } = await ask('POST /api/agents', { ...agent, ...fields })
     assert.equal(status, 400, JSON.stringify(fields))
@@ -139,7 +142,7 @@ test('D4: entries that cannot work, and wrong entries of a known type, are 400 i
     { tools: [mcp] },
     { tools: [unusable] },
     { tools: [custom, custom] },
-    { mcp_servers: servers },
+    { mcp_servers: servers, tools: [{ ...mcp, mcp_server_name: 'none' }] },
   ]) {
     const { status, text } = await ask('POST /v1/agents', { name: 'A', model: 'demo', ...fields })
     assert.equal(status, 400, text)

@@ -6,6 +6,7 @@ import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createAgentMcp } from '../mcp/agents/agent-mcp.ts'
 import { createAgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
+import { createProgramServer } from '../mcp/agents/program-server.ts'
 import { createAggregate } from '../mcp/aggregate/aggregate.ts'
 import { serveMcpAggregate } from '../mcp/aggregate/routes.ts'
 import { createBridge } from '../mcp/bridge/bridge.ts'
@@ -115,6 +116,7 @@ export function composeMcp(needs: Needs) {
         slots: needs.slots(),
         publicUrl: needs.publicUrl,
         shutdown: needs.shutdown,
+        answerProgram: createProgramServer({ agentMcp, tools }),
       })
     },
   }

@@ -114,10 +114,17 @@ export function composeRuntimes(needs: Needs) {
   })
   const builtin = cloning.runtime(ownRuntime)
   const runtimeKinds: readonly RuntimeKind[] = [
-    cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, log })),
+    cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
-    cloning.kind(opencodeKind({ outbound, memories, log, local: { programs, sandboxes, markSandboxRunning } })),
+    cloning.kind(
+      opencodeKind({
+        outbound,
+        memories,
+        log,
+        local: { programs, sandboxes, markSandboxRunning, mcp: needs.agentMcp },
+      }),
+    ),
   ]
   const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
 

@@ -8,8 +8,8 @@ const listing = (...entries: readonly string[]) => `mcp_servers:\n${entries.map(
 
 test('servers are read with credentials of the environment', () => {
   const yaml = listing(
-    '{server_name: tickets, url: "https://t.example.com/mcp", auth_type: bearer_token, auth_value: os.environ/TOKEN}',
-    '{server_name: open, alias: o, url: "https://o.example.com", static_headers: {X-Team: a}, allowed_tools: [x]}',
+    '{server_name: tickets, url: "https://t.example.com/mcp", auth_type: bearer_token, auth_value: os.environ/TOKEN, require_approval: always}',
+    '{server_name: open, alias: o, url: "https://o.example.com", static_headers: {X-Team: a}, allowed_tools: [x], require_approval: [x]}',
   )
   const none = { alias: null, description: null, authValue: undefined, vaultKey: null, disallowedTools: null }
   assert.deepEqual(load({ yaml, env }).mcpServers, [
@@ -21,6 +21,7 @@ test('servers are read with credentials of the environment', () => {
       authValue: 'token-of-the-server',
       staticHeaders: {},
       allowedTools: null,
+      requireApproval: 'always',
     },
     {
       ...none,
@@ -30,6 +31,7 @@ test('servers are read with credentials of the environment', () => {
       authType: 'none',
       staticHeaders: { 'x-team': 'a' },
       allowedTools: ['x'],
+      requireApproval: ['x'],
     },
   ])
 })
@@ -70,6 +72,7 @@ for (const [entry, problem] of [
     '{server_name: a, transport: stdio, command: /bin/x, env: {A: x}, vault_env: {A: y}}',
     /\.vault_env\.A is set in env/,
   ],
+  [`{server_name: a, ${url}, require_approval: sometimes}`, /require_approval must be always, never or a list/],
   ['{server_name: a, transport: stdio, command: /bin/x, sandbox: docker}', /\.sandbox must be "none"/],
   [`{server_name: a, ${url}, auth_type: oauth2}`, /\.auth_type must be one of/],
   [`{server_name: a, ${url}, auth_type: basic}`, /needs either auth_value or vault_key/],

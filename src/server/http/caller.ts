@@ -35,8 +35,18 @@ export interface Caller {
   readonly ownerScope: string | undefined
   /** Virtual key; undefined for the master key. */
   readonly key: KeyAccess | undefined
-  /** Present for a program of a session, which may only call models and use the memories of its agent. */
+  /** Present for a program of a session, which may only call models and use the memories and MCP servers of its agent. */
   readonly behalf?: Behalf
+}
+
+/** An MCP server that a program may use on behalf of a run. */
+export interface GrantedServer {
+  /** Name in the session. */
+  readonly name: string
+  /** Undefined for a registered server. */
+  readonly url: string | undefined
+  /** Tools that it may call; `ask` for those that need the approval of a person. */
+  readonly tools: Readonly<Record<string, 'allow' | 'ask'>>
 }
 
 /** Run on whose behalf a program of this server calls. */
@@ -51,6 +61,10 @@ export interface Behalf {
   }
   /** Names of the memory tools that it may use. */
   readonly memoryTools: readonly string[]
+  /** MCP servers that it may use. */
+  readonly mcpServers: readonly GrantedServer[]
+  /** Returns true for a call of a granted tool that may run; uses up the approval of a tool that needs one. */
+  readonly mayCall: (place: { readonly server: string; readonly tool: string }) => boolean
   /** Called with the error of each model call that the gateway rejects. */
   readonly onRejected: (error: AppError) => void
 }

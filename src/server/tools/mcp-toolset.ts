@@ -4,7 +4,7 @@ import { isRecord, type Json, listOf, nonEmptyText, recordOf, recordsOf } from '
 import { readPolicy, type ToolPolicy } from './toolset.ts'
 
 /** An entry of an agent's `config.mcp_servers`: the name of a registered server, or an address with a name for it. */
-export interface AgentServer {
+interface AgentServer {
   readonly name: string
   /** Undefined for a registered server. */
   readonly url: string | undefined

@@ -61,7 +61,7 @@ const table: [guarantee: string, agentTools: unknown, enabled: string, warnings?
   ['a property of Object is not a policy', [{ type: 'read', permission_policy: 'constructor' }], 'read:ask', 1],
   ['a misspelt tool never enables more', [{ type: 'reed' }], '', 1],
   ['an entry without a type is skipped', [{ name: 'read' }, 'read', null, 7], '', 4],
-  ['external tools are skipped, and replace the built-in ones', [{ type: 'mcp_toolset' }, { type: 'custom' }], '', 1],
+  ['external tools are skipped, and replace the built-in ones', [{ type: 'mcp_toolset' }, { type: 'custom' }], ''],
   ['a config for an unknown tool adds a warning', [{ type: toolset, configs: [{ name: 'web_browse' }] }], all, 1],
   ['configs that are not a list are ignored', [{ type: toolset, configs: 'bash', default_config: 7 }], all],
   [

@@ -1,7 +1,9 @@
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { after } from 'node:test'
-import type { Caller } from '../../../src/server/http/caller.ts'
+import type { Caller, GrantedServer } from '../../../src/server/http/caller.ts'
 import { createLog } from '../../../src/server/platform/log.ts'
 import { acpKind } from '../../../src/server/runtimes/acp/kind.ts'
 import { createLocalPrograms } from '../../../src/server/runtimes/local/programs.ts'
@@ -21,6 +23,8 @@ interface Options {
   /** Answers what the program asks the gateway; 200 unless given. */
   readonly serve?: (request: IncomingMessage, response: ServerResponse, caller: Caller) => void
   readonly memories?: string
+  /** MCP servers of the session's agent. */
+  readonly mcpServers?: readonly GrantedServer[]
   readonly command?: readonly string[]
 }
 
@@ -35,7 +39,7 @@ export async function acpRig(options: Options = {}) {
 /** The same over sandboxes of the caller's own, who has to close the runtime. */
 export function acpRigOver(
   sandboxes: Sandboxes,
-  { isolation = 'none', fake = {}, memories = '', ...options }: Options,
+  { isolation = 'none', fake = {}, memories = '', mcpServers = [], ...options }: Options,
 ) {
   const log = createLog('silent')
   const serve = options.serve ?? ((_request, response) => void response.end('{}'))
@@ -46,6 +50,7 @@ export function acpRigOver(
     sandboxes,
     markSandboxRunning: async () => undefined,
     memories: { block: async () => memories },
+    mcp: { granted: async () => ({ servers: mcpServers, warnings: [] }) },
     log,
     ...(cancelMs !== undefined && { cancelMs }),
     ...(idleMs !== undefined && { idleMs }),
@@ -60,3 +65,11 @@ export function acpRigOver(
 
 /** A prompt that makes the fake do these steps. */
 export const doing = (...steps: readonly object[]): string => JSON.stringify([steps])
+
+/** The command of the fake under the name of a program, which decides how it is used. */
+export async function fakeNamed(name: string): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'switchyard-acp-'))
+  after(() => rm(folder, { recursive: true }))
+  await symlink(dirname(fakeProgram), join(folder, name))
+  return ['node', join(folder, name, basename(fakeProgram))]
+}

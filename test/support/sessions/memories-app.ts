@@ -19,7 +19,13 @@ const ownedBy = (owner: string): Caller => ({ principal: owner, role: 'user', ow
 /** A program of a session `ses_1` of that agent, queued with a key of ada's. */
 const programOf = (agentId: string): Caller => {
   const run = { session_id: 'ses_1', agent_id: agentId, owner_id: 'ada', prompt_id: 'msg_1', run_id: 'run_1' }
-  const behalf = { run, memoryTools: ['save_memory'], onRejected: () => undefined }
+  const behalf = {
+    run,
+    memoryTools: ['save_memory'],
+    mcpServers: [],
+    mayCall: () => false,
+    onRejected: () => undefined,
+  }
   return {
     ...ownedBy('ada'),
     key: { id: 'key_1', models: [], isLimited: false, isNarrow: false, expires: false },

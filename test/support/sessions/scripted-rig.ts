@@ -9,10 +9,10 @@ import { configFor } from '../upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
 /** A service that can crash, its scripted provider and its database; all end after the last test of the file. */
-export async function startScriptedRig() {
+export async function startScriptedRig({ mcpServers = [], allow = [] }: RigOptions = {}) {
   const upstream = await startScriptedUpstream()
   const { url: databaseUrl } = await freshDatabase()
-  const options = { databaseUrl, config: configFor(upstream) }
+  const options = { databaseUrl, config: configWith(configFor(upstream), { mcpServers, allow }) }
   let service = await startService(options)
   const database = new Client({ connectionString: databaseUrl })
   database.on('error', () => undefined)
@@ -41,6 +41,19 @@ export async function startScriptedRig() {
       return answer.text === '' ? (undefined as T) : answer.json<T>()
     },
   }
+}
+
+interface RigOptions {
+  /** Entries of `mcp_servers` in the configuration file. */
+  readonly mcpServers?: readonly object[]
+  /** Addresses that the service may call besides its provider. */
+  readonly allow?: readonly string[]
+}
+
+function configWith(config: string, { mcpServers = [], allow = [] }: RigOptions): string {
+  const { outbound, ...rest } = JSON.parse(config) as { outbound: { allow: string[] } }
+  const hosts = allow.map(url => new URL(url).host)
+  return JSON.stringify({ ...rest, mcp_servers: mcpServers, outbound: { allow: [...outbound.allow, ...hosts] } })
 }
 
 const stopReasonOf = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type

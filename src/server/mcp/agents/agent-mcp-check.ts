@@ -18,13 +18,13 @@ interface Deps {
 }
 
 /** Settings of an agent after a write. The shapes of entries were checked before. */
-export interface McpSettings {
+interface McpSettings {
   readonly tools: unknown
   readonly config: Json
 }
 
 /** Which parts a write sets, and where the servers are in its body. */
-export interface WrittenMcp {
+interface WrittenMcp {
   readonly tools: boolean
   readonly servers: boolean
   /** Path of the servers, such as `config.mcp_servers`. */
@@ -97,8 +97,10 @@ export function createAgentMcpCheck({ agentMcp, tools, guard, isRemote }: Deps) 
 
   async function checkServers(entries: readonly unknown[], field: string, { caller, isRemote: isOut }: Where) {
     for (const [at, entry] of entries.entries()) {
-      if (isRecord(entry)) checkUrl(entry, `${field}[${at}]`, caller)
-      else if (typeof entry === 'string' && !isOut)
+      if (isRecord(entry)) {
+        checkUrl(entry, `${field}[${at}]`, caller)
+        await serverAt(`${field}[${at}].url`, { name: textOf(entry['name']), url: textOf(entry['url']) }, caller)
+      } else if (typeof entry === 'string' && !isOut)
         await serverAt(`${field}[${at}]`, { name: entry, url: undefined }, caller)
     }
   }
@@ -109,11 +111,19 @@ export function createAgentMcpCheck({ agentMcp, tools, guard, isRemote }: Deps) 
     const where = { caller, isRemote: await isRemote(written.runtime) }
     if (written.servers) await checkServers(listOf(config['mcp_servers']), written.serversField, where)
     if (!written.tools || where.isRemote) return
-    const places = Array.isArray(given) ? given.map((entry, at) => [`tools[${at}]`, entry]) : [['tools', given]]
-    for (const [field, entry] of places)
-      if (isRecord(entry) && entry['type'] === 'mcp_toolset')
-        await checkToolset(entry, String(field), { servers: agentServers(config), caller })
+    for (const { field, entry } of toolsetsIn(given))
+      await checkToolset(entry, field, { servers: agentServers(config), caller })
   }
+}
+
+/** Returns the entries of `tools` for MCP servers with their paths. */
+function toolsetsIn(tools: unknown): { field: string; entry: Json }[] {
+  const entries = Array.isArray(tools) ? tools : [tools]
+  return entries.flatMap((entry, at) =>
+    isRecord(entry) && entry['type'] === 'mcp_toolset'
+      ? [{ field: Array.isArray(tools) ? `tools[${at}]` : 'tools', entry }]
+      : [],
+  )
 }
 
 interface Where {

@@ -1,6 +1,6 @@
 import type { McpTool } from '../../../contract/mcp.ts'
-import type { Caller } from '../../http/caller.ts'
-import { AppError } from '../../platform/errors.ts'
+import type { Caller, GrantedServer } from '../../http/caller.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
 import { type Json, recordOf } from '../../platform/json.ts'
 import { type EnabledServer, enabledServers, mcpToolName } from '../../tools/mcp-toolset.ts'
 import type { ToolResult } from '../../tools/tool.ts'
@@ -19,6 +19,8 @@ interface Deps {
 /** Who pays for a run: its key decides which servers and tools the run may use. */
 type Payer = Pick<Caller, 'principal' | 'key'>
 
+type ByKey = Pick<Caller, 'key'>
+
 /** An agent's settings, as far as MCP servers are concerned. */
 interface Agent {
   readonly tools: unknown
@@ -31,14 +33,16 @@ interface RunOf extends ResultOptions {
   readonly payer: () => Promise<Payer | undefined>
 }
 
+type CallsOf = Omit<RunOf, 'agent'>
+
 /** A tool of a server that an agent may call, in the form that was accepted. */
-export interface OfferedTool {
+interface OfferedTool {
   readonly tool: McpTool
   readonly policy: 'allow' | 'ask'
 }
 
 /** The usable tools of one server of an agent. */
-export interface OfferedServer {
+interface OfferedServer {
   readonly server: RegisteredServer
   readonly tools: readonly OfferedTool[]
 }
@@ -56,8 +60,14 @@ export type AgentMcp = ReturnType<typeof createAgentMcp>
 
 export function createAgentMcp({ servers, tools }: Deps) {
   /** Throws `not_found` for a server that does not exist or that the key may not use. */
-  const resolved = async ({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: Payer): Promise<RegisteredServer> =>
-    url === undefined ? servers.find(name, by) : serverOfUrl({ name, url })
+  async function resolved({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: ByKey): Promise<RegisteredServer> {
+    if (url === undefined) return servers.find(name, by)
+    const server = serverOfUrl({ name, url })
+    // By its id: whoever writes the agent chooses the name.
+    const allowed = by.key?.mcpServers
+    if (allowed && !allowed.includes(server.server_id)) throw notFound('MCP server', name)
+    return server
+  }
 
   /** Lists the tools of a server that the agent may call. Throws an AppError. */
   async function offered(wanted: EnabledServer, by: Payer, { signal, warn }: Listing): Promise<OfferedServer> {
@@ -87,13 +97,16 @@ export function createAgentMcp({ servers, tools }: Deps) {
     return { server, tools: kept }
   }
 
-  /** Calls a tool. Failures are results, except those of the service itself. */
-  async function called(server: RegisteredServer, by: Payer, call: Called): Promise<ToolResult> {
-    const { context, options } = call
+  /** Calls a tool for whoever pays now. Failures of the server are errors with a message for the model. */
+  async function called(wanted: EnabledServer, { payer, ...options }: CallsOf, call: Called): Promise<ToolResult> {
+    const { context, tool, input } = call
+    const by = await payer()
+    if (!by) throw new AppError('forbidden', 'the key that queued the prompt was revoked or has expired')
+    const server = await resolved(wanted, by)
     const limit = AbortSignal.timeout(callMs)
     const signal = AbortSignal.any([context.signal, limit])
-    const given = { name: call.tool, arguments: call.input as Readonly<Record<string, unknown>>, signal }
-    const result = await untilAborted(tools.callTool(server, by, given), signal, () =>
+    const work = tools.callTool(server, by, { name: tool, arguments: recordOf(input), signal })
+    const result = await untilAborted(work, signal, () =>
       limit.aborted
         ? new AppError('upstream_timeout', `MCP server ${server.server_name} did not finish within ${callMs / 1000} s`)
         : new AppError('upstream_unreachable', 'cancelled'),
@@ -101,24 +114,22 @@ export function createAgentMcp({ servers, tools }: Deps) {
     return toolResult(result, { ...options, limits: context.limits })
   }
 
-  function sourceOf(wanted: EnabledServer, { payer, ...options }: Omit<RunOf, 'agent'>): ToolSource {
+  function sourceOf(wanted: EnabledServer, calls: CallsOf): ToolSource {
     const name = `MCP server ${wanted.name}`
     return {
       name,
       async list(signal, warn) {
         try {
-          const by = await payer()
+          const by = await calls.payer()
           // The run ends with its first model request, which reports the reason.
           if (!by) return []
-          const found = await offered(wanted, by, { signal, warn })
-          return found.tools.map(each =>
-            runTool(found.server, each, (tool, input, context) =>
-              called(found.server, by, { tool, input, context, options }),
-            ),
+          const { server, tools: found } = await offered(wanted, by, { signal, warn })
+          return found.map(each =>
+            runTool(server, each, (tool, input, context) => called(wanted, calls, { tool, input, context })),
           )
         } catch (error) {
           const message = error instanceof AppError ? error.message : 'internal error of the server'
-          warn({ type: 'mcp_server_failed', message: `${name} has no tools in this run: ${message}` })
+          warn(failedWarning(name, message))
           throw error instanceof AppError ? error : new Error(message, { cause: error })
         }
       },
@@ -130,10 +141,44 @@ export function createAgentMcp({ servers, tools }: Deps) {
     sources: ({ agent, ...run }: RunOf): ToolSource[] =>
       enabledServers(agent.tools, agent.config).map(server => sourceOf(server, run)),
 
+    /** Returns the servers that a program may use in a run. A server that fails has no tools in it. */
+    async granted({ agent, payer, signal }: GrantOf): Promise<Granted> {
+      const wanted = enabledServers(agent.tools, agent.config)
+      const by = wanted.length === 0 ? undefined : await payer()
+      if (!by) return { servers: [], warnings: [] }
+      const warnings = wanted.map((): SourceWarning[] => [])
+      const lists = await Promise.all(
+        wanted.map(async (server, at) => {
+          const warn = (warning: SourceWarning): void => void warnings[at]?.push(warning)
+          const found = await offered(server, by, { signal, warn }).catch((error: unknown) => {
+            if (!(error instanceof AppError)) throw error
+            warn(failedWarning(`MCP server ${server.name}`, error.message))
+          })
+          const tools = found?.tools.map(({ tool, policy }) => [tool.name, policy] as const) ?? []
+          return { name: found?.server.server_name ?? server.name, url: server.url, tools: Object.fromEntries(tools) }
+        }),
+      )
+      return { servers: lists, warnings: warnings.flat() }
+    },
+
     resolved,
-    offered,
   }
 }
+
+interface GrantOf extends Pick<RunOf, 'agent' | 'payer'> {
+  readonly signal: AbortSignal
+}
+
+interface Granted {
+  readonly servers: readonly GrantedServer[]
+  /** For the log of the session. */
+  readonly warnings: readonly SourceWarning[]
+}
+
+const failedWarning = (name: string, message: string): SourceWarning => ({
+  type: 'mcp_server_failed',
+  message: `${name} has no tools in this run: ${message}`,
+})
 
 interface Listing {
   readonly signal: AbortSignal
@@ -144,7 +189,6 @@ interface Called {
   readonly tool: string
   readonly input: unknown
   readonly context: CallContext
-  readonly options: ResultOptions
 }
 
 const maxDescription = 10_000

@@ -9,6 +9,7 @@ import type { StreamSlots } from '../../http/stream-slots.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nonEmptyText } from '../../platform/json.ts'
+import type { ProgramServer } from '../agents/program-server.ts'
 import type { Bridge, Incoming } from '../bridge/bridge.ts'
 import { isBridgedId } from '../bridge/legacy-session.ts'
 import { textOfAnswer } from '../client/read-answer.ts'
@@ -30,6 +31,8 @@ interface Deps {
   readonly slots: StreamSlots
   readonly publicUrl: () => string
   readonly shutdown: AbortSignal
+  /** Answers programs of sessions, which use only the servers of their run. */
+  readonly answerProgram: ProgramServer
 }
 
 /** Maximum time until the headers of an answer. */
@@ -63,6 +66,7 @@ async function answer(
 ): Promise<void> {
   const { caller, headers } = request
   rejectForeignOrigin(headers, deps.publicUrl())
+  if (caller.behalf) return deps.answerProgram(request, reply, request.params.server)
   const server = await deps.servers.find(request.params.server, caller)
   const rule = toolRuleOf(server, caller.key)
   const given = nonEmptyText(headers[sessionHeader])

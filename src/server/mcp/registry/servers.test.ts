@@ -110,7 +110,7 @@ const rejected: readonly (readonly [write: object, message: RegExp])[] = [
   [{ transport: 'sse' }, /transport sse is not supported/],
   [{ transport: 'stdio' }, /transport stdio is not supported/],
   [{ command: '/bin/sh', args: ['-c', 'true'] }, /unknown field "command"/],
-  [{ require_approval: 'always' }, /require_approval must be never/],
+  [{ require_approval: 'sometimes' }, /require_approval/],
   [{ url: 'http://127.0.0.1:1/' }, /url is not allowed.*outbound.allow/],
   [{ url: 'http://example.com/' }, /https/],
   [{ url: 'https://user:pass@example.com/' }, /user name or password/],

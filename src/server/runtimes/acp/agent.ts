@@ -1,6 +1,7 @@
 import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import { memoryServer, memoryServerAt } from '../local/memory-server.ts'
+import { serverAt } from '../local/program-mcp.ts'
 import type { LocalProgram } from '../local/programs.ts'
 import { createQueue, type Queue } from '../queue.ts'
 import { RuntimeFailure } from '../runtime.ts'
@@ -98,7 +99,7 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
   }
   const sessionParams = () => {
     const { http } = recordOf(capabilities['mcpCapabilities'])
-    const mcpServers = http === true ? memoryServers(task, program) : []
+    const mcpServers = http === true ? httpServers(task, program) : []
     return { cwd: program.surroundings.folders.workspace, mcpServers }
   }
 
@@ -206,12 +207,18 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
 /** Response to a permission request that will not be answered. */
 export const cancelled = { outcome: { outcome: 'cancelled' } }
 
-/** Returns the memory server in the format of the protocol. */
-function memoryServers({ memories }: Task, { surroundings }: LocalProgram) {
-  if (!memories) return []
-  const { url, headers } = memoryServerAt(surroundings, memories)
-  const list = Object.entries(headers).map(([name, value]) => ({ name, value }))
-  return [{ type: 'http', name: memoryServer, url, headers: list }]
+/** Returns the memory server and those of the agent in the format of the protocol. */
+function httpServers({ memories, mcpServers }: Task, { surroundings }: LocalProgram) {
+  const places = [
+    ...(memories ? [{ name: memoryServer, ...memoryServerAt(surroundings, memories) }] : []),
+    ...mcpServers.map(server => ({ name: server.name, ...serverAt(surroundings, server) })),
+  ]
+  return places.map(({ name, url, headers }) => ({
+    type: 'http',
+    name,
+    url,
+    headers: Object.entries(headers).map(([header, value]) => ({ name: header, value })),
+  }))
 }
 
 function rejectedAt(signal: AbortSignal, method: string): Promise<never> {

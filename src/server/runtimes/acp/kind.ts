@@ -33,7 +33,7 @@ export function acpKind(deps: AcpDeps): RuntimeKind {
     capabilities,
     connect: endpoint => acpRuntime(deps, endpoint),
     check(endpoint, signal) {
-      const task = { model: 'none', needsApproval: false, memories: undefined }
+      const task = { model: 'none', needsApproval: false, memories: undefined, mcpServers: [] }
       const start = (sessionId: string) => startAgent(deps, endpoint, { ...task, sessionId })
       // Most programs require a login only when a session is opened.
       const probe = async (agent: Agent) => void (await agent.open(null))

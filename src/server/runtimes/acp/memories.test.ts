@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { after, test } from 'node:test'
-import { acpRig, doing, fakeProgram } from '../../../../test/support/acp/acp-rig.ts'
+import { test } from 'node:test'
+import { acpRig, doing, fakeNamed } from '../../../../test/support/acp/acp-rig.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { NewEvent } from '../../../contract/events.ts'
@@ -90,14 +87,6 @@ test('a program in the sandbox reaches the server, on behalf of the run and for 
   )
 })
 
-/** The fake under the name of another program. */
-async function fakeNamed(name: string): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'switchyard-acp-'))
-  after(() => rm(folder, { recursive: true }))
-  await symlink(dirname(fakeProgram), join(folder, name))
-  return ['node', join(folder, name, basename(fakeProgram))]
-}
-
 /** What each program tells of a call to a memory tool, before it asks. */
 const calls = {
   'claude-agent-acp': {
@@ -144,7 +133,10 @@ for (const [name, call] of Object.entries(calls)) {
 }
 
 test('a call that only resembles one of a memory tool gets the policy of its kind', () => {
-  const memoryTool = (program: string, call: object) => programKind([program]).memoryTool?.({ ...call })
+  const memoryTool = (program: string, call: object) => {
+    const name = programKind([program]).mcpCall?.({ ...call })?.name
+    return name?.startsWith('switchyard__') ? name : undefined
+  }
   const named = { title: 'mcp__switchyard__save_memory', rawInput: { command: 'mcp__switchyard__save_memory' } }
   assert.equal(memoryTool('claude-agent-acp', { ...named, _meta: { claudeCode: { toolName: 'Bash' } } }), undefined)
   assert.equal(memoryTool('claude-agent-acp', { rawInput: { server: 'switchyard', tool: 'save_memory' } }), undefined)
@@ -157,15 +149,19 @@ test('programs whose permission requests name no tool get rules for memory tools
   const folders = { workspace: '/w', home: '/h', sockets: '/s' }
   const surroundings = { gatewayUrl: 'http://g', gatewayKey: 'k', folders, isolation: 'sandbox' } as const
   const memories = { agentId: 'agent_1', tools: { save_memory: 'ask', search_memory: 'allow' } } as const
+  const mcpServers = [{ name: 'wiki', url: undefined, tools: { look: 'allow' } }] as const
   const filesOf = (program: string) =>
-    setupOf({ command: [program] }, surroundings, { model: 'm', needsApproval: true, memories }).homeFiles ?? {}
+    setupOf({ command: [program] }, surroundings, { model: 'm', needsApproval: true, memories, mcpServers })
+      .homeFiles ?? {}
   const { permission } = JSON.parse(filesOf('opencode')['.config/opencode/opencode.json'] ?? '')
   assert.deepEqual(Object.entries(permission), [
     ['*', 'ask'],
     ['switchyard_save_memory', 'ask'],
     ['switchyard_search_memory', 'allow'],
+    ['wiki_look', 'allow'],
   ])
   const rules = filesOf('gemini')['.gemini/policies/switchyard.toml'] ?? ''
-  assert.match(rules, /toolName = "search_memory"/)
+  assert.match(rules, /mcpName = "switchyard"\ntoolName = "search_memory"/)
+  assert.match(rules, /mcpName = "wiki"\ntoolName = "look"/)
   assert.doesNotMatch(rules, /save_memory/)
 })

@@ -7,6 +7,7 @@ import {
   hasBegun,
   hasEnded,
   hasInput,
+  type McpToolCall,
   merged,
   outputOf,
   resultEvent,
@@ -39,6 +40,7 @@ const maxStretch = 100_000
  */
 export class Normalizer {
   readonly #newId: () => string
+  readonly #mcpOf: (call: Json) => McpToolCall | undefined
   readonly #calls = new Map<string, ToolCall>()
   /** Announced calls with their input, for which a permission request may still arrive. */
   readonly #deferred = new Set<string>()
@@ -46,8 +48,10 @@ export class Normalizer {
   #usage: Json | undefined
   #hasSpoken = false
 
-  constructor(newEventId: () => string) {
+  /** `mcpOf` returns the tool of an MCP server that a call with these fields is for. */
+  constructor(newEventId: () => string, mcpOf: (call: Json) => McpToolCall | undefined = () => undefined) {
     this.#newId = newEventId
+    this.#mcpOf = mcpOf
   }
 
   /** True once the model has written text or called a tool. */
@@ -154,14 +158,15 @@ export class Normalizer {
     if (!call || call.eventId !== undefined) return []
     this.#hasSpoken = true
     const eventId = this.#newId()
-    this.#calls.set(id, { ...call, eventId })
-    return [useEvent(call, { id: eventId, permission })]
+    const emitted = { ...call, eventId, mcp: this.#mcpOf(call.fields) }
+    this.#calls.set(id, emitted)
+    return [useEvent(emitted, { id: eventId, permission })]
   }
 
   #ended(call: ToolCall, text: string, isError: boolean): NewEvent {
     const known = this.#calls.get(call.id) ?? call
     this.#calls.set(call.id, { ...known, isEnded: true })
-    return resultEvent(call, text, isError)
+    return resultEvent({ id: call.id, isMcp: known.mcp !== undefined }, text, isError)
   }
 }
 

@@ -1,7 +1,9 @@
 import { basename } from 'node:path'
+import type { GrantedServer } from '../../http/caller.ts'
 import { type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
 import { type GrantedMemories, memoryServer } from '../local/memory-server.ts'
 import { memoryPermissions, opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
+import { opencodeRules } from '../local/program-mcp.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 import { claudeName } from './tool-calls.ts'
@@ -13,6 +15,8 @@ export interface Task {
   readonly needsApproval: boolean
   /** Memory tools of its agent that it may use. */
   readonly memories: GrantedMemories | undefined
+  /** MCP servers of its agent that it may use. */
+  readonly mcpServers: readonly GrantedServer[]
 }
 
 /** Configuration with which a program uses our models. */
@@ -22,10 +26,23 @@ export interface ProgramKind {
   homeFiles?(surroundings: Surroundings, task: Task): Readonly<Record<string, string>>
   /** Mode to set if it is offered. */
   mode?(surroundings: Surroundings, task: Task): string
-  /** Returns the memory tool of a call. Must use only fields that the model cannot write. */
-  memoryTool?(call: Json): string | undefined
+  /**
+   * Returns the call of an MCP server. Must use only fields that the model cannot write. Absent for programs whose calls
+   * do not name the tool.
+   */
+  mcpCall?(call: Json): McpCall | undefined
+  /** True if it asks before each call of an MCP server, by the name of the tool. */
+  readonly asksForMcp?: true
   /** Authentication method for a program that requires a login. */
   readonly authMethod?: string
+}
+
+/** A call of an MCP server as a program reports it. */
+interface McpCall {
+  /** `server__tool`. */
+  readonly name: string
+  /** Undefined where it is the input of the call itself. */
+  readonly input?: unknown
 }
 
 const claude: ProgramKind = {
@@ -43,10 +60,11 @@ const claude: ProgramKind = {
     ...(isolation === 'sandbox' && { IS_SANDBOX: '1' }),
   }),
   mode: () => 'default',
-  memoryTool(call) {
-    const prefix = `mcp__${memoryServer}__`
+  asksForMcp: true,
+  mcpCall(call) {
+    const prefix = 'mcp__'
     const name = textOf(claudeName(call))
-    return name.startsWith(prefix) ? name.slice(prefix.length) : undefined
+    return name.startsWith(prefix) ? { name: name.slice(prefix.length) } : undefined
   },
 }
 
@@ -80,9 +98,11 @@ const codex: ProgramKind = {
   mode: ({ isolation }, { needsApproval }) =>
     needsApproval ? 'read-only' : isolation === 'sandbox' ? 'agent-full-access' : 'agent',
   // `server` and `tool` are set for calls of MCP servers only; commands use other fields.
-  memoryTool({ rawInput }) {
-    const { server, tool } = recordOf(rawInput)
-    return server === memoryServer ? nonEmptyText(tool) : undefined
+  mcpCall({ rawInput }) {
+    const { server, tool, arguments: input } = recordOf(rawInput)
+    const names = [nonEmptyText(server), nonEmptyText(tool)]
+    if (names.includes(undefined)) return undefined
+    return { name: names.join('__').replaceAll(/[^A-Za-z0-9_-]/g, '_'), input }
   },
 }
 
@@ -94,11 +114,12 @@ const gemini: ProgramKind = {
     GEMINI_MODEL: model,
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
   }),
-  homeFiles: (_surroundings, { memories }) => ({
+  homeFiles: (_surroundings, { memories, mcpServers }) => ({
     // Gemini's permission requests do not name the tool.
-    '.gemini/policies/switchyard.toml': Object.entries(memories?.tools ?? {})
-      .filter(([, policy]) => policy === 'allow')
-      .map(([name]) => geminiRule(name))
+    '.gemini/policies/switchyard.toml': [{ name: memoryServer, tools: memories?.tools ?? {} }, ...mcpServers]
+      .flatMap(({ name, tools }) =>
+        Object.entries(tools).flatMap(([tool, policy]) => (policy === 'allow' ? [geminiRule(name, tool)] : [])),
+      )
       .join('\n'),
     '.gemini/settings.json': JSON.stringify({
       security: { auth: { selectedType: 'gemini-api-key' } },
@@ -111,11 +132,11 @@ const gemini: ProgramKind = {
   authMethod: 'gemini-api-key',
 }
 
-const geminiRule = (toolName: string): string =>
+const geminiRule = (server: string, tool: string): string =>
   [
     '[[rule]]',
-    `mcpName = "${memoryServer}"`,
-    `toolName = "${toolName}"`,
+    `mcpName = ${JSON.stringify(server)}`,
+    `toolName = ${JSON.stringify(tool)}`,
     'decision = "allow"',
     'priority = 100',
     '',
@@ -124,11 +145,15 @@ const geminiRule = (toolName: string): string =>
 const opencode: ProgramKind = {
   name: 'opencode',
   env: () => opencodeVariables,
-  homeFiles: (surroundings, { model, needsApproval, memories }) => ({
+  homeFiles: (surroundings, { model, needsApproval, memories, mcpServers }) => ({
     '.config/opencode/opencode.json': JSON.stringify({
       ...opencodeSettings(surroundings, model),
       // The last matching rule applies.
-      permission: { '*': needsApproval ? 'ask' : 'allow', ...memoryPermissions(memories?.tools ?? {}) },
+      permission: {
+        '*': needsApproval ? 'ask' : 'allow',
+        ...memoryPermissions(memories?.tools ?? {}),
+        ...opencodeRules(mcpServers),
+      },
     }),
   }),
 }

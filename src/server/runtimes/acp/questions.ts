@@ -1,4 +1,7 @@
 import { type Json, recordOf, recordsOf } from '../../platform/json.ts'
+import type { McpPlace } from '../../tools/tool-source.ts'
+import type { ToolPolicy } from '../../tools/toolset.ts'
+import type { ProgramMcp } from '../local/program-mcp.ts'
 import { type Batch, type Decision, type RunContext, requiresAction } from '../runtime.ts'
 import { cancelled } from './agent.ts'
 import type { PeerRequest } from './json-rpc.ts'
@@ -11,17 +14,27 @@ interface Deps {
   readonly policy: CallPolicy
   /** Returns the memory tool of a call; undefined for other calls. */
   readonly memoryTool: (call: Json) => string | undefined
+  /** Returns the tool of an MCP server that a call is for; undefined for other calls. */
+  readonly mcpTool: (call: Json) => McpPlace | undefined
+  readonly mcp: Pick<ProgramMcp, 'policyOf' | 'approve'>
 }
 
 /** Permission requests of a program, answered by the agent's policies or by a person. */
 export type Questions = ReturnType<typeof createQuestions>
 
-export function createQuestions({ normalizer, context, policy, memoryTool }: Deps) {
+export function createQuestions({ normalizer, context, policy, memoryTool, mcpTool, mcp }: Deps) {
   /** Open requests by the event id of their call. */
-  const open = new Map<string, PeerRequest>()
+  const open = new Map<string, { readonly request: PeerRequest; readonly place: McpPlace | undefined }>()
   const decisions: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
   let failure: unknown
   let decided = new AbortController()
+
+  /** A tool that is not granted is denied. */
+  const ruleOf = (call: Json, place: McpPlace | undefined): ToolPolicy => {
+    if (place) return mcp.policyOf(place) ?? 'deny'
+    const own = memoryTool(call)
+    return own === undefined ? policy.of(call['kind']) : policy.ofOwn(own)
+  }
 
   return {
     /** True while a person is asked. */
@@ -38,15 +51,15 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
     *requestApproval(request: PeerRequest): Generator<Batch> {
       const toolCall = recordOf(request.params['toolCall'])
       const call = normalizer.fieldsOf(toolCall)
-      const own = memoryTool(call)
-      const rule = own === undefined ? policy.of(call['kind']) : policy.ofOwn(own)
+      const place = mcpTool(call)
+      const rule = ruleOf(call, place)
       const { events, eventId } = normalizer.emitRequested(toolCall, rule)
       if (rule !== 'ask') {
         request.answer(outcomeOf(request, rule))
         if (events.length > 0) yield events
         return
       }
-      open.set(eventId, request)
+      open.set(eventId, { request, place })
       yield [...events, requiresAction([...open.keys()])]
       context
         .decision(eventId)
@@ -63,9 +76,11 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
     *answer(): Generator<Batch> {
       if (failure !== undefined) throw failure
       for (const { eventId, decision } of decisions.splice(0)) {
-        const request = open.get(eventId)
-        if (!request || !decision) continue
+        const asked = open.get(eventId)
+        if (!asked || !decision) continue
         open.delete(eventId)
+        const { request, place } = asked
+        if (place && decision.result === 'allow') mcp.approve(place)
         request.answer(outcomeOf(request, decision.result))
         if (open.size === 0) yield [{ type: 'session.status_running' }]
       }
@@ -73,7 +88,7 @@ export function createQuestions({ normalizer, context, policy, memoryTool }: Dep
 
     /** Cancels the open requests. */
     withdraw(): void {
-      for (const request of open.values()) request.answer(cancelled)
+      for (const { request } of open.values()) request.answer(cancelled)
     },
   }
 }

@@ -1,8 +1,11 @@
+import type { AgentMcp } from '../../mcp/agents/agent-mcp.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
+import type { Json } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import { type BudgetStop, unusableKeyEvent } from '../endings.ts'
-import { grantedMemories } from '../local/memory-server.ts'
+import { grantedMemories, memoryServer } from '../local/memory-server.ts'
+import { createProgramMcp, type ProgramMcp, withoutQuestions } from '../local/program-mcp.ts'
 import { endIfSessionLost, type ProgramPool } from '../local/program-pool.ts'
 import type { LocalPrograms, ProgramRequest } from '../local/programs.ts'
 import { grantRun, type RunGrant } from '../local/run-grant.ts'
@@ -29,6 +32,8 @@ export interface AcpDeps {
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
   /** Memories of the session's agent. */
   readonly memories: Pick<SessionMemories, 'block'>
+  /** MCP servers of the session's agent. */
+  readonly mcp: Pick<AgentMcp, 'granted'>
   readonly log: Log
   /** How long an idle program is kept after a run; five minutes by default. */
   readonly idleMs?: number
@@ -103,19 +108,48 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
   const onBudgetReached = (reached: BudgetStop['reached'], message: string) => {
     stop ??= { reached, message }
   }
-  const grant = grantRun({ session, prompt, context, onBudgetReached })
-  const { agent, isNew, revoke } = await readyAgent(run, grant)
+  const { mcpCall } = programKind(run.endpoint.command ?? [])
+  const { mcp, warnings } = await grantedMcp(run)
+  if (warnings.length > 0) yield warnings.map(warning => ({ type: 'session.warning', warning }) as const)
+  const grant = grantRun({ session, prompt, context, mcp, onBudgetReached })
+  const { agent, isNew, revoke } = await readyAgent(run, { grant, mcp })
   try {
     const isAgain = session.refs.runtime_state['sent'] === prompt.id
     const memories = isNew ? await deps.memories.block(session) : ''
     const text = promptText({ session, prompt, memories, history, isNew, isAgain })
     await context.saveRefs({ provider_session_id: agent.sessionId ?? null, runtime_state: { sent: prompt.id } })
     if (context.signal.aborted) return
-    const { memoryTool = () => undefined } = programKind(run.endpoint.command ?? [])
-    yield* followTurn({ turn: agent.prompt(text), context, policy, memoryTool, stop: () => stop })
+    const memoryTool = (call: Json) => memoryToolIn(mcpCall?.(call)?.name)
+    const mcpTool = (call: Json) => {
+      const { name, input } = mcpCall?.(call) ?? {}
+      const place = mcp.placeOf(name)
+      return place && { ...place, ...(input !== undefined && { input }) }
+    }
+    yield* followTurn({ turn: agent.prompt(text), context, policy, memoryTool, mcpTool, mcp, stop: () => stop })
   } finally {
     revoke()
   }
+}
+
+/** Returns the MCP servers for the program of a run. A tool that needs approval needs a program that asks for it. */
+async function grantedMcp({ deps, endpoint, session, prompt, context }: Run) {
+  const payer = () => context.payer(prompt)
+  const { servers, warnings } = await deps.mcp.granted({ agent: session, payer, signal: context.signal })
+  if (programKind(endpoint.command ?? []).asksForMcp) return { mcp: createProgramMcp(servers), warnings }
+  const usable = createProgramMcp(withoutQuestions(servers))
+  const asking = servers.flatMap(({ name: server, tools }) =>
+    Object.keys(tools).flatMap(tool => (usable.policyOf({ server, tool }) ? [] : [`${server}: ${tool}`])),
+  )
+  const message = `tools that require approval are left out, because the program does not ask for them by name: ${asking.join(', ').slice(0, 1_000)}`
+  return {
+    mcp: usable,
+    warnings: asking.length === 0 ? warnings : [...warnings, { type: 'mcp_tools_left_out', message }],
+  }
+}
+
+function memoryToolIn(name = ''): string | undefined {
+  const prefix = `${memoryServer}__`
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined
 }
 
 interface Ready {
@@ -128,11 +162,11 @@ interface Ready {
 const maxStarts = 3
 
 /** Returns the program of the session, with its conversation open and the prompt's model set. */
-async function readyAgent(run: Run, grant: RunGrant): Promise<Ready> {
+async function readyAgent(run: Run, { grant, mcp }: { grant: RunGrant; mcp: ProgramMcp }): Promise<Ready> {
   const { session, prompt, pool } = run
   const previous = session.refs.provider_session_id
-  const needsApproval = !callPolicy(session.tools).allowsAll
-  const task = { model: prompt.model, needsApproval, memories: grantedMemories(session) }
+  const needsApproval = !callPolicy(session.tools).allowsAll || mcp.needsApproval
+  const task = { model: prompt.model, needsApproval, memories: grantedMemories(session), mcpServers: mcp.servers }
   for (let starts = 0; starts < maxStarts; starts++) {
     const agent = await pool.take(session.id, () => begin(run, task))
     await agent.settled()

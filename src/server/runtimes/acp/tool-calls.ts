@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import { isRecord, type Json, listOf, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
+import type { McpPlace } from '../../tools/tool-source.ts'
 import type { ToolPolicy } from '../../tools/toolset.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'
 
@@ -10,6 +11,13 @@ export interface ToolCall {
   /** Id of its event; undefined before it is emitted. */
   readonly eventId: string | undefined
   readonly isEnded: boolean
+  /** Tool of an MCP server that it calls; known once the call is emitted. */
+  readonly mcp?: McpToolCall | undefined
+}
+
+/** The tool of an MCP server that a call is for, and its arguments where they are a part of the call's input. */
+export interface McpToolCall extends McpPlace {
+  readonly input?: unknown
 }
 
 /** Merges an update, which has changed fields only, into a call. */
@@ -41,15 +49,17 @@ export const hasEnded = ({ fields }: ToolCall): boolean => ['completed', 'failed
 
 /** Returns the event of a call. */
 export function useEvent(call: ToolCall, { id, permission }: { id: string; permission: ToolPolicy }): NewEvent {
-  const input = call.fields['rawInput']
+  const { mcp } = call
+  const input = mcp?.input ?? call.fields['rawInput']
   const title = textOf(call.fields['title'])
   // Gemini CLI sends no arguments; a person has to see what they allow.
   const shown = permission === 'ask' && title !== '' ? shortInput({ title }) : {}
   return {
     id,
-    type: 'agent.tool_use',
+    ...(mcp
+      ? { type: 'agent.mcp_tool_use', name: mcp.tool, mcp_server_name: mcp.server }
+      : { type: 'agent.tool_use', name: nameOf(call) }),
     tool_use_id: call.id,
-    name: nameOf(call),
     input: isRecord(input) ? shortInput(input) : input === undefined ? shown : shortInput({ input }),
     evaluated_permission: permission,
   }
@@ -103,6 +113,8 @@ function diffText(diff: Json): string {
 function rawText(output: unknown): string {
   if (typeof output === 'string') return output
   if (output === undefined || output === null) return ''
-  const blocks = listOf(output).map(block => blockText(recordOf(block)))
+  // Codex reports the whole result of an MCP tool.
+  const content = recordOf(recordOf(output)['result'])['content']
+  const blocks = listOf(content ?? output).map(block => blockText(recordOf(block)))
   return blocks.some(text => text !== '') ? blocks.join('\n') : JSON.stringify(output)
 }

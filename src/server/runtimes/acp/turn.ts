@@ -2,11 +2,13 @@ import type { NewEvent } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Json } from '../../platform/json.ts'
 import { type BudgetStop, pausedByBudget } from '../endings.ts'
+import type { ProgramMcp } from '../local/program-mcp.ts'
 import { type Batch, failed, idle, type RunContext } from '../runtime.ts'
 import type { AgentTurn, TurnItem } from './agent.ts'
 import { Normalizer } from './normalize.ts'
 import type { CallPolicy } from './policy.ts'
 import { createQuestions, type Questions } from './questions.ts'
+import type { McpToolCall } from './tool-calls.ts'
 
 interface Options {
   readonly turn: AgentTurn
@@ -14,6 +16,9 @@ interface Options {
   readonly policy: CallPolicy
   /** Returns the memory tool of a call; undefined for other calls. */
   readonly memoryTool: (call: Json) => string | undefined
+  /** Returns the tool of an MCP server that a call is for; undefined for other calls. */
+  readonly mcpTool: (call: Json) => McpToolCall | undefined
+  readonly mcp: Pick<ProgramMcp, 'policyOf' | 'approve'>
   /** Returns the budget that stopped the program; undefined before. */
   readonly stop: () => BudgetStop | undefined
 }
@@ -30,7 +35,7 @@ const questionPollMs = 60_000
 
 /** Follows a turn of a program to its end, and always leaves it. */
 export async function* followTurn(options: Options): AsyncGenerator<Batch> {
-  const normalizer = new Normalizer(() => newId('evt'))
+  const normalizer = new Normalizer(() => newId('evt'), options.mcpTool)
   const followed = { ...options, normalizer, questions: createQuestions({ ...options, normalizer }) }
   const { turn, context, questions } = followed
   try {

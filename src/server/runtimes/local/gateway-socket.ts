@@ -14,7 +14,7 @@ interface Deps {
   readonly log: Pick<Log, 'debug'>
 }
 
-/** Gives one program access to our models and to its agent's memories. Its key works on this socket only. */
+/** Gives one program access to our models, and to the memories and MCP servers of its agent. Its key works on this socket only. */
 export interface ProgramGateway {
   /** Valid for this gateway only, while a run is granted, until the gateway closes. */
   readonly key: string
@@ -27,7 +27,7 @@ export interface ProgramGateway {
 
 /** Longer than the clients of the providers keep connections. */
 const keepAliveMs = 72_000
-const programPaths = /^\/(v1(beta)?\/|api\/v1\/managed_agents\/agents\/[^/?]+\/mcp$)/
+const programPaths = /^\/(v1(beta)?\/|mcp\/[^/?]+$|api\/v1\/managed_agents\/agents\/[^/?]+\/mcp$)/
 
 /** Starts to listen for a program. */
 export async function openGateway(listen: ListenOptions, { serve, log }: Deps): Promise<ProgramGateway> {

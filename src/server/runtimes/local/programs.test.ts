@@ -10,6 +10,7 @@ import { AppError } from '../../platform/errors.ts'
 import { createLog } from '../../platform/log.ts'
 import type { Isolation } from '../../sandboxes/sandbox.ts'
 import { eventually, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
+import { createProgramMcp } from './program-mcp.ts'
 import { createLocalPrograms, type LocalProgram, type Surroundings } from './programs.ts'
 import { grantRun } from './run-grant.ts'
 
@@ -73,6 +74,7 @@ const grant = (program: LocalProgram, payer: () => Promise<Pick<Caller, 'princip
     session: sessionWith({ id: 'ses_x', agent_id: 'agent_x', owner_id: 'ada' }),
     prompt: promptOf('hi', { id: 'msg_x' }),
     context: { runId: 'run_x', payer },
+    mcp: createProgramMcp([]),
     onBudgetReached: budget => reached.push(budget),
   })
   return { revoke: program.grant(run), reached }
@@ -174,6 +176,7 @@ test('a run is notified when a budget rejects a call of its program; other rejec
     session: sessionWith(),
     prompt: promptOf('hi'),
     context: { runId: 'run_x', payer: ofAda },
+    mcp: createProgramMcp([]),
     onBudgetReached: budget => reached.push(budget),
   })
   const caller = await run.caller()

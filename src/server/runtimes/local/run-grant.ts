@@ -4,8 +4,9 @@ import type { AppError } from '../../platform/errors.ts'
 import { exceededBudget } from '../endings.ts'
 import type { RunContext, RunPrompt, RunSession } from '../runtime.ts'
 import { grantedMemories } from './memory-server.ts'
+import type { ProgramMcp } from './program-mcp.ts'
 
-/** Permission of a program to call models and use its agent's memories on behalf of a run. */
+/** Permission of a program to call models and use its agent's memories and MCP servers on behalf of a run. */
 export interface RunGrant {
   /**
    * Returns the caller that the program acts for; undefined when the key that queued the prompt was revoked or expired.
@@ -17,12 +18,13 @@ interface GrantOptions {
   readonly session: RunSession
   readonly prompt: RunPrompt
   readonly context: Pick<RunContext, 'runId' | 'payer'>
+  readonly mcp: ProgramMcp
   /** Called when a budget has no room for a model call of the program. */
   readonly onBudgetReached: (reached: BudgetReached, message: string) => void
 }
 
 /** Grants the permissions of the prompt's payer. Calls are charged to the session, its agent and the run. */
-export function grantRun({ session, prompt, context, onBudgetReached }: GrantOptions): RunGrant {
+export function grantRun({ session, prompt, context, mcp, onBudgetReached }: GrantOptions): RunGrant {
   const run = {
     session_id: session.id,
     agent_id: session.agent_id,
@@ -43,7 +45,7 @@ export function grantRun({ session, prompt, context, onBudgetReached }: GrantOpt
           ...payer,
           role: 'user',
           ownerScope: session.owner_id,
-          behalf: { run, memoryTools, onRejected },
+          behalf: { run, memoryTools, mcpServers: mcp.servers, mayCall: mcp.mayCall, onRejected },
         }
       )
     },

@@ -35,6 +35,13 @@ test('MCP servers are sent when a toolset uses them, with address and name only'
   assert.deepEqual(body['mcp_servers'], [{ type: 'url', name: 'wiki', url: 'https://wiki.example/mcp' }])
 })
 
+test('an agent without tools gets those of its MCP servers, too', () => {
+  const config = { mcp_servers: [{ name: 'wiki', type: 'url', url: 'https://wiki.example/mcp' }] }
+  const body = agentBody(sessionWith({ config }), promptOf('Hi'), '')
+  assert.deepEqual(body['tools'], [{ type: 'agent_toolset_20260401' }, wiki])
+  assert.deepEqual(body['mcp_servers'], config.mcp_servers)
+})
+
 test('the environment of the session sets network and packages', () => {
   const configOf = (environment: Readonly<Record<string, unknown>>) =>
     environmentBody(sessionWith({ environment }))['config']

@@ -28,14 +28,16 @@ export function agentBody(session: RunSession, { model }: RunPrompt, memories: s
 const toolsetType = /^agent_toolset_\d{8}$/
 
 /**
- * Returns the agent's tools that the server supports. An agent without tools gets the whole toolset, as on the built-in
- * runtime. Unknown entries are dropped and never widen the set, so a misspelt entry grants nothing. Our choice.
+ * Returns the agent's tools that the server supports. An agent without tools gets the whole toolset and those of its MCP
+ * servers, as on the built-in runtime. Unknown entries are dropped and never widen the set, so a misspelt entry grants nothing. Our choice.
  */
 function toolsOf({ tools, config }: RunSession): { tools: readonly Json[]; servers: readonly Json[] } {
   // An empty list, an empty object and null mean that no tools are set.
-  if (Object.keys(tools ?? {}).length === 0) return { tools: [{ type: 'agent_toolset_20260401' }], servers: [] }
-  const entries = isRecord(tools) && typeof tools['type'] === 'string' ? [tools] : recordsOf(tools)
   const configured = recordsOf(config['mcp_servers']).filter(isUrlServer)
+  const isUnset = Object.keys(tools ?? {}).length === 0
+  const all = configured.map(({ name }) => ({ type: 'mcp_toolset', mcp_server_name: name }))
+  const given = isRecord(tools) && typeof tools['type'] === 'string' ? [tools] : recordsOf(tools)
+  const entries = isUnset ? [{ type: 'agent_toolset_20260401' }, ...all] : given
   const usable = entries.filter(({ type, mcp_server_name }) => {
     if (type === 'mcp_toolset') return configured.some(({ name }) => name === mcp_server_name)
     return type === 'custom' || toolsetType.test(String(type))

@@ -2,6 +2,7 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import type { pause } from '../../platform/timers.ts'
+import { createProgramMcp } from '../local/program-mcp.ts'
 import { type Connection, closing, createConnection } from '../remote/connection.ts'
 import {
   type Capabilities,
@@ -80,7 +81,7 @@ function remoteServer(deps: OpencodeDeps, endpoint: RuntimeEndpoint): Runtime {
       const connection = connect(deps, endpoint)
       try {
         yield* runPrompt(
-          { ...deps, api: opencodeApi(connection), endpoint, provider: undefined },
+          { ...deps, api: opencodeApi(connection), endpoint, provider: undefined, mcp: createProgramMcp([]) },
           session,
           prompt,
           context,

@@ -8,7 +8,7 @@ import type { FakeStep } from '../../../../test/support/opencode/opencode-turn.t
 import { eventually } from '../../../../test/support/service/eventually.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { BudgetReached } from '../../../contract/events.ts'
-import type { Caller } from '../../http/caller.ts'
+import type { Caller, GrantedServer } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { createLog } from '../../platform/log.ts'
 import { createOutbound } from '../../platform/outbound.ts'
@@ -29,12 +29,14 @@ interface Called {
 interface Options {
   readonly turns?: readonly (readonly FakeStep[])[]
   readonly endsWith?: string
+  /** MCP servers of the session's agent. */
+  readonly mcpServers?: readonly GrantedServer[]
   /** Status of the gateway; 200 by default. */
   readonly answer?: (called: Called) => number
 }
 
 /** The runtime with the fake as its program, in a separate folder. */
-async function localRig({ answer = () => 200, ...fake }: Options = {}) {
+async function localRig({ answer = () => 200, mcpServers = [], ...fake }: Options = {}) {
   const sandboxes = await sandboxesForTests('virtual')
   const calls: Called[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse, caller: Caller) => {
@@ -53,6 +55,7 @@ async function localRig({ answer = () => 200, ...fake }: Options = {}) {
       programs: createLocalPrograms({ sandboxes, serve: (...of) => void serve(...of), log }),
       sandboxes,
       markSandboxRunning: async () => undefined,
+      mcp: { granted: async () => ({ servers: mcpServers, warnings: [] }) },
     },
   })
   const endpoint: RuntimeEndpoint = {
@@ -216,7 +219,14 @@ test('a check starts the program once and removes everything afterwards', async 
 test('the workspace cannot loosen the rules of an agent', () => {
   const surroundings = { gatewayUrl: '', gatewayKey: '', folders: { workspace: '', home: '', sockets: '' } }
   const envFor = (tools: unknown) => {
-    const task = { model: 'm', permission: permissionsOf(tools), memories: undefined, port: 1, password: '' }
+    const task = {
+      model: 'm',
+      permission: permissionsOf(tools),
+      memories: undefined,
+      mcpServers: [],
+      port: 1,
+      password: '',
+    }
     return setupOf({ command: ['opencode'] }, { ...surroundings, isolation: 'none' }, task).env
   }
   assert.equal(envFor([])['OPENCODE_DISABLE_PROJECT_CONFIG'], undefined)

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { endsRun } from '../../../contract/events.ts'
+import type { GrantedServer } from '../../http/caller.ts'
+import type { AgentMcp } from '../../mcp/agents/agent-mcp.ts'
 import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Log } from '../../platform/log.ts'
 import type { pause } from '../../platform/timers.ts'
@@ -8,6 +10,7 @@ import { type BudgetStop, pausedByBudget, unusableKeyEvent } from '../endings.ts
 import { checkStart } from '../local/check-start.ts'
 import { grantedMemories } from '../local/memory-server.ts'
 import { ownProvider } from '../local/opencode-settings.ts'
+import { createProgramMcp, type ProgramMcp } from '../local/program-mcp.ts'
 import { createProgramPool, endIfSessionLost, type ProgramPool } from '../local/program-pool.ts'
 import type { LocalPrograms } from '../local/programs.ts'
 import { grantRun } from '../local/run-grant.ts'
@@ -34,6 +37,8 @@ export interface LocalDeps {
   readonly sandboxes: Pick<Sandboxes, 'remove'>
   /** Records that a session's sandbox is in use; never rejects. */
   readonly markSandboxRunning: (sessionId: string) => Promise<void>
+  /** MCP servers of the session's agent. */
+  readonly mcp: Pick<AgentMcp, 'granted'>
   /** How long an idle server is kept after a run; five minutes by default. */
   readonly idleMs?: number
 }
@@ -81,7 +86,7 @@ export function checkProgram(
   endpoint: RuntimeEndpoint,
   signal: AbortSignal,
 ): Promise<void> {
-  const task = { model: 'none', permission: {}, memories: undefined }
+  const task = { model: 'none', permission: {}, memories: undefined, mcpServers: [] }
   const start = (sessionId: string) => startServer(programs, endpoint, { sessionId, task })
   return checkStart({ sandboxes, signal, start, probe: ({ api }) => api.checkHealth(signal) })
 }
@@ -94,7 +99,10 @@ async function* runLocally(run: Run): AsyncGenerator<Batch> {
   }
   if (!(await context.payer(prompt))) return yield [unusableKeyEvent]
   try {
-    yield* onServer(run, await readyServer(run))
+    const payer = () => context.payer(prompt)
+    const { servers, warnings } = await run.deps.mcp.granted({ agent: session, payer, signal: context.signal })
+    if (warnings.length > 0) yield warnings.map(warning => ({ type: 'session.warning', warning }) as const)
+    yield* onServer(run, await readyServer(run, servers), createProgramMcp(servers))
   } catch (error) {
     if (!(error instanceof RuntimeFailure)) throw error
     yield [failed(error.type, error.message)]
@@ -105,9 +113,12 @@ async function* runLocally(run: Run): AsyncGenerator<Batch> {
 }
 
 /** Returns the server of the session, with the model and the rules of this prompt. */
-async function readyServer({ deps, endpoint, pool, session, prompt }: Run): Promise<OpencodeServer> {
-  const permission = permissionsOf(session.tools)
-  const task = { model: prompt.model, permission, memories: grantedMemories(session) }
+async function readyServer(
+  { deps, endpoint, pool, session, prompt }: Run,
+  mcpServers: readonly GrantedServer[],
+): Promise<OpencodeServer> {
+  const permission = permissionsOf(session.tools, mcpServers)
+  const task = { model: prompt.model, permission, memories: grantedMemories(session), mcpServers }
   const start = () => startServer(deps.programs, endpoint, { sessionId: session.id, session, task })
   const server = await pool.take(session.id, start)
   await deps.markSandboxRunning(session.id)
@@ -118,7 +129,7 @@ async function readyServer({ deps, endpoint, pool, session, prompt }: Run): Prom
 }
 
 /** Runs the prompt on the server. An exhausted budget stops the turn, which is resumed later. */
-async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGenerator<Batch> {
+async function* onServer(run: Run, { api, program }: OpencodeServer, mcp: ProgramMcp): AsyncGenerator<Batch> {
   const { deps, endpoint, session, prompt, context } = run
   const stop = new AbortController()
   const budget: { stop?: BudgetStop } = {}
@@ -127,6 +138,7 @@ async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGener
       session,
       prompt,
       context,
+      mcp,
       onBudgetReached(reached, message) {
         budget.stop ??= { reached, message }
         stop.abort()
@@ -139,7 +151,7 @@ async function* onServer(run: Run, { api, program }: OpencodeServer): AsyncGener
   const runContext: RunContext = { ...context, signal, isDraining: () => false }
   try {
     for await (const batch of runPrompt(
-      { ...deps, api, endpoint, provider: ownProvider },
+      { ...deps, api, endpoint, provider: ownProvider, mcp },
       session,
       prompt,
       runContext,

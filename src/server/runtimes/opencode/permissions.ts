@@ -40,8 +40,11 @@ function awaitDecision({ context, inbox }: Turn, pending: PendingPermission): vo
 /** Sends a person's decision. */
 export async function* decided(turn: Turn, pending: PendingPermission, decision: Decision): AsyncGenerator<Batch> {
   if (!isOpen(turn, pending.id)) return
-  turn.decisions.set(pending.eventId, decision)
   const isAllowed = decision.result === 'allow'
+  const place = turn.transcript.mcpToolOf(pending.eventId)
+  // A call may ask several times; it runs once.
+  if (isAllowed && place && !turn.decisions.has(pending.eventId)) turn.mcp.approve(place)
+  turn.decisions.set(pending.eventId, decision)
   const reply = { reply: isAllowed ? 'once' : 'reject', message: isAllowed ? undefined : decision.message } as const
   try {
     await turn.api.replyPermission(pending, reply, turn.context.signal)

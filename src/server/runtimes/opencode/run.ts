@@ -75,9 +75,10 @@ async function nextItem(turn: Turn): Promise<Item | undefined> {
 }
 
 /** Creates the session and stores its id before a prompt is sent. A session whose id is lost costs nothing. */
-async function openSession({ api, context, progress, session }: Turn): Promise<void> {
+async function openSession({ api, context, mcp, progress, session }: Turn): Promise<void> {
   if (progress.sessionId !== null) return
-  progress.sessionId = await api.createSession(session.title, sessionRules(session.tools), context.signal)
+  const rules = sessionRules(session.tools, mcp.servers)
+  progress.sessionId = await api.createSession(session.title, rules, context.signal)
   await context.saveRefs({ provider_session_id: progress.sessionId })
 }
 

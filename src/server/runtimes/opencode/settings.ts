@@ -1,6 +1,8 @@
+import type { GrantedServer } from '../../http/caller.ts'
 import { memoryTools, type ToolPolicy, toolsFor } from '../../tools/toolset.ts'
 import { type GrantedMemories, memoryServer, memoryServerAt } from '../local/memory-server.ts'
 import { memoryPermissions, opencodeSettings, opencodeVariables } from '../local/opencode-settings.ts'
+import { opencodeRules, serverAt } from '../local/program-mcp.ts'
 import type { Setup, Surroundings } from '../local/programs.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 
@@ -10,6 +12,8 @@ export interface Task {
   readonly permission: Readonly<Record<string, ToolPolicy>>
   /** Memory tools of its agent that it may use. */
   readonly memories: GrantedMemories | undefined
+  /** MCP servers of its agent that it may use. */
+  readonly mcpServers: readonly GrantedServer[]
 }
 
 interface Launch extends Task {
@@ -32,7 +36,7 @@ const strictness: readonly ToolPolicy[] = ['deny', 'ask', 'allow']
  * Converts an agent's `tools` to opencode's permissions; a tool that the agent does not have is denied. Other abilities
  * of opencode are allowed if all these tools are, and otherwise ask.
  */
-export function permissionsOf(agentTools: unknown): Task['permission'] {
+export function permissionsOf(agentTools: unknown, mcpServers: readonly GrantedServer[] = []): Task['permission'] {
   const policies = new Map(toolsFor(agentTools).tools.map(({ tool, policy }) => [tool.name, policy]))
   const named = Object.entries(toolsOfPermission).map(([name, tools]) => {
     const all = tools.map(tool => policies.get(tool) ?? 'deny')
@@ -41,19 +45,27 @@ export function permissionsOf(agentTools: unknown): Task['permission'] {
   const rest = named.every(([, policy]) => policy === 'allow') ? 'allow' : 'ask'
   const ofMemories = Object.fromEntries(memoryTools.map(({ name }) => [name, policies.get(name) ?? 'deny'] as const))
   // The last matching rule applies.
-  return { '*': rest, ...Object.fromEntries(named), ...memoryPermissions(ofMemories), question: 'deny' }
+  return {
+    '*': rest,
+    ...Object.fromEntries(named),
+    ...memoryPermissions(ofMemories),
+    ...opencodeRules(mcpServers),
+    question: 'deny',
+  }
 }
 
 /** Returns how a server is started. Variables of the configuration file take precedence. Dialects: section 2.2. */
 export function setupOf(
   { command = [], env }: Pick<RuntimeEndpoint, 'command' | 'env'>,
   surroundings: Surroundings,
-  { model, permission, memories, port, password }: Launch,
+  { model, permission, memories, mcpServers, port, password }: Launch,
 ): Setup {
-  const mcp = memories && {
-    [memoryServer]: { type: 'remote', ...memoryServerAt(surroundings, memories), oauth: false },
-  }
-  const settings = { ...opencodeSettings(surroundings, model), permission, ...(mcp && { mcp }) }
+  const servers = [
+    ...(memories ? [[memoryServer, memoryServerAt(surroundings, memories)] as const] : []),
+    ...mcpServers.map(server => [server.name, serverAt(surroundings, server)] as const),
+  ]
+  const mcp = Object.fromEntries(servers.map(([name, place]) => [name, { type: 'remote', ...place, oauth: false }]))
+  const settings = { ...opencodeSettings(surroundings, model), permission, ...(servers.length > 0 && { mcp }) }
   const serve = command.includes('serve') ? [] : ['serve']
   return {
     command: [...command, ...serve, '--port', String(port), '--hostname', '127.0.0.1'],

@@ -186,3 +186,23 @@ for (const [guarantee, error, reason, details] of endings) {
     assert.equal((stop_details as { type: string } | null)?.type ?? null, details)
   })
 }
+
+test('a call of an MCP tool is an event of its own, also after a restart', () => {
+  const tools = new Map([['wiki_look', { server: 'wiki', tool: 'look' }]])
+  const called = (status: string, more: object = {}) =>
+    part({ type: 'tool', tool: 'wiki_look', callID: 'call_1', state: { status, input: { page: 1 }, ...more } })
+  const transcript = new Transcript(tools)
+  transcript.begin('msg_1')
+  transcript.message(assistant)
+  const [begin] = transcript.part(called('running'))
+  assert.deepEqual([begin?.type, begin?.mcp_server_name, begin?.name], ['agent.mcp_tool_use', 'wiki', 'look'])
+  assert.deepEqual(transcript.mcpToolOf(begin?.id ?? ''), { server: 'wiki', tool: 'look' })
+  const [ended] = transcript.part(called('completed', { output: 'seen' }))
+  assert.deepEqual([ended?.type, ended?.mcp_tool_use_id], ['agent.mcp_tool_result', 'call_1'])
+
+  const restored = new Transcript(tools)
+  if (begin) restored.restore(begin)
+  assert.deepEqual(restored.mcpToolOf(begin?.id ?? ''), { server: 'wiki', tool: 'look' })
+  const [closed] = restored.closeOpenCalls('stopped')
+  assert.deepEqual([closed?.type, closed?.mcp_tool_use_id], ['agent.mcp_tool_result', 'call_1'])
+})

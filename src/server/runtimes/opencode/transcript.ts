@@ -1,6 +1,7 @@
 import { awaitedApprovals, type NewEvent, type NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { countOf, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
+import type { McpPlace } from '../../tools/tool-source.ts'
 import { shortened, shortInput } from '../remote/shortened.ts'
 import type { ListedMessage } from './api.ts'
 
@@ -8,6 +9,8 @@ import type { ListedMessage } from './api.ts'
 interface ToolUse {
   readonly eventId: string
   readonly callId: string
+  /** True for a call of an MCP server. */
+  readonly isMcp: boolean
 }
 
 interface Totals {
@@ -37,15 +40,25 @@ export class Transcript {
   readonly #uses = new Map<string, string>()
   /** Event ids of texts that are being written, by part. */
   readonly #writing = new Map<string, string>()
+  /** Tools of MCP servers by the events of their calls. */
+  readonly #places = new Map<string, McpPlace>()
+  readonly #mcpTools: ReadonlyMap<string, McpPlace>
   #totals: Totals = noTotals
+
+  /** `mcpTools` are the tools of MCP servers by their names in opencode. */
+  constructor(mcpTools: ReadonlyMap<string, McpPlace> = new Map()) {
+    this.#mcpTools = mcpTools
+  }
 
   /** Adds an event of the log, in order. */
   restore(event: NewEvent): void {
-    const { source_event_id: source = '', tool_use_id: callId = '' } = event
-    if (event.type === 'agent.tool_use') {
-      this.#open.set(source, { eventId: textOf(event.id), callId })
+    const { source_event_id: source = '', tool_use_id: callId = event.mcp_tool_use_id ?? '' } = event
+    if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
+      this.#open.set(source, { eventId: textOf(event.id), callId, isMcp: event.type === 'agent.mcp_tool_use' })
       this.#uses.set(callId, textOf(event.id))
-    } else if (event.type === 'agent.tool_result') this.#close(source, callId)
+      const { mcp_server_name: server } = event
+      if (server !== undefined) this.#places.set(textOf(event.id), { server, tool: event.name })
+    } else if (event.type === 'agent.tool_result' || event.type === 'agent.mcp_tool_result') this.#close(source, callId)
     else if (source !== '') this.#logged.add(source)
     if (event.type.startsWith('session.status_')) this.isWaiting = awaitedApprovals(event).length > 0
     if (event.type === 'session.usage') this.#totals = totalsIn(event)
@@ -101,6 +114,11 @@ export class Transcript {
     return this.#uses.get(callId)
   }
 
+  /** Returns the tool of an MCP server that the call of an event is for. */
+  mcpToolOf(eventId: string): McpPlace | undefined {
+    return this.#places.get(eventId)
+  }
+
   /** Adds a tool call that is not part of a message; `id` is used for both part and call. */
   addCall({ id, name, input }: { readonly id: string; readonly name: string; readonly input: Json }): ToolUseEvent {
     return this.#use({ id, callId: id, name, input })
@@ -115,16 +133,17 @@ export class Transcript {
 
   /** Returns the result of a call of `addCall`; empty when it has one. */
   endCall(id: string, { text, isError }: { readonly text: string; readonly isError: boolean }): NewEvent[] {
-    if (!this.#open.has(id)) return []
+    const call = this.#open.get(id)
+    if (!call) return []
     this.#close(id, id)
-    return [resultEvent({ part: id, callId: id, text, isError })]
+    return [resultEvent({ part: id, callId: id, isMcp: call.isMcp, text, isError })]
   }
 
   /** Returns results for all tool calls without one, for a run that ends. */
   closeOpenCalls(reason: string): NewEvent[] {
-    return [...this.#open].map(([part, { callId }]) => {
+    return [...this.#open].map(([part, { callId, isMcp }]) => {
       this.#close(part, callId)
-      return resultEvent({ part, callId, text: reason, isError: true })
+      return resultEvent({ part, callId, isMcp, text: reason, isError: true })
     })
   }
 
@@ -161,21 +180,25 @@ export class Transcript {
     const callId = nonEmptyText(part['callID']) ?? id
     const use = this.#open.has(id) ? [] : [this.#use({ id, callId, name: textOf(part['tool']), input })]
     if (status !== 'completed' && status !== 'error') return use
+    const isMcp = this.#open.get(id)?.isMcp === true
     this.#close(id, callId)
     const isError = status === 'error'
     const text = textOf(isError ? state['error'] : state['output'])
-    return [...use, resultEvent({ part: id, callId, text, isError })]
+    return [...use, resultEvent({ part: id, callId, isMcp, text, isError })]
   }
 
   #use({ id, callId, name, input }: { id: string; callId: string; name: string; input: Json }): ToolUseEvent {
     const eventId = newId('evt')
-    this.#open.set(id, { eventId, callId })
+    const place = this.#mcpTools.get(name)
+    this.#open.set(id, { eventId, callId, isMcp: place !== undefined })
     this.#uses.set(callId, eventId)
+    if (place) this.#places.set(eventId, place)
     return {
       id: eventId,
-      type: 'agent.tool_use',
+      ...(place
+        ? { type: 'agent.mcp_tool_use', name: place.tool, mcp_server_name: place.server }
+        : { type: 'agent.tool_use', name }),
       tool_use_id: callId,
-      name,
       input: shortInput(input),
       source_event_id: id,
     }
@@ -195,7 +218,7 @@ export class Transcript {
   }
 }
 
-type ToolUseEvent = NewEventOf<'agent.tool_use'>
+type ToolUseEvent = NewEventOf<'agent.tool_use' | 'agent.mcp_tool_use'>
 
 const noTotals: Totals = {
   usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
@@ -237,13 +260,15 @@ const hasEnd = (part: Json): boolean => recordOf(part['time'])['end'] !== undefi
 interface Result {
   readonly part: string
   readonly callId: string
+  readonly isMcp: boolean
   readonly text: string
   readonly isError: boolean
 }
 
-const resultEvent = ({ part, callId, text, isError }: Result): NewEvent => ({
-  type: 'agent.tool_result',
-  tool_use_id: callId,
+const resultEvent = ({ part, callId, isMcp, text, isError }: Result): NewEvent => ({
+  ...(isMcp
+    ? { type: 'agent.mcp_tool_result', mcp_tool_use_id: callId }
+    : { type: 'agent.tool_result', tool_use_id: callId }),
   content: [{ type: 'text', text: shortened(text) }],
   ...(isError && { is_error: true }),
   source_event_id: part,

@@ -3,6 +3,7 @@ import type { SessionMemories } from '../../memories/session-memories.ts'
 import type { Json } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import { pause } from '../../platform/timers.ts'
+import { opencodeTools, type ProgramMcp } from '../local/program-mcp.ts'
 import { createQueue } from '../queue.ts'
 import {
   type Batch,
@@ -25,6 +26,8 @@ export interface TurnDeps {
   readonly log: Log
   /** Provider of all models on a server that we start; undefined for a remote server. */
   readonly provider: string | undefined
+  /** MCP servers that this service gives to the server. */
+  readonly mcp: ProgramMcp
   /** `pause` of the platform by default. */
   readonly wait?: typeof pause
 }
@@ -44,7 +47,7 @@ export async function createTurn(
   { wait = pause, ...deps }: TurnDeps,
   { session, prompt, context }: { session: RunSession; prompt: RunPrompt; context: RunContext },
 ) {
-  const transcript = new Transcript()
+  const transcript = new Transcript(opencodeTools(deps.mcp.servers))
   for await (const event of context.history()) transcript.restore(event)
   const state = stateOf(session.refs.runtime_state, prompt.id)
   if (state) transcript.begin(state.after)
