@@ -28,7 +28,7 @@ const bodies: readonly (readonly [unknown, string | undefined])[] = [
   [{ model, parts: 'hi' }, 'parts must be array'],
   [{ model, parts: [{ type: 'text' }] }, 'parts[0].text is required'],
   [{ model, parts: [...parts, { type: 'text', text: '\n' }] }, 'parts[1].text must not be blank'],
-  [{ model, parts: [{ type: 'file', text: 'x' }] }, 'parts[0].type must be "text"'],
+  [{ model, parts: [{ type: 'audio', text: 'x' }] }, 'parts[0].type must be one of "text", "file"'],
   [null, 'body must be object'],
 ]
 

@@ -7,7 +7,6 @@ import {
 } from '../../../contract/prompt-files.ts'
 import type { PromptPart } from '../../../contract/prompts.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
-import type { BlobStore } from '../../workspaces/blob-store.ts'
 import type { Blobs } from '../../workspaces/blobs.ts'
 import type { WorkspaceLimits } from '../../workspaces/limits.ts'
 import { CheckedContent, decodedBytes } from './file-content.ts'
@@ -15,10 +14,19 @@ import { fileNameOf } from './file-name.ts'
 import type { SentFile, SentPart } from './sent-file.ts'
 import type { SessionFile, SessionFileStore } from './session-file-store.ts'
 
+type Queryable = Pool | PoolClient
+
 interface Deps {
   readonly store: SessionFileStore
   readonly blobs: Pick<Blobs, 'writer' | 'read'>
-  readonly blobRows: Pick<BlobStore, 'need'>
+  readonly blobRows: {
+    /** Records that a session needs the pieces until it is deleted. */
+    need(
+      on: Queryable,
+      sessionId: string,
+      pieces: { readonly owner: string; readonly hashes: readonly string[] },
+    ): Promise<void>
+  }
   /** Stores a body in pieces. */
   readonly storeContent: (
     writer: ReturnType<Blobs['writer']>,
@@ -27,8 +35,6 @@ interface Deps {
   ) => Promise<{ readonly size: number; readonly hash: string; readonly pieces: readonly string[] }>
   readonly limits: Pick<WorkspaceLimits, 'bytes'>
 }
-
-type Queryable = Pool | PoolClient
 
 /** Parts of a prompt whose files are stored, but belong to no session yet. */
 export interface PreparedParts {
