@@ -6,20 +6,29 @@ import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
 
+/** What the settings depend on besides the protocol. */
+interface ServerFacts {
+  readonly canSearch: boolean
+  /** Returns a problem of `config.network` with the runtime. */
+  readonly networkProblem: (config: RequestedSettings['config']) => Finding | undefined
+}
+
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
 export function findingsFor(
   spec: Spec,
   { tools, config, environment }: RequestedSettings,
-  ownTools: { readonly canSearch: boolean },
+  { canSearch, networkProblem }: ServerFacts,
 ): Finding[] {
   const support = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
   const servers = recordsOf(config['mcp_servers'])
+  const networkFinding = networkProblem(config)
   return [
     ...(environment === undefined ? [] : environmentFindings(support, environment)),
-    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools }) }),
+    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools: { canSearch } }) }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
+    ...(networkFinding ? [networkFinding] : []),
     ...(servers.length > 0 && !support.mcpServers ? [noServers] : []),
   ]
 }

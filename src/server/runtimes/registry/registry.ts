@@ -1,8 +1,10 @@
 import type { AgentRuntime, ApiSpec, RuntimeHarness } from '../../../contract/runtimes.ts'
+import type { NetworkCheck, Workplace } from '../../egress/check-network.ts'
 import type { WholeEchoes } from '../../platform/echoes.ts'
 import {
   failed,
   noCapabilities,
+  type RequestedSettings,
   type Runtime,
   type RuntimeInfo,
   type RuntimeKind,
@@ -27,6 +29,8 @@ interface Deps {
   readonly modelSecrets: () => WholeEchoes
   /** True while the tool `web_search` exists. */
   readonly canSearch: () => boolean
+  /** Returns a problem of `config.network`. */
+  readonly networkCheck: NetworkCheck
 }
 
 /** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
@@ -40,7 +44,7 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, networkCheck } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
@@ -79,8 +83,11 @@ export function createRegistry(deps: Deps): Registry {
     },
 
     async findings(name, requested) {
-      const spec = name === builtin.id ? 'builtin' : (await externals.find(name))?.spec
-      return spec === undefined ? [] : findingsFor(spec, requested, { canSearch: canSearch() })
+      const external = name === builtin.id ? undefined : await externals.find(name)
+      const spec = name === builtin.id ? 'builtin' : external?.spec
+      if (spec === undefined) return []
+      const networkProblem = (config: RequestedSettings['config']) => networkCheck(config, workplaceOf(external))
+      return findingsFor(spec, requested, { canSearch: canSearch(), networkProblem })
     },
 
     async list() {
@@ -100,6 +107,15 @@ export function createRegistry(deps: Deps): Registry {
 
     close: () => cache.close(),
   }
+}
+
+/** Returns where a runtime works; undefined stands for the service's own. */
+function workplaceOf(external: ExternalRuntime | undefined): Workplace {
+  // A runtime that cannot be used reports that itself.
+  if (!external?.endpoint) return 'sandbox'
+  const { command, isolation = 'sandbox' } = external.endpoint
+  if (command === undefined) return 'elsewhere'
+  return isolation === 'sandbox' ? 'sandbox' : 'server'
 }
 
 /** Returns a placeholder for a runtime that cannot be used: its runs fail with the reason. */
