@@ -6,6 +6,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/types.ts'
+import { createNetworkCheck } from '../egress/check-network.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { AgentMcp } from '../mcp/agents/agent-mcp.ts'
@@ -148,6 +149,7 @@ export function composeRuntimes(needs: Needs) {
     modelSecrets: gateway.echoes,
     canSearch: () => web.canSearch,
     noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
+    networkCheck: createNetworkCheck({ allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false, sandboxes }),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })

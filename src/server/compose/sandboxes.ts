@@ -17,7 +17,13 @@ interface Needs {
 /** Sandboxes of sessions and of local programs, and their network. */
 export async function composeSandboxes({ config, workspacesDir, innerHosts, log }: Needs) {
   // `outbound.allow` is for connections of the server, which its agents must not use.
-  const { networkOf } = createEgress({ workspacesDir, outbound: createOutbound({ allow: [] }), innerHosts, log })
+  const { networkOf } = createEgress({
+    workspacesDir,
+    outbound: createOutbound({ allow: [] }),
+    innerHosts,
+    allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false,
+    log,
+  })
   const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus, networkOf })
   const parts: readonly Part[] = [{ name: 'sandboxes', stop: sandboxes.stopAll }]
   return { sandboxes, parts }

@@ -16,6 +16,8 @@ interface RuntimeFacts {
   readonly noClones?: string | undefined
   /** True for a server of another machine, where its protocol also has programs that this service starts. */
   readonly isRemote?: boolean
+  /** Returns a problem of `config.network` with the runtime. */
+  readonly networkProblem: (config: RequestedSettings['config']) => Finding | undefined
 }
 
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
@@ -28,6 +30,7 @@ export function findingsFor(
   // Servers of a remote runtime cannot reach this service as programs of sessions do.
   const isOut = facts.isRemote && known.mcpServers === 'all'
   const support: SettingSupport = isOut ? { ...known, mcpServers: 'none' } : known
+  const networkFinding = facts.networkProblem(config)
   return [
     ...(environment === undefined ? [] : environmentFindings(support, environment, facts)),
     ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: facts }) }),
@@ -35,6 +38,7 @@ export function findingsFor(
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
+    ...(networkFinding ? [networkFinding] : []),
   ]
 }
 
