@@ -11,7 +11,9 @@ import { createRowCipher } from '../../../src/server/db/encrypted-rows.ts'
 import { type Caller, masterCaller } from '../../../src/server/http/caller.ts'
 import { createServer } from '../../../src/server/http/server.ts'
 import { StreamSlots } from '../../../src/server/http/stream-slots.ts'
+import { isLocalRequest } from '../../../src/server/http/web-page.ts'
 import { createKeyring } from '../../../src/server/platform/encryption.ts'
+import { AppError } from '../../../src/server/platform/errors.ts'
 import { createLog } from '../../../src/server/platform/log.ts'
 import { createOutbound } from '../../../src/server/platform/outbound.ts'
 import { vaultStore } from '../../../src/server/vault/store.ts'
@@ -41,10 +43,10 @@ const callers = {
 export type McpCaller = keyof typeof callers
 
 /**
- * MCP over a fresh database, on its own port. `x-api-key` names the caller. Only the addresses that a test allows
- * may be called.
+ * MCP over a fresh database, on its own port. `x-api-key` names the caller; without it, a local request is that of `anonymous`. Only the
+ * addresses that a test allows may be called.
  */
-export async function startMcpApp() {
+export async function startMcpApp({ anonymous }: { readonly anonymous?: McpCaller } = {}) {
   const { pool, db } = await freshDatabase()
   const keyring = createKeyring([randomBytes(32)])
   const allowed = new Set<string>()
@@ -52,7 +54,12 @@ export async function startMcpApp() {
   const guard = () => createOutbound({ allow: [...allowed] })
   const audit = createAudit(auditStore(db))
   const app = createServer({
-    authenticate: async ({ headers }) => callers[String(headers['x-api-key']) as McpCaller],
+    async authenticate({ headers }) {
+      const named = headers['x-api-key']
+      if (named !== undefined || anonymous === undefined) return callers[String(named) as McpCaller]
+      if (!isLocalRequest({ headers })) throw new AppError('forbidden', 'forbidden: Host is not a name of this machine')
+      return callers[anonymous]
+    },
     log,
   })
   const shutdown = new AbortController()

@@ -163,7 +163,7 @@ export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
     isSuspect({ messages, isBatch, request }: Incoming, status: number): boolean {
       const [message] = messages
       if (!message || isBatch) return false
-      return message['method'] === 'initialize' || (status >= 400 && isModern(message, headerOf(request)))
+      return isModern(message, headerOf(request)) ? status >= 400 : message['method'] === 'initialize'
     },
 
     /** Answers a request that a server of the other era rejected. Returns false if the server meant its answer. */
@@ -172,7 +172,7 @@ export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
       const { server, request, signal } = incoming
       const failure = messagesIn(text).map(failureIn)[0]
       if (!message || (status < 400 && !failure)) return false
-      const isInitialize = message['method'] === 'initialize'
+      const isInitialize = !isModern(message, headerOf(request))
       if (!isInitialize && failure && isModernError(failure.code)) return false
       const found = await client.detect(server, request.caller.principal, signal).catch((error: unknown) => {
         if (error instanceof AppError) return undefined
