@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
+import type { Notifications } from '../db/notifications.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createAggregate } from '../mcp/aggregate/aggregate.ts'
@@ -29,6 +30,7 @@ import type { Vault } from '../vault/vault.ts'
 interface Needs {
   readonly pool: Pool
   readonly keyring: Keyring
+  readonly notifications: Pick<Notifications, 'on' | 'send'>
   readonly audit: Audit
   readonly vault: Vault
   readonly keys: Pick<Keys, 'watch'>
@@ -68,7 +70,7 @@ export function composeMcp(needs: Needs) {
     nowMs,
   })
   const sessionIds = createSessionIds(keyring)
-  const bridge = createBridge({ upstream, client, sessionIds, nowMs })
+  const bridge = createBridge({ upstream, client, sessionIds, notifications: needs.notifications, keyring, nowMs })
   const tools = createMcpTools({ client, states, nowMs })
 
   const parts: readonly Part[] = [

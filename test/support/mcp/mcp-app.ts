@@ -53,40 +53,54 @@ export async function startMcpApp({ anonymous }: { readonly anonymous?: McpCalle
   const configured: ConfiguredMcpServer[] = []
   const guard = () => createOutbound({ allow: [...allowed] })
   const audit = createAudit(auditStore(db))
-  const app = createServer({
-    async authenticate({ headers }) {
-      const named = headers['x-api-key']
-      if (named !== undefined || anonymous === undefined) return callers[String(named) as McpCaller]
-      if (!isLocalRequest({ headers })) throw new AppError('forbidden', 'forbidden: Host is not a name of this machine')
-      return callers[anonymous]
-    },
-    log,
-  })
-  const shutdown = new AbortController()
+  const listeners: (readonly [channel: string, listener: (payload: string) => void])[] = []
   const vault = createVault({ store: vaultStore(pool), cipher: createRowCipher(keyring, 'vault_entries'), audit })
-  let url = ''
-  const mcp = composeMcp({
-    pool,
-    keyring,
-    audit,
-    vault,
-    keys: { watch: () => ({ signal: new AbortController().signal, close: () => undefined }) },
-    slots: new StreamSlots(),
-    outbound: { connect: timeoutMs => guard().connect(timeoutMs) },
-    guard,
-    configured: () => configured,
-    publicUrl: () => url,
-    shutdown: shutdown.signal,
-  })
-  mcp.serve(app)
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-  after(async () => {
-    shutdown.abort()
-    for (const { stop } of mcp.parts.toReversed()) await stop?.()
-    app.server.closeAllConnections()
-    await app.close()
-  })
+
+  /** Starts a process of the service and returns its address. */
+  async function startProcess(): Promise<string> {
+    const app = createServer({
+      async authenticate({ headers }) {
+        const named = headers['x-api-key']
+        if (named !== undefined || anonymous === undefined) return callers[String(named) as McpCaller]
+        if (!isLocalRequest({ headers }))
+          throw new AppError('forbidden', 'forbidden: Host is not a name of this machine')
+        return callers[anonymous]
+      },
+      log,
+    })
+    const shutdown = new AbortController()
+    let url = ''
+    const mcp = composeMcp({
+      pool,
+      keyring,
+      audit,
+      vault,
+      notifications: {
+        on: (channel, listener) => void listeners.push([channel, listener]),
+        send(channel, payload) {
+          for (const [name, listener] of listeners) if (name === channel) setImmediate(listener, payload)
+        },
+      },
+      keys: { watch: () => ({ signal: new AbortController().signal, close: () => undefined }) },
+      slots: new StreamSlots(),
+      outbound: { connect: timeoutMs => guard().connect(timeoutMs) },
+      guard,
+      configured: () => configured,
+      publicUrl: () => url,
+      shutdown: shutdown.signal,
+    })
+    mcp.serve(app)
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+    after(async () => {
+      shutdown.abort()
+      for (const { stop } of mcp.parts.toReversed()) await stop?.()
+      app.server.closeAllConnections()
+      await app.close()
+    })
+    return url
+  }
+  const url = await startProcess()
 
   async function call<T = Record<string, unknown>>(
     caller: McpCaller,
@@ -114,6 +128,7 @@ export async function startMcpApp({ anonymous }: { readonly anonymous?: McpCalle
     pool,
     vault,
     call,
+    startProcess,
     configured,
     /** Lets the service call an address. */
     allow: (address: string) => void allowed.add(new URL(address).host),
