@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
+import type { Notifications } from '../db/notifications.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createAgentMcp } from '../mcp/agents/agent-mcp.ts'
@@ -38,6 +39,7 @@ interface Needs {
   readonly log: Log
   readonly pool: Pool
   readonly keyring: Keyring
+  readonly notifications: Pick<Notifications, 'on' | 'send'>
   readonly audit: Audit
   readonly vault: Vault
   readonly sandboxes: Pick<Sandboxes, 'open'>
@@ -85,7 +87,7 @@ export function composeMcp(needs: Needs) {
     nowMs,
   })
   const sessionIds = createSessionIds(keyring)
-  const bridge = createBridge({ upstream, client, sessionIds, nowMs })
+  const bridge = createBridge({ upstream, client, sessionIds, notifications: needs.notifications, keyring, nowMs })
   const tools = createMcpTools({ client, states, nowMs })
   const agentMcp = createAgentMcp({ servers, tools })
 

@@ -11,7 +11,9 @@ import { createRowCipher } from '../../../src/server/db/encrypted-rows.ts'
 import { type Caller, masterCaller } from '../../../src/server/http/caller.ts'
 import { createServer } from '../../../src/server/http/server.ts'
 import { StreamSlots } from '../../../src/server/http/stream-slots.ts'
+import { isLocalRequest } from '../../../src/server/http/web-page.ts'
 import { createKeyring } from '../../../src/server/platform/encryption.ts'
+import { AppError } from '../../../src/server/platform/errors.ts'
 import { createLog } from '../../../src/server/platform/log.ts'
 import { createOutbound } from '../../../src/server/platform/outbound.ts'
 import type { Sandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
@@ -45,49 +47,74 @@ const noSandboxes: Pick<Sandboxes, 'open'> = {
   open: () => Promise.reject(new Error('this test starts no programs')),
 }
 
+interface Options {
+  readonly anonymous?: McpCaller
+  /** Where programs start. */
+  readonly sandboxes?: Pick<Sandboxes, 'open'>
+}
+
 /**
- * MCP over a fresh database, on its own port. `x-api-key` names the caller. Only the addresses that a test allows
- * may be called.
+ * MCP over a fresh database, on its own port. `x-api-key` names the caller; without it, a local request is that of `anonymous`. Only the
+ * addresses that a test allows may be called.
  */
-export async function startMcpApp({ sandboxes = noSandboxes }: { readonly sandboxes?: Pick<Sandboxes, 'open'> } = {}) {
+export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Options = {}) {
   const { pool, db } = await freshDatabase()
   const keyring = createKeyring([randomBytes(32)])
   const allowed = new Set<string>()
   const configured: ConfiguredMcpServer[] = []
   const guard = () => createOutbound({ allow: [...allowed] })
   const audit = createAudit(auditStore(db))
-  const app = createServer({
-    authenticate: async ({ headers }) => callers[String(headers['x-api-key']) as McpCaller],
-    log,
-  })
-  const shutdown = new AbortController()
+  const listeners: (readonly [channel: string, listener: (payload: string) => void])[] = []
   const vault = createVault({ store: vaultStore(pool), cipher: createRowCipher(keyring, 'vault_entries'), audit })
-  let url = ''
-  const slots = new StreamSlots()
-  const mcp = composeMcp({
-    log,
-    pool,
-    keyring,
-    audit,
-    vault,
-    sandboxes,
-    keys: { watch: () => ({ signal: new AbortController().signal, close: () => undefined }) },
-    slots: () => slots,
-    outbound: { connect: timeoutMs => guard().connect(timeoutMs) },
-    guard,
-    configured: () => configured,
-    publicUrl: () => url,
-    shutdown: shutdown.signal,
-  })
-  mcp.serve(app)
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-  after(async () => {
-    shutdown.abort()
-    for (const { stop } of mcp.parts.toReversed()) await stop?.()
-    app.server.closeAllConnections()
-    await app.close()
-  })
+
+  /** Starts a process of the service and returns its address. */
+  async function startProcess(): Promise<string> {
+    const app = createServer({
+      async authenticate({ headers }) {
+        const named = headers['x-api-key']
+        if (named !== undefined || anonymous === undefined) return callers[String(named) as McpCaller]
+        if (!isLocalRequest({ headers }))
+          throw new AppError('forbidden', 'forbidden: Host is not a name of this machine')
+        return callers[anonymous]
+      },
+      log,
+    })
+    const shutdown = new AbortController()
+    const slots = new StreamSlots()
+    let url = ''
+    const mcp = composeMcp({
+      log,
+      sandboxes,
+      pool,
+      keyring,
+      audit,
+      vault,
+      notifications: {
+        on: (channel, listener) => void listeners.push([channel, listener]),
+        send(channel, payload) {
+          for (const [name, listener] of listeners) if (name === channel) setImmediate(listener, payload)
+        },
+      },
+      keys: { watch: () => ({ signal: new AbortController().signal, close: () => undefined }) },
+      slots: () => slots,
+      outbound: { connect: timeoutMs => guard().connect(timeoutMs) },
+      guard,
+      configured: () => configured,
+      publicUrl: () => url,
+      shutdown: shutdown.signal,
+    })
+    mcp.serve(app)
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+    after(async () => {
+      shutdown.abort()
+      for (const { stop } of mcp.parts.toReversed()) await stop?.()
+      app.server.closeAllConnections()
+      await app.close()
+    })
+    return url
+  }
+  const url = await startProcess()
 
   async function call<T = Record<string, unknown>>(
     caller: McpCaller,
@@ -115,6 +142,7 @@ export async function startMcpApp({ sandboxes = noSandboxes }: { readonly sandbo
     pool,
     vault,
     call,
+    startProcess,
     configured,
     /** Lets the service call an address. */
     allow: (address: string) => void allowed.add(new URL(address).host),

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Notifications } from '../../db/notifications.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
+import type { Keyring } from '../../platform/encryption.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { nonEmptyText } from '../../platform/json.ts'
 import type { McpClient } from '../client/client.ts'
@@ -17,13 +19,16 @@ import { isBridgedId, openSession, sealSession } from './legacy-session.ts'
 import { checkModernRequest, type HeaderOf, isModern } from './modern-request.ts'
 import { createParkedCalls } from './parked-calls.ts'
 import type { BridgeRequest } from './request.ts'
-import { createSessionStates, keyOf, takeMessage } from './session-state.ts'
+import { createSessionMessages } from './session-messages.ts'
+import { createSessionStates, keyOf } from './session-state.ts'
 import { serveSessionStream } from './session-stream.ts'
 
 interface Deps {
   readonly upstream: Pick<Upstream, 'exchange'>
   readonly client: Pick<McpClient, 'eraOf' | 'detect' | 'onSession'>
   readonly sessionIds: SessionIds
+  readonly notifications: Pick<Notifications, 'on' | 'send'>
+  readonly keyring: Keyring
   readonly nowMs: () => number
 }
 
@@ -55,14 +60,14 @@ const modernOnlyMs = 10 * 60_000
 /** Serves clients of one era from servers of the other. Requests within one era are not its business. */
 export type Bridge = ReturnType<typeof createBridge>
 
-export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
+export function createBridge({ upstream, client, sessionIds, notifications, keyring, nowMs }: Deps) {
   let lastId = 0
   const connection = { upstream, nextId: () => ++lastId }
   const pool = createLegacyPool({ ...connection, nowMs })
   const parked = createParkedCalls()
-  const states = createSessionStates()
+  const states = createSessionStates({ messages: createSessionMessages({ notifications, keyring }) })
   const forModern = createForModernClients({ ...connection, client, pool, parked })
-  const forLegacy = createForLegacyClients(connection)
+  const forLegacy = createForLegacyClients({ ...connection, states })
   /** Servers that reject `initialize`, with the end of this knowledge. */
   const modernOnly = new Map<string, number>()
 
@@ -125,7 +130,7 @@ export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
       throw invalid('a batch is not supported in this session; send one message a request')
     const id = idOf(message)
     if (id === undefined) {
-      takeMessage(state, message)
+      states.pass(session.id, message)
       return void (await reply.code(202).send())
     }
     const cancelled = new AbortController()
@@ -163,7 +168,7 @@ export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
     isSuspect({ messages, isBatch, request }: Incoming, status: number): boolean {
       const [message] = messages
       if (!message || isBatch) return false
-      return message['method'] === 'initialize' || (status >= 400 && isModern(message, headerOf(request)))
+      return isModern(message, headerOf(request)) ? status >= 400 : message['method'] === 'initialize'
     },
 
     /** Answers a request that a server of the other era rejected. Returns false if the server meant its answer. */
@@ -172,7 +177,7 @@ export function createBridge({ upstream, client, sessionIds, nowMs }: Deps) {
       const { server, request, signal } = incoming
       const failure = messagesIn(text).map(failureIn)[0]
       if (!message || (status < 400 && !failure)) return false
-      const isInitialize = message['method'] === 'initialize'
+      const isInitialize = !isModern(message, headerOf(request))
       if (!isInitialize && failure && isModernError(failure.code)) return false
       const found = await client.detect(server, request.caller.principal, signal).catch((error: unknown) => {
         if (error instanceof AppError) return undefined

@@ -12,12 +12,13 @@ import type { BridgedSession } from './legacy-session.ts'
 import { askingMethods, logLevels, resultForLegacy } from './messages.ts'
 import { askClient } from './questions.ts'
 import type { BridgeRequest } from './request.ts'
-import { type SessionState, subscribe } from './session-state.ts'
+import type { SessionState, SessionStates } from './session-state.ts'
 import { watchSilence } from './silence.ts'
 
 interface Deps {
   readonly upstream: Pick<Upstream, 'exchange'>
   readonly nextId: () => number
+  readonly states: Pick<SessionStates, 'setLevel' | 'subscribe'>
 }
 
 /** A request of a legacy client in its session. */
@@ -111,13 +112,16 @@ export function createForLegacyClients(deps: Deps) {
   }
 
   async function resultOf(request: SessionRequest, reply: ClientReply): Promise<Json> {
-    const { message, server, state, rule } = request
+    const { message, server, session, rule } = request
     const method = textOf(message['method'])
     const params = recordOf(message['params'])
     if (method === 'ping') return {}
-    if (method === 'logging/setLevel') return setLevel(state, params)
+    if (method === 'logging/setLevel') {
+      deps.states.setLevel(session.id, levelIn(params))
+      return {}
+    }
     if (method === 'resources/subscribe' || method === 'resources/unsubscribe') {
-      await subscribe(state, method, params)
+      await deps.states.subscribe(session.id, method, params)
       return {}
     }
     if (!forwarded.has(method)) throw new RpcFailure(rpcCodes.unknownMethod, `method ${method} is not supported`)
@@ -166,9 +170,8 @@ export const clientFields = (
 const isHeaderMismatch = (error: unknown): boolean =>
   error instanceof RpcFailure && error.code === rpcCodes.headerMismatch
 
-function setLevel(state: SessionState, { level }: Json): Json {
+function levelIn({ level }: Json): string {
   const found = logLevels.find(each => each === level)
-  if (!found) throw new RpcFailure(rpcCodes.invalidParams, `params.level must be one of ${logLevels.join(', ')}`)
-  state.level = found
-  return {}
+  if (found) return found
+  throw new RpcFailure(rpcCodes.invalidParams, `params.level must be one of ${logLevels.join(', ')}`)
 }

@@ -226,3 +226,50 @@ test('a modern client uses prompts, resources, completion, sampling, logs and su
   assert.match(JSON.stringify(await pair.call('get-roots-list')), /file:\/\/\/root/)
   await client.close()
 })
+
+test('a legacy client may answer, cancel and subscribe at another process than that of its call', async () => {
+  const other = await app.startProcess()
+  const client = new Client({ name: 'test', version: '1' }, { capabilities })
+  client.setRequestHandler(ElicitRequestSchema, async () => ({
+    action: 'accept' as const,
+    content: { name: 'x'.repeat(20_000) },
+  }))
+  const updated: string[] = []
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updated.push(params.uri))
+  const transport = new StreamableHTTPClientTransport(new URL(`${app.url}/mcp/modern`), {
+    requestInit: { headers: { 'x-api-key': 'ana' } },
+    // Requests with a response stay; answers, cancellations and subscriptions go to the other process.
+    fetch: (url, init) => {
+      const body = typeof init?.body === 'string' ? (JSON.parse(init.body) as Record<string, unknown>) : {}
+      const isMoved =
+        init?.method === 'POST' &&
+        (body['id'] === undefined || body['result'] || body['method'] === 'resources/subscribe')
+      return fetch(isMoved ? String(url).replace(app.url, other) : url, init)
+    },
+  })
+  await client.connect(transport as Parameters<typeof client.connect>[0])
+  const answered = await client.callTool({ name: 'confirm', arguments: {} }, undefined, { timeout: longMs })
+  assert.match(firstText(answered), /^accept x{20000}$/)
+  const cancel = new AbortController()
+  let isStarted = false
+  const call = client.callTool({ name: 'wait', arguments: {} }, undefined, {
+    signal: cancel.signal,
+    timeout: longMs,
+    onprogress: () => {
+      isStarted = true
+    },
+  })
+  const failed = assert.rejects(call)
+  const before = modern.seen.cancelled
+  await until(() => isStarted)
+  cancel.abort()
+  await failed
+  await until(() => modern.seen.cancelled > before)
+  await client.subscribeResource({ uri: 'memo://note' })
+  await until(() => {
+    modern.notify.resourceUpdated('memo://note')
+    return updated.includes('memo://note')
+  })
+  await transport.terminateSession()
+  await client.close()
+})

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import {
+  createMcpHandler,
+  createRequestStateCodec,
+  inputRequired,
+  type McpHttpHandler,
+  ProtocolError,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import {
+  contentsOf,
+  fixedResults,
+  forms,
+  formWith,
+  isFixed,
+  listedTools,
+  logLines,
+  messagesOf,
+  prompts,
+  resources,
+  resourceTemplates,
+  stepsOf,
+  text,
+} from './content.ts'
+
+const states = createRequestStateCodec<{ step: string }>({ key: randomBytes(32) })
+
+type Answers = Readonly<Record<string, { content?: Record<string, unknown>; roots?: unknown[] } | undefined>>
+type Result = ReturnType<typeof text> | ReturnType<typeof inputRequired>
+interface Call {
+  readonly context: ServerContext
+  readonly answers: Answers
+  readonly args: Readonly<Record<string, unknown>>
+  readonly notify: () => McpHttpHandler['notify']
+}
+
+const elicit = (message: string, field = 'name', type = 'string') =>
+  inputRequired.elicit({ message, requestedSchema: formWith(field, type) as never })
+const sample = (prompt: string) =>
+  inputRequired.createMessage({
+    messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
+    maxTokens: 100,
+  })
+const stepOf = ({ mcpReq }: ServerContext): string | undefined =>
+  (mcpReq.requestState() as { step: string } | undefined)?.step
+
+/** Asks with a form, and returns the answer. */
+async function filled({ answers }: Call, requestedSchema: object): Promise<Result> {
+  if (answers['reply']) return text(`Elicitation completed: ${JSON.stringify(answers['reply'])}`)
+  const reply = inputRequired.elicit({ message: 'Review the form', requestedSchema: requestedSchema as never })
+  return inputRequired({ inputRequests: { reply } })
+}
+
+const capabilitiesOf = ({ envelope }: ServerContext['mcpReq']): { sampling?: object; elicitation?: object } =>
+  (envelope as Record<string, object> | undefined)?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
+
+const calls: Readonly<Record<string, (call: Call) => Promise<Result>>> = {
+  async test_tool_with_progress({ context: { mcpReq } }) {
+    const token = mcpReq._meta?.progressToken ?? 0
+    for (const params of stepsOf(token)) await mcpReq.notify({ method: 'notifications/progress', params })
+    return text(String(token))
+  },
+  async test_tool_with_logging({ context }) {
+    for (const line of logLines) await context.mcpReq.log('info', line)
+    return text('Tool with logging executed successfully')
+  },
+  test_sampling: async ({ answers, args }) =>
+    answers['reply']
+      ? text(`LLM response: ${JSON.stringify(answers['reply'].content)}`)
+      : inputRequired({ inputRequests: { reply: sample(String(args['prompt'])) } }),
+  test_elicitation: async ({ answers, args }) =>
+    answers['reply']
+      ? text(`Answer: ${JSON.stringify(answers['reply'])}`)
+      : inputRequired({ inputRequests: { reply: elicit(String(args['message']), 'username') } }),
+  test_elicitation_sep1034_defaults: call => filled(call, forms.test_elicitation_sep1034_defaults),
+  test_elicitation_sep1330_enums: call => filled(call, forms.test_elicitation_sep1330_enums),
+  async test_logging_tool({ context }) {
+    await context.mcpReq.log('info', 'Tool executed')
+    return text('logged')
+  },
+  async test_missing_capability({ context: { mcpReq } }) {
+    if (!capabilitiesOf(mcpReq).sampling)
+      throw new ProtocolError(-32_021, 'sampling is needed', { requiredCapabilities: { sampling: {} } })
+    return text('Success')
+  },
+  test_streaming_elicitation: async ({ context: { mcpReq } }) => {
+    await mcpReq.notify({
+      method: 'notifications/progress',
+      params: { progressToken: mcpReq._meta?.progressToken ?? 0, progress: 1 },
+    })
+    return inputRequired({ inputRequests: { user_name: elicit('Your name?') } })
+  },
+  test_trigger_tool_change: async ({ notify }) => {
+    notify().toolsChanged()
+    return text('changed')
+  },
+  test_trigger_prompt_change: async ({ notify }) => {
+    notify().promptsChanged()
+    return text('changed')
+  },
+  test_input_required_result_elicitation: async ({ answers }) => {
+    const name = answers['user_name']?.content?.['name']
+    return typeof name === 'string'
+      ? text(`Hello, ${name}!`)
+      : inputRequired({ inputRequests: { user_name: elicit('Your name?') } })
+  },
+  test_input_required_result_sampling: async ({ answers }) =>
+    answers['capital_question']
+      ? text(`Sampled: ${JSON.stringify(answers['capital_question'])}`)
+      : inputRequired({ inputRequests: { capital_question: sample('What is the capital of France?') } }),
+  test_input_required_result_list_roots: async ({ answers }) =>
+    answers['client_roots']
+      ? text(`Roots: ${JSON.stringify(answers['client_roots'].roots)}`)
+      : inputRequired({ inputRequests: { client_roots: inputRequired.listRoots() } }),
+  test_input_required_result_request_state: async ({ context, answers }) =>
+    stepOf(context) === 'confirm' && answers['confirm']
+      ? text('state-ok')
+      : inputRequired({
+          inputRequests: { confirm: elicit('Please confirm', 'ok', 'boolean') },
+          requestState: await states.mint({ step: 'confirm' }),
+        }),
+  test_input_required_result_multiple_inputs: async ({ context, answers }) =>
+    stepOf(context) === 'all' && answers['user_name'] && answers['greeting'] && answers['client_roots']
+      ? text('all inputs received')
+      : inputRequired({
+          inputRequests: {
+            user_name: elicit('Your name?'),
+            greeting: sample('Generate a greeting'),
+            client_roots: inputRequired.listRoots(),
+          },
+          requestState: await states.mint({ step: 'all' }),
+        }),
+  async test_input_required_result_multi_round({ context, answers }) {
+    const step = stepOf(context)
+    if (step === 'second' && answers['step2']) return text('both rounds complete')
+    const isFirstDone = step === 'first' && answers['step1'] !== undefined
+    return inputRequired({
+      inputRequests: isFirstDone ? { step2: elicit('Your colour?', 'color') } : { step1: elicit('Your name?') },
+      requestState: await states.mint({ step: isFirstDone ? 'second' : 'first' }),
+    })
+  },
+  test_input_required_result_tampered_state: async ({ context, answers }) =>
+    stepOf(context) === 'tamper' && answers['confirm']
+      ? text('integrity-ok')
+      : inputRequired({
+          inputRequests: { confirm: elicit('Please confirm', 'ok', 'boolean') },
+          requestState: await states.mint({ step: 'tamper' }),
+        }),
+  async test_input_required_result_capabilities({ context: { mcpReq } }) {
+    const capabilities = capabilitiesOf(mcpReq)
+    return inputRequired({
+      inputRequests: {
+        ...(capabilities.elicitation && { elicit_input: elicit('A value?', 'value') }),
+        ...(capabilities.sampling && { sample_input: sample('Hello') }),
+      },
+    })
+  },
+}
+
+function conformanceServer(notify: () => McpHttpHandler['notify']): Server {
+  const server = new Server(
+    { name: 'modern-conformance', version: '1.0.0' },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: {},
+        completions: {},
+        logging: {},
+      },
+      requestState: { verify: states.verify },
+    },
+  )
+  server.setRequestHandler('tools/list', async () => ({
+    tools: listedTools([...Object.keys(fixedResults), ...Object.keys(calls)]),
+  }))
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, context) => {
+    if (isFixed(name)) return fixedResults[name] as never
+    const call = calls[name]
+    if (!call) throw new ProtocolError(-32_602, `unknown tool ${name}`)
+    return (await call({ context, notify, args, answers: (context.mcpReq.inputResponses ?? {}) as Answers })) as never
+  })
+  server.setRequestHandler('resources/list', async () => ({ resources }))
+  server.setRequestHandler('resources/templates/list', async () => ({ resourceTemplates }))
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const contents = contentsOf(uri)
+    if (!contents) throw new ProtocolError(-32_602, 'resource not found', { uri })
+    return { contents: [contents] }
+  })
+  server.setRequestHandler('prompts/list', async () => ({
+    prompts: [...prompts, { name: 'test_input_required_result_prompt', description: 'Asks first' }],
+  }))
+  server.setRequestHandler('prompts/get', async ({ params }, { mcpReq }) => {
+    if (params.name === 'test_input_required_result_prompt' && !mcpReq.inputResponses)
+      return inputRequired({ inputRequests: { user_context: elicit('Which context?', 'context') } }) as never
+    const messages = messagesOf(
+      params.name === 'test_input_required_result_prompt' ? 'test_simple_prompt' : params.name,
+      params.arguments,
+    )
+    if (!messages) throw new ProtocolError(-32_602, `unknown prompt ${params.name}`)
+    return { messages }
+  })
+  server.setRequestHandler('completion/complete', async () => ({
+    completion: { values: [], total: 0, hasMore: false },
+  }))
+  return server
+}
+
+/** Starts the server of the modern era; stopped after the last test. */
+export async function startModernConformanceServer(): Promise<string> {
+  const handler: McpHttpHandler = createMcpHandler(() => conformanceServer(() => handler.notify), { legacy: 'reject' })
+  const http = createServer((request, response) => {
+    void answer().catch(() => response.destroy())
+    async function answer(): Promise<void> {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const { port } = http.address() as AddressInfo
+      const isOwn = (host: string | undefined) =>
+        host === undefined || ['127.0.0.1', 'localhost'].some(name => host === `${name}:${port}`)
+      const { host, origin } = request.headers
+      if (!isOwn(host) || !isOwn(origin && URL.parse(origin)?.host)) return void response.writeHead(403).end()
+      const left = new AbortController()
+      response.once('close', () => response.writableFinished || left.abort())
+      const body = Buffer.concat(chunks).toString()
+      const found = await handler.fetch(
+        new Request(`http://127.0.0.1${request.url}`, {
+          method: request.method ?? 'GET',
+          headers: request.headers as Record<string, string>,
+          ...(body !== '' && { body }),
+          signal: left.signal,
+        }),
+      )
+      response.writeHead(found.status, Object.fromEntries(found.headers))
+      response.flushHeaders()
+      for await (const chunk of found.body ?? []) response.write(chunk)
+      response.end()
+    }
+  })
+  await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
+  after(async () => {
+    await handler.close()
+    http.closeAllConnections()
+    http.close()
+  })
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
+}
