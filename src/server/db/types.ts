@@ -76,6 +76,8 @@ export interface SessionTable {
   provider_run_id: string | null
   environment: Json<JsonObject>
   timezone: string | null
+  /** The session that started it, its parent and so on. */
+  ancestors: Generated<string[]>
   /** Where its tools last ran. */
   data_folder: string | null
   /** Latest row of `workspace_checkpoints`; null before the first. */

@@ -76,6 +76,12 @@ const policies: Readonly<Record<string, ToolPolicy>> = {
 /** Accepted names of policies. */
 export const toolPolicies: readonly string[] = Object.keys(policies)
 
+/** Returns the policy that a setting names: a name, or an object with one as `type`; undefined for another value. */
+export function toolPolicyOf(setting: unknown): ToolPolicy | undefined {
+  const type = isFields(setting) ? setting['type'] : setting
+  return typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
+}
+
 /** True for the type of an entry that selects the whole toolset. */
 export const isToolsetType = (type: string): boolean => /^agent_toolset_\d{8}$/.test(type)
 
@@ -170,8 +176,7 @@ function choose(name: string, configs: readonly Fields[], chosen: Map<string, To
 /** An unknown policy means `ask`, because its author wanted some restriction. */
 function policyOf(name: string, setting: unknown, warnings: string[]): ToolPolicy {
   if (setting === undefined) return 'allow'
-  const type = isFields(setting) ? setting['type'] : setting
-  const policy = typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
+  const policy = toolPolicyOf(setting)
   if (policy) return policy
   warnings.push(`tools: unknown permission policy of ${name}; using ask`)
   return 'ask'
