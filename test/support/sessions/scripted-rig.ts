@@ -9,10 +9,10 @@ import { configFor } from '../upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
 /** A service that can crash, its scripted provider and its database; all end after the last test of the file. */
-export async function startScriptedRig() {
+export async function startScriptedRig({ params = {} }: { readonly params?: object } = {}) {
   const upstream = await startScriptedUpstream()
   const { url: databaseUrl } = await freshDatabase()
-  const options = { databaseUrl, config: configFor(upstream) }
+  const options = { databaseUrl, config: configFor(upstream, ['scripted'], params) }
   let service = await startService(options)
   const database = new Client({ connectionString: databaseUrl })
   database.on('error', () => undefined)
