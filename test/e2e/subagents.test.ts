@@ -53,7 +53,15 @@ const ended = async (id: string) => {
 const textOf = ({ content }: Pick<SessionEvent, 'content'>) => (content ?? []).map(({ text }) => text).join('')
 const resultsIn = (log: readonly SessionEvent[]) =>
   log.filter(({ type }) => type === 'agent.tool_result').map(event => [event.is_error, textOf(event)])
-const child = (id: string) => eventually(async () => (await childrenOf(id))[0]?.id, { what: 'the called session' })
+/** The first session that was called from this one, once it runs. */
+const child = (id: string) =>
+  eventually(
+    async () => {
+      const [found] = await childrenOf(id)
+      return found?.status === 'running' && found.id
+    },
+    { what: 'the called session' },
+  )
 
 test('a planner and two workers survive kill -9; their cost counts for the budget of the planner', async () => {
   const id = (
@@ -120,17 +128,17 @@ test('a planner and two workers survive kill -9; their cost counts for the budge
     assert.equal(events.filter(endsTurn).length, 1)
   }
 
-  // Calls of the killed process are booked once their reservations have expired.
   const spent = async () => {
     const { rows } = await database.query(
       `select sum(cost_usd)::float8 as usd from usage where session_id = $1 or session_id in (select id from sessions where ancestors[1] = $1)`,
       [id],
     )
     const { spend, reserved } = await budgetOf(id)
-    return reserved === 0 && Math.abs(Number(rows[0]?.usd) - spend) < 1e-9 && spend
+    assert.ok(spend + reserved <= 1, `${spend} USD spent and ${reserved} reserved`)
+    return Math.abs(Number(rows[0]?.usd) - spend) < 1e-9 && spend
   }
-  const total = await eventually(spent, { withinMs: 60_000, what: 'all calls in the budget' })
-  assert.ok(total >= 0.1 && total <= 1, `${total} USD`)
+  const total = await eventually(spent, { what: 'all calls in the budget' })
+  assert.ok(total >= 0.06, `${total} USD`)
   assert.equal((await budgetOf(two?.id ?? '')).max_budget, 0.5)
 })
 
@@ -146,7 +154,7 @@ test('a call that asks runs once, with the arguments that a person allowed after
   assert.equal(await statusOf(id), 'idle')
   const path = `GET /api/approvals?session_id=${id}&state=pending`
   const [question] = (await ok<{ approvals: Approval[] }>(path)).approvals
-  const edited = { prompt: `as-allowed ${saying({ text: 'allowed-answer' })}` }
+  const edited = { prompt: `as-allowed ${saying({ text: 'allowed-answer', delayMs: 1_000 })}` }
   const wrong = await send(rig.service, `POST /api/approvals/${question?.id}`, {
     body: { result: 'allow', input: { task: 'x' } },
   })

@@ -126,7 +126,7 @@ export function contextOf(
       },
       ...(ancestors.length < maxSubagentDepth &&
         subagentEntries(session.config).length > 0 && {
-          subagents: deps.subagents.ofRun({ leased, session, ancestors, prompt, onPark }),
+          subagents: deps.subagents.ofRun({ leased, session, ancestors, prompt, signal, onPark }),
         }),
       async postpone(ms: number) {
         await whileLeased(leased, () => prompts.putAside(leased, ms))

@@ -41,6 +41,8 @@ interface CallingRun {
   /** The sessions above it. */
   readonly ancestors: readonly string[]
   readonly prompt: RunPrompt
+  /** Aborts when the run must end: no further session is started. */
+  readonly signal: AbortSignal
   readonly onPark: () => void
 }
 
@@ -114,13 +116,13 @@ export function createSubagents(deps: Deps) {
   }
 
   async function end(run: CallingRun, eventId: string, called: SubagentCall): Promise<SubagentEnd | undefined> {
-    const { leased, session, prompt } = run
+    const { leased, session, prompt, signal } = run
     const { entry, name, agentName } = called
     const given = { sessionId: session.id, eventId, promptId: prompt.id, name, agentId: entry.agentId, agentName }
     const call = await whileLeased(leased, () => store.open(given))
     const found = endOf(call)
     if (found) return found
-    if (call.state === 'queued' && (await whileLeased(leased, () => mayStart(session.id, called)))) {
+    if (call.state === 'queued' && !signal.aborted && (await whileLeased(leased, () => mayStart(session.id, called)))) {
       const problem = await start(run, call, entry.budgetShare)
       if (problem !== undefined) {
         const failure = subagentFailure(agentName, problem)
