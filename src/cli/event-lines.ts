@@ -38,6 +38,10 @@ export function eventLines(event: SessionEvent): Piece[][] {
     case 'agent.mcp_tool_result':
     case 'user.custom_tool_result':
       return resultLines(event)
+    case 'session.thread_created':
+      return [
+        [dim(`· agent ${plainLine(event.agent_name, 100)} works in session ${plainLine(event.session_thread_id, 60)}`)],
+      ]
     case 'session.status_running':
       return [[dim('· running')]]
     case 'session.status_idle':

@@ -34,7 +34,9 @@ export const RunningSession = named(
     prompt_id: Type.String(),
     run_id: Nullable(Type.String()),
     started_at: Nullable(DateTime),
-    held_by: Nullable(Type.String({ description: 'Reason why the run waits: `approval`, `custom_tool` or `retry`' })),
+    held_by: Nullable(
+      Type.String({ description: 'Reason why the run waits: `approval`, `custom_tool`, `subagent` or `retry`' }),
+    ),
     waiting_prompts: Type.Integer({ description: 'Prompts queued behind it' }),
     calls_per_minute: CallsPerMinute,
     cost_per_minute: CostPerMinute,

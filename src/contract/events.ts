@@ -62,6 +62,11 @@ type Exclusive<Member, Field extends PropertyKey = FieldsOf<Member>> = Member ex
  */
 export type SessionEvent = Exclusive<Stored>
 
+type InFeed<Event> = Event extends unknown ? Omit<Event, 'session_id'> & { readonly session_id: string } : never
+
+/** An event in the stream over many sessions. `session_id` is that of its log, in every event. */
+export type FeedEvent = InFeed<SessionEvent>
+
 /** An event before it is stored: the log adds `id`, `seq` and `processed_at`. */
 export type NewEvent = Exclusive<Unstored>
 

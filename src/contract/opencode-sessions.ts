@@ -126,16 +126,6 @@ export const opencodeSessionRoutes = {
     description:
       'Compacts the conversation of an idle session and answers when it is done. Answers 409 while a prompt runs.',
   }),
-  children: route({
-    ...opencodeRoute,
-    id: 'opencode.children',
-    method: 'GET',
-    path: '/session/{session_id}/children',
-    params: SessionPath,
-    responses: { 200: Empty },
-    summary: 'List child sessions',
-    description: 'Returns an empty list: sessions have no children in this version.',
-  }),
   todo: route({
     ...opencodeRoute,
     id: 'opencode.todo',

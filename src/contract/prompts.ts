@@ -93,6 +93,7 @@ export const Prompt = named(
         Type.Literal('budget', { description: 'A budget stopped it; it resumes once the budget has room' }),
         Type.Literal('custom_tool', { description: 'A call of a custom tool waits for a client' }),
         Type.Literal('freeze', { description: 'Spending is frozen; it resumes once the freeze is lifted' }),
+        Type.Literal('subagent', { description: 'A called agent has not answered' }),
         Type.Literal('retry', { description: 'A provider failed; it resumes after a delay' }),
       ]),
     ),

@@ -38,6 +38,11 @@ const toolUse = {
     }),
   ),
 }
+/** A call of another agent. */
+const thread = {
+  session_thread_id: Type.String({ description: 'Id of the session of the called agent' }),
+  tool_use_id: ToolUseId,
+}
 const toolResult = { content: Type.Optional(Content), is_error: Type.Optional(Type.Boolean()) }
 const tokenCounts = {
   input_tokens: Type.Integer(),
@@ -149,7 +154,9 @@ export const eventSchemas = [
     model: Type.Optional(Nullable(Type.String())),
   }),
   event('user.interrupt', 'UserInterruptEvent', {
-    reason: Type.Optional(Type.String({ description: 'Present when a kill switch stopped the run' })),
+    reason: Type.Optional(
+      Type.String({ description: 'Why the service stopped the run; absent for a request of a client' }),
+    ),
   }),
   event('user.tool_confirmation', 'UserToolConfirmationEvent', {
     tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event' }),
@@ -240,6 +247,21 @@ export const eventSchemas = [
   event('agent.mcp_tool_result', 'AgentMcpToolResultEvent', {
     mcp_tool_use_id: ToolUseId,
     ...toolResult,
+  }),
+  event('session.thread_created', 'ThreadCreatedEvent', {
+    ...thread,
+    agent_name: Type.String(),
+    session_id: Type.String({
+      description: 'As `session_thread_id`; in a stream over many sessions, the session of the log',
+    }),
+  }),
+  event('session.thread_status_running', 'ThreadRunningEvent', thread),
+  event('session.thread_status_idle', 'ThreadIdleEvent', thread),
+  event('agent.thread_message_sent', 'ThreadMessageSentEvent', { ...thread, content: Content }),
+  event('agent.thread_message_received', 'ThreadMessageReceivedEvent', {
+    ...thread,
+    content: Content,
+    is_error: Type.Optional(Type.Boolean({ description: 'True when the called agent gave no answer' })),
   }),
   event('agent.thread_context_compacted', 'ContextCompactedEvent', {
     summary: Type.Optional(Type.String({ description: 'Replaces the conversation before `kept_from_seq`' })),

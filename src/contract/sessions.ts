@@ -39,6 +39,9 @@ export const Session = named(
         seq: Type.Integer({ description: 'Last event of that session that was copied' }),
       }),
     ),
+    parent_session_id: Nullable(
+      Type.String({ description: 'Session whose agent called the agent of this one; null for all others' }),
+    ),
     time: Type.Object({ created: EpochMs, updated: EpochMs }),
   }),
 )
@@ -52,6 +55,9 @@ export const OpencodeSession = named(
     slug: Type.String(),
     projectID: Type.String(),
     directory: Type.String(),
+    parentID: Type.Optional(
+      Type.String({ description: 'opencode’s name for `parent_session_id`; absent without one' }),
+    ),
     version: Type.String(),
   }),
 )
@@ -165,6 +171,18 @@ export const sessionRoutes = {
     summary: 'Read a session',
     description: 'Returns a session. Deleted sessions answer 404.',
   }),
+  children: route({
+    ...nested,
+    id: 'sessions.children',
+    method: 'GET',
+    path: '/session/{session_id}/children',
+    params: SessionPath,
+    query: Type.Object({ ...pageQuery, ...opencodeQuery }),
+    responses: { 200: Type.Array(OpencodeSession) },
+    summary: 'List the sessions of called agents',
+    description:
+      'Lists the sessions that calls of other agents have started from this one, newest first. The header `x-next-cursor` has the next page. A deleted session has no children: they are deleted with it.',
+  }),
   update: route({
     ...nested,
     id: 'sessions.update',
@@ -186,7 +204,7 @@ export const sessionRoutes = {
     responses: { 200: Type.Boolean() },
     summary: 'Delete a session',
     description:
-      'Stops its run, removes its sandbox and closes its streams. Its events stay readable for `retention.deleted_sessions` (7 days by default).',
+      'Stops its run, removes its sandbox and closes its streams. The sessions of agents that it called are deleted with it. Its events stay readable for `retention.deleted_sessions` (7 days by default).',
   }),
   fork: route({
     ...nested,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
-import type { SessionEvent } from '../../src/contract/events.ts'
+import type { FeedEvent, SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
@@ -17,9 +17,8 @@ const post = async <T>(path: string, body: object, key = service.key): Promise<T
 }
 const run = (body: object = {}) => post<Session>('/session', { model: 'scripted', prompt: 'Go.', ...body })
 
-type Fed = SessionEvent & { readonly session_id: string }
-const fed = ({ frames }: EventTail): Fed[] =>
-  frames.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data) as Fed)
+const fed = ({ frames }: EventTail): FeedEvent[] =>
+  frames.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data) as FeedEvent)
 const idle = (tail: EventTail, { id }: Session) =>
   eventually(() => fed(tail).some(event => event.session_id === id && event.type === 'session.status_idle'), {
     what: `the end of the run of ${id}`,

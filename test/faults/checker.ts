@@ -123,13 +123,19 @@ function ofTools({ dataDir }: Evidence, logs: Logs): Broken[] {
     const ran = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     const times = Map.groupBy(ran, key => key)
     const twice = [...times].filter(([, lines]) => lines.length > 1).map(([key]) => ({ sessionId, ran_twice: key }))
-    const never = log.filter(isSuccess).filter(event => !times.has(keyOfResult(log, event)))
+    const never = log.filter(
+      event => isSuccess(event) && isOfCommand(log, event) && !times.has(keyOfResult(log, event)),
+    )
     return [...twice, ...never.map(event => ({ sessionId, never_ran: event }))]
   })
   return broken('I6', 'a tool ran once for a success, and never twice', rows)
 }
 
 const isSuccess = (event: SessionEvent): boolean => event.type === 'agent.tool_result' && event.is_error !== true
+
+/** Calls of agents write no line. */
+const isOfCommand = (log: readonly SessionEvent[], { tool_use_id }: SessionEvent): boolean =>
+  log.some(event => event.type === 'agent.tool_use' && event.tool_use_id === tool_use_id && event.name === 'bash')
 
 function keyOfResult(log: readonly SessionEvent[], result: SessionEvent): string {
   const use = log.find(({ type, tool_use_id }) => type === 'agent.tool_use' && tool_use_id === result.tool_use_id)

@@ -90,6 +90,34 @@ async function answerAll(site: Site, sessionId: string, signal: AbortSignal): Pr
   }
 }
 
+/** A planner gives two workers a task each, in one turn: the run parks until their sessions have ended. */
+const delegating: Scene = {
+  async session(site) {
+    const newAgent = async (name: string, config: object) => {
+      const body = { name, owner_id: 'team', model: 'scripted', tools: [{ type: 'bash' }], config }
+      return (await sendOnce(site, 'POST /api/agents', { body })).json<{ id: string }>().id
+    }
+    const workers = [await newAgent('Reader', {}), await newAgent('Writer', {})]
+    return { agent_id: await newAgent('Planner', { agents: workers, session_max_budget: 1 }) }
+  },
+  prompt: key =>
+    scriptedText(key, [
+      {
+        tool_calls: ['reader', 'writer'].map(name => ({
+          name: `agent__${name}`,
+          input: { prompt: scriptedText(`${key}-${name}`, [{ text: `${name} done` }]) },
+        })),
+      },
+      { text: `done ${key}` },
+    ]),
+  check(log) {
+    const results = log.filter(({ type }) => type === 'agent.tool_result').map(textOf)
+    assert.deepEqual(results, ['reader done', 'writer done'], 'each worker is called once')
+    assert.equal(log.filter(({ type }) => type === 'session.thread_created').length, 2, 'and has one session')
+    assert.equal(log.filter(({ type }) => type === 'agent.thread_message_received').length, 2, 'with one answer')
+  },
+}
+
 /** A machine whose disk goes with it: what is there afterwards came from the checkpoints. */
 const anotherDisk: Scene = {
   prompt: key =>
@@ -136,6 +164,11 @@ export const crashCases: readonly FaultCase[] = [
     id: 'F03-custom-tools',
     title: 'the same, with a custom tool for which the run parks until a client answers it',
     run: bench => crashAtEveryWrite(bench, calling),
+  },
+  {
+    id: 'F03-agents',
+    title: 'the same, with two calls of agents for which the run parks until their sessions have ended',
+    run: bench => crashAtEveryWrite(bench, delegating),
   },
   {
     id: 'F03-checkpoints',

@@ -6,6 +6,7 @@ import type { SessionEvent } from '../../src/contract/events.ts'
  * - spans of model requests, which are repeated after a crash (I6 checks that each has an end);
  * - the words of a tool result: it may be the real one or "outcome unknown" (I6 checks that the tool did not run twice);
  * - the total of tokens, since a repeated call counts again;
+ * - answers of called agents, which come in any order (I6 checks that each call has one result);
  * - that files came back from a checkpoint, which only an interrupted run reports.
  * Everything else must be the same: every message, every tool call with its arguments, every end, in the same order.
  */
@@ -23,6 +24,8 @@ function lineOf(event: SessionEvent): string[] {
     case 'span.model_request_end':
     case 'session.usage':
     case 'session.workspace_restored':
+    case 'agent.thread_message_received':
+    case 'session.thread_status_idle':
       return []
     case 'agent.tool_result':
       return ['agent.tool_result']

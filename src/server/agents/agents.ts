@@ -10,6 +10,7 @@ import { newId } from '../platform/ids.ts'
 import { isAbsent } from '../platform/json.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
+import { subagentEntries } from '../tools/subagents.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
 import { type AgentDefaults, fieldsAfter, fieldsWhere, pick } from './fields.ts'
@@ -33,6 +34,9 @@ interface Deps {
   /** Masks secrets in exported files. */
   readonly secrets: Parameters<typeof agentFile>[1]
 }
+
+/** Agents that a check for circles reads at most. Depth is limited for each session as well. */
+const maxExamined = 200
 
 /** Rules of agents: who may change which agent, what a write changes, and which writes are rejected. */
 export type Agents = ReturnType<typeof createAgents>
@@ -89,6 +93,32 @@ export function createAgents(deps: Deps) {
     }
   }
 
+  /** Checks that the agents in `config.agents` exist, have the same owner, and do not lead back to agent `id`. */
+  async function checkCalled(id: string | undefined, { config, owner_id }: AgentWrite): Promise<void> {
+    for (const [at, { agentId }] of subagentEntries(config ?? {}).entries()) {
+      const field = `config.agents[${at}].agent_id`
+      if (agentId === id) throw invalid(`${field} is the agent itself; an agent cannot call itself`)
+      const found = await store.find(agentId, owner_id)
+      if (!found) throw invalid(`${field} ${agentId.slice(0, 100)} is not an agent of owner ${owner_id}`)
+      if (id !== undefined && (await leadsTo(id, found, owner_id)))
+        throw invalid(`${field} ${agentId} calls this agent, directly or through others; remove one of the calls`)
+    }
+  }
+
+  /** Reports whether calls of `from` lead to agent `id`. */
+  async function leadsTo(id: string, from: StoredAgent, owner: string): Promise<boolean> {
+    const seen = new Set<string>()
+    const next = subagentEntries(from.config).map(({ agentId }) => agentId)
+    for (let called = next.pop(); called !== undefined && seen.size < maxExamined; called = next.pop()) {
+      if (called === id) return true
+      if (seen.has(called)) continue
+      seen.add(called)
+      const agent = await store.find(called, owner)
+      if (agent) next.push(...subagentEntries(agent.config).map(({ agentId }) => agentId))
+    }
+    return false
+  }
+
   async function checkOutputSchema(config: AgentWrite['config']): Promise<void> {
     const schema = config?.['output_schema']
     const problem = isAbsent(schema) ? undefined : await deps.resultSchemas.schemaProblem(schema)
@@ -121,6 +151,7 @@ export function createAgents(deps: Deps) {
     const write = withServers(sent)
     await checkWrite(write, by.caller)
     await checkPin(undefined, write, by.caller)
+    await checkCalled(undefined, write)
     const given = fieldsAfter(write, undefined, defaults())
     const isFree = (write.model ?? undefined) === undefined && (await ownsModels(given.harness))
     const fields = { ...given, ...(isFree && { model: anyModel }), skills: skills ?? [] }
@@ -150,6 +181,7 @@ export function createAgents(deps: Deps) {
       const write = withServers(sent)
       await checkWrite(write, by.caller)
       await checkPin(id, write, by.caller)
+      await checkCalled(id, write)
       const after = fieldsAfter(write, await get(id, by.caller), defaults())
       await runtimeSupport.check(write, after, { caller: by.caller, ...placeOf(sent) })
       return change('update', { id, ...by }, agent => ({ ...agent, ...fieldsAfter(write, agent, defaults()) }))

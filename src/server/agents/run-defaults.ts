@@ -4,6 +4,7 @@ import { durationMs } from '../platform/durations.ts'
 import { invalid } from '../platform/errors.ts'
 import { isAbsent, isRecord, recordOf } from '../platform/json.ts'
 import { maxTimeoutSeconds } from '../tools/custom-tools.ts'
+import { subagentProblem } from '../tools/subagents.ts'
 
 interface Rule {
   readonly isMet: (value: unknown) => boolean
@@ -39,6 +40,12 @@ const a2aRules: Readonly<Record<string, Rule>> = {
   public_card: { isMet: value => typeof value === 'boolean', must: 'be true or false' },
 }
 
+/** Checks the fields of `config.agents`. */
+function checkAgents(agents: unknown): void {
+  const wrong = isAbsent(agents) ? undefined : subagentProblem(agents)
+  if (wrong) throw invalid(`config.agents${wrong.field} ${wrong.problem}`)
+}
+
 /** Checks `config.approvals`; the contract has checked its known fields. */
 function checkApprovals(approvals: unknown): void {
   const { approvers: _approvers, expires_in, ...others } = recordOf(approvals)
@@ -71,6 +78,7 @@ export function checkRunDefaults(config: Agent['config'] | null | undefined): vo
     const value = config?.[name]
     if (!isAbsent(value) && !isMet(value)) throw invalid(`config.${name} must ${must}`)
   }
+  checkAgents(config?.['agents'])
   checkApprovals(config?.['approvals'])
   checkReply(config?.['webhook'])
   checkGroup('context', contextRules, config)

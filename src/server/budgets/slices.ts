@@ -261,7 +261,7 @@ export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
     changed(name) {
       // A key's budget also limits its descendants, which are unknown here.
       const isOfKey = name.startsWith('key:')
-      closeWhere(({ payers }) => isOfKey || namesOf(payers).includes(name))
+      closeWhere(({ payers, budgets }) => isOfKey || [...namesOf(payers), ...namesIn(budgets)].includes(name))
     },
     clear: () => closeWhere(() => true),
     live: () => [...live],
@@ -274,6 +274,10 @@ export function createSlices({ reserve, usage, nowMs }: Deps): Slices {
     },
   }
 }
+
+/** Those of the sessions above the session are only here. */
+const namesIn = (budgets: PayerGroup['budgets'] = []): readonly string[] =>
+  budgets.map(({ scope, scope_id }) => `${scope}:${scope_id}`)
 
 const namesOf = (payers: Payers): readonly string[] =>
   Object.entries(payers).flatMap(([scope, id]) => (id === undefined ? [] : [`${scope}:${id}`]))

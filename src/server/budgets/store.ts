@@ -145,12 +145,16 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       return rows[0]?.is ?? false
     },
 
-    /** Returns those of the given budgets that have a limit. */
+    /** Returns those of the given budgets that have a limit, or that are of a session below one with a limit. */
     async limited(names: readonly BudgetName[]): Promise<BudgetName[]> {
       const text = `
-        select scope, scope_id from budgets
-        where (scope, scope_id) in (select * from unnest($1::text[], $2::text[]))
-          and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0`
+        with given as (select * from unnest($1::text[], $2::text[]) as given (scope, scope_id)), payers as (
+          select *, scope_id as payer from given
+          union all
+          select given.*, unnest(s.ancestors) from given join sessions s on s.id = scope_id where scope = 'session'
+        )
+        select distinct scope, payers.scope_id from payers join budgets b using (scope)
+        where b.scope_id = payer and num_nonnulls(max_usd, soft_usd, rpm_limit, tpm_limit, max_parallel) > 0`
       const values = [names.map(({ scope }) => scope), names.map(({ scope_id }) => scope_id)]
       return (await pool.query<BudgetName>({ name: 'limited_budgets', text, values })).rows
     },

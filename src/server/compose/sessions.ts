@@ -33,6 +33,7 @@ import { Leases } from '../sessions/engine/leases.ts'
 import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
+import { createEventTransaction } from '../sessions/event-transaction.ts'
 import { serveFeed } from '../sessions/feed-routes.ts'
 import type { PromptFiles } from '../sessions/files/prompt-files.ts'
 import { createFilesChange } from '../sessions/files-change.ts'
@@ -45,6 +46,7 @@ import { FoldCache } from '../sessions/log/fold-cache.ts'
 import { HistoryCache } from '../sessions/log/history-cache.ts'
 import { historyStore } from '../sessions/log/history-store.ts'
 import { LiveEvents } from '../sessions/log/live-events.ts'
+import { createAnswerOf } from '../sessions/log/run-answer.ts'
 import { createSharedReads } from '../sessions/log/shared-reads.ts'
 import type { TicketStore } from '../sessions/log/ticket-store.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
@@ -64,6 +66,9 @@ import { freezeWaitStore } from '../sessions/waits/freeze-wait-store.ts'
 import { createFrozenSessions } from '../sessions/waits/frozen-sessions.ts'
 import { pauseStore } from '../sessions/waits/pause-store.ts'
 import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
+import { createSubagentResults } from '../sessions/waits/subagent-results.ts'
+import { subagentStore } from '../sessions/waits/subagent-store.ts'
+import { createSubagents } from '../sessions/waits/subagents.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
 /** Event loop delay at which new runs wait; much lower than the delay at which the gateway rejects calls. */
@@ -123,6 +128,7 @@ export function composeSessions(needs: Needs) {
   const pauses = pauseStore(pool)
   const approvalRows = approvalStore(pool)
   const customToolRows = customToolStore(pool)
+  const subagentRows = subagentStore(pool)
   const leaseRows = leaseStore(pool)
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(notifications)
@@ -134,6 +140,8 @@ export function composeSessions(needs: Needs) {
     freezes: needs.freezes,
     approvals: approvalRows,
     customToolCalls: customToolRows,
+    subagents: { ofRun: run => subagents.ofRun(run) },
+    onStopped: id => subagentResults.changed(id),
     events,
     history,
     histories: new HistoryCache(),
@@ -211,6 +219,7 @@ export function composeSessions(needs: Needs) {
     pauses,
     eventLog,
     wakeUps,
+    calls: subagentRows,
     taker: needs.runsSessions ? runner : undefined,
   })
   const sessions = createSessions({
@@ -229,7 +238,28 @@ export function composeSessions(needs: Needs) {
     checkMcp: needs.checkMcp,
     promptFiles: needs.promptFiles,
     dispose: disposal.begin,
+    onStopped: id => subagentResults.changed(id),
     makeRoom: needs.makeRoom,
+  })
+  const subagents = createSubagents({
+    pool,
+    store: subagentRows,
+    sessions: sessionRows,
+    agents: agentRows,
+    budgets: budgetRows,
+    keys,
+    eventLog,
+    startWithin: sessions.startWithin,
+  })
+  const subagentResults = createSubagentResults({
+    store: subagentRows,
+    sessions: sessionRows,
+    eventTransaction: createEventTransaction(pool, eventLog),
+    eventLog,
+    wakeUps,
+    answerOf: createAnswerOf(events),
+    halt: sessions.halt,
+    log,
   })
 
   const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
@@ -255,6 +285,7 @@ export function composeSessions(needs: Needs) {
       drain: graceMs => runner.drain(graceMs),
     },
     { name: 'disposal', isSessionWork: true, start: disposal.start, stop: disposal.stop },
+    { name: 'results of agents', isSessionWork: true, start: subagentResults.start, stop: subagentResults.stop },
     { name: 'paused sessions', isSessionWork: true, start: pausedSessions.start, stop: pausedSessions.stop },
     { name: 'frozen sessions', isSessionWork: true, start: frozenSessions.start, stop: frozenSessions.stop },
   ]

@@ -113,7 +113,6 @@ function serveConversation(app: FastifyInstance, { sessions, approvals, customTo
     await sessions.open(sessionId, caller)
     return []
   }
-  bind(app, opencodeRoutes.children, ({ params }, caller) => nothing(params.session_id, caller))
   bind(app, opencodeRoutes.todo, ({ params }, caller) => nothing(params.session_id, caller))
   bind(app, opencodeRoutes.diff, ({ params }, caller) => nothing(params.session_id, caller))
 }

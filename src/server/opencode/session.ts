@@ -6,6 +6,7 @@ import type { OpencodeSession, Session } from '../../contract/sessions.ts'
 export const opencodeSession = (session: Session): OpencodeSession => ({
   ...session,
   ...opencodePlace,
+  ...(session.parent_session_id !== null && { parentID: session.parent_session_id }),
   slug: session.id,
   version: apiVersion,
 })

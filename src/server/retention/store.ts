@@ -69,6 +69,7 @@ const ofSession = [
   'delete from prompts where session_id = $1',
   'delete from approvals where session_id = $1',
   'delete from custom_tool_calls where session_id = $1',
+  'delete from subagent_calls where session_id = $1',
   'delete from stream_tickets where session_id = $1',
   'delete from workspace_checkpoints where session_id = $1',
   'delete from session_files where session_id = $1',

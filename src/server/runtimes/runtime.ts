@@ -5,6 +5,7 @@ import type { SessionRepository } from '../../contract/repositories.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { Caller } from '../http/caller.ts'
 import type { CustomToolEnd } from '../tools/custom-tools.ts'
+import type { RunSubagents } from '../tools/subagents.ts'
 
 /** What a runtime supports. The API returns these flags; an error for an unsupported feature names its flag. */
 export interface Capabilities {
@@ -155,6 +156,8 @@ export interface RunContext {
    * Absent where a run cannot park.
    */
   readonly customToolEnd?: (eventId: string) => Promise<CustomToolEnd | undefined>
+  /** Calls of agents that the session's agent may call. Absent where there are none, or a run cannot park. */
+  readonly subagents?: RunSubagents
   /**
    * Postpones the prompt by `ms`; the run must then return without a last event, as for a handover. The process that
    * resumes it finds in the log why it waited. Absent where a run cannot be resumed.

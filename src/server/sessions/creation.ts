@@ -39,6 +39,8 @@ interface Shared {
   readonly sessionCache: Pick<SessionCache, 'put'>
 }
 
+export type Creation = ReturnType<typeof createCreation>
+
 /** Creates sessions, in their own transaction or inside one of the caller. */
 export function createCreation(deps: CreationDeps, { eventTransaction, sessionCache }: Shared) {
   const { store, eventLog, queue } = deps
@@ -102,9 +104,9 @@ export function createCreation(deps: CreationDeps, { eventTransaction, sessionCa
      * Queues a prompt inside the caller's transaction: for session `existingId` if it still exists, else for a new
      * session. The caller must call `publish` after the commit.
      */
-    async startWithin(client: PoolClient, { body, caller, existingId, message }: Start): Promise<Started> {
+    async startWithin(client: PoolClient, { body, caller, existingId, message, child }: Start): Promise<Started> {
       const agents = deps.agents.within(client)
-      const plan = await planSession({ ...deps, agents }, body, caller)
+      const plan = below(child, await planSession({ ...deps, agents }, body, caller))
       const { session, model } = plan
       const unpublished: Appended[] = []
       const before = existingId === undefined ? undefined : await store.find(existingId, caller.ownerScope, client)
@@ -169,6 +171,17 @@ interface Start {
   readonly message?: PreparedParts | undefined
   /** Existing session that gets the prompt; a new session is created when it was deleted. */
   readonly existingId?: string | undefined
+  /** Makes the session that of a called agent. */
+  readonly child?: ChildSession | undefined
+}
+
+/** The session of an agent that another one has called. */
+interface ChildSession {
+  readonly id: string
+  /** The calling session, and those above it. */
+  readonly ancestors: readonly string[]
+  /** Most that the session may spend; undefined means that only its agent and the sessions above it limit it. */
+  readonly maxBudgetUsd: number | undefined
 }
 
 interface NewWithin {
@@ -188,6 +201,14 @@ interface First {
   readonly unpublished: Appended[]
   readonly messages: readonly PreparedParts[]
   readonly begin?: NewWithin['begin']
+}
+
+function below(child: ChildSession | undefined, plan: SessionPlan): SessionPlan {
+  if (!child) return plan
+  const { id, ancestors, maxBudgetUsd } = child
+  const limits = [plan.budgetUsd, maxBudgetUsd].filter(limit => limit !== undefined)
+  const budgetUsd = limits.length > 0 ? Math.min(...limits) : undefined
+  return { ...plan, session: { ...plan.session, id, ancestors }, budgetUsd }
 }
 
 function ownedBy(owner: string | undefined, plan: SessionPlan): SessionPlan {

@@ -52,6 +52,7 @@ export async function planSession(deps: Deps, body: SessionCreate, caller: Calle
     runtime,
     environment,
     timezone,
+    ancestors: [],
   }
   const model = body.model ?? (await modelWithoutName(deps, { environment, agent, runtime }))
   const ignored = await ignoredBy(deps, { runtime, environment, agent }, caller)

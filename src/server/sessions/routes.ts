@@ -76,6 +76,17 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   bind(app, sessionRoutes.get, async ({ params }, caller) =>
     opencodeSession(toSession(await sessions.open(params.session_id, caller))),
   )
+  bind(app, sessionRoutes.children, async ({ params, query }, caller, { setHeader }) => {
+    const { id: parentId } = await sessions.open(params.session_id, caller)
+    const filter = { agentId: undefined, status: undefined, parentId, withDeleted: false }
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => sessions.list(filter, caller, page),
+      ({ id }) => id,
+    )
+    if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
+    return items.map(row => opencodeSession(toSession(row)))
+  })
   bind(app, sessionRoutes.update, async ({ params, body }, caller) =>
     opencodeSession(toSession(await sessions.update(params.session_id, body, caller))),
   )

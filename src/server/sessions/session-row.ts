@@ -15,6 +15,8 @@ export interface NewSession {
   readonly runtime: string
   readonly environment: Readonly<Record<string, unknown>>
   readonly timezone: string | null
+  /** The session whose agent called this one's, its parent and so on; empty for a session that a caller created. */
+  readonly ancestors: readonly string[]
 }
 
 /** Columns of a session that its run needs. */
@@ -59,7 +61,8 @@ export interface SessionRow extends NewSession, RunRow {
 /** The columns of a `RunRow`. None is a date, because the row is also read as JSON. */
 export const runColumns = `
   s.id, s.owner_id, s.title, s.agent_id, s.agent_version, s.runtime, s.runtime_agent_ref_id, s.provider_session_id,
-  s.provider_run_id, s.runtime_state, s.repository, s.environment, s.timezone, s.data_folder, s.checkpoint_id, s.forked_at_seq,
+  s.provider_run_id, s.runtime_state, s.repository, s.environment, s.timezone, s.ancestors, s.data_folder, s.checkpoint_id,
+  s.forked_at_seq,
   s.log_bytes, s.next_seq`
 
 /** Returns what the runtime stores of the session, such as the ids that the provider uses. */
@@ -94,6 +97,7 @@ export const toSession = (row: SessionRow): Session => ({
   metadata: row.metadata,
   timezone: row.timezone,
   forked_from: row.forked_from_id === null ? null : { session_id: row.forked_from_id, seq: row.forked_from_seq ?? 0 },
+  parent_session_id: row.ancestors[0] ?? null,
   time: { created: row.created_at.getTime(), updated: row.updated_at.getTime() },
 })
 

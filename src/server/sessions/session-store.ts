@@ -23,6 +23,8 @@ export interface SessionFilter {
   readonly text?: string | undefined
   /** The session's metadata must contain all of these. */
   readonly metadata?: MetadataMap | undefined
+  /** Lists only sessions that this one has started. */
+  readonly parentId?: string | undefined
   readonly withDeleted: boolean
   /** Last id of the previous page. Ids are ordered by time, and lists run from newest to oldest. */
   readonly cursor: string | undefined
@@ -38,7 +40,8 @@ const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.
 const facts = `
   select ${runColumns}, s.agent, s.harness, s.sandbox_status, s.deleted_at, s.purged_at, s.forked_from_id, s.forked_from_seq, s.created_at, s.updated_at, s.last_outcome,
          coalesce((select m.metadata from session_metadata m where m.session_id = s.id), '{}') as metadata,
-         coalesce(s.lease_until > statement_timestamp(), false)
+         (coalesce(s.lease_until > statement_timestamp(), false)
+             or exists (select 1 from waits w where w.session_id = s.id and w.kind = 'subagent'))
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as is_running,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
          exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending')
@@ -56,6 +59,8 @@ const candidates: Readonly<Record<SessionStatus, string>> = {
 
 const hasMetadata = 's.id in (select session_id from session_metadata where metadata @> $8::jsonb)'
 
+const isChild = `s.ancestors <> '{}' and s.ancestors @> array[$9] and s.ancestors[1] = $9`
+
 /** Tables `sessions` (without lease and log) and `session_metadata`. */
 export type SessionStore = ReturnType<typeof sessionStore>
 
@@ -64,14 +69,15 @@ export function sessionStore(pool: Pool) {
     async insert(on: Queryable, session: NewSession): Promise<void> {
       const text = `
         insert into sessions
-          (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+          (id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone,
+           ancestors)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
       const { id, owner_id, title, agent, agent_id, agent_version, harness, runtime, environment, timezone } = session
       const values = [id, owner_id, title, agent, agent_id, agent_version, harness, runtime]
       await on.query({
         name: 'insert_session',
         text,
-        values: [...values, JSON.stringify(environment), timezone],
+        values: [...values, JSON.stringify(environment), timezone, session.ancestors],
       })
       hint(on, eventsChannel, `${id} 0 1 ${owner_id}`)
     },
@@ -118,6 +124,12 @@ export function sessionStore(pool: Pool) {
       return rows[0]
     },
 
+    /** Reports whether the fence of the lease is the current one, and the session is not deleted. */
+    async holds(on: Queryable, { sessionId, fence }: Lease): Promise<boolean> {
+      const text = 'select from sessions where id = $1 and fence = $2 and deleted_at is null'
+      return (await on.query(text, [sessionId, fence])).rowCount === 1
+    },
+
     /** Recomputes when a process may acquire the session; `taken` is the number of queue positions that were used. */
     async setDue(on: Queryable, id: string, taken = 0): Promise<void> {
       const text = 'update sessions set next_position = next_position + $2, due_at = session_due(id) where id = $1'
@@ -130,6 +142,7 @@ export function sessionStore(pool: Pool) {
       status,
       text: part,
       metadata,
+      parentId,
       withDeleted,
       cursor,
       limit,
@@ -140,6 +153,7 @@ export function sessionStore(pool: Pool) {
             and ($3 or s.deleted_at is null)
             and ($4::text is null or s.id < $4)
             and ($7::text is null or s.id = $7 or strpos(lower(s.title), lower($7)) > 0)
+            and ${parentId === undefined ? '$9::text is null' : isChild}
             and ${metadata === undefined ? '$8::text is null' : hasMetadata} and ${status === undefined ? 'true' : candidates[status]})
         select * from s
         where $5::text is null or $5 = case
@@ -148,7 +162,7 @@ export function sessionStore(pool: Pool) {
         end
         order by id desc limit $6`
       const wanted = metadata && JSON.stringify(metadata)
-      const values = [owner, agentId, withDeleted, cursor, status, limit, part, wanted]
+      const values = [owner, agentId, withDeleted, cursor, status, limit, part, wanted, parentId]
       const { rows } = await pool.query<SessionRow>(text, values)
       return rows
     },
@@ -229,6 +243,14 @@ export function sessionStore(pool: Pool) {
 
     /** Notifies the owner of the session, in any process, to reread its row. */
     notifyOwner: (on: Queryable, id: string): void => hint(on, controlChannel, id),
+
+    /** Returns the sessions below this one that are not deleted, from the top down. */
+    async descendants(on: Queryable, id: string): Promise<string[]> {
+      const text = `
+        select id from sessions where ancestors <> '{}' and ancestors @> array[$1] and deleted_at is null
+        order by cardinality(ancestors), id`
+      return (await on.query<{ id: string }>(text, [id])).rows.map(({ id }) => id)
+    },
 
     /** Returns those of the given sessions that are deleted or never existed. */
     async deletedAmong(ids: readonly string[]): Promise<string[]> {

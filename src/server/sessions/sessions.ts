@@ -36,6 +36,8 @@ interface Deps extends CreationDeps {
   readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
   /** Stops the run of a deleted session in this process and removes the session at its runtime. */
   readonly dispose: (sessionId: string) => Promise<void>
+  /** Called with each session whose prompts were ended without its run. */
+  readonly onStopped: (sessionId: string) => void
   /** Deletes the session's files when the database has no disk space left. Returns false when that is not the cause. */
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
 }
@@ -50,7 +52,7 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions(deps: Deps) {
   const { pool, store, prompts, eventLog, queue } = deps
   const sessionCache = createSessionCache(store)
-  const eventTransaction = createEventTransaction(pool, eventLog)
+  const eventTransaction = createEventTransaction(pool, eventLog, deps.onStopped)
   const creation = createCreation(deps, { eventTransaction, sessionCache })
 
   /** Returns a session that the caller may see and that is not deleted. Throws `not_found`. */
@@ -95,6 +97,15 @@ export function createSessions(deps: Deps) {
         await queue.enqueue(client, { id, caller, prompt: { ...messageOf(event), model, mode } }, unpublished)
         return undefined
     }
+  }
+
+  async function deleteWithin(client: PoolClient, id: string, unpublished: Appended[]): Promise<void> {
+    const row = await store.lock(client, id)
+    if (!row || row.deleted_at) return
+    await queue.close(client, id, unpublished)
+    await deps.approvals.closeWithin(client, id)
+    await store.markDeleted(client, id)
+    store.notifyOwner(client, id)
   }
 
   /** Runs `work` with the session locked, and appends the fields that it returns as `session.updated`. */
@@ -222,22 +233,20 @@ export function createSessions(deps: Deps) {
     },
 
     /**
-     * Stops the run, cancels waiting prompts, logs the deletion and removes the sandbox. On a full disk it deletes
-     * files first.
+     * Stops the run, cancels waiting prompts, logs the deletion and removes the sandbox, also for the sessions of
+     * called agents. On a full disk it deletes files first.
      */
     async remove(id: string, caller: Caller): Promise<void> {
       if (!(await store.find(id, caller.ownerScope))) throw notFound('session', id)
       const recordDeletion = () =>
         eventTransaction(async (client, unpublished) => {
-          const row = await store.lock(client, id)
-          if (!row || row.deleted_at) return
-          await queue.close(client, id, unpublished)
-          await deps.approvals.closeWithin(client, id)
-          await store.markDeleted(client, id)
-          store.notifyOwner(client, id)
+          await deleteWithin(client, id, unpublished)
+          const called = await store.descendants(client, id)
+          for (const child of called) await deleteWithin(client, child, unpublished)
+          return called
         })
-      await withRoom(cause => deps.makeRoom(id, cause), recordDeletion)
-      await deps.dispose(id)
+      const called = await withRoom(cause => deps.makeRoom(id, cause), recordDeletion)
+      await Promise.all([id, ...called].map(deps.dispose))
     },
 
     async withdraw(id: string, promptId: string, caller: Caller): Promise<void> {
@@ -314,5 +323,6 @@ interface ListFilter {
   readonly status: SessionStatus | undefined
   readonly text?: string | undefined
   readonly metadata?: MetadataMap | undefined
+  readonly parentId?: string | undefined
   readonly withDeleted: boolean
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { reservedServerNames, serverNamePattern } from '../../contract/mcp.ts'
 import { isRecord, type Json, listOf, nonEmptyText, recordOf, recordsOf } from '../platform/json.ts'
-import { readPolicy, type ToolPolicy } from './toolset.ts'
+import { type ToolPolicy, toolPolicyOf } from './toolset.ts'
 
 /** An entry of an agent's `config.mcp_servers`: the name of a registered server, or an address with a name for it. */
 interface AgentServer {
@@ -80,7 +80,7 @@ function settingsOf(entry: Json): Pick<EnabledServer, 'named' | 'policyOf'> {
       if (setting('enabled') === false) return undefined
       const policy = setting('permission_policy')
       // An unknown policy means `ask`, because its author wanted some restriction.
-      return policy === undefined ? 'allow' : (readPolicy(policy) ?? 'ask')
+      return policy === undefined ? 'allow' : (toolPolicyOf(policy) ?? 'ask')
     },
   }
 }

@@ -33,7 +33,9 @@ export interface CallableTool extends ToolFacts {
 }
 
 /** Event of a call whose result comes from elsewhere; a further kind of such tools adds its event here. */
-type AwaitedUse = Pick<NewEventOf<'agent.custom_tool_use'>, 'type' | 'timeout_seconds'>
+type AwaitedUse =
+  | Pick<NewEventOf<'agent.custom_tool_use'>, 'type' | 'timeout_seconds'>
+  | Pick<NewEventOf<'agent.tool_use'>, 'type'>
 
 /** Result that came from elsewhere. */
 export interface AwaitedResult extends TextResult {
@@ -54,6 +56,9 @@ export interface AwaitedTool extends ToolFacts {
 
 /** A tool of one run, from any source. */
 export type RunTool = CallableTool | AwaitedTool
+
+/** Reports whether a client has to send the results of the tool: the session then asks for them. */
+export const isClientTool = ({ use }: AwaitedTool): boolean => use.type === 'agent.custom_tool_use'
 
 /** Reports whether results of the tool come from elsewhere. */
 export const isAwaitedTool = (tool: RunTool): tool is AwaitedTool => 'result' in tool

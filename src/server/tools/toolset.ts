@@ -76,6 +76,12 @@ const policies: Readonly<Record<string, ToolPolicy>> = {
 /** Accepted names of policies. */
 export const toolPolicies: readonly string[] = Object.keys(policies)
 
+/** Returns the policy that a setting names: a name, or an object with one as `type`; undefined for another value. */
+export function toolPolicyOf(setting: unknown): ToolPolicy | undefined {
+  const type = isFields(setting) ? setting['type'] : setting
+  return typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
+}
+
 /** True for the type of an entry that selects the whole toolset. */
 export const isToolsetType = (type: string): boolean => /^agent_toolset_\d{8}$/.test(type)
 
@@ -167,16 +173,10 @@ function choose(name: string, configs: readonly Fields[], chosen: Map<string, To
   chosen.set(name, policyOf(name, setting('permission_policy'), warnings))
 }
 
-/** Returns the policy that `permission_policy` names, as a word or as `{type}`; undefined for an unknown one. */
-export function readPolicy(setting: unknown): ToolPolicy | undefined {
-  const type = isFields(setting) ? setting['type'] : setting
-  return typeof type === 'string' && Object.hasOwn(policies, type) ? policies[type] : undefined
-}
-
 /** An unknown policy means `ask`, because its author wanted some restriction. */
 function policyOf(name: string, setting: unknown, warnings: string[]): ToolPolicy {
   if (setting === undefined) return 'allow'
-  const policy = readPolicy(setting)
+  const policy = toolPolicyOf(setting)
   if (policy) return policy
   warnings.push(`tools: unknown permission policy of ${name}; using ask`)
   return 'ask'

@@ -8,18 +8,12 @@ import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { every } from '../platform/timers.ts'
+import type { AnswerOf } from '../sessions/log/run-answer.ts'
 import type { Vault } from '../vault/vault.ts'
 import type { Exchange } from './exchange.ts'
 import { type Post, type Posted, receivers } from './receivers.ts'
 import type { ClaimedReply, DueDestination, NewReply, ReplyStore, Settled } from './reply-store.ts'
 import { replyTypeOf, targetOf } from './reply-target.ts'
-
-/** What a run said last. */
-export interface RunAnswer {
-  readonly text: string
-  /** Type and message of the error that ended it; null when it did not fail. */
-  readonly failure: { readonly type: string; readonly message: string } | null
-}
 
 interface Deps {
   readonly store: ReplyStore
@@ -27,7 +21,7 @@ interface Deps {
   readonly vault: Pick<Vault, 'value'>
   /** Checks the hosts of `config.webhook.reply.url`. */
   readonly outbound: () => Pick<Outbound, 'lists'>
-  readonly answerOf: (sessionId: string, run: { promptId: string; runId: string }) => Promise<RunAnswer>
+  readonly answerOf: AnswerOf
   /** Returns the tool call of an approval that is still pending, with its signed link where links are sent. */
   readonly openApproval: (id: string) => Promise<{ name: string; url: string | undefined } | undefined>
   readonly log: Pick<Log, 'warn'>

@@ -9,10 +9,11 @@ import { configFor } from '../upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
 /** A service that can crash, its scripted provider and its database; all end after the last test of the file. */
-export async function startScriptedRig({ mcpServers = [], allow = [] }: RigOptions = {}) {
+export async function startScriptedRig({ params = {}, mcpServers = [], allow = [] }: RigOptions = {}) {
   const upstream = await startScriptedUpstream()
   const { url: databaseUrl } = await freshDatabase()
-  const options = { databaseUrl, config: configWith(configFor(upstream), { mcpServers, allow }) }
+  const config = configWith(configFor(upstream, ['scripted'], params), { mcpServers, allow })
+  const options = { databaseUrl, config }
   let service = await startService(options)
   const database = new Client({ connectionString: databaseUrl })
   database.on('error', () => undefined)
@@ -44,6 +45,8 @@ export async function startScriptedRig({ mcpServers = [], allow = [] }: RigOptio
 }
 
 interface RigOptions {
+  /** Parameters of the model. */
+  readonly params?: object
   /** Entries of `mcp_servers` in the configuration file. */
   readonly mcpServers?: readonly object[]
   /** Addresses that the service may call besides its provider. */

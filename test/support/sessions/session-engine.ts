@@ -33,6 +33,7 @@ import { createApprovals } from '../../../src/server/sessions/waits/approvals.ts
 import { createCustomToolCalls } from '../../../src/server/sessions/waits/custom-tool-calls.ts'
 import { customToolStore } from '../../../src/server/sessions/waits/custom-tool-store.ts'
 import { pauseStore } from '../../../src/server/sessions/waits/pause-store.ts'
+import { subagentStore } from '../../../src/server/sessions/waits/subagent-store.ts'
 import type { Workspaces } from '../../../src/server/workspaces/workspaces.ts'
 import { registryOf } from '../gateway/registry-of.ts'
 
@@ -132,6 +133,8 @@ export function createEngine(
     pauses,
     approvals,
     customToolCalls,
+    subagents: { ofRun: () => assert.fail('no agent calls others') },
+    onStopped: () => undefined,
     events,
     eventLog,
     live,
@@ -153,8 +156,18 @@ export function createEngine(
     isPressed,
     isShort: () => false,
   })
+  const calls = subagentStore(pool)
   const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
-  const queue = createPromptQueue({ pool, store: sessions, prompts, pauses, eventLog, wakeUps, taker: undefined })
+  const queue = createPromptQueue({
+    pool,
+    store: sessions,
+    prompts,
+    pauses,
+    eventLog,
+    wakeUps,
+    calls,
+    taker: undefined,
+  })
   const rules = createSessions({
     ...shared,
     pool,

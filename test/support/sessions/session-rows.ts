@@ -16,6 +16,7 @@ export async function storedSession(pool: Pool): Promise<string> {
     runtime: 'builtin',
     environment: {},
     timezone: null,
+    ancestors: [],
   })
   return id
 }

@@ -22,6 +22,7 @@ import { promptStore } from '../../../src/server/sessions/queue/prompt-store.ts'
 import { sessionStore } from '../../../src/server/sessions/session-store.ts'
 import { createSessions } from '../../../src/server/sessions/sessions.ts'
 import { pauseStore } from '../../../src/server/sessions/waits/pause-store.ts'
+import { subagentStore } from '../../../src/server/sessions/waits/subagent-store.ts'
 import { registryOf } from '../gateway/registry-of.ts'
 import { freshDatabase } from '../service/database.ts'
 
@@ -60,6 +61,7 @@ export async function startSchedulesApp() {
     const eventLog = createEventLog({ pool, store: events, live, folds: { note: () => undefined } })
     const wakeUps = { send: async () => undefined }
     const pauses = pauseStore(pool)
+    const calls = subagentStore(pool)
     return createSessions({
       pool,
       store: sessionRows,
@@ -67,7 +69,16 @@ export async function startSchedulesApp() {
       eventLog,
       agents,
       runtimes: registryOf({ id: 'builtin' } as Runtime),
-      queue: createPromptQueue({ pool, store: sessionRows, prompts, pauses, eventLog, wakeUps, taker: undefined }),
+      queue: createPromptQueue({
+        pool,
+        store: sessionRows,
+        prompts,
+        pauses,
+        eventLog,
+        wakeUps,
+        calls,
+        taker: undefined,
+      }),
       budgets: { setLimits: async () => undefined },
       approvals: {
         checkInput: async () => undefined,
@@ -80,6 +91,7 @@ export async function startSchedulesApp() {
       defaultModel: () => 'demo',
       checkMcp: async () => undefined,
       dispose: async () => undefined,
+      onStopped: () => undefined,
       makeRoom: async () => false,
     })
   }

@@ -152,7 +152,7 @@ export async function startWebhookEndpointsApp() {
     async newSession(owner_id = 'ana', agent_id = ''): Promise<string> {
       const id = newId('ses')
       const fields = { owner_id, agent_id, title: 's', agent: agent_id, agent_version: null, timezone: null }
-      const place = { harness: 'builtin', runtime: 'builtin', environment: {} }
+      const place = { harness: 'builtin', runtime: 'builtin', environment: {}, ancestors: [] }
       await sessionStore(pool).insert(pool, { id, ...fields, ...place })
       return id
     },

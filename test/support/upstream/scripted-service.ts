@@ -25,11 +25,12 @@ export async function startScriptedService({ models, script, ...options }: Optio
 export function configFor(
   { url, port }: Pick<ScriptedUpstream, 'url' | 'port'>,
   models = ['scripted'] as readonly string[],
+  params: object = {},
 ) {
   return JSON.stringify({
     model_list: models.map(name => ({
       model_name: name,
-      params: { model: `anthropic/${name}`, api_base: url, api_key: 'sk-upstream' },
+      params: { model: `anthropic/${name}`, api_base: url, api_key: 'sk-upstream', ...params },
     })),
     outbound: { allow: [`127.0.0.1:${port}`] },
   })

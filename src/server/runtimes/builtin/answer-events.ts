@@ -42,12 +42,13 @@ function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
       const tool = tools.byName.get(name)
       const input = inputOf(block.json)
       // Arguments that are not an object fail here: they never reach the client.
-      if (tool && isAwaitedTool(tool) && isRecord(input))
+      const isAwaited = tool !== undefined && isAwaitedTool(tool) && isRecord(input)
+      if (isAwaited && tool.use.type === 'agent.custom_tool_use')
         return { id: newId('evt'), ...tool.use, tool_use_id, name, input }
       const evaluated_permission = tool?.policy ?? 'allow'
       return {
-        // The question about the call refers to this id.
-        ...(evaluated_permission === 'ask' && { id: newId('evt') }),
+        // The question about the call, or its result, refers to this id.
+        ...((isAwaited || evaluated_permission === 'ask') && { id: newId('evt') }),
         ...(tool?.mcp
           ? { type: 'agent.mcp_tool_use', name: tool.mcp.tool, mcp_server_name: tool.mcp.server }
           : { type: 'agent.tool_use', name }),

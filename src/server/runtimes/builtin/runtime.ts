@@ -1,3 +1,4 @@
+import { isSubagentTool, subagentInput } from '../../tools/subagents.ts'
 import { toolsOfSources } from '../../tools/tool-source.ts'
 import { builtinTools, everyTool } from '../../tools/toolset.ts'
 import { failed, type Runtime } from '../runtime.ts'
@@ -24,7 +25,8 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
     offersCustomTools: true,
     workspace: { isRead: isReadTool, onlyByCalls: true, outlivesCall: startsJob },
     reads: 'own log',
-    inputSchemaOf: name => everyTool.find(tool => tool.name === name)?.inputSchema,
+    inputSchemaOf: name =>
+      isSubagentTool(name) ? subagentInput : everyTool.find(tool => tool.name === name)?.inputSchema,
     capabilities: {
       streaming: true,
       interrupt: true,

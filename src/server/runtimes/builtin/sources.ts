@@ -2,6 +2,7 @@ import { ByteGate } from '../../platform/byte-gate.ts'
 import type { Sandbox } from '../../sandboxes/sandbox.ts'
 import { customSource, customTools } from '../../tools/custom-tools.ts'
 import { memorySource, sandboxSource } from '../../tools/own-sources.ts'
+import { subagentEntries, subagentSource } from '../../tools/subagents.ts'
 import { type RunServices, toolMemoryBytes } from '../../tools/tool.ts'
 import type { ToolSource } from '../../tools/tool-source.ts'
 import { toolsFor } from '../../tools/toolset.ts'
@@ -12,7 +13,7 @@ import { isAvailable } from './run-services.ts'
 interface RunOf {
   readonly session: RunSession
   readonly prompt: RunPrompt
-  readonly context: Pick<RunContext, 'customToolEnd' | 'payer'>
+  readonly context: Pick<RunContext, 'customToolEnd' | 'payer' | 'subagents'>
   readonly services: RunServices
 }
 
@@ -23,11 +24,12 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
     const { tools, warnings } = toolsFor(session.tools)
     const enabled = tools.filter(({ tool }) => isAvailable(tool.name, deps))
     for (const warning of warnings) deps.log.warn({ session_id: session.id, agent_id: session.agent_id }, warning)
-    const { customToolEnd } = context
+    const { customToolEnd, subagents } = context
     const open = sandboxOpener(deps, session)
     return [
       sandboxSource(enabled, { open, memory, services }),
       ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
+      ...(subagents ? [subagentSource(subagentEntries(session.config), subagents)] : []),
       ...(customToolEnd ? [customSource(customTools(session.tools, session.config), customToolEnd)] : []),
       ...deps.mcp.sources({
         agent: session,

@@ -5,7 +5,7 @@ import { failureResult, type ToolResult } from '../../tools/tool.ts'
 import { type AwaitedTool, type CallContext, isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
 import type { OpenToolUse } from './conversation.ts'
 
-type ResultEvent = NewEventOf<'agent.tool_result' | 'agent.mcp_tool_result'>
+export type ResultEvent = NewEventOf<'agent.tool_result' | 'agent.mcp_tool_result'>
 
 /** Maximum number of concurrent reads. */
 const maxReads = 8
@@ -57,9 +57,10 @@ export const isRepeatable = ({ name }: OpenToolUse, { byName }: RunTools): boole
   byName.get(name)?.idempotent ?? false
 
 /** Returns the tool of a call whose result comes from elsewhere; undefined for other calls. */
-export function awaitedTool({ name, input, eventId }: OpenToolUse, { byName }: RunTools): AwaitedTool | undefined {
-  const tool = byName.get(name)
-  return tool && isAwaitedTool(tool) && isRecord(input) && eventId !== undefined ? tool : undefined
+export function awaitedTool(use: OpenToolUse, { byName }: RunTools): AwaitedTool | undefined {
+  const tool = byName.get(use.name)
+  const isPossible = isRecord(use.input) && use.eventId !== undefined && use.permission !== 'deny'
+  return tool && isAwaitedTool(tool) && isPossible ? tool : undefined
 }
 
 /** Result of a call that an earlier owner may have run. */

@@ -1,5 +1,5 @@
 import type { TextBlock } from '../../../contract/events.ts'
-import type { AwaitedResult } from '../../tools/tool-source.ts'
+import { type AwaitedResult, isClientTool } from '../../tools/tool-source.ts'
 import { type Decision, requiresAction } from '../runtime.ts'
 import type { OpenToolUse } from './conversation.ts'
 import type { Events, Run } from './run.ts'
@@ -11,6 +11,7 @@ import {
   neverAnswered,
   notAllowed,
   outcomeUnknown,
+  type ResultEvent,
   resultEvent,
   runToolCalls,
 } from './tool-calls.ts'
@@ -66,34 +67,61 @@ async function* runAll({ tools, callContext }: Run, uses: readonly OpenToolUse[]
   for await (const result of runToolCalls(uses, tools, callContext)) yield [result]
 }
 
-type Answer = { readonly decision: Decision } | { readonly result: AwaitedResult }
+/** What came from outside about a call: the decision of a person, a result, or both. */
+interface Answer {
+  readonly decision?: Decision | undefined
+  readonly result?: AwaitedResult | undefined
+}
 
 /**
  * Requests the answers that were not requested before, and waits for all; undefined when the run must end first.
+ * Answers are looked up in the order of the calls, in which calls of agents start as well.
  */
 async function* ask(
   run: Run,
   uses: readonly OpenToolUse[],
 ): AsyncGenerator<Events, ReadonlyMap<OpenToolUse, Answer> | undefined> {
   const { conversation } = run
-  const ids = uses.flatMap(({ eventId = '' }) => (conversation.wasRequested(eventId) ? [] : [eventId]))
+  const ids = uses.flatMap(use =>
+    requiresOthers(use, run) && !conversation.wasRequested(use.eventId ?? '') ? [use.eventId ?? ''] : [],
+  )
   if (ids.length > 0) yield [requiresAction(ids)]
-  const answers = await Promise.all(uses.map(use => answerOf(run, use)))
-  const answered = uses.flatMap((use, at) => (answers[at] ? [[use, answers[at]] as const] : []))
-  for (const [use, answer] of answered)
-    if ('result' in answer && answer.result.isLogged) conversation.answer(use, answer.result)
-  return answered.length === uses.length ? new Map(answered) : undefined
+  const answers = new Map<OpenToolUse, Answer>()
+  let isOpen = false
+  for (const use of uses) {
+    const answer = await answerOf(run, use)
+    if (isComplete(use, answer, run)) answers.set(use, answer)
+    isOpen ||= !isSettledByOthers(use, answer, run)
+    if (answer.result?.isLogged) conversation.answer(use, answer.result)
+  }
+  if (answers.size === uses.length) return answers
+  // Only agents still work, so the session asks for no action any more.
+  if (!isOpen && conversation.isWaiting && !run.context.signal.aborted) yield [{ type: 'session.status_running' }]
+  return undefined
 }
 
-async function answerOf({ context, tools }: Run, use: OpenToolUse): Promise<Answer | undefined> {
-  const { eventId = '' } = use
+/** True for a call about which a person decides, or whose result a client sends. */
+function requiresOthers(use: OpenToolUse, { tools }: Run): boolean {
   const tool = awaitedTool(use, tools)
-  if (tool) {
-    const result = await tool.result(eventId)
-    return result && { result }
-  }
-  const decision = await context.decision(eventId)
-  return decision && { decision }
+  return use.permission === 'ask' || (tool !== undefined && isClientTool(tool))
+}
+
+/** True once the person or the client has answered; also for a call that needs neither. */
+function isSettledByOthers(use: OpenToolUse, { decision, result }: Answer, run: Run): boolean {
+  return !requiresOthers(use, run) || decision !== undefined || result !== undefined
+}
+
+/** True for a call that was denied, has its result, or may run now. */
+function isComplete(use: OpenToolUse, { decision, result }: Answer, { tools }: Run): boolean {
+  if (decision?.result === 'deny' || result) return true
+  return decision !== undefined && !awaitedTool(use, tools)
+}
+
+async function answerOf({ context, tools }: Run, use: OpenToolUse): Promise<Answer> {
+  const { eventId = '' } = use
+  const decision = use.permission === 'ask' ? await context.decision(eventId) : undefined
+  const mayStart = use.permission !== 'ask' || decision?.result === 'allow'
+  return { decision, result: mayStart ? await awaitedTool(use, tools)?.result(eventId) : undefined }
 }
 
 const maxShownInput = 10_000
@@ -117,32 +145,30 @@ async function* finishWaiting(
 ): AsyncGenerator<Events> {
   const toRun: OpenToolUse[] = []
   const notes = new Map<string, TextBlock>()
+  const withNote = (result: ResultEvent): ResultEvent => {
+    const note = notes.get(callOf(result)) ?? []
+    return { ...result, content: [note, result.content ?? []].flat() }
+  }
   for (const use of waiting) {
     const answer = answers.get(use)
-    const end = await endOf(run, use, answer)
-    if (end) {
-      if (end.length > 0) yield end
-      continue
-    }
-    const input = editedInput(answer)
-    toRun.push(input === undefined ? use : { ...use, input })
+    const input = answer?.decision?.input
     if (input !== undefined) notes.set(use.tool_use_id, editNote(input))
+    const end = await endOf(run, use, answer)
+    if (!end) toRun.push(input === undefined ? use : { ...use, input })
+    else if (end.length > 0) yield end.map(withNote)
   }
-  for await (const result of runToolCalls(toRun, run.tools, run.callContext)) {
-    const note = notes.get(callOf(result)) ?? []
-    yield [{ ...result, content: [note, result.content ?? []].flat() }]
-  }
+  for await (const result of runToolCalls(toRun, run.tools, run.callContext)) yield [withNote(result)]
 }
 
-/** Returns the arguments that a person put in place of the model's. */
-const editedInput = (answer: Answer | undefined): unknown =>
-  answer && 'decision' in answer ? answer.decision.input : undefined
-
 /** Returns the events of a call that is not run; undefined for a call that is to be run. */
-async function endOf(run: Run, use: OpenToolUse, answer: Answer | undefined): Promise<Events | undefined> {
-  if (!answer) return undefined
-  if ('result' in answer) return answer.result.isLogged ? [] : [resultEvent(use, answer.result)]
-  if (answer.decision.result === 'deny') return [notAllowed(use, answer.decision.message)]
+async function endOf(
+  run: Run,
+  use: OpenToolUse,
+  { decision, result }: Answer = {},
+): Promise<readonly ResultEvent[] | undefined> {
+  if (result) return result.isLogged ? [] : [resultEvent(use, result)]
+  if (!decision) return undefined
+  if (decision.result === 'deny') return [notAllowed(use, decision.message)]
   const mayRun = (await run.context.claimToolCall(use.eventId ?? '')) || isRepeatable(use, run.tools)
   return mayRun ? undefined : [outcomeUnknown(use)]
 }

@@ -1,6 +1,7 @@
 import type { ApiSpec } from '../../../contract/runtimes.ts'
 import { type EnvironmentField, ownSupport, runtimeSpecs, type SettingSupport } from '../../config/runtime-specs.ts'
 import { isRecord, recordOf } from '../../platform/json.ts'
+import { subagentEntries } from '../../tools/subagents.ts'
 import { cloneFindings } from '../repositories/clone-findings.ts'
 import type { Finding, RequestedSettings } from '../runtime.ts'
 import { serverFindings } from './server-findings.ts'
@@ -39,6 +40,7 @@ export function findingsFor(
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
     ...(networkFinding ? [networkFinding] : []),
+    ...agentFindings(spec, config),
   ]
 }
 
@@ -49,6 +51,17 @@ const settingFindings = (group: string, settings: unknown): Finding[] =>
   Object.entries(recordOf(settings)).flatMap(([name, value]) =>
     isGiven(value) ? [{ field: `config.${group}.${name}` }] : [],
   )
+
+/** A share of a budget has no effect without one. A session gets its budget from its agent. */
+function agentFindings(spec: Spec, config: RequestedSettings['config']): Finding[] {
+  const entries = subagentEntries(config)
+  if (entries.length > 0 && spec !== 'builtin')
+    return [{ field: 'config.agents', problem: 'is not supported: only agents of the built-in runtime call agents' }]
+  if (isGiven(config['session_max_budget'])) return []
+  return entries.flatMap(({ budgetShare }, at) =>
+    budgetShare === undefined ? [] : [{ field: `config.agents[${at}].budget_share` }],
+  )
+}
 
 const noTypedResults: Finding = {
   field: 'config.output_schema',

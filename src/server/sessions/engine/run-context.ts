@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../../contract/events.ts'
 import type { Keys } from '../../keys/keys.ts'
-import type { Decision, Folded, LogReducer, RunContext, Runtime } from '../../runtimes/runtime.ts'
+import type { Decision, Folded, LogReducer, RunContext, RunSession, Runtime } from '../../runtimes/runtime.ts'
+import { maxSubagentDepth, subagentEntries } from '../../tools/subagents.ts'
 import type { PromptFiles } from '../files/prompt-files.ts'
 import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
 import { extendFold, type Fold, type FoldCache } from '../log/fold-cache.ts'
@@ -13,6 +14,7 @@ import type { SessionStore } from '../session-store.ts'
 import type { ApprovalStore } from '../waits/approval-store.ts'
 import type { CustomToolStore } from '../waits/custom-tool-store.ts'
 import { awaitDecision, decisionOn } from '../waits/decision.ts'
+import type { Subagents } from '../waits/subagents.ts'
 import type { LeasedSession } from './leases.ts'
 import type { RunClock } from './run-clock.ts'
 
@@ -28,6 +30,8 @@ export interface ContextDeps {
   readonly eventLog: Pick<EventLog, 'append'>
   readonly keys: Pick<Keys, 'byId'>
   readonly promptFiles: Pick<PromptFiles, 'read'>
+  /** Calls of agents. */
+  readonly subagents: Pick<Subagents, 'ofRun'>
   /** Called when a session starts or stops waiting for approval. */
   readonly onAwaitingApproval: (sessionId: string, isAwaitingApproval: boolean) => void
   /** Wakes the session after this many milliseconds. */
@@ -44,6 +48,9 @@ export interface OneRun {
   /** Aborts when the process starts to hand its sessions over. */
   readonly draining: AbortSignal
   readonly runtime: Pick<Runtime, 'parks'>
+  readonly session: RunSession
+  /** The sessions above it. */
+  readonly ancestors: readonly string[]
   /** Working time of the run. */
   readonly clock: RunClock
   /** Called when the run ends because it waits; table `waits` has what it waits for. */
@@ -60,7 +67,7 @@ const historyPage = 500
 export function contextOf(
   deps: ContextDeps,
   leased: LeasedSession,
-  { runId, prompt, signal, draining, runtime, clock, onPark, onPrompts, place }: OneRun,
+  { runId, prompt, signal, draining, runtime, session, ancestors, clock, onPark, onPrompts, place }: OneRun,
 ): Omit<RunContext, 'runId' | 'signal' | 'isStopped' | 'isDraining'> {
   const { prompts, sessions, approvals, customToolCalls, live, eventLog, keys, onAwaitingApproval, wakeLater } = deps
   const previewed = new Set<string>()
@@ -123,6 +130,10 @@ export function contextOf(
         if (!end) onPark()
         return end
       },
+      ...(ancestors.length < maxSubagentDepth &&
+        subagentEntries(session.config).length > 0 && {
+          subagents: deps.subagents.ofRun({ leased, session, ancestors, prompt, signal, onPark }),
+        }),
       async postpone(ms: number) {
         await whileLeased(leased, () => prompts.putAside(leased, ms))
         onPark()

@@ -15,6 +15,7 @@ import {
   RuntimeFailure,
   stopped,
 } from '../../runtimes/runtime.ts'
+import { subagentEntries } from '../../tools/subagents.ts'
 import type { Workspaces } from '../../workspaces/workspaces.ts'
 import { type EventLog, FenceLost, whileLeased } from '../log/event-log.ts'
 import type { EventStore } from '../log/event-store.ts'
@@ -41,6 +42,8 @@ export interface RunDeps extends ContextDeps, PlacementDeps, Pick<MoveDeps, 'fol
   /** Aborts when the process starts to hand its sessions over. */
   readonly draining: AbortSignal
   readonly pauses: PauseStore
+  /** Called when a run of a session that calls agents, or of a called one, has ended or a budget has stopped it. */
+  readonly onStopped: (sessionId: string) => void
   readonly runs: RunStore
   /** Active spending freezes; absent where freezing is not available. */
   readonly freezes?: Pick<Freezes, 'isAny' | 'stopOf'>
@@ -117,8 +120,14 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
     : endOf({ isStopped: stop.signal.aborted, isLate: clock.signal.aborted, isWaiting, limitSeconds })
   if (!over) return false
   const run = { runId, joined, files: await steps.atEnd(), ...over }
-  return reached ? pause(deps, task, { ...driven, ...run, reached }) : finish(deps, task, run)
+  const isReleased = reached ? await pause(deps, task, { ...driven, ...run, reached }) : await finish(deps, task, run)
+  if (isRelated(task)) deps.onStopped(leased.sessionId)
+  return isReleased
 }
+
+/** True for a session that calls agents, or was started by such a call. */
+const isRelated = ({ row, session }: RunTask): boolean =>
+  row.ancestors.length > 0 || subagentEntries(session.config).length > 0
 
 interface Cut {
   readonly isStopped: boolean
@@ -214,7 +223,9 @@ async function drive(
         ...run,
         prompt,
         runtime,
+        session,
         place,
+        ancestors: task.row.ancestors,
         draining: deps.draining,
       }),
     }

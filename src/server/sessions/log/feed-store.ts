@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { SessionEvent } from '../../../contract/events.ts'
+import type { FeedEvent } from '../../../contract/events.ts'
 import type { MetadataMap } from '../../platform/metadata.ts'
 import { type Row, toEvent } from './event-store.ts'
 
@@ -22,7 +22,7 @@ export interface FeedFilter {
 
 export interface FedEvent {
   readonly place: Place
-  readonly event: SessionEvent & { readonly session_id: string }
+  readonly event: FeedEvent
 }
 
 /** A page of the feed over all logs. */

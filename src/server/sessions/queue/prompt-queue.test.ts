@@ -24,6 +24,7 @@ function queueOver(accept: (taker: string | undefined) => Promise<Accepted>, has
     prompts: prompts as unknown as PromptStore,
     eventLog: { publish: () => void said.push('told') } as never,
     wakeUps: { send: () => void said.push('woken') },
+    calls: { workingFor: async () => [] },
     taker: {
       offer: () => (hasRoom ? { owner: 'me', settle: given => void settled.push(given) } : undefined),
     },

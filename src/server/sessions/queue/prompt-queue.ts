@@ -10,6 +10,7 @@ import type { Appended, EventLog } from '../log/event-log.ts'
 import { type Queryable, withId } from '../log/event-store.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { PauseStore } from '../waits/pause-store.ts'
+import type { SubagentStore } from '../waits/subagent-store.ts'
 import { promptsEnded } from './prompt-ended.ts'
 import type { Accepted, AcquiredAtOnce, PromptStore } from './prompt-store.ts'
 import type { WakeUps } from './wake-ups.ts'
@@ -60,6 +61,8 @@ interface Deps {
   readonly pauses: PauseStore
   readonly eventLog: EventLog
   readonly wakeUps: Pick<WakeUps, 'send'>
+  /** Calls of agents by the session. */
+  readonly calls: Pick<SubagentStore, 'workingFor'>
   /** Runs sessions in this process; undefined when only other processes do. */
   readonly taker: Taker | undefined
 }
@@ -87,7 +90,7 @@ const maxWaiting = 100
  */
 export type PromptQueue = ReturnType<typeof createPromptQueue>
 
-export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wakeUps, taker }: Deps) {
+export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wakeUps, calls, taker }: Deps) {
   /** Requests that the owner stops the running prompt, or cancels the paused one, and logs that. */
   async function requestStop(client: Queryable, sessionId: string, unpublished: Appended[]): Promise<void> {
     if (await prompts.requestStop(client, sessionId)) {
@@ -97,6 +100,35 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
       await store.setDue(client, sessionId)
       wakeUps.send(client, sessionId)
     } else await cancelPaused(client, unpublished, sessionId)
+    await haltCalled(
+      client,
+      sessionId,
+      { keyIds: undefined, reason: 'the calling session was interrupted' },
+      unpublished,
+    )
+  }
+
+  /** Stops the sessions of agents that the session has called. Sessions are locked from the top down. */
+  async function haltCalled(client: Queryable, sessionId: string, what: Halt, unpublished: Appended[]): Promise<void> {
+    for (const id of await calls.workingFor(client, sessionId)) {
+      const session = await store.lock(client, id)
+      if (session && !session.deleted_at) await halt(client, id, what, unpublished)
+    }
+  }
+
+  async function halt(client: Queryable, sessionId: string, what: Halt, unpublished: Appended[]): Promise<Halted> {
+    const { keyIds, reason } = what
+    const isRunning = await prompts.requestStop(client, sessionId, keyIds)
+    const cancelled = await prompts.cancelWaiting(client, sessionId, keyIds)
+    if (!isRunning && cancelled.length === 0) return { runs: 0, prompts: 0 }
+    const interrupt: NewEvent = { type: 'user.interrupt', ...(reason !== undefined && { reason }) }
+    const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'interrupted' })
+    unpublished.push(await eventLog.appendByCaller(client, sessionId, [interrupt, ...ends]))
+    if (isRunning) store.notifyOwner(client, sessionId)
+    await store.setDue(client, sessionId)
+    wakeUps.send(client, sessionId)
+    await haltCalled(client, sessionId, what, unpublished)
+    return { runs: isRunning ? 1 : 0, prompts: cancelled.length }
   }
 
   /**
@@ -136,25 +168,10 @@ export function createPromptQueue({ pool, store, prompts, pauses, eventLog, wake
     },
 
     /**
-     * Requests the end of the run and cancels waiting prompts, optionally only of `keyIds`. Returns the number of each.
+     * Requests the end of the run and cancels waiting prompts, optionally only of `keyIds`, also in the sessions of
+     * called agents. Returns the number of each in this session.
      */
-    async halt(
-      client: Queryable,
-      sessionId: string,
-      { keyIds, reason }: Halt,
-      unpublished: Appended[],
-    ): Promise<Halted> {
-      const isRunning = await prompts.requestStop(client, sessionId, keyIds)
-      const cancelled = await prompts.cancelWaiting(client, sessionId, keyIds)
-      if (!isRunning && cancelled.length === 0) return { runs: 0, prompts: 0 }
-      const interrupt: NewEvent = { type: 'user.interrupt', ...(reason !== undefined && { reason }) }
-      const ends = promptsEnded(cancelled, { state: 'cancelled', reason: 'interrupted' })
-      unpublished.push(await eventLog.appendByCaller(client, sessionId, [interrupt, ...ends]))
-      if (isRunning) store.notifyOwner(client, sessionId)
-      await store.setDue(client, sessionId)
-      wakeUps.send(client, sessionId)
-      return { runs: isRunning ? 1 : 0, prompts: cancelled.length }
-    },
+    halt,
 
     /** Cancels all prompts of a deleted session and appends its last event. */
     async close(client: Queryable, sessionId: string, unpublished: Appended[]): Promise<void> {

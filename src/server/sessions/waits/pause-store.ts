@@ -105,11 +105,12 @@ const keysText = `
 /** `$1` names recently changed budgets: waits for those are checked without their back-off. */
 const isDue = (owner: string, agent: string, session: string, keys: string) => `
   (w.not_before <= clock_timestamp() or w.not_before is null or $1::text[] && (array[
-    'owner:' || ${owner}, 'agent:' || ${agent}, 'session:' || ${session}] || array(select 'key:' || id from unnest(${keys}) as id)))`
+    'owner:' || ${owner}, 'agent:' || ${agent}, 'session:' || ${session}]
+    || array(select 'session:' || id from unnest(s.ancestors) as id) || array(select 'key:' || id from unnest(${keys}) as id)))`
 
 /**
  * Joins the waits for budgets with room with all budgets that limit them. `room` is the amount that may still be spent;
- * it goes to the oldest prompts first. A key also draws on the budgets of its ancestors. A session without a budget row
+ * it goes to the oldest prompts first. Keys and sessions also draw on the budgets of their ancestors. A session without a budget row
  * has no limit. A wait under a revoked or expired key ends: its run reports the error. A wait that another budget stops
  * is moved to that budget.
  */
@@ -127,7 +128,7 @@ const readyText = `
     union (select session_id from waits where kind = 'budget' and scope is null limit ${maxOfOne})
   ), paused as materialized (
     select distinct on (p.session_id) p.session_id, p.id, p.created_at, p.held_times, w.needs_usd,
-           p.key_id, line.keys, s.owner_id, s.agent_id, ${isDue('s.owner_id', 's.agent_id', 'p.session_id', 'line.keys')} as is_due,
+           p.key_id, line.keys, s.owner_id, s.agent_id, s.ancestors, ${isDue('s.owner_id', 's.agent_id', 'p.session_id', 'line.keys')} as is_due,
            p.key_id is not null and ${isDead('p.key_id')} as is_hopeless
     from candidates join waits w on w.session_id = candidates.session_id and w.kind = 'budget'
     join prompts p on p.id = w.prompt_id join sessions s on s.id = p.session_id
@@ -142,6 +143,7 @@ const readyText = `
       select budgets.* from (
         values ('owner', paused.owner_id), ('agent', paused.agent_id), ('session', paused.session_id)
         union all select 'key', unnest(paused.keys)
+        union all select 'session', unnest(paused.ancestors)
       ) as payer (scope, scope_id) cross join lateral (
         select * from budgets where scope = payer.scope and scope_id = payer.scope_id and max_usd is not null
       ) budgets
