@@ -92,6 +92,7 @@ async function answerAll(site: Site, sessionId: string, signal: AbortSignal): Pr
 
 /** A planner gives two workers a task each, in one turn: the run parks until their sessions have ended. */
 const delegating: Scene = {
+  model: { input_cost_per_token: 0.000001, output_cost_per_token: 0.000001 },
   async session(site) {
     const newAgent = async (name: string, config: object) => {
       const body = { name, owner_id: 'team', model: 'scripted', tools: [{ type: 'bash' }], config }

@@ -6,6 +6,7 @@ const model = { providerID: 'switchyard', modelID: 'demo' }
 /** Sessions, their events and files, approvals and custom tools. */
 export const sessionExamples: Examples = {
   'sessions.create': { body: { agent: '{agent_id}', title: 'invoice', prompt: 'Create hello.txt' } },
+  'sessions.children': { query: { limit: 2 } },
   'sessions.list': { query: { agent_id: '{agent_id}', limit: 2 } },
   'sessions.update': { body: { title: 'invoice 42', metadata: { team: 'blue' } } },
   'sessions.fork': { body: { title: 'another way' } },

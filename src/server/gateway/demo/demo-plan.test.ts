@@ -32,6 +32,11 @@ const table = [
   ['write the text "x" to d.txt', [list]],
   ['run the command ls -la; list', [run('ls -la'), list]],
   ['execute echo hi   and then read a.b.c.txt', [run('echo hi'), { kind: 'read', file: 'a.b.c.txt' }]],
+  [
+    'Ask researcher to "list the folder", then list',
+    [{ kind: 'ask', agent: 'researcher', task: 'list the folder' }, list],
+  ],
+  ['ask', [list]],
   ['run echo a.b!\nlist', [run('echo a.b!'), list]],
 ] as const
 

@@ -5,6 +5,7 @@ export type DemoStep =
   | { readonly kind: 'write'; readonly file: string; readonly content: string }
   | { readonly kind: 'read'; readonly file: string }
   | { readonly kind: 'run'; readonly command: string }
+  | { readonly kind: 'ask'; readonly agent: string; readonly task: string }
   | { readonly kind: 'list' }
 
 interface Found {
@@ -33,6 +34,7 @@ const places = setOf('files folder directory')
 const targets = setOf('to into in')
 const relatives = setOf('that which')
 const relativeVerbs = setOf('says reads contains has')
+const toWord = setOf('to')
 const participles = setOf('saying reading containing')
 const withWord = setOf('with')
 const withNouns = setOf('text content contents word words line')
@@ -93,6 +95,15 @@ const read: Rule = (words, verb) => {
   return named && { step: { kind: 'read', file: named.text }, end: named.end }
 }
 
+/** `ask researcher to "create a.txt"` */
+const ask: Rule = (words, verb) => {
+  const agent = verb.text === 'ask' ? words.word(words.skip(verb.end, the)) : undefined
+  const to = agent && words.next(agent.end, toWord)
+  const from = to && words.blank(to.end)
+  const task = from === undefined ? undefined : quotedOrClause(words, from)
+  return agent && task && { step: { kind: 'ask', agent: agent.text, task: task.text }, end: task.end }
+}
+
 /** `list`, `show me all files` */
 const list: Rule = (words, verb) => {
   if (listVerbs.has(verb.text)) return { step: { kind: 'list' }, end: verb.end }
@@ -102,7 +113,7 @@ const list: Rule = (words, verb) => {
 }
 
 /** When several rules match at the same word, the longest match counts. */
-const rules: readonly Rule[] = [create, put, run, read, list]
+const rules: readonly Rule[] = [create, put, run, read, ask, list]
 
 /** Only this many characters of a prompt are parsed. */
 const maxPromptLength = 2_000
@@ -166,6 +177,10 @@ export function callFor(step: DemoStep, tools: readonly OfferedTool[]): ToolCall
     const own = filled(tools, /^read(_file)?$/i, { file: step.file })
     if (own) return own
   }
+  if (step.kind === 'ask') {
+    const isAgent = tools.some(({ name }) => name === `agent__${step.agent}`)
+    return isAgent ? { name: `agent__${step.agent}`, input: { prompt: step.task } } : undefined
+  }
   return filled(tools, /^(bash|shell)$/i, { command: commandFor(step) })
 }
 
@@ -191,7 +206,7 @@ function filled(
   return { name: tool.name, input }
 }
 
-function commandFor(step: DemoStep): string {
+function commandFor(step: Exclude<DemoStep, { kind: 'ask' }>): string {
   switch (step.kind) {
     case 'write':
       return `printf '%s\\n' ${shellQuoted(step.content)} > ${shellQuoted(step.file)}`

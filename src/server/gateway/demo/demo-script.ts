@@ -58,6 +58,8 @@ function nameOf(step: DemoStep): string {
       return `read ${step.file}`
     case 'run':
       return `run ${step.command}`
+    case 'ask':
+      return `ask ${step.agent}`
     case 'list':
       return 'list the folder'
   }

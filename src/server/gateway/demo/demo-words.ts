@@ -62,6 +62,11 @@ export class DemoWords {
     return word && words.has(word.text) ? word : undefined
   }
 
+  /** Returns the word after the blanks at `at`. */
+  word(at: number): Word | undefined {
+    return this.#words.get(this.blank(at) ?? -1)
+  }
+
   /** Returns the offset after the word at `at` if it is one of `words` and a blank follows; else `at`. */
   skip(at: number, words: ReadonlySet<string>): number {
     const end = this.next(at, words)?.end ?? at
