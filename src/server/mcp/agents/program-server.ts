@@ -51,6 +51,8 @@ export function createProgramServer({ agentMcp, tools }: Deps) {
       case 'ping':
         return {}
       case 'tools/list': {
+        // Without tools, the server failed at the start of the run: the program must not wait for it.
+        if (Object.keys(granted.tools).length === 0) return { tools: [] }
         const listed = await tools.listTools(await agentMcp.resolved(granted, caller), caller)
         return { tools: listed.filter(({ name }) => Object.hasOwn(granted.tools, name)) }
       }

@@ -31,8 +31,8 @@ export interface ProgramKind {
    * do not name the tool.
    */
   mcpCall?(call: Json): McpCall | undefined
-  /** True if it asks before each call of an MCP server, by the name of the tool. */
-  readonly asksForMcp?: true
+  /** True if it requests permission for each call of an MCP server, by the name of the tool. */
+  readonly requestsByTool?: true
   /** Authentication method for a program that requires a login. */
   readonly authMethod?: string
 }
@@ -60,7 +60,7 @@ const claude: ProgramKind = {
     ...(isolation === 'sandbox' && { IS_SANDBOX: '1' }),
   }),
   mode: () => 'default',
-  asksForMcp: true,
+  requestsByTool: true,
   mcpCall(call) {
     const prefix = 'mcp__'
     const name = textOf(claudeName(call))

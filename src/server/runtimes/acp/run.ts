@@ -135,7 +135,7 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
 async function grantedMcp({ deps, endpoint, session, prompt, context }: Run) {
   const payer = () => context.payer(prompt)
   const { servers, warnings } = await deps.mcp.granted({ agent: session, payer, signal: context.signal })
-  if (programKind(endpoint.command ?? []).asksForMcp) return { mcp: createProgramMcp(servers), warnings }
+  if (programKind(endpoint.command ?? []).requestsByTool) return { mcp: createProgramMcp(servers), warnings }
   const usable = createProgramMcp(withoutQuestions(servers))
   const asking = servers.flatMap(({ name: server, tools }) =>
     Object.keys(tools).flatMap(tool => (usable.policyOf({ server, tool }) ? [] : [`${server}: ${tool}`])),

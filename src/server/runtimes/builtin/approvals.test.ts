@@ -77,3 +77,27 @@ test('a call that an earlier owner had started is not run again', async () => {
   assert.deepEqual(ran, [])
   assert.match(JSON.stringify(resultsOf(log)), /outcome unknown/)
 })
+
+test('a question about a tool of an MCP server that fails meanwhile stays open; the approved call then fails', async () => {
+  const use: NewEvent = {
+    id: 'evt_use',
+    type: 'agent.mcp_tool_use',
+    tool_use_id: 'toolu_1',
+    name: 'look',
+    mcp_server_name: 'wiki',
+    input: {},
+    evaluated_permission: 'ask',
+  }
+  const begun: NewEvent = { id: 'evt_start', type: 'span.model_request_start', prompt_ids: [prompt.id] }
+  const waiting = [asked, begun, use, { type: 'span.model_request_end', model_request_start_id: 'evt_start' } as const]
+  const open = await runOn(waiting, [], { decision: async () => undefined })
+  assert.deepEqual(open.flatMap(awaitedApprovals), ['evt_use'])
+  assert.ok(open.every(({ type }) => type !== 'agent.mcp_tool_result'))
+  const log = await runOn(open, [], { decision: allow })
+  const results = log.filter(({ type }) => type === 'agent.mcp_tool_result')
+  assert.deepEqual(
+    results.map(({ mcp_tool_use_id, is_error }) => [mcp_tool_use_id, is_error]),
+    [['toolu_1', true]],
+  )
+  assert.match(JSON.stringify(results), /wiki__look does not exist/)
+})

@@ -58,10 +58,14 @@ export async function* closeUnanswered(
   if (events.length > 0) yield events
 }
 
-/** A person decides about the call, or its result comes from elsewhere. A call of an unknown tool fails at once. */
-const isAnsweredOutside = (use: OpenToolUse, { tools }: Run): boolean =>
-  (use.permission === 'ask' && use.eventId !== undefined && tools.byName.has(use.name)) ||
-  awaitedTool(use, tools) !== undefined
+/**
+ * A person decides about the call, or its result comes from elsewhere. A call of an unknown tool fails at once, except
+ * that of an MCP server: it may have failed after the question, which stays open.
+ */
+const isAnsweredOutside = (use: OpenToolUse, { tools }: Run): boolean => {
+  const isKnown = use.isMcp === true || tools.byName.has(use.name)
+  return (use.permission === 'ask' && use.eventId !== undefined && isKnown) || awaitedTool(use, tools) !== undefined
+}
 
 async function* runAll({ tools, callContext }: Run, uses: readonly OpenToolUse[]): AsyncGenerator<Events> {
   for await (const result of runToolCalls(uses, tools, callContext)) yield [result]
