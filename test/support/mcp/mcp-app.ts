@@ -66,6 +66,8 @@ export async function startMcpApp({ sandboxes = noSandboxes }: { readonly sandbo
   const mcp = composeMcp({
     log,
     pool,
+    db,
+    notifications: { on: () => undefined, onReconnect: () => undefined },
     keyring,
     audit,
     vault,
@@ -79,6 +81,7 @@ export async function startMcpApp({ sandboxes = noSandboxes }: { readonly sandbo
     shutdown: shutdown.signal,
   })
   mcp.serve(app)
+  for (const { start } of mcp.parts) await start?.()
   await app.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   after(async () => {
