@@ -163,7 +163,7 @@ test('a callback with another issuer, an error, a wrong code or an unknown state
 })
 
 test('an expired and a rejected token are refreshed once, however many calls need it', async () => {
-  oauth.state.lifeS = 1
+  oauth.state.lifeS = 0
   await allow(await authorize('ana'))
   oauth.state.lifeS = 3_600
   const before = oauth.state.refreshes

@@ -48,7 +48,7 @@ export interface Callback {
 }
 
 const lifeMs = 10 * 60_000
-/** An access token is renewed this long before it expires. */
+/** An access token is renewed this long before it expires; a short one after half of its life. */
 const marginMs = 30_000
 
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
@@ -71,7 +71,7 @@ export const tokensFrom = (
   accessToken,
   // A server that does not rotate refresh tokens sends none.
   refreshToken: refreshToken ?? before.refreshToken,
-  endMs: nowMs + lifeS * 1_000 - marginMs,
+  endMs: nowMs + Math.max(lifeS * 1_000 - marginMs, lifeS * 500),
 })
 
 /** Logins of people at MCP servers: OAuth 2.1 with PKCE, one login per principal and server. Rulings: 39. */
