@@ -13,6 +13,7 @@ import { keyRoutes } from './keys.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { mcpRoutes } from './mcp.ts'
+import { mcpCallRoutes } from './mcp-calls.ts'
 import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
@@ -50,6 +51,7 @@ export const api = {
   Native: nativeRoutes,
   Agents: agentRoutes,
   Mcp: mcpRoutes,
+  McpCalls: mcpCallRoutes,
   McpProxy: mcpProxyRoutes,
   McpAggregate: mcpAggregateRoutes,
   Memories: memoryRoutes,
@@ -84,6 +86,7 @@ export const api = {
 const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> = {
   Endpoints: 'OpenAI',
   Mcp: 'MCP',
+  McpCalls: 'MCP',
   McpProxy: 'MCP',
   McpAggregate: 'MCP',
   Opencode: 'opencode',

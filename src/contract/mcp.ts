@@ -27,11 +27,21 @@ export const McpAuthType = named(
     ],
     {
       description:
-        'How the credential is sent: `x-api-key`, `Authorization: Bearer`, `Authorization: Basic` (encoded by the service), `Authorization` as it is, or a token that the service fetches with client credentials',
+        'How the credential is sent: `x-api-key`, `Authorization: Bearer`, `Authorization: Basic` (encoded by the service), `Authorization` as it is, or a token that the service obtains by `oauth2_flow`',
     },
   ),
 )
 export type McpAuthType = Static<typeof McpAuthType>
+
+/** How tokens of `oauth2` are obtained. */
+export const Oauth2Flow = named(
+  'Oauth2Flow',
+  Type.Union([Type.Literal('client_credentials'), Type.Literal('authorization_code')], {
+    description:
+      'For `oauth2`: one token for all callers with client credentials (default), or the login of each principal',
+  }),
+)
+export type Oauth2Flow = Static<typeof Oauth2Flow>
 
 const Secret = Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' })
 
@@ -56,6 +66,7 @@ const ToolNames = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { ma
 
 const fields = {
   alias: ServerName,
+  oauth2_flow: Oauth2Flow,
   description: Type.String({ maxLength: 1_000 }),
   credentials: Credentials,
   vault_key: Type.String({
@@ -124,6 +135,7 @@ export const McpServer = named(
       description: '`stdio`: a program of the configuration file, which the service starts',
     }),
     auth_type: McpAuthType,
+    oauth2_flow: Nullable(Oauth2Flow, 'null unless `auth_type` is `oauth2`'),
     has_credentials: Type.Boolean({ description: 'Whether a credential is stored' }),
     vault_key: Nullable(Type.String()),
     static_headers: Type.Record(Type.String(), Type.String(), {
@@ -292,6 +304,55 @@ export const mcpRoutes = {
     responses: { 200: McpServer },
     summary: 'Accept a changed tool list',
     description: 'Accepts the changed tool list that the last check found. 409 when no change waits.',
+  }),
+  authorize: route({
+    ...read,
+    id: 'mcp.authorize',
+    method: 'POST',
+    path: `${one}/authorize`,
+    params: ServerPath,
+    responses: {
+      200: Type.Object({
+        authorization_url: Type.String({ description: 'Address to open in a browser' }),
+        expires_at: Time,
+      }),
+    },
+    summary: 'Begin a login at an MCP server',
+    description:
+      'Returns the address where a person allows the access of the calling principal to a server with `oauth2_flow` `authorization_code`. It is valid for 10 minutes and one login. 409 for other servers.',
+  }),
+  logout: route({
+    ...read,
+    id: 'mcp.logout',
+    method: 'DELETE',
+    path: `${one}/authorize`,
+    params: ServerPath,
+    responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    summary: 'Delete a login at an MCP server',
+    description:
+      'Deletes the tokens of the calling principal, and revokes them if the authorization server offers that. 404 without a login.',
+  }),
+  callback: route({
+    id: 'mcp.callback',
+    method: 'GET',
+    path: '/oauth/mcp/callback',
+    access: 'public',
+    errorShape: 'nested',
+    query: Type.Object({
+      state: Type.Optional(Type.String({ maxLength: 200 })),
+      code: Type.Optional(Type.String({ maxLength: 4_000 })),
+      iss: Type.Optional(Type.String({ maxLength: 2_000 })),
+      error: Type.Optional(Type.String({ maxLength: 200 })),
+      error_description: Type.Optional(Type.String({ maxLength: 2_000 })),
+      error_uri: Type.Optional(Type.String({ maxLength: 2_000 })),
+      scope: Type.Optional(Type.String({ maxLength: 4_000 })),
+    }),
+    unknownFields: 'passed',
+    responses: { 200: Type.String(), 400: Type.String() },
+    produces: 'text/html',
+    summary: 'Complete a login at an MCP server',
+    description:
+      'The authorization server sends the browser here. `state` is the only credential and is valid once. Answers 400 with a page for a login that is unknown, used, expired or rejected.',
   }),
   tools: route({
     ...read,

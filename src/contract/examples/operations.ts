@@ -22,6 +22,13 @@ export const operationExamples: Examples = {
   'mcp.update': { body: { description: 'Repositories of the team' } },
   'mcp.test': { notRun: mcpServer },
   'mcp.accept': { notRun: mcpServer },
+  'mcp.authorize': { notRun: 'needs an authorization server' },
+  'mcp.logout': { notRun: 'needs an authorization server' },
+  'mcp.callback': {
+    query: { state: 'state', code: 'code' },
+    notRun: 'the authorization server sends the browser here',
+  },
+  'mcp_calls.list': { query: { server: 'github', limit: 2 } },
   'mcp.tools': { notRun: mcpServer },
   'mcp.call': { body: { server_id: 'github', name: 'get_me', arguments: {} }, notRun: mcpServer },
   'mcp_proxy.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },

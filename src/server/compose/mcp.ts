@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
+import { createRowCipher } from '../db/encrypted-rows.ts'
 import type { Notifications } from '../db/notifications.ts'
+import type { Database } from '../db/types.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
 import { createAgentMcp } from '../mcp/agents/agent-mcp.ts'
@@ -11,15 +14,24 @@ import { createProgramServer } from '../mcp/agents/program-server.ts'
 import { createAggregate } from '../mcp/aggregate/aggregate.ts'
 import { serveMcpAggregate } from '../mcp/aggregate/routes.ts'
 import { createBridge } from '../mcp/bridge/bridge.ts'
+import { createMcpCallLog } from '../mcp/calls/call-log.ts'
+import { serveMcpCalls } from '../mcp/calls/routes.ts'
+import { mcpCallStore } from '../mcp/calls/store.ts'
 import { createAuthorize } from '../mcp/client/authorize.ts'
 import { createMcpClient } from '../mcp/client/client.ts'
 import { createOauthTokens } from '../mcp/client/oauth.ts'
 import { createUpstream, type Upstream } from '../mcp/client/upstream.ts'
+import { createAuthorizationServers } from '../mcp/login/authorization-server.ts'
+import { createLoginTokens } from '../mcp/login/login-tokens.ts'
+import { createLogins } from '../mcp/login/logins.ts'
+import { serveMcpLogins } from '../mcp/login/routes.ts'
+import { loginStore } from '../mcp/login/store.ts'
 import { serveMcpProxy } from '../mcp/proxy/routes.ts'
 import { createSessionIds } from '../mcp/proxy/session-ids.ts'
 import { serverOfConfiguration } from '../mcp/registry/configured.ts'
 import { createServerEncryption } from '../mcp/registry/credentials.ts'
 import { serveMcpServers } from '../mcp/registry/routes.ts'
+import { createServerCache } from '../mcp/registry/server-cache.ts'
 import { createMcpServers } from '../mcp/registry/servers.ts'
 import { mcpStateStore } from '../mcp/registry/state-store.ts'
 import { mcpServerStore } from '../mcp/registry/store.ts'
@@ -38,8 +50,9 @@ import type { Vault } from '../vault/vault.ts'
 interface Needs {
   readonly log: Log
   readonly pool: Pool
+  readonly db: Kysely<Database>
   readonly keyring: Keyring
-  readonly notifications: Pick<Notifications, 'on' | 'send'>
+  readonly notifications: Pick<Notifications, 'on' | 'onReconnect' | 'send'>
   readonly audit: Audit
   readonly vault: Vault
   readonly sandboxes: Pick<Sandboxes, 'open'>
@@ -63,8 +76,10 @@ export function composeMcp(needs: Needs) {
 
   // registry
   const states = mcpStateStore(pool)
+  const store = mcpServerStore(pool)
   const servers = createMcpServers({
-    store: mcpServerStore(pool),
+    store,
+    cache: createServerCache({ store, notifications: needs.notifications, nowMs }),
     states,
     encryption: createServerEncryption(keyring),
     configured: () => needs.configured().map(serverOfConfiguration),
@@ -74,7 +89,29 @@ export function composeMcp(needs: Needs) {
 
   // connections
   const tokens = createOauthTokens({ outbound, guard, nowMs })
-  const http = createUpstream({ outbound, authorize: createAuthorize({ vault, tokens }) })
+  const timeMs = () => Date.now()
+  const loginRows = loginStore(pool)
+  const authorizationServers = createAuthorizationServers({ outbound, guard })
+  const ciphers = {
+    authorizations: createRowCipher(keyring, 'mcp_authorizations'),
+    logins: createRowCipher(keyring, 'mcp_logins'),
+  }
+  const logins = createLogins({
+    store: loginRows,
+    authorizationServers,
+    ciphers,
+    audit: needs.audit,
+    redirectUri: () => `${needs.publicUrl()}/oauth/mcp/callback`,
+    timeMs,
+  })
+  const loginTokens = createLoginTokens({
+    store: loginRows,
+    logins,
+    authorizationServers,
+    cipher: ciphers.logins,
+    timeMs,
+  })
+  const http = createUpstream({ outbound, authorize: createAuthorize({ vault, tokens, loginTokens }) })
   const stdio = createStdioUpstream(
     createStdioPrograms({ sandboxes: needs.sandboxes, startCommand, vault, log, nowMs }),
   )
@@ -87,11 +124,14 @@ export function composeMcp(needs: Needs) {
     nowMs,
   })
   const sessionIds = createSessionIds(keyring)
+  const callRows = mcpCallStore(pool, needs.db)
+  const calls = createMcpCallLog({ store: callRows, log })
   const bridge = createBridge({ upstream, client, sessionIds, notifications: needs.notifications, keyring, nowMs })
-  const tools = createMcpTools({ client, states, nowMs })
+  const tools = createMcpTools({ client, states, calls, nowMs })
   const agentMcp = createAgentMcp({ servers, tools })
 
   const parts: readonly Part[] = [
+    { name: 'log of MCP calls', start: calls.start, stop: calls.stop },
     { name: 'MCP connections', stop: http.close },
     { name: 'MCP programs', stop: stdio.close },
     { name: 'MCP sessions', stop: client.close },
@@ -107,13 +147,16 @@ export function composeMcp(needs: Needs) {
     parts,
     serve(app: FastifyInstance) {
       serveMcpServers(app, { servers })
+      serveMcpLogins(app, { servers, logins })
       serveMcpTools(app, { servers, tools })
+      serveMcpCalls(app, { calls: callRows })
       serveMcpAggregate(app, { aggregate: createAggregate({ servers, tools }), sessionIds, publicUrl: needs.publicUrl })
       serveMcpProxy(app, {
         servers,
         upstream,
         sessionIds,
         bridge,
+        calls,
         keys: needs.keys,
         slots: needs.slots(),
         publicUrl: needs.publicUrl,

@@ -18,6 +18,12 @@ export const encryptedTables = {
   deployments: { purpose: 'deployment', id: ['id'], facts: [] },
   runtime_credentials: { purpose: 'runtime credential', id: ['id'], facts: ['api_base'] },
   mcp_servers: { purpose: 'MCP server credential', id: ['server_id'], facts: ['url'] },
+  mcp_authorizations: {
+    purpose: 'login at an MCP server',
+    id: ['state_hash'],
+    facts: ['server_id', 'principal', 'url'],
+  },
+  mcp_logins: { purpose: 'tokens of an MCP server', id: ['server_id', 'principal'], facts: ['url'] },
   runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
 } as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
 

@@ -1,7 +1,8 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { Agent, AgentStatus } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
-import type { McpAuthType, McpTool } from '../../contract/mcp.ts'
+import type { McpAuthType, McpTool, Oauth2Flow } from '../../contract/mcp.ts'
+import type { McpCallOutcome, McpCallVia } from '../../contract/mcp-calls.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
@@ -351,6 +352,7 @@ interface McpServerTable {
   description: string | null
   url: string
   auth_type: McpAuthType
+  oauth2_flow: Oauth2Flow | null
   has_credentials: boolean
   vault_key: string | null
   static_headers: Json<Readonly<Record<string, string>>>
@@ -380,6 +382,47 @@ interface McpServerStateTable {
   tools_hash: string | null
   pending_tools: Json<readonly McpTool[]> | null
   pending_tools_hash: string | null
+}
+
+/** Table `mcp_calls`: calls of MCP tools. */
+export interface McpCallTable {
+  id: string
+  created_at: Date
+  server_id: string
+  server_name: string
+  tool: string
+  via: McpCallVia
+  principal: string
+  key_id: string | null
+  outcome: McpCallOutcome
+  error_code: string | null
+  ms: number
+  request_bytes: number
+  response_bytes: number
+}
+
+/** Table `mcp_authorizations`: logins at MCP servers that have begun. */
+interface McpAuthorizationTable {
+  state_hash: string
+  server_id: string
+  principal: string
+  url: string
+  version: number
+  sealed: Buffer
+  key_id: string
+  expires_at: Date
+}
+
+/** Table `mcp_logins`: tokens of principals at MCP servers. */
+interface McpLoginTable {
+  server_id: string
+  principal: string
+  url: string
+  version: number
+  sealed: Buffer
+  key_id: string
+  refreshing_until: Date | null
+  created_at: DefaultTime
 }
 
 /** Table `audit_log`: who changed what; append-only. */
@@ -725,6 +768,9 @@ export interface Database {
   runtime_health: RuntimeHealthTable
   mcp_servers: McpServerTable
   mcp_server_states: McpServerStateTable
+  mcp_calls: McpCallTable
+  mcp_authorizations: McpAuthorizationTable
+  mcp_logins: McpLoginTable
   audit_log: AuditLogTable
   api_keys: ApiKeyTable
   api_key_hashes: ApiKeyHashTable

@@ -21,5 +21,6 @@ export const jsonRpcError = ({ code, message, fields }: AppError, id: string | n
   error: {
     code: Number(fields['rpc'] ?? (code === 'invalid_request' ? rpcCodes.invalidRequest : rpcCodes.server)),
     message,
+    ...(fields['authorization_url'] !== undefined && { data: { authorization_url: fields['authorization_url'] } }),
   },
 })

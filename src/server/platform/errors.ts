@@ -55,6 +55,7 @@ export const notFound = (
     | 'key'
     | 'budget'
     | 'vault entry'
+    | 'login'
     | 'provider'
     | 'runtime'
     | 'schedule'

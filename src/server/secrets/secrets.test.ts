@@ -167,6 +167,7 @@ test('S12: a value of one table cannot be decrypted in another', () => {
     request_id: 'x',
     server_id: 'x',
     url: 'x',
+    state_hash: 'x',
   }
   const row = { ...names, provider: 'x', api_base: 'x', version: 1 }
   for (const from of tables) {

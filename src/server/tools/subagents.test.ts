@@ -39,7 +39,7 @@ test('a source lists the agents that exist, and calls without a result under the
       return undefined
     },
   }
-  const tools = await subagentSource([one, two], subagents).list(new AbortController().signal)
+  const tools = await subagentSource([one, two], subagents).list(new AbortController().signal, () => undefined)
   assert.deepEqual(
     tools.map(({ name }) => name),
     ['agent__new_name', 'agent__old_name'],

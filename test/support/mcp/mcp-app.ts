@@ -86,11 +86,13 @@ export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Option
       log,
       sandboxes,
       pool,
+      db,
       keyring,
       audit,
       vault,
       notifications: {
         on: (channel, listener) => void listeners.push([channel, listener]),
+        onReconnect: () => undefined,
         send(channel, payload) {
           for (const [name, listener] of listeners) if (name === channel) setImmediate(listener, payload)
         },
@@ -104,6 +106,7 @@ export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Option
       shutdown: shutdown.signal,
     })
     mcp.serve(app)
+    for (const { start } of mcp.parts) await start?.()
     await app.listen({ port: 0, host: '127.0.0.1' })
     url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
     after(async () => {

@@ -19,8 +19,6 @@ interface Deps {
 /** Who pays for a run: its key decides which servers and tools the run may use. */
 type Payer = Pick<Caller, 'principal' | 'key'>
 
-type ByKey = Pick<Caller, 'key'>
-
 /** An agent's settings, as far as MCP servers are concerned. */
 interface Agent {
   readonly tools: unknown
@@ -60,7 +58,7 @@ export type AgentMcp = ReturnType<typeof createAgentMcp>
 
 export function createAgentMcp({ servers, tools }: Deps) {
   /** Throws `not_found` for a server that does not exist or that the key may not use. */
-  async function resolved({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: ByKey): Promise<RegisteredServer> {
+  async function resolved({ name, url }: Pick<EnabledServer, 'name' | 'url'>, by: Payer): Promise<RegisteredServer> {
     if (url === undefined) return servers.find(name, by)
     const server = serverOfUrl({ name, url })
     // By its id: whoever writes the agent chooses the name.

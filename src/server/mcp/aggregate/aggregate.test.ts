@@ -131,3 +131,35 @@ test('modern: an unknown method is 404, headers that differ and other revisions 
     assert.ok(answer.text.includes(code), answer.text)
   }
 })
+
+test('from 60 tools on a client finds and calls tools by a search', async () => {
+  const many = Array.from({ length: 60 }, (_, at) =>
+    tool(`lamp_${at}`, at === 7 ? 'opens the garage' : 'switches a lamp'),
+  )
+  const upstream = await startScriptedUpstream(
+    legacyScript(
+      () => many,
+      ({ body }, answer) => {
+        const { name } = body['params'] as { name: string }
+        sendJson(answer, { jsonrpc: '2.0', id: body['id'], result: { content: [{ type: 'text', text: name }] } })
+      },
+    ),
+  )
+  await app.registered({ server_name: 'many', url: upstream.url })
+  const client = await legacyClient('ana', { 'x-mcp-servers': 'many' })
+  const listed = (await client.listTools()).tools.map(({ name }) => name)
+  assert.deepEqual(listed, ['search_tools', 'call_tool'])
+  const found = await client.callTool({ name: 'search_tools', arguments: { query: 'garage' } })
+  assert.deepEqual(
+    (found.structuredContent as { tools: { name: string }[] }).tools.map(({ name }) => name),
+    ['many__lamp_7'],
+  )
+  const called = { name: 'call_tool', arguments: { name: 'many__lamp_7', arguments: {} } }
+  assert.equal(firstText(await client.callTool(called)), 'lamp_7')
+  assert.equal(firstText(await client.callTool({ name: 'many__lamp_8', arguments: {} })), 'lamp_8')
+  assert.equal((await client.callTool({ name: 'search_tools', arguments: {} })).isError, true)
+  await assert.rejects(client.callTool({ name: 'call_tool', arguments: { name: 'many__x' } }), /not a tool/)
+  await client.close()
+  const few = await app.call('narrow', 'POST /mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  assert.match(few.text, /files__echo/, 'a key with few tools sees them')
+})

@@ -12,6 +12,7 @@ import { namesOf, type RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
 import type { McpTools } from '../tools/tools.ts'
 import { aggregateName, mayBeOf } from './tool-names.ts'
+import { callName, foundTools, minToolsForSearch, searchName, searchRequestOf, searchTools } from './tool-search.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'available'>
@@ -65,16 +66,31 @@ export function createAggregate({ servers, tools }: Deps) {
     )
   }
 
+  async function searched(request: AggregateRequest, given: unknown): Promise<Json> {
+    const wanted = searchRequestOf(given)
+    if (typeof wanted === 'string') return { content: [{ type: 'text', text: wanted }], isError: true }
+    const found = foundTools(await listed(request), wanted)
+    return { content: [{ type: 'text', text: JSON.stringify(found) }], structuredContent: { tools: found } }
+  }
+
+  /** Many tools cost a model more than a search for them. They can be called by their names all the same. */
+  async function shown(request: AggregateRequest): Promise<readonly McpTool[]> {
+    const all = await listed(request)
+    return all.length < minToolsForSearch ? all : searchTools
+  }
+
   async function called(request: AggregateRequest): Promise<Json> {
-    const params = recordOf(request.message['params'])
+    const given = recordOf(request.message['params'])
+    if (given['name'] === searchName) return searched(request, given['arguments'])
+    const params = given['name'] === callName ? { ...given, ...recordOf(given['arguments']) } : given
     const name = textOf(params['name'])
     const { caller, signal, onProgress } = request
     for (const server of (await serversOf(request)).filter(({ server_name }) => mayBeOf(server_name, name))) {
       const found = await tools.listTools(server, caller)
       const tool = found.find(each => aggregateName(server.server_name, each.name) === name)
       if (!tool) continue
-      const call = { name: tool.name, arguments: recordOf(params['arguments']), signal }
-      const wantsProgress = recordOf(params['_meta'])['progressToken'] !== undefined
+      const call = { name: tool.name, arguments: recordOf(params['arguments']), signal, via: 'aggregate' as const }
+      const wantsProgress = recordOf(given['_meta'])['progressToken'] !== undefined
       return tools.callTool(server, caller, { ...call, ...(wantsProgress && { onProgress }) })
     }
     throw rpcError(rpcCodes.invalidParams, `params.name ${name.slice(0, 200)} is not a tool that this key may call`)
@@ -91,7 +107,7 @@ export function createAggregate({ servers, tools }: Deps) {
       const listing = isModern ? { ttlMs: listTtlMs, cacheScope: 'private' } : {}
       switch (message['method']) {
         case 'tools/list':
-          return marked({ tools: await listed(request), ...listing })
+          return marked({ tools: await shown(request), ...listing })
         case 'tools/call':
           return marked(await called(request))
         case 'server/discover':

@@ -1,6 +1,7 @@
 import { wholeEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Vault } from '../../vault/vault.ts'
+import type { LoginTokens } from '../login/login-tokens.ts'
 import type { RegisteredServer, ServerSecret } from '../registry/server.ts'
 import type { OauthTokens } from './oauth.ts'
 
@@ -14,16 +15,17 @@ export interface Authorization {
 /** Adds the credentials of servers to requests. A missing credential is an error, never a request without it. Security: S31. */
 export interface Authorize {
   headersFor(server: RegisteredServer, options: { readonly signal: AbortSignal }): Promise<Authorization>
-  /** Drops a rejected token; returns false when the credential cannot be renewed. */
-  renew(server: RegisteredServer): boolean
+  /** Renews a token that the server rejected; returns false when the credential cannot be renewed. */
+  renew(server: RegisteredServer, rejected: Pick<Authorization, 'headers'>): Promise<boolean>
 }
 
 interface Deps {
   readonly vault: Pick<Vault, 'value'>
   readonly tokens: OauthTokens
+  readonly loginTokens: Pick<LoginTokens, 'tokenFor' | 'renew'>
 }
 
-export function createAuthorize({ vault, tokens }: Deps): Authorize {
+export function createAuthorize({ vault, tokens, loginTokens }: Deps): Authorize {
   async function storedValue(server: RegisteredServer, { auth_value }: ServerSecret): Promise<string> {
     const { vault_key } = server
     const value = vault_key === null ? auth_value : await vault.value({ name: vault_key, ownerId: undefined })
@@ -46,7 +48,8 @@ export function createAuthorize({ vault, tokens }: Deps): Authorize {
       case 'none':
         return { headers: {}, value: undefined }
       case 'oauth2': {
-        const value = await tokens.tokenFor(server, secret, signal)
+        const isLogin = server.login !== undefined
+        const value = await (isLogin ? loginTokens.tokenFor(server) : tokens.tokenFor(server, secret, signal))
         return { headers: { authorization: `Bearer ${value}` }, value }
       }
       case 'api_key':
@@ -67,7 +70,11 @@ export function createAuthorize({ vault, tokens }: Deps): Authorize {
       const secrets = [value, client_secret, ...Object.values(static_headers)].filter(text => text !== undefined)
       return { headers: { ...headers, ...static_headers }, scrub: scrubber(secrets) }
     },
-    renew: server => server.auth_type === 'oauth2' && tokens.drop(server),
+    async renew(server, { headers }) {
+      if (server.auth_type !== 'oauth2') return false
+      if (server.login === undefined) return tokens.drop(server)
+      return loginTokens.renew(server, (headers['authorization'] ?? '').slice('Bearer '.length))
+    },
   }
 }
 

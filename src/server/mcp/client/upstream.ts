@@ -82,7 +82,8 @@ export function createUpstream({ outbound, authorize }: Deps): Upstream {
     answer.body.on('error', () => undefined)
     const problem = problemOf(answer)
     if (problem !== undefined) answer.body.destroy()
-    if (answer.statusCode === 401 && !isRetry && authorize.renew(server)) return send(server, call, true)
+    if (answer.statusCode === 401 && !isRetry && (await authorize.renew(server, { headers })))
+      return send(server, call, true)
     if (problem !== undefined) throw unreachable(`MCP server ${server.server_name} ${problem}`)
     const contentType = String(answer.headers['content-type'] ?? '')
     return {

@@ -16,6 +16,8 @@ export interface Posted {
   readonly isListening: boolean
   readonly messages: readonly RpcMessage[]
   readonly isBatch: boolean
+  /** Names of the tools that the body calls. */
+  readonly tools: readonly string[]
 }
 
 /** Headers of a client that are forwarded. Never its credentials, cookies or address. Dialects: section 6.3, rule 6. */
@@ -50,6 +52,7 @@ export function readPosted(body: Buffer, headers: IncomingHttpHeaders, rule: Too
     // With a rule, the server must read exactly what was checked: parsers disagree about duplicate members.
     body: rule ? JSON.stringify(messages.length === 1 && !startsBatch(body) ? messages[0] : messages) : body,
     ids,
+    tools: messages.flatMap(toolIn),
     isListening: messages.some(({ method }) => method === 'subscriptions/listen'),
     messages,
     isBatch: messages.length > 1 || startsBatch(body),
@@ -66,6 +69,9 @@ export class DeniedCall extends AppError {
     this.id = isId(id) ? id : null
   }
 }
+
+const toolIn = ({ method, params }: RpcMessage): string[] =>
+  method === 'tools/call' && isRecord(params) && typeof params['name'] === 'string' ? [params['name']] : []
 
 const isId = (id: unknown): id is string | number => typeof id === 'string' || typeof id === 'number'
 

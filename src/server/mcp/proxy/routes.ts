@@ -12,10 +12,12 @@ import { nonEmptyText } from '../../platform/json.ts'
 import type { ProgramServer } from '../agents/program-server.ts'
 import type { Bridge, Incoming } from '../bridge/bridge.ts'
 import { isBridgedId } from '../bridge/legacy-session.ts'
+import type { McpCallLog } from '../calls/call-log.ts'
 import { textOfAnswer } from '../client/read-answer.ts'
 import type { Upstream, UpstreamAnswer } from '../client/upstream.ts'
 import { type RegisteredServer, type ToolRule, toolRuleOf } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
+import { observeAnswer } from './observed-answer.ts'
 import { rejectForeignOrigin } from './origin.ts'
 import { filteredText } from './policy.ts'
 import { relayEvents } from './relay.ts'
@@ -27,6 +29,7 @@ interface Deps {
   readonly upstream: Pick<Upstream, 'exchange'>
   readonly sessionIds: SessionIds
   readonly bridge: Pick<Bridge, 'serves' | 'isSuspect' | 'takesOver'>
+  readonly calls: Pick<McpCallLog, 'begin'>
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots
   readonly publicUrl: () => string
@@ -81,11 +84,29 @@ async function answer(
   }
   const release = isStream(request.method, posted) ? deps.slots.take(caller) : () => undefined
   const watched = deps.keys.watch(caller)
+  const end = beginCalls(request, reply, { server, posted, calls: deps.calls })
   try {
     await forward(request, reply, { ...deps, server, rule, given, session, posted, revoked: watched.signal })
   } finally {
     watched.close()
     release()
+    end()
+  }
+}
+
+interface Calling extends Pick<Deps, 'calls'> {
+  readonly server: RegisteredServer
+  readonly posted: Posted | undefined
+}
+
+/** Starts the clock of the calls in a body; the returned function records them. */
+function beginCalls({ caller }: FastifyRequest, { raw }: FastifyReply, { server, posted, calls }: Calling): () => void {
+  if (!posted || posted.tools.length === 0) return () => undefined
+  const requestBytes = Buffer.byteLength(posted.body)
+  const observed = observeAnswer(raw)
+  const ends = posted.tools.map(tool => calls.begin({ server, tool, by: caller, via: 'proxy', requestBytes }))
+  return () => {
+    for (const end of ends) end(observed())
   }
 }
 

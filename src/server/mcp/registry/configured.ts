@@ -15,6 +15,7 @@ export function serverOfConfiguration(server: ConfiguredMcpServer): RegisteredSe
     url: server.stdio ? `stdio:${digestOf(server.stdio.command).toString('hex')}` : server.url,
     ...(server.stdio && { stdio: server.stdio }),
     auth_type: server.authType,
+    oauth2_flow: null,
     has_credentials: authValue !== undefined,
     vault_key: server.vaultKey,
     static_headers: maskedHeaders(staticHeaders),

@@ -1,4 +1,4 @@
-import type { McpAuthType } from '../../../contract/mcp.ts'
+import type { McpAuthType, Oauth2Flow } from '../../../contract/mcp.ts'
 import { staticHeaderProblem } from '../../config/mcp-servers-of-file.ts'
 import { isUnsendable } from '../../config/providers.ts'
 import { createRowCipher, nextVersion } from '../../db/encrypted-rows.ts'
@@ -54,13 +54,14 @@ export const maskedHeaders = (headers: Readonly<Record<string, string>>): Record
 
 interface Given {
   readonly credentials: Omit<ServerSecret, 'static_headers'>
+  readonly flow: Oauth2Flow | null
   readonly vaultKey: string | null
   /** True if a server without a credential is an error. */
   readonly isRequired: boolean
 }
 
 /** Throws `invalid` for credentials that do not fit the authentication type. */
-export function checkCredentials(type: McpAuthType, { credentials, vaultKey, isRequired }: Given): void {
+export function checkCredentials(type: McpAuthType, { credentials, flow, vaultKey, isRequired }: Given): void {
   const isGiven = Object.keys(credentials).length > 0
   if (type === 'none') {
     if (isGiven || vaultKey !== null) throw invalid('credentials and vault_key need an auth_type other than none')
@@ -71,14 +72,19 @@ export function checkCredentials(type: McpAuthType, { credentials, vaultKey, isR
     if (type === 'oauth2') throw invalid('vault_key is not supported for auth_type oauth2; send credentials')
     return
   }
-  if (!isGiven && !isRequired) return
-  const problem = type === 'oauth2' ? clientProblem(credentials) : valueProblem(type, credentials)
+  if (!isGiven && (!isRequired || flow === 'authorization_code')) return
+  const problem = type === 'oauth2' ? clientProblem(credentials, flow) : valueProblem(type, credentials)
   if (problem !== undefined) throw invalid(problem)
 }
 
-function clientProblem({ auth_value, client_id, client_secret }: Given['credentials']): string | undefined {
+function clientProblem(
+  { auth_value, client_id, client_secret, token_url }: Given['credentials'],
+  flow: Given['flow'],
+): string | undefined {
   if (auth_value !== undefined) return 'credentials.auth_value is not supported for auth_type oauth2'
   if (client_id === undefined) return 'credentials.client_id is required for auth_type oauth2'
+  if (flow === 'authorization_code')
+    return token_url === undefined ? undefined : 'credentials.token_url is not supported with authorization_code'
   return client_secret === undefined ? 'credentials.client_secret is required for auth_type oauth2' : undefined
 }
 

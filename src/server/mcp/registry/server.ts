@@ -1,4 +1,4 @@
-import type { McpAuthType } from '../../../contract/mcp.ts'
+import type { McpAuthType, Oauth2Flow } from '../../../contract/mcp.ts'
 import type { StdioCommand } from '../../config/config.ts'
 import type { KeyAccess } from '../../http/caller.ts'
 
@@ -19,6 +19,8 @@ export interface ServerFacts {
   readonly description: string | null
   readonly url: string
   readonly auth_type: McpAuthType
+  /** Null unless `auth_type` is `oauth2`. */
+  readonly oauth2_flow: Oauth2Flow | null
   readonly has_credentials: boolean
   readonly vault_key: string | null
   /** With masked values. */
@@ -35,6 +37,8 @@ export interface ServerFacts {
 export interface RegisteredServer extends ServerFacts {
   readonly server_id: string
   readonly isConfigured: boolean
+  /** The principal whose login authenticates requests; present with `authorization_code`. */
+  readonly login?: string
   /** Present for a program that the service starts; `url` then identifies its command line. */
   readonly stdio?: StdioCommand
   readonly created_at: Date | null

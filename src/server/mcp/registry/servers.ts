@@ -14,12 +14,14 @@ import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { checkCredentials, checkedHeaders, type ServerEncryption } from './credentials.ts'
 import { auditFields, shownServer } from './records.ts'
 import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
+import type { ServerCache } from './server-cache.ts'
 import type { McpStateStore } from './state-store.ts'
 import type { McpServerStore, ServerRow, ServerValues } from './store.ts'
 import { isUrlServerId, serverOfUrl } from './url-server.ts'
 
 interface Deps {
   readonly store: McpServerStore
+  readonly cache: ServerCache
   readonly states: McpStateStore
   readonly encryption: ServerEncryption
   /** Servers of the configuration file, which have precedence. */
@@ -36,21 +38,24 @@ const maxServers = 500
 /** The registry: who may use which server, and what a write changes. */
 export type McpServers = ReturnType<typeof createMcpServers>
 
-export function createMcpServers({ store, states, encryption, configured, guard, audit }: Deps) {
+export function createMcpServers({ store, cache, states, encryption, configured, guard, audit }: Deps) {
   const ofRow = (row: ServerRow): RegisteredServer => ({
     ...row,
     isConfigured: false,
     secret: () => encryption.decrypt(row),
   })
 
+  /** Runs a write; this process sees it at once. */
+  const written = <T>(work: Parameters<typeof store.write<T>>[0]): Promise<T> => store.write(work).finally(cache.clear)
+
   const configuredBy = (name: string) => configured().find(server => namesOf(server).includes(name))
 
   /** Returns the server with this id, name or alias. Throws `not_found` also for one that the key may not use. */
-  async function find(name: string, { key }: Pick<Caller, 'key'>): Promise<RegisteredServer> {
-    const row = configuredBy(name) ?? (await store.find(name))
+  async function find(name: string, caller: CallerOfServers): Promise<RegisteredServer> {
+    const row = configuredBy(name) ?? (await cache.find(name))
     const server = row && ('isConfigured' in row ? row : ofRow(row))
-    if (!server || !mayUseServer(server, key)) throw notFound('MCP server', name)
-    return server
+    if (!server || !mayUseServer(server, caller.key)) throw notFound('MCP server', name)
+    return withLogin(server, caller)
   }
 
   /** Like `find`; an admin also gets servers that agents name by their address. */
@@ -60,11 +65,13 @@ export function createMcpServers({ store, states, encryption, configured, guard,
     return state ? serverOfUrl({ name: new URL(state.url).hostname, url: state.url }) : find(name, caller)
   }
 
-  async function available({ key }: Pick<Caller, 'key'>): Promise<RegisteredServer[]> {
+  async function available(caller: CallerOfServers): Promise<RegisteredServer[]> {
     const all = configured()
     const taken = new Set(all.flatMap(namesOf))
-    const stored = (await store.list()).filter(({ server_name }) => !taken.has(server_name)).map(ofRow)
-    return [...all, ...stored].filter(server => mayUseServer(server, key))
+    const stored = (await cache.list()).filter(({ server_name }) => !taken.has(server_name)).map(ofRow)
+    return [...all, ...stored]
+      .filter(server => mayUseServer(server, caller.key))
+      .map(server => withLogin(server, caller))
   }
 
   /** Throws unless the caller may change the server. A caller without permission also gets 404 for an unknown one. */
@@ -105,18 +112,21 @@ export function createMcpServers({ store, states, encryption, configured, guard,
     const server_name = write.server_name ?? before?.server_name ?? ''
     const url = write.url === undefined ? (before?.url ?? '') : checkedUrl(write.url, 'url')
     const type = write.auth_type ?? before?.auth_type ?? 'none'
+    const flow = type === 'oauth2' ? (keep(write.oauth2_flow, before?.oauth2_flow) ?? 'client_credentials') : null
+    if (type !== 'oauth2' && write.oauth2_flow) throw invalid('oauth2_flow needs auth_type oauth2')
     const isMoved = url !== before?.url
     const isVaultDropped = isMoved || write.credentials || type === 'none'
     const vault_key = write.vault_key === undefined && isVaultDropped ? null : keep(write.vault_key, before?.vault_key)
     const secret = secretAfter(write, { type, isMoved, before })
     const { static_headers: _headers, ...credentials } = secret
-    checkCredentials(type, { credentials, vaultKey: vault_key, isRequired: before === undefined })
+    checkCredentials(type, { credentials, flow, vaultKey: vault_key, isRequired: before === undefined })
     return {
       server_name,
       alias: keep(write.alias, before?.alias),
       description: keep(write.description, before?.description),
       url,
       auth_type: type,
+      oauth2_flow: flow,
       vault_key,
       allowed_tools: keep(write.allowed_tools, before?.allowed_tools),
       disallowed_tools: keep(write.disallowed_tools, before?.disallowed_tools),
@@ -150,7 +160,7 @@ export function createMcpServers({ store, states, encryption, configured, guard,
       rejectNarrow(by)
       const server_id = newId('mcp')
       const values = valuesAfter(server_id, write, undefined)
-      const row = await store.write(async client => {
+      const row = await written(async client => {
         if ((await store.count(client)) >= maxServers)
           throw new AppError('conflict', `the registry has ${maxServers} MCP servers, its maximum; delete one first`)
         await rejectTaken(values, server_id, names => store.taken(client, names, server_id))
@@ -164,7 +174,7 @@ export function createMcpServers({ store, states, encryption, configured, guard,
 
     async update(name: string, write: McpServerUpdate, by: By): Promise<McpServer> {
       await mustExist(name, by)
-      const row = await store.write(async client => {
+      const row = await written(async client => {
         const before = await store.find(name, client)
         if (!before) throw notFound('MCP server', name)
         const { server_id } = before
@@ -181,7 +191,7 @@ export function createMcpServers({ store, states, encryption, configured, guard,
 
     async remove(name: string, by: By): Promise<void> {
       await mustExist(name, by)
-      await store.write(async client => {
+      await written(async client => {
         const before = await store.find(name, client)
         if (!before) throw notFound('MCP server', name)
         const { server_id } = before
@@ -228,6 +238,12 @@ export function createMcpServers({ store, states, encryption, configured, guard,
       throw new AppError('conflict', `an MCP server with the name or alias ${used} exists already`)
   }
 }
+
+type CallerOfServers = Pick<Caller, 'key' | 'principal'>
+
+/** Returns the server as a principal uses it: with its login, if the server needs one. */
+const withLogin = (server: RegisteredServer, { principal }: CallerOfServers): RegisteredServer =>
+  server.oauth2_flow === 'authorization_code' ? { ...server, login: principal } : server
 
 interface SecretContext {
   readonly type: ServerValues['auth_type']

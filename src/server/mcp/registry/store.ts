@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { transaction } from '../../db/connect.ts'
+import { hint } from '../../db/hints.ts'
 import type { ServerFacts } from './server.ts'
 
 /** Fields of a stored server that a write sets. */
@@ -16,7 +17,7 @@ export interface ServerRow extends ServerValues {
 }
 
 const columns = `server_id, server_name, alias, description, url, auth_type, has_credentials, vault_key, static_headers,
-  allowed_tools, disallowed_tools, require_approval, version, sealed, key_id, created_at, updated_at`
+  allowed_tools, disallowed_tools, require_approval, oauth2_flow, version, sealed, key_id, created_at, updated_at`
 
 const isNamed = '(server_id = $1 or server_name = $1 or alias = $1)'
 /** An id has precedence over a name, a name over an alias. */
@@ -37,7 +38,11 @@ const valuesOf = (row: ServerValues): unknown[] => [
   row.version,
   row.sealed,
   row.key_id,
+  row.oauth2_flow,
 ]
+
+/** Notification channel of changed servers. */
+export const serverChannel = 'mcp_servers'
 
 /** Table `mcp_servers`. */
 export type McpServerStore = ReturnType<typeof mcpServerStore>
@@ -48,6 +53,7 @@ export function mcpServerStore(pool: Pool) {
     write: <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
       transaction(pool, async client => {
         await client.query('lock table mcp_servers in share row exclusive mode')
+        hint(client, serverChannel, '')
         return work(client)
       }),
 
@@ -82,8 +88,9 @@ export function mcpServerStore(pool: Pool) {
       const text = `
         insert into mcp_servers (server_id, server_name, alias, description, url, auth_type, has_credentials, vault_key,
                                  static_headers, allowed_tools, disallowed_tools, require_approval, version, sealed, key_id,
+                                 oauth2_flow,
                                  created_by)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${columns}`
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning ${columns}`
       return written((await client.query<ServerRow>(text, [id, ...valuesOf(row), row.created_by])).rows)
     },
 
@@ -91,14 +98,17 @@ export function mcpServerStore(pool: Pool) {
       const text = `
         update mcp_servers set server_name = $2, alias = $3, description = $4, url = $5, auth_type = $6,
           has_credentials = $7, vault_key = $8, static_headers = $9, allowed_tools = $10, disallowed_tools = $11,
-          require_approval = $12, version = $13, sealed = $14, key_id = $15, updated_at = clock_timestamp()
+          require_approval = $12, version = $13, sealed = $14, key_id = $15, oauth2_flow = $16,
+          updated_at = clock_timestamp()
         where server_id = $1 returning ${columns}`
+      await client.query('delete from mcp_logins where server_id = $1 and url <> $2', [id, row.url])
       return written((await client.query<ServerRow>(text, [id, ...valuesOf(row)])).rows)
     },
 
     async remove(client: PoolClient, id: string): Promise<void> {
       await client.query('delete from mcp_servers where server_id = $1', [id])
-      await client.query('delete from mcp_server_states where server_id = $1', [id])
+      for (const table of ['mcp_server_states', 'mcp_authorizations', 'mcp_logins'])
+        await client.query(`delete from ${table} where server_id = $1`, [id])
     },
   }
 }

@@ -24,6 +24,7 @@ export function serverOfUrl({ name, url }: { readonly name: string; readonly url
     allowed_tools: null,
     disallowed_tools: null,
     require_approval: null,
+    oauth2_flow: null,
     version: 0,
     isConfigured: false,
     created_at: null,

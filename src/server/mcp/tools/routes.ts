@@ -41,6 +41,6 @@ export function serveMcpTools(app: FastifyInstance, { servers, tools }: Deps): v
 
   bind(app, routes.call, async ({ body }, caller, { signal }) => {
     const server = await servers.find(body.server_id, caller)
-    return tools.callTool(server, caller, { name: body.name, arguments: body.arguments ?? {}, signal })
+    return tools.callTool(server, caller, { name: body.name, arguments: body.arguments ?? {}, signal, via: 'rest' })
   })
 }

@@ -1,6 +1,8 @@
 import type { McpListedTool, McpServerTest, McpTool, McpToolResult } from '../../../contract/mcp.ts'
+import type { McpCallVia } from '../../../contract/mcp-calls.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
+import { type McpCallLog, sizeOf } from '../calls/call-log.ts'
 import type { McpClient, ToolCall } from '../client/client.ts'
 import { RpcFailure } from '../client/json-rpc.ts'
 import { type RegisteredServer, toolRuleOf } from '../registry/server.ts'
@@ -10,8 +12,12 @@ import { hashOfTool, hashOfTools } from './tool-hash.ts'
 interface Deps {
   readonly client: Pick<McpClient, 'listTools' | 'callTool' | 'detect'>
   readonly states: McpStateStore
+  readonly calls: Pick<McpCallLog, 'recorded'>
   readonly nowMs: () => number
 }
+
+/** `via` says where the call came from, for the log. */
+type LoggedCall = ToolCall & { readonly via?: McpCallVia }
 
 type By = Pick<Caller, 'key' | 'principal'>
 
@@ -26,7 +32,7 @@ const maxCached = 500
  */
 export type McpTools = ReturnType<typeof createMcpTools>
 
-export function createMcpTools({ client, states, nowMs }: Deps) {
+export function createMcpTools({ client, states, calls, nowMs }: Deps) {
   const lists = new Map<string, { readonly list: Promise<ToolList>; readonly untilMs: number }>()
 
   /** Reads the list of the server and stores the result of the check. */
@@ -81,6 +87,19 @@ export function createMcpTools({ client, states, nowMs }: Deps) {
   const listTools = async (server: RegisteredServer, by: By): Promise<readonly McpTool[]> =>
     (await offered(server, by)).tools
 
+  async function callNow(server: RegisteredServer, by: By, call: ToolCall): Promise<McpToolResult> {
+    const tool = (await listTools(server, by)).find(({ name }) => name === call.name)
+    if (!tool)
+      throw invalid(
+        `name ${call.name.slice(0, 200)} is not a tool of MCP server ${server.server_name} that this key may call`,
+      )
+    try {
+      return await client.callTool(server, by.principal, { ...call, inputSchema: tool.inputSchema })
+    } catch (error) {
+      throw asAppError(error, server, call.signal)
+    }
+  }
+
   return {
     /** Returns the tools that a caller may call, and the held ones. Throws like `listTools`. */
     offered,
@@ -89,17 +108,9 @@ export function createMcpTools({ client, states, nowMs }: Deps) {
     listTools,
 
     /** Calls a tool. Throws `invalid_request` for a tool that `listTools` does not return. */
-    async callTool(server: RegisteredServer, by: By, call: ToolCall): Promise<McpToolResult> {
-      const tool = (await listTools(server, by)).find(({ name }) => name === call.name)
-      if (!tool)
-        throw invalid(
-          `name ${call.name.slice(0, 200)} is not a tool of MCP server ${server.server_name} that this key may call`,
-        )
-      try {
-        return await client.callTool(server, by.principal, { ...call, inputSchema: tool.inputSchema })
-      } catch (error) {
-        throw asAppError(error, server, call.signal)
-      }
+    callTool(server: RegisteredServer, by: By, { via = 'session', ...call }: LoggedCall): Promise<McpToolResult> {
+      const requestBytes = sizeOf(call.arguments)
+      return calls.recorded({ server, tool: call.name, by, via, requestBytes }, () => callNow(server, by, call))
     },
 
     /** Tests a server now. */

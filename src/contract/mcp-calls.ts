@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox'
+import { named } from './named.ts'
+import { route } from './route.ts'
+import { NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+
+const Via = Type.Union(
+  [Type.Literal('proxy'), Type.Literal('aggregate'), Type.Literal('rest'), Type.Literal('session')],
+  { description: '`/mcp/{server}`, `/mcp`, `/mcp-rest/tools/call`, or a session' },
+)
+export type McpCallVia = Static<typeof Via>
+
+const Outcome = Type.Union([Type.Literal('completed'), Type.Literal('tool_error'), Type.Literal('failed')], {
+  description: '`tool_error`: the result has `isError`; `failed`: there is no result',
+})
+export type McpCallOutcome = Static<typeof Outcome>
+
+/** A call of a tool, without arguments and result. */
+export const McpCall = named(
+  'McpCall',
+  Type.Object({
+    id: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    server_id: Type.String(),
+    server_name: Type.String(),
+    tool: Type.String({ description: 'At most 200 characters' }),
+    via: Via,
+    principal: Type.String(),
+    key_id: Nullable(Type.String(), 'null for the master key'),
+    outcome: Outcome,
+    error_code: Nullable(Type.String(), 'Code of the error when this service or the connection failed'),
+    ms: Type.Integer({ description: 'From the request to the end of the response' }),
+    request_bytes: Type.Integer({ description: 'Size of the arguments, or of the message at the proxy' }),
+    response_bytes: Type.Integer({ description: 'Size of the result, or of all messages at the proxy' }),
+  }),
+)
+export type McpCall = Static<typeof McpCall>
+
+const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
+
+export const mcpCallRoutes = {
+  list: route({
+    id: 'mcp_calls.list',
+    method: 'GET',
+    path: '/v1/mcp/calls',
+    access: 'key',
+    errorShape: 'nested',
+    query: Type.Object({
+      ...pageQuery,
+      ...rangeQuery,
+      server: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Id or name of a server' })),
+      tool: Filter,
+      principal: Filter,
+      key_id: Filter,
+      outcome: Type.Optional(Outcome),
+    }),
+    responses: { 200: Type.Object({ calls: Type.Array(McpCall), next_cursor: NextCursor }) },
+    summary: 'List calls of MCP tools',
+    description:
+      'Lists calls of tools with their latency, newest first, up to 30 days back. Admins see all calls, other callers their own.',
+  }),
+}

@@ -1,0 +1,72 @@
+import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import type { McpCall } from '../../../contract/mcp-calls.ts'
+import { isOlderThan, place } from '../../db/by-time.ts'
+import type { Database, McpCallTable } from '../../db/types.ts'
+
+export interface CallFilter {
+  readonly server?: string
+  readonly tool?: string
+  readonly principal?: string | undefined
+  readonly key_id?: string
+  readonly outcome?: string
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
+/** A call and its position in the list, for cursors. */
+interface Listed {
+  readonly call: McpCall
+  readonly place: string
+}
+
+const columns = [
+  'id',
+  'created_at',
+  'server_id',
+  'server_name',
+  'tool',
+  'via',
+  'principal',
+  'key_id',
+  'outcome',
+  'error_code',
+  'ms',
+  'request_bytes',
+  'response_bytes',
+] as const satisfies readonly (keyof McpCallTable)[]
+
+/** Table `mcp_calls`. */
+export type McpCallStore = ReturnType<typeof mcpCallStore>
+
+export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
+  return {
+    /** Inserts a batch; rows of a batch that was stored already are skipped. */
+    async insert(rows: readonly McpCallTable[]): Promise<void> {
+      const text = `
+        insert into mcp_calls (${columns.join(', ')})
+        select ${columns.join(', ')} from json_populate_recordset(null::mcp_calls, $1) on conflict do nothing`
+      await pool.query(text, [JSON.stringify(rows)])
+    },
+
+    /** Returns calls, newest first. */
+    async list(
+      { server, from, to, ...equal }: CallFilter,
+      page: { readonly after: string | undefined; readonly limit: number },
+    ): Promise<Listed[]> {
+      let all = db.selectFrom('mcp_calls').select([...columns, place.as('place')])
+      for (const [column, value] of Object.entries(equal))
+        if (value !== undefined) all = all.where(column as 'tool', '=', value)
+      if (server !== undefined)
+        all = all.where(where => where.or([where('server_id', '=', server), where('server_name', '=', server)]))
+      if (from) all = all.where('created_at', '>=', from)
+      if (to) all = all.where('created_at', '<', to)
+      if (page.after !== undefined) all = all.where(isOlderThan(page.after))
+      const rows = await all.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute()
+      return rows.map(({ place, created_at, ...row }) => ({
+        place,
+        call: { ...row, created_at: created_at.toISOString() },
+      }))
+    },
+  }
+}
