@@ -13,6 +13,7 @@ import { keyRoutes } from './keys.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { mcpRoutes } from './mcp.ts'
+import { mcpOwnRoutes } from './mcp-own.ts'
 import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
@@ -52,6 +53,7 @@ export const api = {
   Mcp: mcpRoutes,
   McpProxy: mcpProxyRoutes,
   McpAggregate: mcpAggregateRoutes,
+  McpOwn: mcpOwnRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,
   Webhooks: webhookRoutes,
@@ -86,6 +88,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Mcp: 'MCP',
   McpProxy: 'MCP',
   McpAggregate: 'MCP',
+  McpOwn: 'MCP',
   Opencode: 'opencode',
   Events: 'Sessions',
   Files: 'Sessions',

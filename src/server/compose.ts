@@ -13,6 +13,7 @@ import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
+import { composeOwnMcp } from './compose/own-mcp.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSessions } from './compose/sessions.ts'
 import { composeWebhooksAndSchedules } from './compose/webhooks-and-schedules.ts'
@@ -198,6 +199,17 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     shutdown,
   })
 
+  const ownMcp = composeOwnMcp({
+    ...base,
+    keys,
+    slots: engine.slots,
+    agents: library.agents,
+    sessions,
+    log: a2a.log,
+    publicUrl,
+    shutdown,
+  })
+
   const http = composeHttp({
     ...base,
     requestLog,
@@ -227,6 +239,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     triggers,
     controls,
     mcp,
+    ownMcp,
   ]
   for (const { serve } of sections) serve(app)
 

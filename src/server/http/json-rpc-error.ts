@@ -10,6 +10,7 @@ export const rpcCodes = {
   server: -32_000,
   sessionNotFound: -32_001,
   headerMismatch: -32_020,
+  missingCapability: -32_021,
   unsupportedVersion: -32_022,
 } as const
 
