@@ -24,7 +24,8 @@ test('the tool of an agent has a short name of its own, which means the agent ev
     assert.equal(agentIdOf(expected), id)
   }
   assert.equal(agentIdOf(digits), id)
-  for (const other of ['list_agents', `x${digits}`, `agent_${digits}0`, 'agent_', '']) assert.equal(agentIdOf(other), undefined)
+  for (const other of ['list_agents', `x${digits}`, `agent_${digits}0`, 'agent_', ''])
+    assert.equal(agentIdOf(other), undefined)
 })
 
 test('reads become requests of the API; other arguments and paths are rejected', () => {
@@ -42,7 +43,10 @@ test('reads become requests of the API; other arguments and paths are rejected',
     ['list_agents', { limit: { gt: 1 } }, /argument limit must be string/],
   ] as const
   for (const [name, args, message] of rejected)
-    assert.throws(() => requestOf(name, args), (error: unknown) => error instanceof AppError && message.test(error.message))
+    assert.throws(
+      () => requestOf(name, args),
+      (error: unknown) => error instanceof AppError && message.test(error.message),
+    )
   for (const { inputSchema } of readTools) {
     const { properties } = JSON.parse(JSON.stringify(inputSchema)) as { properties: Record<string, unknown> }
     for (const [name, schema] of Object.entries(properties)) assert.ok(schema, name)
@@ -103,7 +107,8 @@ test('only the ids of our own questions are read as such', () => {
 
 test('a client shows forms if its capability is empty or names them', () => {
   for (const elicitation of [{}, { form: {} }, { form: {}, url: {} }]) assert.ok(canElicit({ elicitation }))
-  for (const capabilities of [{}, { elicitation: null }, { elicitation: { url: {} } }]) assert.ok(!canElicit(capabilities))
+  for (const capabilities of [{}, { elicitation: null }, { elicitation: { url: {} } }])
+    assert.ok(!canElicit(capabilities))
 })
 
 test('a modern request must repeat its revision, method and name in headers', () => {
