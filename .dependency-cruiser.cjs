@@ -2,6 +2,7 @@
 const features =
   '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
+  'a2a/(task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
   'audit/audit',
   'budgets/(budgets|store)',

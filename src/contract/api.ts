@@ -14,6 +14,7 @@ import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
 import { mcpRoutes } from './mcp.ts'
 import { mcpCallRoutes } from './mcp-calls.ts'
+import { mcpOwnRoutes } from './mcp-own.ts'
 import { mcpAggregateRoutes, mcpProxyRoutes } from './mcp-proxy.ts'
 import { memoryRoutes } from './memories.ts'
 import { messageRoutes } from './messages.ts'
@@ -54,6 +55,7 @@ export const api = {
   McpCalls: mcpCallRoutes,
   McpProxy: mcpProxyRoutes,
   McpAggregate: mcpAggregateRoutes,
+  McpOwn: mcpOwnRoutes,
   Memories: memoryRoutes,
   Skills: skillRoutes,
   Webhooks: webhookRoutes,
@@ -89,6 +91,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   McpCalls: 'MCP',
   McpProxy: 'MCP',
   McpAggregate: 'MCP',
+  McpOwn: 'MCP',
   Opencode: 'opencode',
   Events: 'Sessions',
   Files: 'Sessions',

@@ -6,8 +6,11 @@ import { JsonObject, Nullable, nullableFields } from './schemas.ts'
 /** Pattern of server names and aliases. */
 export const serverNamePattern = '^[A-Za-z0-9_-]{1,64}$'
 
+/** Name of this service as an MCP server. */
+export const ownServerName = 'switchyard'
+
 /** Names that the service keeps for its own servers. Rulings: 39. */
-export const reservedServerNames: readonly string[] = ['switchyard', 'memories']
+export const reservedServerNames: readonly string[] = [ownServerName, 'memories']
 
 const ServerName = Type.String({
   pattern: serverNamePattern,

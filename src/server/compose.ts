@@ -13,6 +13,7 @@ import { composeHttp } from './compose/http.ts'
 import { composeLedger } from './compose/ledger.ts'
 import { composeMcp } from './compose/mcp.ts'
 import { composeMemories } from './compose/memories.ts'
+import { composeOwnMcp } from './compose/own-mcp.ts'
 import { composeRepositories } from './compose/repositories.ts'
 import { composeRuntimes } from './compose/runtimes.ts'
 import { composeSandboxes } from './compose/sandboxes.ts'
@@ -220,6 +221,17 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     log: base.log,
   })
 
+  const ownMcp = composeOwnMcp({
+    ...base,
+    keys,
+    slots: engine.slots,
+    agents: library.agents,
+    sessions,
+    log: a2a.log,
+    publicUrl,
+    shutdown,
+  })
+
   const http = composeHttp({
     ...base,
     requestLog,
@@ -249,6 +261,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     triggers,
     controls,
     mcp,
+    ownMcp,
   ]
   for (const { serve } of sections) serve(app)
 

@@ -33,6 +33,7 @@ export const operationExamples: Examples = {
   'mcp.call': { body: { server_id: 'github', name: 'get_me', arguments: {} }, notRun: mcpServer },
   'mcp_proxy.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },
   'mcp_aggregate.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },
+  'mcp_own.post': { body: { jsonrpc: '2.0', id: 1, method: 'ping' } },
   'mcp_proxy.stream': { notRun: mcpServer },
   'mcp_proxy.end': { notRun: mcpServer },
   'controls.stop': { body: { session_id: '{session_id}', reason: 'runs in a loop' } },

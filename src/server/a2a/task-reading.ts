@@ -21,6 +21,14 @@ export interface TaskPrompt {
 interface ToolCall {
   readonly name: string
   readonly input: unknown
+  /** True for a custom tool, whose result the client sends. */
+  readonly isCustom: boolean
+}
+
+/** A tool call that waits for an answer from outside: an approval, or the result of a custom tool. */
+export interface Question extends ToolCall {
+  /** Id of its event. */
+  readonly id: string
 }
 
 type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
@@ -41,7 +49,7 @@ export class TaskReading {
   readonly #prompt: TaskPrompt
   readonly #artifacts: A2aArtifact[] = []
   readonly #history: A2aMessage[] = []
-  /** Tool calls of the run that require approval, by event id. */
+  /** Tool calls of the run that require an answer from outside, by event id. */
   readonly #calls = new Map<string, ToolCall>()
   readonly #pending = new Set<string>()
   #status: A2aTaskStatus
@@ -72,6 +80,11 @@ export class TaskReading {
     return [...this.#pending]
   }
 
+  /** The tool calls that the task waits for. */
+  get questions(): readonly Question[] {
+    return this.pending.map(id => ({ id, ...(this.#calls.get(id) ?? unknownCall) }))
+  }
+
   /** Returns the task with at most `historyLength` of its newest messages; undefined: all. */
   task(historyLength?: number): A2aTask {
     const history = historyLength === undefined ? this.#history : this.#history.slice(-historyLength)
@@ -99,8 +112,13 @@ export class TaskReading {
         return this.#isInRun ? this.#result(event.id, textParts(textOfContent(event.content))) : []
       case 'agent.tool_use':
       case 'agent.mcp_tool_use':
-        if (event.evaluated_permission === 'ask') this.#calls.set(event.id, { name: event.name, input: event.input })
+        if (event.evaluated_permission === 'ask') this.#called(event, false)
         return []
+      case 'agent.custom_tool_use':
+        this.#called(event, true)
+        return []
+      case 'user.custom_tool_result':
+        return this.#pending.delete(event.custom_tool_use_id) ? this.#answered(event) : []
       case 'user.tool_confirmation':
         return this.#confirmed(event)
       default:
@@ -121,13 +139,21 @@ export class TaskReading {
     return this.state === 'TASK_STATE_WORKING' ? [] : this.#becomes('TASK_STATE_WORKING', event)
   }
 
+  #called({ id, name, input }: Pick<ToolCall, 'name' | 'input'> & { readonly id: string }, isCustom: boolean): void {
+    this.#calls.set(id, { name, input, isCustom })
+  }
+
+  #answered(event: SessionEvent): A2aStreamResponse[] {
+    return this.#pending.size > 0 ? [] : this.#becomes('TASK_STATE_WORKING', event)
+  }
+
   #confirmed(event: EventOf<'user.tool_confirmation'>): A2aStreamResponse[] {
     if (!this.#pending.delete(event.tool_use_id)) return []
     const reason = event.deny_message ? `: ${event.deny_message}` : ''
     const text = event.result === 'allow' ? 'approve' : `deny${reason}`
     const data = { decision: event.result === 'allow' ? 'approve' : 'deny', approval_id: event.tool_use_id }
     this.#history.push(this.#message(event.id, 'ROLE_USER', [{ text }, { data, mediaType: 'application/json' }]))
-    return this.#pending.size > 0 ? [] : this.#becomes('TASK_STATE_WORKING', event)
+    return this.#answered(event)
   }
 
   #ending(event: SessionEvent): A2aStreamResponse[] {
@@ -147,8 +173,8 @@ export class TaskReading {
 
   #asks(event: SessionEvent, approvals: readonly string[]): A2aStreamResponse[] {
     for (const id of approvals) this.#pending.add(id)
-    const calls = approvals.map(id => ({ approval_id: id, ...this.#calls.get(id) }))
-    const lines = calls.map(({ approval_id: id, name, input }) => `${name ?? id} ${JSON.stringify(input ?? {})}`)
+    const calls = this.questions.map(({ id, name, input }) => ({ approval_id: id, name, input }))
+    const lines = calls.map(({ name, input }) => `${name} ${JSON.stringify(input ?? {})}`)
     const text = `Approval required: ${lines.join('; ')}. Answer "approve", "deny" or "deny: <reason>".`
     const parts = [{ text }, { data: { approvals: calls }, mediaType: 'application/json' }]
     this.#history.push(this.#message(event.id, 'ROLE_AGENT', parts))
@@ -186,5 +212,8 @@ export class TaskReading {
     return { messageId, ...this.#place, role, parts }
   }
 }
+
+/** For a call whose event is not in the log of the task. */
+const unknownCall: ToolCall = { name: 'a tool', input: {}, isCustom: false }
 
 const textParts = (text: string): A2aPart[] => (text === '' ? [] : [{ text, mediaType: 'text/plain' }])

@@ -6,6 +6,7 @@ import type { PromptPart } from '../../contract/prompts.ts'
 export interface TaskRow {
   readonly id: string
   readonly session_id: string
+  readonly agent_id: string
   readonly message_id: string | null
   readonly parts: readonly PromptPart[]
   readonly created_at: Date
@@ -16,7 +17,8 @@ export interface TaskRow {
 
 /** The tasks that a caller may see: those of one agent, of one owner. */
 interface Scope {
-  readonly agentId: string
+  /** Undefined: of any agent. */
+  readonly agentId: string | undefined
   /** Undefined: of any owner. */
   readonly owner: string | undefined
 }
@@ -42,7 +44,7 @@ export const taskKey = ({ updated_at, id }: TaskRow): string => `${updated_at.to
 
 // Milliseconds, so that a cursor is exact. Conditions are in line with `sessions/waits`.
 const tasksText = `
-  select p.id, p.session_id, p.message_id, p.parts, p.created_at,
+  select p.id, p.session_id, s.agent_id, p.message_id, p.parts, p.created_at,
          case
            when p.state = 'done' then 'TASK_STATE_COMPLETED'
            when p.state = 'error' then 'TASK_STATE_FAILED'
@@ -58,7 +60,7 @@ const tasksText = `
     select bool_or(kind = 'approval') as is_approval, max(created_at) as since from waits
     where prompt_id = p.id and kind in ('approval', 'budget', 'freeze') and (until is null or until > statement_timestamp())
   ) w on true
-  where s.agent_id = $1 and ($2::text is null or s.owner_id = $2) and s.deleted_at is null and p.kind = 'prompt'`
+  where ($1::text is null or s.agent_id = $1) and ($2::text is null or s.owner_id = $2) and s.deleted_at is null and p.kind = 'prompt'`
 
 const listText = `
   with tasks as (
@@ -77,7 +79,7 @@ export type TaskStore = ReturnType<typeof taskStore>
 
 export function taskStore(pool: Pool) {
   return {
-    /** Returns a task; undefined when the agent has none with that id, or `owner` may not see it. */
+    /** Returns a task; undefined when there is none with that id in the scope. */
     async find(id: string, { agentId, owner }: Scope): Promise<TaskRow | undefined> {
       return (await pool.query<TaskRow>(`${tasksText} and p.id = $3`, [agentId, owner, id])).rows[0]
     },

@@ -33,6 +33,7 @@ export function composeA2a({ pool, sessions, events, live, ...needs }: Needs) {
   const log = createTaskLog({ events, live })
   const tasks = createTasks({ store: taskStore(pool), sessions, log, titleOf })
   return {
+    log,
     serve(app: FastifyInstance) {
       serveA2a(app, { ...needs, tasks, log })
     },

@@ -65,6 +65,16 @@ export async function once<T>(sql: RunSql, scope: OnceKey | undefined, work: () 
   return decryptedAnswer(first.response, scope).answer
 }
 
+/** Returns the stored answer of a request without executing it; undefined if there is none. */
+export async function recalled<T>(
+  sql: RunSql,
+  { principal, route, key }: Omit<OnceKey, 'bodyHash' | 'cipher'>,
+): Promise<T | undefined> {
+  const { rows } = await sql(recall, [principal, route, key])
+  const [first] = rows as { response: Answered<T> | null }[]
+  return first?.response?.answer
+}
+
 interface Answered<T> {
   readonly answer: T
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { maxMcpBytes } from '../../../contract/mcp.ts'
+import { maxMcpBytes, ownServerName } from '../../../contract/mcp.ts'
 import { mcpProxyRoutes } from '../../../contract/mcp-proxy.ts'
 import { rejectEncoded } from '../../http/json-body.ts'
 import { jsonRpcError } from '../../http/json-rpc-error.ts'
@@ -69,6 +69,7 @@ async function answer(
 ): Promise<void> {
   const { caller, headers } = request
   rejectForeignOrigin(headers, deps.publicUrl())
+  if (request.params.server === ownServerName) throw onlyPost(request.method)
   if (caller.behalf) return deps.answerProgram(request, reply, request.params.server)
   const server = await deps.servers.find(request.params.server, caller)
   const rule = toolRuleOf(server, caller.key)
@@ -158,6 +159,9 @@ async function relay(incoming: Incoming, { upstream, sessionIds, bridge, session
   const shownId = upstreamId === session ? given : upstreamId && sessionIds.wrap(upstreamId, place)
   await pass(reply, { server, found, text, rule, posted, shownId, signal })
 }
+/** For the service itself, whose only route is in another folder: it has no streams and no sessions to end. */
+const onlyPost = (method: string): AppError =>
+  new AppError('method_not_allowed', `method ${method} is not allowed here; use POST`, { headers: { allow: 'POST' } })
 
 /** True for streams without an end of their own: that of a session, and subscriptions. */
 const isStream = (method: string, posted: Posted | undefined): boolean =>

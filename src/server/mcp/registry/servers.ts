@@ -107,13 +107,10 @@ export function createMcpServers({ store, cache, states, encryption, configured,
 
   function valuesAfter(id: string, write: Write, before: ServerRow | undefined): ServerValues {
     rejectUnsupported(write)
-    const keep = <T>(given: T | null | undefined, old: T | null | undefined): T | null =>
-      given === undefined ? (old ?? null) : given
     const server_name = write.server_name ?? before?.server_name ?? ''
     const url = write.url === undefined ? (before?.url ?? '') : checkedUrl(write.url, 'url')
     const type = write.auth_type ?? before?.auth_type ?? 'none'
-    const flow = type === 'oauth2' ? (keep(write.oauth2_flow, before?.oauth2_flow) ?? 'client_credentials') : null
-    if (type !== 'oauth2' && write.oauth2_flow) throw invalid('oauth2_flow needs auth_type oauth2')
+    const flow = flowAfter(write, type, before)
     const isMoved = url !== before?.url
     const isVaultDropped = isMoved || write.credentials || type === 'none'
     const vault_key = write.vault_key === undefined && isVaultDropped ? null : keep(write.vault_key, before?.vault_key)
@@ -257,4 +254,15 @@ function rejectUnsupported({ transport }: Write): void {
   if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
   if (transport === 'stdio')
     throw invalid('transport stdio is supported in the configuration file only; use http (streamable HTTP)')
+}
+
+/** Returns the value after a write: absent keeps the old one, null removes it. */
+const keep = <T>(given: T | null | undefined, old: T | null | undefined): T | null =>
+  given === undefined ? (old ?? null) : given
+
+/** Returns the OAuth flow after a write; null for another way to authenticate. */
+function flowAfter({ oauth2_flow: given }: Write, type: ServerValues['auth_type'], before: ServerRow | undefined) {
+  if (type === 'oauth2') return keep(given, before?.oauth2_flow) ?? 'client_credentials'
+  if (given) throw invalid('oauth2_flow needs auth_type oauth2')
+  return null
 }
