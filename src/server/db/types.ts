@@ -5,8 +5,8 @@ import type { McpAuthType, McpTool } from '../../contract/mcp.ts'
 import type { MemorySource } from '../../contract/memories.ts'
 import type { NativeProvider } from '../../contract/native.ts'
 import type { PromptKind, PromptMode, PromptPart, PromptState } from '../../contract/prompts.ts'
-import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { SessionRepository } from '../../contract/repositories.ts'
+import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { SandboxStatus } from '../../contract/sessions.ts'
 
 /** A `json` column: read as a value, written as JSON text, because pg would send an array as a PostgreSQL array. */
