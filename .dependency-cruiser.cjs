@@ -6,7 +6,7 @@ const nouns = [
   'audit/audit',
   'budgets/(budgets|store)',
   'controls/freezes',
-  'egress/(egress|inner-host)',
+  'egress/(egress|inner-host|check-network)',
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',

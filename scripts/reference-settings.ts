@@ -208,6 +208,10 @@ export const settings: Readonly<Record<string, SettingText>> = {
     '65536',
   ],
   'limits.tool_preview_chars': ['Characters of a longer result that the model sees at once', '16384'],
+  'limits.allow_unrestricted_egress': [
+    'Whether agents may have [`config.network.type: unrestricted`](../network.md)',
+    '`false`',
+  ],
   'limits.sandbox_cpus': ['Processors that a command of an agent may use', 'half of those of the machine, at least 1'],
 
   retention: [

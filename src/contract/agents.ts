@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
 import { named } from './named.ts'
+import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 import { WebhookConfig } from './webhooks.ts'
@@ -54,6 +55,7 @@ const AgentConfig = named(
         }),
       ),
       approvals: Type.Optional(Nullable(ApprovalsConfig)),
+      network: Type.Optional(Nullable(NetworkConfig)),
     }),
   ]),
 )

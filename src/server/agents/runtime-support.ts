@@ -41,7 +41,7 @@ export function createRuntimeSupport({ findings, resultSchemas }: Deps) {
       const isWritten = (field: string) =>
         field.startsWith('tools')
           ? write.tools !== undefined
-          : !field.startsWith('config.') || write.config?.[field.slice('config.'.length)] !== undefined
+          : !field.startsWith('config.') || write.config?.[field.split(/[.[]/)[1] ?? ''] !== undefined
       const wrong = (await findingsOf(after)).find(({ field, problem }) => problem !== undefined && isWritten(field))
       if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
       await checkSchemas(write.tools)

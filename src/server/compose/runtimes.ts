@@ -6,6 +6,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/types.ts'
+import { createNetworkCheck } from '../egress/check-network.ts'
 import { createEgress } from '../egress/egress.ts'
 import type { InnerHost } from '../egress/inner-host.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -102,10 +103,12 @@ export async function composeRuntimes(needs: Needs) {
   }
 
   // sandboxes; `outbound.allow` is for connections of the server, which its agents must not use
+  const { allowUnrestrictedEgress: allowUnrestricted = false } = config.limits
   const egress = createEgress({
     workspacesDir,
     outbound: createOutbound({ allow: [] }),
     innerHosts: [gitHost, ...needs.innerHosts],
+    allowUnrestricted,
     log,
   })
   const { networkOf } = egress
@@ -176,6 +179,7 @@ export async function composeRuntimes(needs: Needs) {
     modelSecrets: gateway.echoes,
     canSearch: () => web.canSearch,
     noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
+    networkCheck: createNetworkCheck({ allowUnrestricted, sandboxes }),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })

@@ -253,6 +253,8 @@ export interface Limits {
   readonly reservationMs: number
   /** CPUs that a command of an agent may use; undefined for half of the machine, at least one. */
   readonly sandboxCpus?: number | undefined
+  /** True when agents may have a network without a list of hosts. */
+  readonly allowUnrestrictedEgress?: boolean
 }
 
 export type SearchProvider = 'brave' | 'tavily' | 'searxng'

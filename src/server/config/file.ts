@@ -71,6 +71,7 @@ interface FileValue {
     readonly response_cache_bytes?: number
     readonly reservation_s?: number
     readonly sandbox_cpus?: number
+    readonly allow_unrestricted_egress?: boolean
     readonly tool_result_chars?: number
     readonly tool_preview_chars?: number
   }
@@ -178,6 +179,7 @@ const fileShape: Shape = {
         response_cache_bytes: whole,
         reservation_s: whole,
         sandbox_cpus: { kind: 'number', min: 0.1 },
+        allow_unrestricted_egress: flag,
         tool_result_chars: { kind: 'whole', min: 1000 },
         tool_preview_chars: { kind: 'whole', min: 100 },
       },

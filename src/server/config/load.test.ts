@@ -27,6 +27,7 @@ test('defaults: loopback, port 4000, no master key with a warning, only the demo
         responseCacheBytes: 1_000_000_000,
         reservationMs: 900_000,
         sandboxCpus: undefined,
+        allowUnrestrictedEgress: false,
       },
       'all',
       'info',
@@ -192,6 +193,7 @@ limits:
   response_cache_bytes: 5000
   reservation_s: 60
   sandbox_cpus: 1.5
+  allow_unrestricted_egress: true
 demo: false
 `,
     env: { MY_KEY: key, SOME_KEY: 'k', TEAM: 'blue', ANTHROPIC_API_KEY: 'unused' },
@@ -229,6 +231,7 @@ demo: false
         responseCacheBytes: 5_000,
         reservationMs: 60_000,
         sandboxCpus: 1.5,
+        allowUnrestrictedEgress: true,
       },
     ],
   )

@@ -165,6 +165,7 @@ function limitsOf({ value: { limits } }: ConfigFile): Limits {
     responseCacheBytes: limits?.response_cache_bytes ?? 1_000_000_000,
     reservationMs: (limits?.reservation_s ?? 900) * 1000,
     sandboxCpus: limits?.sandbox_cpus,
+    allowUnrestrictedEgress: limits?.allow_unrestricted_egress ?? false,
   }
 }
 

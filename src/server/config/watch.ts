@@ -120,6 +120,7 @@ const startupOnlyLimits = {
   sessionBytes: 'limits.session_bytes',
   reservationMs: 'limits.reservation_s',
   sandboxCpus: 'limits.sandbox_cpus',
+  allowUnrestrictedEgress: 'limits.allow_unrestricted_egress',
 } as const
 
 type Reloaded =

@@ -16,6 +16,8 @@ interface Deps {
   /** Guards the connections of sandboxes: only public addresses. */
   readonly outbound: Pick<Outbound, 'connect'>
   readonly innerHosts: readonly InnerHost[]
+  /** `limits.allow_unrestricted_egress`. */
+  readonly allowUnrestricted: boolean
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
@@ -26,7 +28,7 @@ export function createEgress(deps: Deps) {
   return {
     /** Returns the network of a session; undefined for a session without one. */
     networkOf(session: EgressSession): SandboxNetwork | undefined {
-      const policy = networkPolicy(session.config)
+      const policy = networkPolicy(session.config, deps)
       const innerHosts = deps.innerHosts.filter(host => host.isFor(session))
       if (!policy && innerHosts.length === 0) return undefined
       return {

@@ -15,8 +15,6 @@ export interface Target {
 export interface NetworkPolicy {
   /** Returns why a target is denied, with the field to change; undefined if it is allowed. */
   denial(target: Target): string | undefined
-  /** True if requests to this host are restricted by method, so that tunnels to it must be opened. */
-  hasMethodRules(host: string, port: number): boolean
 }
 
 interface Rule {
@@ -29,15 +27,25 @@ interface Rule {
 
 const defaultPorts: readonly number[] = [80, 443]
 
+interface Settings {
+  /** `limits.allow_unrestricted_egress`. */
+  readonly allowUnrestricted: boolean
+}
+
 /** Returns the policy of `config.network`, which has been checked; undefined when there is none. */
-export function networkPolicy(config: Json): NetworkPolicy | undefined {
+export function networkPolicy(config: Json, { allowUnrestricted }: Settings): NetworkPolicy | undefined {
   const network = recordOf(config['network'])
-  if (network['type'] === 'unrestricted') return unrestricted
+  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted : forbidden
   if (network['type'] !== 'limited') return undefined
   return limited(rulesOf(network, config))
 }
 
-const unrestricted: NetworkPolicy = { denial: () => undefined, hasMethodRules: () => false }
+const unrestricted: NetworkPolicy = { denial: () => undefined }
+
+/** For agents that were stored before the operator changed the setting. */
+const forbidden: NetworkPolicy = {
+  denial: () => 'config.network.type unrestricted needs limits.allow_unrestricted_egress in the configuration',
+}
 
 function limited(rules: readonly Rule[]): NetworkPolicy {
   const about = (host: string) => rules.filter(rule => matches(rule.host, host))
@@ -47,12 +55,10 @@ function limited(rules: readonly Rule[]): NetworkPolicy {
       if (named.length === 0) return `${host} is not in config.network.allowed_hosts of this agent`
       const open = named.filter(rule => rule.ports.includes(port))
       if (open.length === 0) return `port ${port} of ${host} is not in config.network.allowed_hosts of this agent`
+      if (method === undefined && open.every(rule => rule.methods !== undefined))
+        return `requests to ${host} are limited to some methods, which a tunnel hides; remove methods from its entry of config.network.allowed_hosts`
       if (method === undefined || open.some(({ methods }) => methods?.includes(method) ?? true)) return undefined
       return `method ${method} to ${host} is not in config.network.allowed_hosts of this agent`
-    },
-    hasMethodRules(host, port) {
-      const open = about(host).filter(rule => rule.ports.includes(port))
-      return open.length > 0 && open.every(({ methods }) => methods !== undefined)
     },
   }
 }
@@ -74,7 +80,9 @@ function rulesOf(network: Json, config: Json): Rule[] {
 function ruleOf(entry: unknown): Rule {
   const { host, ports, methods } = isRecord(entry) ? entry : { host: entry, ports: undefined, methods: undefined }
   return {
-    host: textOf(host).toLowerCase(),
+    host: textOf(host)
+      .toLowerCase()
+      .replace(/^\[|\]$/g, ''),
     ports: Array.isArray(ports) ? ports.map(Number) : defaultPorts,
     methods: Array.isArray(methods) ? methods.map(method => textOf(method).toUpperCase()) : undefined,
   }

@@ -1,5 +1,7 @@
-/** Hosts that package managers and Git need, by the name of the preset. */
-const hostsByPreset = {
+import type { NetworkPreset } from '../../contract/network.ts'
+
+/** Hosts that package managers and Git need. */
+const hostsByPreset: Readonly<Record<Exclude<NetworkPreset, 'packages'>, readonly string[]>> = {
   npm: ['registry.npmjs.org', 'registry.yarnpkg.com'],
   pypi: ['pypi.org', 'files.pythonhosted.org'],
   crates: ['index.crates.io', 'static.crates.io', 'crates.io'],
@@ -17,12 +19,7 @@ const hostsByPreset = {
     'objects.githubusercontent.com',
     'release-assets.githubusercontent.com',
   ],
-} as const
-
-export type Preset = keyof typeof hostsByPreset | 'packages'
-
-/** Names that `config.network.presets` may contain. `packages` stands for all registries. */
-export const presetNames = [...Object.keys(hostsByPreset), 'packages'] as readonly Preset[]
+}
 
 /** Returns the hosts of a preset. */
 export function presetHosts(name: string): readonly string[] {

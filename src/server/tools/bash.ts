@@ -9,7 +9,8 @@ export const bashTool = defineTool({
   name: 'bash',
   description:
     'Run a shell command. Each call is a fresh shell that starts in the workspace /workspace; files there stay, ' +
-    'variables and /tmp do not. There is no network. A command for which you do not want to wait runs with ' +
+    'variables and /tmp do not. There is no network, unless this agent may reach some hosts: then over HTTP and HTTPS, ' +
+    'through the proxy in http_proxy and https_proxy. A command for which you do not want to wait runs with ' +
     'run_in_background: the call returns a job_id for bash_output and bash_kill. Other processes end with their call.',
   input: Type.Object({
     command: Type.Optional(Type.String({ minLength: 1, description: 'The command; required unless restart is true' })),

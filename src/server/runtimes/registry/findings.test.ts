@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingsFor } from './findings.ts'
 
-const noSearch = { canSearch: false }
+const noSearch = { canSearch: false, networkProblem: () => undefined }
 
 test('a runtime that calls models itself reports the model settings that it does not support', () => {
   const config = { model_settings: { effort: 'low', temperature: 1, top_p: null }, context: { kept_tokens: 1 } }
@@ -28,12 +28,12 @@ for (const [form, tools, field] of named) {
     assert.equal(finding?.field, field)
     assert.match(finding?.problem ?? '', /^names web_search, but this server has no search provider; set web_search/)
     assert.deepEqual(more, [])
-    assert.deepEqual(findingsFor('builtin', { tools, config: {} }, { canSearch: true }), [])
+    assert.deepEqual(findingsFor('builtin', { tools, config: {} }, { ...noSearch, canSearch: true }), [])
   })
 
   test(`web_search as ${form} is reported as ignored by a runtime with its own tools`, () => {
     for (const canSearch of [true, false])
-      assert.deepEqual(findingsFor('opencode', { tools, config: {} }, { canSearch }), [{ field }])
+      assert.deepEqual(findingsFor('opencode', { tools, config: {} }, { ...noSearch, canSearch }), [{ field }])
   })
 }
 

@@ -7,10 +7,12 @@ import { toolFindings } from './tool-findings.ts'
 
 type Spec = ApiSpec | 'builtin'
 
-/** What this server offers to runtimes. */
-interface Offered {
+/** What the settings depend on besides the protocol. */
+interface ServerFacts {
   /** True while the tool `web_search` exists. */
   readonly canSearch: boolean
+  /** Returns a problem of `config.network` with the runtime. */
+  readonly networkProblem: (config: RequestedSettings['config']) => Finding | undefined
   /** Why this server clones no repositories; undefined when it does. */
   readonly noClones?: string | undefined
   /** True for a runtime at an address, which does not work in a session's files. */
@@ -21,16 +23,18 @@ interface Offered {
 export function findingsFor(
   spec: Spec,
   { tools, config, environment }: RequestedSettings,
-  offered: Offered,
+  server: ServerFacts,
 ): Finding[] {
   const support = spec === 'builtin' ? ownSupport : runtimeSpecs[spec]
   const servers = recordsOf(config['mcp_servers'])
+  const networkFinding = server.networkProblem(config)
   return [
-    ...(environment === undefined ? [] : environmentFindings(support, environment, offered)),
-    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools: offered }) }),
+    ...(environment === undefined ? [] : environmentFindings(support, environment, server)),
+    ...toolFindings({ support, tools, servers, ...(spec === 'builtin' && { ownTools: server }) }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
+    ...(networkFinding ? [networkFinding] : []),
     ...(servers.length > 0 && !support.mcpServers ? [noServers] : []),
   ]
 }
@@ -56,7 +60,7 @@ const noTypedResults: Finding = {
 function environmentFindings(
   support: SettingSupport,
   environment: NonNullable<RequestedSettings['environment']>,
-  { noClones, isElsewhere = false }: Offered,
+  { noClones, isElsewhere = false }: Pick<ServerFacts, 'noClones' | 'isElsewhere'>,
 ): Finding[] {
   if (support.clones && !isElsewhere) return cloneFindings(environment, noClones)
   const isUsed = (name: EnvironmentField) => !support.clones && support.environment.includes(name)

@@ -1,8 +1,10 @@
 import type { AgentRuntime, ApiSpec, RuntimeHarness } from '../../../contract/runtimes.ts'
+import type { NetworkCheck, Workplace } from '../../egress/check-network.ts'
 import type { WholeEchoes } from '../../platform/echoes.ts'
 import {
   failed,
   noCapabilities,
+  type RequestedSettings,
   type Runtime,
   type RuntimeInfo,
   type RuntimeKind,
@@ -29,6 +31,8 @@ interface Deps {
   readonly canSearch: () => boolean
   /** Why this server clones no repositories; undefined when it does. */
   readonly noClones?: string | undefined
+  /** Returns a problem of `config.network`. */
+  readonly networkCheck: NetworkCheck
 }
 
 /** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
@@ -42,7 +46,7 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones, networkCheck } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
@@ -81,11 +85,12 @@ export function createRegistry(deps: Deps): Registry {
     },
 
     async findings(name, requested) {
-      const offered = { canSearch: canSearch(), noClones }
-      if (name === builtin.id) return findingsFor('builtin', requested, offered)
-      const found = await externals.find(name)
-      if (!found) return []
-      return findingsFor(found.spec, requested, { ...offered, isElsewhere: (found.endpoint?.apiBase ?? '') !== '' })
+      const external = name === builtin.id ? undefined : await externals.find(name)
+      const spec = name === builtin.id ? 'builtin' : external?.spec
+      if (spec === undefined) return []
+      const networkProblem = (config: RequestedSettings['config']) => networkCheck(config, workplaceOf(external))
+      const isElsewhere = (external?.endpoint?.apiBase ?? '') !== ''
+      return findingsFor(spec, requested, { canSearch: canSearch(), networkProblem, noClones, isElsewhere })
     },
 
     async list() {
@@ -105,6 +110,15 @@ export function createRegistry(deps: Deps): Registry {
 
     close: () => cache.close(),
   }
+}
+
+/** Returns where a runtime works; undefined stands for the service's own. */
+function workplaceOf(external: ExternalRuntime | undefined): Workplace {
+  // A runtime that cannot be used reports that itself.
+  if (!external?.endpoint) return 'sandbox'
+  const { command, isolation = 'sandbox' } = external.endpoint
+  if (command === undefined) return 'elsewhere'
+  return isolation === 'sandbox' ? 'sandbox' : 'server'
 }
 
 /** Returns a placeholder for a runtime that cannot be used: its runs fail with the reason. */

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { createEgress } from '../../src/server/egress/egress.ts'
-import type { EgressSession, InnerHost } from '../../src/server/egress/inner-host.ts'
-import { createOutbound, type Lookup, type Outbound } from '../../src/server/platform/outbound.ts'
-import { buildConnector } from '../../src/server/platform/undici.ts'
-import type { SandboxDriverName } from '../../src/server/sandboxes/sandbox.ts'
-import { createSandboxes } from '../../src/server/sandboxes/sandboxes.ts'
-import { quiet } from '../../src/server/sandboxes/sandboxes-for-tests.ts'
+import { createEgress } from '../../../src/server/egress/egress.ts'
+import type { EgressSession, InnerHost } from '../../../src/server/egress/inner-host.ts'
+import { createOutbound, type Lookup, type Outbound } from '../../../src/server/platform/outbound.ts'
+import { buildConnector } from '../../../src/server/platform/undici.ts'
+import type { SandboxDriverName } from '../../../src/server/sandboxes/sandbox.ts'
+import { createSandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
+import { quiet } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
 
 interface Settings {
   readonly driver?: SandboxDriverName
@@ -18,10 +18,17 @@ interface Settings {
   readonly names?: readonly string[]
   readonly lookup?: Lookup
   readonly innerHosts?: readonly InnerHost[]
+  readonly allowUnrestricted?: boolean
 }
 
 /** Returns sandboxes whose network passes the proxy, and the lines that it logs. */
-export async function networkForTests({ driver = 'bubblewrap', names = [], lookup, innerHosts = [] }: Settings) {
+export async function networkForTests({
+  driver = 'bubblewrap',
+  names = [],
+  lookup,
+  innerHosts = [],
+  allowUnrestricted = false,
+}: Settings) {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const lines: Readonly<Record<string, unknown>>[] = []
   const log = { ...quiet, info: (line: object) => void lines.push({ ...line }) }
@@ -35,7 +42,7 @@ export async function networkForTests({ driver = 'bubblewrap', names = [], looku
           : guarded(options, done)
     },
   }
-  const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, log })
+  const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, allowUnrestricted, log })
   const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer: driver, networkOf })
   after(async () => {
     await sandboxes.stopAll()
