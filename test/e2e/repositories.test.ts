@@ -266,6 +266,11 @@ test('a server that is killed during the clone repeats it without a trace of the
   assert.match(outputs(after).at(-1) ?? '', / M lib\.txt.*first.*changed/s)
   const repaired = after.filter(({ type, ...event }) => type === 'session.repository_ready' && event['repaired'])
   assert.equal(repaired.length, 1)
+
+  const forked = await send(service, `POST /session/${id}/fork`, { body: {} })
+  const fork = forked.json<Session>().id
+  await prompt(fork, bash('git status --short --branch; cat lib.txt'), { text: 'done' })
+  assert.match(outputs(await eventsOf(fork)).at(-1) ?? '', new RegExp(`## switchyard/${fork}.*M lib.txt.*changed`, 's'))
 })
 
 test('a local program works in the clone and pushes without a credential', async () => {
