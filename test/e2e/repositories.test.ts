@@ -260,12 +260,17 @@ test('a server that is killed during the clone repeats it without a trace of the
 
   // Checkpoints exclude large packs: on another machine the objects are missing.
   await prompt(id, bash('echo changed > lib.txt'), { text: 'done' })
-  await rm(join(workspaceOf(id), '.git', 'objects', 'pack'), { recursive: true })
+  await rm(join(workspaceOf(id), '.git', 'objects'), { recursive: true })
   await prompt(id, bash('git status --short; git log --format=%s; cat lib.txt'), { text: 'done' })
   const after = await eventsOf(id)
   assert.match(outputs(after).at(-1) ?? '', / M lib\.txt.*first.*changed/s)
   const repaired = after.filter(({ type, ...event }) => type === 'session.repository_ready' && event['repaired'])
   assert.equal(repaired.length, 1)
+
+  const forked = await send(service, `POST /session/${id}/fork`, { body: {} })
+  const fork = forked.json<Session>().id
+  await prompt(fork, bash('git status --short --branch; cat lib.txt'), { text: 'done' })
+  assert.match(outputs(await eventsOf(fork)).at(-1) ?? '', new RegExp(`## switchyard/${fork}.*M lib.txt.*changed`, 's'))
 })
 
 test('a local program works in the clone and pushes without a credential', async () => {

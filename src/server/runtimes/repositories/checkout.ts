@@ -52,7 +52,12 @@ export async function cloneRepository(task: CheckoutTask): Promise<SessionReposi
   const base = cloned.get('base')?.[0] || null
   const found = { url, branch: grant.branch, base, pushed_commit: null, pull_request: null }
   const present = cloned.get('present')?.[0]
-  if (present !== undefined) return { ...found, commit: present, submodules: [] }
+  if (present !== undefined) {
+    // The clone of an interrupted run, or of the session that this one was forked from.
+    const repository = { ...found, commit: present, submodules: [] }
+    await checkClone(task, repository)
+    return repository
+  }
   const commit = cloned.get('commit')?.[0] ?? ''
   const modules = task.hasSubmodules ? submodulesIn(cloned, task) : []
   for (const { repository } of modules) grant.submodules.add(repository)

@@ -154,9 +154,9 @@ export function createGitProxy({ guard, cache, log, maxPackBytes = defaultPackBy
         return
       }
       serve(request, response, grant).catch((cause: unknown) => {
-        // A client that is gone is no problem of the host.
-        if (response.closed) return
         const isOwnText = cause instanceof UpstreamProblem || cause instanceof TooLarge
+        // A client that is gone is no problem of the host.
+        if (!isOwnText && response.closed) return
         grant.problem = isOwnText ? cause.message : `connection to ${grant.address.host} failed`
         if (!isOwnText) log.warn({ err: cause, session_id: sessionId }, 'a request of git failed')
         if (response.headersSent) response.destroy()

@@ -94,7 +94,9 @@ ${begin}
 cleanup
 if [ -e .git/switchyard-ready ]; then
   { read -r commit; read -r base; } < .git/switchyard-ready
-  [ "$(g symbolic-ref -q --short HEAD)" = "$branch" ] || g checkout -q -B "$branch" || exit 1
+  if [ "$(g symbolic-ref -q --short HEAD)" != "$branch" ] && g cat-file -e 'HEAD^{tree}' 2>/dev/null; then
+    g checkout -q -B "$branch" || exit 1
+  fi
   report present "$commit"; report base "$base"; exit 0
 fi
 [ ! -e .git ] || fail "the workspace already contains another git repository"

@@ -8,7 +8,7 @@ import { repositoryIn } from '../repository.ts'
 import type { RunSession } from '../runtime.ts'
 import { type CheckoutTask, checkClone, cloneRepository, pushChanges, RepositoryFailed } from './checkout.ts'
 import { type GitAddress, gitAddressOf, withoutSuffix } from './git-address.ts'
-import { type GitCredential, gitHostOf } from './git-credentials.ts'
+import { type GitCredential, type GitSecret, gitHostOf } from './git-credentials.ts'
 import type { GitGrant, GitProxy } from './git-proxy.ts'
 import { PullRequestFailed, type PullRequests } from './pull-requests.ts'
 
@@ -115,7 +115,7 @@ function openRepository(deps: Deps, { session, signal, grant, url, ref }: Openin
   const isAutomatic = (environment['auto_create_pr'] ?? environment['autoCreatePr']) === true
   const { secret } = grant.credential
   return {
-    secrets: secret ? [secret.value, secret.token, secret.authorization.replace(/^\w+ /, '')] : [],
+    secrets: secret ? secretsOf(secret) : [],
     close: revoke,
     isPushed: () => grant.pushes > 0,
 
@@ -160,6 +160,12 @@ function openRepository(deps: Deps, { session, signal, grant, url, ref }: Openin
     },
   }
 }
+
+/** Shorter parts, such as a short password, occur in any text. */
+const minSecretLength = 8
+
+const secretsOf = ({ value, token, authorization }: GitSecret): string[] =>
+  [value, token, authorization.replace(/^\w+ /, '')].filter(text => text.length >= minSecretLength)
 
 interface Proposal extends Work {
   readonly session: RunSession
