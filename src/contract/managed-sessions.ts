@@ -44,7 +44,7 @@ export type ManagedRepository = Static<typeof Repository>
 /** Other resources of the dialect. They are validated so that the error can name the alternative. */
 const File = named(
   'FileResource',
-  Type.Object({ type: Type.Literal('file') }, { description: 'Not supported: this service stores no files' }),
+  Type.Object({ type: Type.Literal('file') }, { description: 'Not supported: send files in messages' }),
 )
 const MemoryStore = named(
   'MemoryStoreResource',

@@ -408,7 +408,7 @@ for (const [version, Anthropic] of [
       sessions.create({ agent: agent.id, environment_id: environment.id, ...fields } as Parameters<
         typeof sessions.create
       >[0])
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
+    const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
     const session = await start({})
     const { BadRequestError, NotFoundError, AuthenticationError } = Anthropic
     for (const [attempt, kind, words] of [
@@ -430,7 +430,7 @@ for (const [version, Anthropic] of [
       [
         () => sessions.events.send(session.id, { events: [{ type: 'user.message', content: [image] }] } as never),
         BadRequestError,
-        /events\[0\]\.content\[0\]\.type must be "text"/,
+        /events\[0\]\.content\[0\]\.source\.type "url" is not supported: send the content with type base64/,
       ],
       [
         () => sessions.events.send(session.id, { events: [{ type: 'user.define_outcome' }] } as never),

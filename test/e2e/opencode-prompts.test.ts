@@ -25,13 +25,13 @@ test('DD2: a prompt that names no model runs with the model of the agent', async
   assert.equal((await send(service, line, { body: { parts } })).status, 400)
 })
 
-test('DD2: noReply, tools and file parts are rejected by name, and false or nothing is none', async () => {
+test('DD2: noReply, tools and files by address are rejected by name, and false or nothing is none', async () => {
   const id = await newSession()
-  const file = { type: 'file', mime: 'text/plain', url: 'data:text/plain,x' }
+  const file = { type: 'file', mime: 'text/plain', url: 'file:///etc/hostname' }
   for (const [fields, message] of [
     [{ parts, noReply: true }, /noReply is not supported/],
     [{ parts, tools: { bash: false } }, /tools cannot be set for one prompt/],
-    [{ parts: [...parts, file] }, /parts\[1\]\.type must be "text"/],
+    [{ parts: [...parts, file] }, /parts\[1\]\.url must be a data: URL in base64/],
   ] as const) {
     for (const call of ['message', 'prompt_async']) {
       const answer = await send(service, `POST /session/${id}/${call}`, { headers: ofClient, body: fields })

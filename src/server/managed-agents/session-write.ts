@@ -71,7 +71,9 @@ function usable(resource: ManagedResourceWrite, at: number): ManagedRepository {
   const place = `resources[${at}]`
   switch (resource.type) {
     case 'file':
-      throw invalid(`${place}.type file is not supported: this service stores no files; send the text in a message`)
+      throw invalid(
+        `${place}.type file is not supported: this service stores no files apart from sessions; send the file in a message`,
+      )
     case 'memory_store':
       throw invalid(
         `${place}.type memory_store is not supported: a session always uses the memories of its agent; ` +

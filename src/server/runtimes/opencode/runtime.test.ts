@@ -78,6 +78,32 @@ test('a run logs thinking, text, tool calls with their results, usage and cost a
   assert.equal(fake.prompts().length, 1)
 })
 
+test('a remote server gets the files of a prompt as its own file parts, and the prompt is sent once', async () => {
+  const { fake, runtime } = await started([work])
+  const rig = runRig()
+  const file = {
+    type: 'file',
+    name: 'a.txt',
+    media_type: 'text/plain',
+    size: 19,
+    sha256: '0'.repeat(64),
+    path: 'uploads/000000000000/a.txt',
+  } as const
+  const prompt = { ...promptOf('Read it.'), parts: [file, { type: 'text', text: 'Read it.' }] as const }
+  await rig.run(runtime, prompt, { onBatch: () => true })
+  await rig.run(runtime, prompt, { isResumed: true })
+  const url = `data:text/plain;base64,${Buffer.from('content of the file').toString('base64')}`
+  assert.deepEqual(
+    fake.prompts().map(({ parts }) => parts),
+    [
+      [
+        { type: 'text', text: 'Read it.' },
+        { type: 'file', mime: 'text/plain', filename: 'a.txt', url },
+      ],
+    ],
+  )
+})
+
 test('a follow-up continues in the same session, and logs only its own answer', async () => {
   const { fake, runtime } = await started([work, [{ text: ['Again.'] }]])
   const rig = runRig()
