@@ -38,7 +38,7 @@ export async function testHostileModel(driver: SandboxDriverName): Promise<void>
   const { port } = loopback.address() as { port: number }
   const socket = join(folder, 'host.sock')
   await server(made => made.listen({ path: socket, readableAll: true, writableAll: true }), 'unix socket')
-  const abstract = `switchyard-hostile-${process.pid}`
+  const abstract = `switchyard-hostile-${driver}-${process.pid}`
   await server(made => made.listen(`\0${abstract}`), 'abstract socket')
 
   const resolved: string[] = []
