@@ -6,7 +6,7 @@ import type { RpcOutcome } from '../client/legacy.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { canAnswer, type ServerRequest } from './capabilities.ts'
 import type { AcquiredSession } from './legacy-pool.ts'
-import { inputRequestOf } from './messages.ts'
+import { askingMethods, inputRequestOf } from './messages.ts'
 import { watchSilence } from './silence.ts'
 
 /** How far a call has come: its result, or questions that the client must answer first. */
@@ -44,8 +44,10 @@ export function startCall({ server, acquired, capabilities, method, params }: St
 
   function ask(message: RpcMessage): Promise<RpcOutcome> {
     const request = inputRequestOf(message)
-    const problem = !canAnswer(capabilities, request)
-      ? 'is not supported by the client'
+    // Only these requests may have the result `input_required`.
+    const isAllowed = askingMethods.has(method) && canAnswer(capabilities, request)
+    const problem = !isAllowed
+      ? `is not supported by the client during ${method}`
       : questions.size >= maxQuestions
         ? `is too much: the client has ${maxQuestions} open questions`
         : undefined
