@@ -39,6 +39,7 @@ export function startCall({ server, acquired, capabilities, method, params }: St
   const silence = watchSilence(server)
   const questions = new Map<string, Question>()
   let asked = 0
+  let isDone = false
   let onMessage: ((message: RpcMessage) => void) | undefined
   let wake: () => void = () => undefined
 
@@ -93,7 +94,9 @@ export function startCall({ server, acquired, capabilities, method, params }: St
 
   function finish(state: 'usable' | 'broken'): void {
     silence.stop()
+    isDone = true
     for (const { answer } of questions.values()) answer(gone)
+    questions.clear()
     release(state)
   }
 
@@ -139,7 +142,7 @@ export function startCall({ server, acquired, capabilities, method, params }: St
         questions.delete(key)
         answer({ result })
       }
-      if (questions.size === 0) silence.heard()
+      if (questions.size === 0 && !isDone) silence.heard()
     },
 
     /** Cancels the call at the server. */
