@@ -15,7 +15,7 @@ import { type ClientReply, createClientReply } from './client-reply.ts'
 import { createForLegacyClients } from './for-legacy-clients.ts'
 import { createForModernClients } from './for-modern-clients.ts'
 import { createLegacyPool } from './legacy-pool.ts'
-import { isBridgedId, openSession, sealSession } from './legacy-session.ts'
+import { createSession, isBridgedId, openSession } from './legacy-session.ts'
 import { checkModernRequest, type HeaderOf, isModern } from './modern-request.ts'
 import { createParkedCalls } from './parked-calls.ts'
 import type { BridgeRequest } from './request.ts'
@@ -102,7 +102,7 @@ export function createBridge({ upstream, client, sessionIds, notifications, keyr
     const { server, request, reply } = incoming
     await answered(incoming, message, async (bridged, clientReply) => {
       const { result, facts } = await forLegacy.initialized(bridged)
-      const { id } = sealSession(facts, sessionIds, { server, principal: request.caller.principal })
+      const { id } = createSession(facts, sessionIds, { server, principal: request.caller.principal })
       reply.header(sessionHeader, id)
       await clientReply.result(result)
     })

@@ -10,7 +10,7 @@ import type { ClientReply } from './client-reply.ts'
 import { createHeaderMarks } from './header-marks.ts'
 import type { BridgedSession } from './legacy-session.ts'
 import { askingMethods, logLevels, resultForLegacy } from './messages.ts'
-import { askClient } from './questions.ts'
+import { requestInput } from './questions.ts'
 import type { BridgeRequest } from './request.ts'
 import type { SessionState, SessionStates } from './session-state.ts'
 import { watchSilence } from './silence.ts'
@@ -45,8 +45,6 @@ const forwarded: ReadonlySet<string> = new Set([
 ])
 
 /** Serves legacy clients from a modern server. Dialects: section 6.2. */
-export type ForLegacyClients = ReturnType<typeof createForLegacyClients>
-
 export function createForLegacyClients(deps: Deps) {
   const marks = createHeaderMarks()
 
@@ -101,7 +99,7 @@ export function createForLegacyClients(deps: Deps) {
       const { inputRequests, requestState } = result
       const asked = { request, session: request.session, state: request.state, reply }
       more = {
-        ...(inputRequests !== undefined && { inputResponses: await askClient(inputRequests, asked) }),
+        ...(inputRequests !== undefined && { inputResponses: await requestInput(inputRequests, asked) }),
         ...(requestState !== undefined && { requestState }),
       }
     }

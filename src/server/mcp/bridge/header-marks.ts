@@ -10,8 +10,6 @@ const maxPages = 50
  * Schemas of tools whose parameters modern servers want in headers too. They are known from the lists of tools that
  * pass; legacy clients do not send these headers.
  */
-export type HeaderMarks = ReturnType<typeof createHeaderMarks>
-
 export function createHeaderMarks() {
   const schemas = new Recent<unknown>(maxSchemas)
   const keyOf = ({ server_id, version, url }: RegisteredServer, name: unknown) =>

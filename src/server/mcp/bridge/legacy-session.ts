@@ -27,7 +27,7 @@ const placeOf = ({ server, principal }: SessionPlace): SessionPlace => ({
 export const isBridgedId = (id: string): boolean => id.startsWith(prefix)
 
 /** Returns a new session and its id for the client. */
-export function sealSession(facts: Omit<BridgedSession, 'id'>, ids: SessionIds, place: SessionPlace) {
+export function createSession(facts: Omit<BridgedSession, 'id'>, ids: SessionIds, place: SessionPlace) {
   const session: BridgedSession = { id: randomUUID(), ...facts }
   return { session, id: `${prefix}${ids.wrap(JSON.stringify(session), placeOf(place))}` }
 }

@@ -6,7 +6,7 @@ import type { RpcOutcome } from '../client/legacy.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { canAnswer, type ServerRequest } from './capabilities.ts'
 import type { AcquiredSession } from './legacy-pool.ts'
-import { inputRequestOf } from './messages.ts'
+import { askingMethods, inputRequestOf } from './messages.ts'
 import { watchSilence } from './silence.ts'
 
 /** How far a call has come: its result, or questions that the client must answer first. */
@@ -39,13 +39,16 @@ export function startCall({ server, acquired, capabilities, method, params }: St
   const silence = watchSilence(server)
   const questions = new Map<string, Question>()
   let asked = 0
+  let isDone = false
   let onMessage: ((message: RpcMessage) => void) | undefined
   let wake: () => void = () => undefined
 
   function ask(message: RpcMessage): Promise<RpcOutcome> {
     const request = inputRequestOf(message)
-    const problem = !canAnswer(capabilities, request)
-      ? 'is not supported by the client'
+    // Only these requests may have the result `input_required`.
+    const isAllowed = askingMethods.has(method) && canAnswer(capabilities, request)
+    const problem = !isAllowed
+      ? `is not supported by the client during ${method}`
       : questions.size >= maxQuestions
         ? `is too much: the client has ${maxQuestions} open questions`
         : undefined
@@ -91,7 +94,9 @@ export function startCall({ server, acquired, capabilities, method, params }: St
 
   function finish(state: 'usable' | 'broken'): void {
     silence.stop()
+    isDone = true
     for (const { answer } of questions.values()) answer(gone)
+    questions.clear()
     release(state)
   }
 
@@ -137,7 +142,7 @@ export function startCall({ server, acquired, capabilities, method, params }: St
         questions.delete(key)
         answer({ result })
       }
-      if (questions.size === 0) silence.heard()
+      if (questions.size === 0 && !isDone) silence.heard()
     },
 
     /** Cancels the call at the server. */

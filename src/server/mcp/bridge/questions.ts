@@ -24,7 +24,7 @@ const maxQuestions = 20
  * Asks a legacy client what a modern server wants to know, each as a request on the stream of the call, and returns
  * the answers as `inputResponses`. Throws RpcFailure for a question that the client cannot answer.
  */
-export async function askClient(inputRequests: unknown, asking: Asking): Promise<Json> {
+export async function requestInput(inputRequests: unknown, asking: Asking): Promise<Json> {
   const entries = Object.entries(recordOf(inputRequests)).map(([key, value]) => {
     const question = { method: textOf(recordOf(value)['method']), params: recordOf(recordOf(value)['params']) }
     return [key, question] as const
