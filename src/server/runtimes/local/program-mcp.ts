@@ -57,8 +57,7 @@ export const serverAt = (
 })
 
 /** Returns the name that opencode gives to a tool of an MCP server. */
-const opencodeToolName = ({ server, tool }: McpPlace): string =>
-  `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+const opencodeToolName = ({ server, tool }: McpPlace): string => `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
 
 /** Returns the granted tools by the names that opencode gives them. */
 export const opencodeTools = (servers: readonly GrantedServer[]): ReadonlyMap<string, McpPlace> =>
