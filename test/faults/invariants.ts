@@ -127,8 +127,10 @@ export const invariants: readonly Invariant[] = [
     sql: `
       select b.scope, b.scope_id, b.spent_usd, l.usd from budgets b cross join lateral (
         select coalesce(sum(u.cost_usd), 0) as usd from usage u
-        where u.created_at >= b.created_at and b.scope_id = case b.scope
+        where u.created_at >= b.created_at and (b.scope_id = case b.scope
           when 'key' then u.key_id when 'owner' then u.owner_id when 'agent' then u.agent_id else u.session_id end
+          or b.scope = 'session' and exists (
+            select from sessions s where s.id = u.session_id and s.ancestors @> array[b.scope_id]))
       ) l
       where b.duration is null and b.spent_usd <> l.usd`,
   },

@@ -80,6 +80,7 @@ test('an empty body creates a session without an agent, on the built-in runtime 
     runtime: 'builtin',
     environment: {},
     timezone: null,
+    ancestors: [],
   })
 })
 

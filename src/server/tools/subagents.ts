@@ -164,8 +164,8 @@ function toolOf(call: SubagentCall, description: string | null, { end }: RunSuba
   return {
     name: call.name,
     description:
-      `Gives the agent ${JSON.stringify(call.agentName)} a task and returns its answer. It works in a session and with ` +
-      `files of its own, and knows nothing of this conversation but the prompt. Calls of one turn run in parallel.${about}`,
+      `Gives the agent ${JSON.stringify(call.agentName)} a task and returns its answer. It works in a separate session ` +
+      `with separate files, and knows nothing of this conversation but the prompt. Calls of one turn run in parallel.${about}`,
     inputSchema: subagentInput,
     policy: call.entry.policy,
     // What the agent does is unknown, so it counts as a change.
