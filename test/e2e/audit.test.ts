@@ -309,7 +309,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
   [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
-  [/^a2a\./, 'tasks are prompts of sessions, which have their event log'],
+  [/^(a2a|mcp_own)\./, 'tasks are prompts of sessions, which have their event log'],
   [/^events\./, 'events are such a log; a ticket opens one stream for a minute'],
 ]
 

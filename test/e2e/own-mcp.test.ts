@@ -273,6 +273,11 @@ test('a client without answers waits until someone else decides', async () => {
     return found.approvals[0]
   })
   await eventually(async () => seen.some(text => /asks for approval to call bash/.test(text)))
+  const prompts = await ok<{ data: { id: string }[] }>(`GET /session/${(await newestSession(careful))?.id}/prompts`)
+  const id = `question:${prompts.data[0]?.id}:${approval.id}`
+  const misfit = { jsonrpc: '2.0', id, result: { action: 'accept', content: {} } }
+  const refused = await send(service, 'POST /mcp/switchyard', { body: misfit })
+  assert.deepEqual([refused.status, /content\.decision must be/.test(refused.text)], [400, true])
   await ok(`POST /api/approvals/${approval.id}`, { result: 'allow' })
   assert.deepEqual(textsOf(await call), ['May I?', 'All done.'])
   await client.close()

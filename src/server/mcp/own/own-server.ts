@@ -4,7 +4,7 @@ import type { OpenTask, TaskLog } from '../../a2a/task-log.ts'
 import type { Agents } from '../../agents/agents.ts'
 import type { Caller } from '../../http/caller.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
-import { AppError, notFound } from '../../platform/errors.ts'
+import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
 import { RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
 import { legacyVersions } from '../client/legacy.ts'
@@ -166,11 +166,19 @@ export function createOwnServer({ agents, calls, log }: Deps) {
       return { resultType: 'complete', ...(await resultFor(request)), _meta: { [metaKeys.server]: serverInfo } }
     },
 
-    /** Takes the response of a client of an older revision to a question. */
+    /**
+     * Takes the response of a client of an older revision to a question. Throws `invalid_request` for one that does not fit. After an
+     * error response the question stays open for others.
+     */
     async takeResponse({ id, result }: RpcMessage, caller: Caller): Promise<void> {
       const asked = questionIn(id)
       const task = asked && isRecord(result) ? await calls.open(asked.taskId, caller) : undefined
-      if (asked && task) await calls.answer(task, { [asked.question]: result }, caller)
+      if (!asked || !task) return
+      try {
+        await calls.answer(task, { [asked.question]: result }, caller)
+      } catch (error) {
+        throw error instanceof RpcFailure ? invalid(error.message) : error
+      }
     },
   }
 }

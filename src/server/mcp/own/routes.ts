@@ -74,8 +74,8 @@ async function answer(app: FastifyInstance, request: FastifyRequest, { reply, de
   const isCall = method === 'tools/call'
   const release = isCall ? deps.slots.take(caller) : () => undefined
   const watched = isCall ? deps.keys.watch(caller) : undefined
+  const client = new Connection(request, reply)
   try {
-    const client = new Connection(request, reply)
     const ends = [client.disconnected, deps.shutdown, ...(watched ? [watched.signal] : [])]
     const outcome = await outcomeOf(body, () =>
       deps.server.resultOf({
@@ -92,6 +92,7 @@ async function answer(app: FastifyInstance, request: FastifyRequest, { reply, de
     )
     return await client.finish(outcome)
   } finally {
+    client.close()
     watched?.close()
     release()
   }
@@ -128,13 +129,19 @@ class Connection {
     raw.write(sseFrame({ event: 'message', data: JSON.stringify(message) }))
   }
 
+  /** Sends the response. */
   async finish({ status, body }: Outcome): Promise<FastifyReply> {
-    clearInterval(this.#heartbeat)
     const { raw } = this.#reply
     if (this.disconnected.aborted) return this.#reply.hijack()
     if (!raw.headersSent) return this.#reply.code(status).send(body)
     raw.end(sseFrame({ event: 'message', data: JSON.stringify(body) }))
     return this.#reply
+  }
+
+  /** Ends a stream that got no response, after an error. */
+  close(): void {
+    clearInterval(this.#heartbeat)
+    if (this.#heartbeat && !this.#reply.raw.writableEnded) this.#reply.raw.end()
   }
 }
 
