@@ -35,7 +35,7 @@ export const McpCall = named(
 )
 export type McpCall = Static<typeof McpCall>
 
-const Filter = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
+const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
 export const mcpCallRoutes = {
   list: route({
@@ -47,10 +47,10 @@ export const mcpCallRoutes = {
     query: Type.Object({
       ...pageQuery,
       ...rangeQuery,
-      server: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Id or name of a server' })),
-      tool: Filter,
-      principal: Filter,
-      key_id: Filter,
+      server: filter('Id or name of a server'),
+      tool: filter('Name of a tool at its server'),
+      principal: filter('Principal of the calls'),
+      key_id: filter('Virtual key of the calls'),
       outcome: Type.Optional(Outcome),
     }),
     responses: { 200: Type.Object({ calls: Type.Array(McpCall), next_cursor: NextCursor }) },

@@ -30,7 +30,7 @@ export interface RunningServer extends Greeting {
   readonly scrub: (text: string) => string
 }
 
-export interface Taken {
+export interface ProgramUse {
   readonly running: RunningServer
   readonly release: () => void
 }
@@ -185,7 +185,7 @@ export function createStdioPrograms({ sandboxes, startCommand, vault, log, nowMs
 
   return {
     /** Returns the program of a server, starting it first; it is in use until `release`. */
-    async take(server: RegisteredServer): Promise<Taken> {
+    async take(server: RegisteredServer): Promise<ProgramUse> {
       const entry = entryOf(server)
       entry.users++
       clearTimeout(entry.idle)

@@ -10,7 +10,11 @@ import { masterCaller, serviceActor } from '../../http/caller.ts'
 import { countRunning, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
 
 const require = createRequire(import.meta.url)
-const program = (name: string) => require.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`)
+const programs = {
+  everything: require.resolve('@modelcontextprotocol/server-everything/dist/index.js'),
+  filesystem: require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'),
+  memory: require.resolve('@modelcontextprotocol/server-memory/dist/index.js'),
+}
 
 const app = await startMcpApp({ sandboxes: await sandboxesForTests('bubblewrap') })
 
@@ -35,15 +39,15 @@ await app.vault.set(
   { caller: masterCaller, actor: serviceActor },
 )
 app.configured.push(
-  configured('files', { command: ['node', program('filesystem'), '/workspace'] }),
-  configured('graph', { command: ['node', program('memory')], env: { MEMORY_FILE_PATH: '/workspace/graph.jsonl' } }),
+  configured('files', { command: ['node', programs.filesystem, '/workspace'] }),
+  configured('graph', { command: ['node', programs.memory], env: { MEMORY_FILE_PATH: '/workspace/graph.jsonl' } }),
   configured('everything', {
-    command: ['node', program('everything'), 'stdio'],
+    command: ['node', programs.everything, 'stdio'],
     vaultEnv: { TOKEN: 'everything-token' },
   }),
   configured('broken', { command: ['node', '-e', 'console.error("no database"); process.exit(3)'] }),
-  configured('trusted', { command: ['node', program('memory')], isolation: 'none' }),
-  configured('needy', { command: ['node', program('memory')], vaultEnv: { KEY: 'absent' } }),
+  configured('trusted', { command: ['node', programs.memory], isolation: 'none' }),
+  configured('needy', { command: ['node', programs.memory], vaultEnv: { KEY: 'absent' } }),
 )
 
 async function connect(path: string, caller: McpCaller = 'ana') {
@@ -95,9 +99,9 @@ test('the memory server stores a graph; each server has a separate workspace', a
   assert.match(firstText(await client.callTool({ name: 'read_graph', arguments: {} })), /likes tea/)
   await client.close()
   assert.doesNotMatch((await rest('files', 'list_directory', { path: '/workspace' })).text, /graph\.jsonl/)
-  const running = await countRunning(program('memory'))
+  const running = await countRunning(programs.memory)
   await (await connect('/mcp/graph', 'bo')).close()
-  assert.equal(await countRunning(program('memory')), running, 'all clients share one program')
+  assert.equal(await countRunning(programs.memory), running, 'all clients share one program')
 })
 
 test('clients share one program: same request ids, progress and cancelled calls stay apart', async () => {
@@ -147,8 +151,8 @@ test('a program that ends at once names its errors and starts again only after a
 test('without an isolating sandbox a program does not start', async () => {
   const weak = await startMcpApp({ sandboxes: await sandboxesForTests('virtual') })
   weak.configured.push(
-    configured('files', { command: ['node', program('filesystem'), '/workspace'] }),
-    configured('trusted', { command: ['node', program('memory')], isolation: 'none' }),
+    configured('files', { command: ['node', programs.filesystem, '/workspace'] }),
+    configured('trusted', { command: ['node', programs.memory], isolation: 'none' }),
   )
   const answer = await weak.call('ana', 'GET /mcp-rest/tools/list?server_id=files')
   assert.equal(answer.status, 503)
