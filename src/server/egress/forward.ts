@@ -15,15 +15,10 @@ interface Deps {
 
 interface Forward {
   readonly place: Place
-  readonly scheme: 'http' | 'https'
   readonly path: string
-  /** Replace headers of the request. */
-  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends requests of a sandbox to their hosts. */
-export type Forwarder = ReturnType<typeof createForwarder>
-
+/** Returns what sends requests of a sandbox to their hosts. */
 export function createForwarder({ outbound, record }: Deps) {
   const pools = new Map<string, OriginPool>()
 
@@ -47,17 +42,17 @@ export function createForwarder({ outbound, record }: Deps) {
   }
 
   const relay = async (request: IncomingMessage, response: ServerResponse, forward: Forward): Promise<void> => {
-    const { place, scheme, path, headers = {} } = forward
+    const { place, path } = forward
     const method = request.method ?? 'GET'
     const sent = new ByteCount()
     const received = new ByteCount()
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     try {
-      const answer = await send.call(poolOf(`${scheme}://${authorityOf(place)}`), {
+      const answer = await send.call(poolOf(`http://${authorityOf(place)}`), {
         method: method as Dispatcher.HttpMethod,
         path,
-        headers: headersFor(request, place, headers),
+        headers: headersFor(request, place),
         body: hasBody(request) ? request.pipe(sent) : null,
         responseHeaders: 'raw',
         signal: gone.signal,
@@ -102,15 +97,17 @@ const hopByHop: ReadonlySet<string> = new Set([
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** Returns the headers to send: those of the request, except those of the connection and those that are replaced. */
-function headersFor({ rawHeaders }: IncomingMessage, place: Place, added: Readonly<Record<string, string>>): string[] {
-  const names = new Set([...Object.keys(added).map(name => name.toLowerCase()), 'host', 'expect'])
-  const kept = withoutHop(rawHeaders, names)
-  return [...kept, 'host', hostHeader(place), ...Object.entries(added).flat()]
-}
+const ofProxy: ReadonlySet<string> = new Set(['host', 'expect'])
+
+/** Returns the headers to send: those of the request, except those of the connection. */
+const headersFor = ({ rawHeaders }: IncomingMessage, place: Place): string[] => [
+  ...withoutHop(rawHeaders, ofProxy),
+  'host',
+  hostHeader(place),
+]
 
 const hostHeader = (place: Place): string =>
-  place.port === 80 || place.port === 443 ? authorityOf(place).replace(/:\d+$/, '') : authorityOf(place)
+  place.port === 80 ? authorityOf(place).replace(/:80$/, '') : authorityOf(place)
 
 /** Returns a list of names and values without the headers that apply to one connection only. */
 function withoutHop(raw: readonly string[], without: ReadonlySet<string> = new Set()): string[] {

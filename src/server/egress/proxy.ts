@@ -56,7 +56,7 @@ export function createProxy({ session, policy, innerHosts, outbound, log }: Deps
       return
     }
     const reason = denial(place, request.method)
-    if (reason === undefined) forwarder.forward(request, response, { place, scheme: 'http', path })
+    if (reason === undefined) forwarder.forward(request, response, { place, path })
     else reject(response, denied(reason))
   }
 
