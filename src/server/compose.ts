@@ -121,7 +121,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     guard,
     configured: calls.configuredRuntimes,
     webSearch: calls.webSearch,
-    repositories,
+    cloning: repositories.cloning,
     memories: memories.sessionMemories,
     agentMcp: mcp.agentMcp,
     publicUrl,

@@ -8,9 +8,9 @@ import { gitProxyHost } from '../runtimes/repositories/git-script.ts'
 import { createPackCache } from '../runtimes/repositories/pack-cache.ts'
 import { createPullRequests } from '../runtimes/repositories/pull-requests.ts'
 import { createRepositories } from '../runtimes/repositories/repositories.ts'
-import { withRepository } from '../runtimes/repositories/with-repository.ts'
+import { type Cloning, withRepository } from '../runtimes/repositories/with-repository.ts'
 import { repositoryIn } from '../runtimes/repository.ts'
-import type { Runtime, RuntimeKind } from '../runtimes/runtime.ts'
+import type { Runtime } from '../runtimes/runtime.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import type { SandboxMark } from '../sessions/sandbox-mark.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -43,7 +43,7 @@ export function composeRepositories({ guard, gitHosts, vault, gitCacheDir, hasNe
   return {
     host,
     /** Returns what adds repositories to the runtimes that work in the files of a session. */
-    cloning(sandboxes: Sandboxes, markSandboxRunning: SandboxMark) {
+    cloning(sandboxes: Sandboxes, markSandboxRunning: SandboxMark): Cloning {
       const repositories = createRepositories({
         sandboxes,
         proxy,
@@ -56,7 +56,7 @@ export function composeRepositories({ guard, gitHosts, vault, gitCacheDir, hasNe
         runtime.workspace ? withRepository(runtime, repositories) : runtime
       return {
         runtime: cloning,
-        kind: (kind: RuntimeKind): RuntimeKind => ({ ...kind, connect: endpoint => cloning(kind.connect(endpoint)) }),
+        kind: kind => ({ ...kind, connect: endpoint => cloning(kind.connect(endpoint)) }),
       }
     },
   }

@@ -31,12 +31,12 @@ import { createProbes } from '../runtimes/registry/probes.ts'
 import { createRegistry } from '../runtimes/registry/registry.ts'
 import { serveRuntimes } from '../runtimes/registry/routes.ts'
 import { runtimeStore } from '../runtimes/registry/store.ts'
+import type { Cloning } from '../runtimes/repositories/with-repository.ts'
 import type { RuntimeKind } from '../runtimes/runtime.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
-import { createSandboxMark } from '../sessions/sandbox-mark.ts'
+import { createSandboxMark, type SandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createWeb } from '../tools/web/web.ts'
-import type { composeRepositories } from './repositories.ts'
 
 interface Needs {
   readonly config: Pick<Config, 'limits' | 'toolLimits'>
@@ -60,7 +60,8 @@ interface Needs {
   /** Provider of the tool `web_search`. */
   readonly webSearch: () => Config['webSearch']
   readonly sandboxes: Sandboxes
-  readonly repositories: ReturnType<typeof composeRepositories>
+  /** Adds repositories to runtimes. */
+  readonly cloning: (sandboxes: Sandboxes, markSandboxRunning: SandboxMark) => Cloning
   readonly memories: SessionMemories
   /** Tools of MCP servers. */
   readonly agentMcp: AgentMcp
@@ -96,7 +97,7 @@ export function composeRuntimes(needs: Needs) {
   const markSandboxRunning = createSandboxMark({ store: sessionStore(pool), folderId: needs.folderId, log })
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
-  const cloning = needs.repositories.cloning(sandboxes, markSandboxRunning)
+  const cloning = needs.cloning(sandboxes, markSandboxRunning)
   const web = createWeb({ guard, searchSettings: needs.webSearch })
 
   // kinds

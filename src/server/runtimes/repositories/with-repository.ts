@@ -9,9 +9,16 @@ import {
   type RunPrompt,
   type RunSession,
   type Runtime,
+  type RuntimeKind,
 } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
 import type { OpenRepository, Repositories } from './repositories.ts'
+
+/** Adds repositories to the runtimes that work in the files of a session; others stay as they are. */
+export interface Cloning {
+  readonly runtime: (runtime: Runtime) => Runtime
+  readonly kind: (kind: RuntimeKind) => RuntimeKind
+}
 
 /**
  * Returns the runtime with repositories: clones `environment.repository` into the files of the session before its first
