@@ -104,6 +104,7 @@ test('public routes answer without a key', async () => {
       '/docs',
       '/docs/reference.js',
       '/oauth/mcp/callback',
+      '/oauth/mcp/callback',
       '/approvals/{approval_id}',
       '/approvals/{approval_id}',
     ],

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Verdict } from './approvals.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
 import { JsonObject, Nullable, nullableFields } from './schemas.ts'
@@ -230,6 +231,23 @@ const ToolCall = named(
 /** Maximum size of a body in bytes. Gaps: section 1, rule 8. */
 export const maxMcpBytes = 4 * 1024 * 1024
 
+/** Common fields of the return from a login. */
+const callback = {
+  path: '/oauth/mcp/callback',
+  access: 'public',
+  errorShape: 'nested',
+  query: Type.Object({
+    state: Type.Optional(Type.String({ maxLength: 200, description: 'State of the login' })),
+    code: Type.Optional(Type.String({ maxLength: 4_000, description: 'Authorization code' })),
+    iss: Type.Optional(Type.String({ maxLength: 2_000, description: 'Issuer of the authorization server' })),
+    error: Type.Optional(Type.String({ maxLength: 200, description: 'Code of a rejected login' })),
+    error_description: Type.Optional(Type.String({ maxLength: 2_000, description: 'Text of a rejected login' })),
+  }),
+  unknownFields: 'passed',
+  responses: { 200: Type.String(), 400: Type.String() },
+  produces: 'text/html',
+} as const
+
 const ServerPath = Type.Object({ server_id: Type.String() })
 const read = { access: 'key', errorShape: 'nested' } as const
 const write = { access: 'admin', errorShape: 'nested', bodyLimit: 256 * 1024 } as const
@@ -336,24 +354,23 @@ export const mcpRoutes = {
       'Deletes the tokens of the calling principal, and revokes them if the authorization server offers that. 404 without a login.',
   }),
   callback: route({
+    ...callback,
     id: 'mcp.callback',
     method: 'GET',
-    path: '/oauth/mcp/callback',
-    access: 'public',
-    errorShape: 'nested',
-    query: Type.Object({
-      state: Type.Optional(Type.String({ maxLength: 200, description: 'State of the login' })),
-      code: Type.Optional(Type.String({ maxLength: 4_000, description: 'Authorization code' })),
-      iss: Type.Optional(Type.String({ maxLength: 2_000, description: 'Issuer of the authorization server' })),
-      error: Type.Optional(Type.String({ maxLength: 200, description: 'Code of a rejected login' })),
-      error_description: Type.Optional(Type.String({ maxLength: 2_000, description: 'Text of a rejected login' })),
-    }),
-    unknownFields: 'passed',
-    responses: { 200: Type.String(), 400: Type.String() },
-    produces: 'text/html',
+    summary: 'Return from a login at an MCP server',
+    description:
+      'The authorization server sends the browser here. The page names the principal that gets access and asks whether to continue; until then nothing is stored. Answers 400 with a page for a login that is unknown, used, expired or rejected.',
+  }),
+  completeLogin: route({
+    ...callback,
+    id: 'mcp.complete_login',
+    method: 'POST',
+    body: Type.Object({ result: Verdict }),
+    bodyLimit: 1_024,
+    consumes: 'application/x-www-form-urlencoded',
     summary: 'Complete a login at an MCP server',
     description:
-      'The authorization server sends the browser here. `state` is the only credential and is valid once. Answers 400 with a page for a login that is unknown, used, expired or rejected.',
+      'Stores the login of the principal, or drops it; the form of the page sends it. `state` is the only credential and is valid once. Answers 400 with a page for a login that is unknown, used, expired or rejected.',
   }),
   tools: route({
     ...read,

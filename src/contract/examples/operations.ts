@@ -28,6 +28,11 @@ export const operationExamples: Examples = {
     query: { state: 'state', code: 'code' },
     notRun: 'the authorization server sends the browser here',
   },
+  'mcp.complete_login': {
+    query: { state: 'state', code: 'code' },
+    body: { result: 'allow' },
+    notRun: 'the form of the page sends it',
+  },
   'mcp_calls.list': { query: { server: 'github', limit: 2 } },
   'mcp.tools': { notRun: mcpServer },
   'mcp.call': { body: { server_id: 'github', name: 'get_me', arguments: {} }, notRun: mcpServer },

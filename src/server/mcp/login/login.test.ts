@@ -90,14 +90,22 @@ const authorize = async (caller: McpCaller) =>
   (await app.call<{ authorization_url: string }>(caller, 'POST /v1/mcp/server/calendar/authorize')).body
     .authorization_url
 
-/** What the browser does: the person allows the access, and the server redirects to the callback. */
+/** What the browser does: the person allows the access, the server redirects to the callback, and the person confirms. */
 async function allow(address: string, more: Record<string, string> = {}) {
   const { searchParams } = new URL(address)
   oauth.state.challenge = searchParams.get('code_challenge') ?? ''
   const back = new URL(searchParams.get('redirect_uri') ?? '')
   const query = { state: searchParams.get('state') ?? '', code: 'good-code', iss: issuer, ...more }
   back.search = new URLSearchParams(query).toString()
-  const answer = await fetch(back)
+  const asked = await fetch(back)
+  const question = await asked.text()
+  if (asked.status !== 200) return { status: asked.status, text: question }
+  assert.match(question, /Give \w+ access to your account\?/)
+  return answerPage(back, 'allow')
+}
+
+async function answerPage(address: URL, result: string) {
+  const answer = await fetch(address, { method: 'POST', body: new URLSearchParams({ result }) })
   return { status: answer.status, text: await answer.text() }
 }
 
@@ -160,6 +168,21 @@ test('a callback with another issuer, an error, a wrong code or an unknown state
     assert.match(text, expected)
   }
   assert.match((await call('bo')).text, /needs a login of bo/)
+})
+
+test('the page of a callback names the principal and stores nothing; a cancelled login is over', async () => {
+  const { searchParams } = new URL(await authorize('bo'))
+  const query = { state: searchParams.get('state') ?? '', code: 'good-code', iss: issuer }
+  const back = new URL(`/oauth/mcp/callback?${new URLSearchParams(query)}`, app.url)
+  for (let look = 0; look < 2; look++) {
+    const shown = await fetch(back)
+    assert.match(await shown.text(), /Give bo access to your account\?.*MCP server calendar/s)
+    assert.match(shown.headers.get('content-security-policy') ?? '', /form-action 'self'.*frame-ancestors 'none'/)
+  }
+  assert.match((await call('bo')).text, /needs a login of bo/)
+  assert.match((await answerPage(back, 'deny')).text, /Nothing was stored/)
+  assert.equal((await answerPage(back, 'allow')).status, 400)
+  assert.equal((await fetch(back)).status, 400)
 })
 
 test('an expired and a rejected token are refreshed once, however many calls need it', async () => {

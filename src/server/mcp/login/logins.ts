@@ -7,7 +7,7 @@ import { AppError, invalid } from '../../platform/errors.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import type { AuthorizationServer, AuthorizationServers, OauthClient, TokenAnswer } from './authorization-server.ts'
 import { GrantRejected } from './authorization-server.ts'
-import type { LoginPlace, LoginStore } from './store.ts'
+import type { AuthorizationRow, LoginPlace, LoginStore } from './store.ts'
 
 interface Deps {
   readonly store: LoginStore
@@ -124,13 +124,15 @@ export function createLogins({ store, authorizationServers, ciphers, audit, redi
       return { authorization_url: url.href, expires_at: new Date(timeMs() + lifeMs).toISOString() }
     },
 
-    /** Returns the place of the login with this state, which is valid once. Throws `invalid_request`. */
+    /** Returns the login with this state without using it. Throws `invalid_request`. */
+    async opened({ state = '' }: Callback): Promise<Omit<Taken, 'begun'>> {
+      return placed(await store.open(hashOf(state)))
+    },
+
+    /** Returns the login with this state, which is valid once. Throws `invalid_request`. */
     async take({ state = '' }: Callback): Promise<Taken> {
-      const row = await store.take(hashOf(state))
-      if (!row) throw invalid('this login is unknown, was used or has expired; begin it again')
-      const begun = JSON.parse(ciphers.authorizations.decrypt(row).toString()) as Begun
-      const { server_id, principal, url } = row
-      return { place: { server_id, principal }, url, begun }
+      const row = placed(await store.take(hashOf(state)))
+      return { ...row, begun: JSON.parse(ciphers.authorizations.decrypt(row.stored).toString()) as Begun }
     },
 
     /** Exchanges the code of a callback for tokens and stores them. Throws `invalid_request` for a rejected login. */
@@ -187,6 +189,13 @@ export function createLogins({ store, authorizationServers, ciphers, audit, redi
       return isRemoved
     },
   }
+}
+
+/** Throws `invalid_request` without a login. */
+function placed(stored: AuthorizationRow | undefined) {
+  if (!stored) throw invalid('this login is unknown, was used or has expired; begin it again')
+  const { server_id, principal, url } = stored
+  return { place: { server_id, principal }, url, stored }
 }
 
 interface Taken {

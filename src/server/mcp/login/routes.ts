@@ -1,10 +1,12 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { mcpRoutes as routes } from '../../../contract/mcp.ts'
 import type { Input } from '../../../contract/route.ts'
 import { bind, routeSchema } from '../../http/bind.ts'
 import type { Actor } from '../../http/caller.ts'
 import { fastifyPath } from '../../http/paths.ts'
+import { escaped, page, pageHeaders } from '../../http/public-page.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
+import type { RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
 import type { Logins } from './logins.ts'
 
@@ -13,15 +15,9 @@ interface Deps {
   readonly logins: Logins
 }
 
-/** Headers of the page of a callback, whose address contains the code. */
-const pageHeaders = {
-  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-store',
-} as const
+type Returned = Input<typeof routes.callback>['query']
 
-/** Serves logins at MCP servers. The callback is bound by hand: it returns a page. */
+/** Serves logins at MCP servers. The return from a login is bound by hand: it is a page, and its form is not JSON. */
 export function serveMcpLogins(app: FastifyInstance, { servers, logins }: Deps): void {
   bind(app, routes.authorize, async ({ params }, caller) => logins.begin(await servers.find(params.server_id, caller)))
   bind(app, routes.logout, async ({ params }, caller, { actor }) => {
@@ -30,53 +26,89 @@ export function serveMcpLogins(app: FastifyInstance, { servers, logins }: Deps):
     return { ok: true as const }
   })
 
-  async function completed(callback: Input<typeof routes.callback>['query'], actorOf: ActorOf): Promise<string> {
-    const taken = await logins.take(callback)
-    const { server_id, principal } = taken.place
+  async function serverOf({ place, url }: Pick<Awaited<ReturnType<Logins['take']>>, 'place' | 'url'>) {
+    const { server_id, principal } = place
     const server = await servers.find(server_id, { key: undefined, principal })
-    if (server.url !== taken.url || server.login === undefined)
-      throw invalid('the server has changed since the login began; begin it again')
-    await logins.complete(server, taken, callback, actorOf(principal))
-    return `${principal} can use the MCP server ${server.server_name} now. You can close this page.`
+    if (server.url === url && server.login !== undefined) return server
+    throw invalid('the server has changed since the login began; begin it again')
   }
 
-  app.route({
-    method: 'GET',
-    url: fastifyPath(routes.callback),
-    config: { route: routes.callback },
-    schema: routeSchema(routes.callback),
-    handler: async (request, reply) => {
-      const { query } = request as { query: Input<typeof routes.callback>['query'] }
-      const actorOf: ActorOf = principal => ({
-        principal,
-        role: 'user',
-        keyId: undefined,
-        address: app.addressOf(request.raw),
-        requestId: request.id,
-      })
-      const send = (status: number, title: string, text: string) =>
-        reply
-          .code(status)
-          .headers(pageHeaders)
-          .type('text/html; charset=utf-8')
-          .serializer(String)
-          .send(page(title, text))
-      try {
-        return await send(200, 'Login complete', await completed(query, actorOf))
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code === 'internal' || error.code === 'unavailable') throw error
-        return send(400, 'Login failed', error.message)
-      }
-    },
+  /** Asks first: whoever got the address of the login from somebody else would give that person access. */
+  async function question(returned: Returned, actorOf: ActorOf): Promise<string> {
+    if (returned.error !== undefined) return completed(returned, actorOf)
+    const login = await logins.opened(returned)
+    return questionPage(await serverOf(login), login.place.principal)
+  }
+
+  async function completed(returned: Returned, actorOf: ActorOf): Promise<string> {
+    const taken = await logins.take(returned)
+    const { principal } = taken.place
+    const server = await serverOf(taken)
+    await logins.complete(server, taken, returned, actorOf(principal))
+    const text = `${principal} can use the MCP server ${server.server_name} now. You can close this page.`
+    return page('Login complete', `<p>${escaped(text)}</p>`)
+  }
+
+  async function dropped(returned: Returned): Promise<string> {
+    await logins.take(returned)
+    return page('Login not completed', '<p>Nothing was stored. You can close this page.</p>')
+  }
+
+  async function sendPage(request: FastifyRequest, reply: FastifyReply, made: (actorOf: ActorOf) => Promise<string>) {
+    const send = (status: number, html: string) =>
+      reply.code(status).headers(pageHeaders).type('text/html; charset=utf-8').serializer(String).send(html)
+    const actorOf: ActorOf = principal => ({
+      principal,
+      role: 'user',
+      keyId: undefined,
+      address: app.addressOf(request.raw),
+      requestId: request.id,
+    })
+    try {
+      return await send(200, await made(actorOf))
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === 'internal' || error.code === 'unavailable') throw error
+      return send(400, page('Login failed', `<p>${escaped(error.message)}</p>`))
+    }
+  }
+
+  void app.register(async scope => {
+    const form = 'application/x-www-form-urlencoded'
+    scope.addContentTypeParser(form, { parseAs: 'string' }, async (_request: FastifyRequest, text: string) =>
+      Object.fromEntries(new URLSearchParams(text)),
+    )
+    scope.route({
+      method: 'GET',
+      url: fastifyPath(routes.callback),
+      config: { route: routes.callback },
+      schema: routeSchema(routes.callback),
+      handler: (request, reply) => sendPage(request, reply, actorOf => question(request.query as Returned, actorOf)),
+    })
+    scope.route({
+      method: 'POST',
+      url: fastifyPath(routes.completeLogin),
+      config: { route: routes.completeLogin },
+      schema: routeSchema(routes.completeLogin),
+      bodyLimit: routes.completeLogin.bodyLimit,
+      handler: (request, reply) => {
+        // Fastify validated them against the schemas of the route.
+        const [returned, { result }] = [request.query as Returned, request.body as { result: string }]
+        return sendPage(request, reply, actorOf =>
+          result === 'allow' ? completed(returned, actorOf) : dropped(returned),
+        )
+      },
+    })
   })
 }
 
 type ActorOf = (principal: string) => Actor
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escaped = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ').replaceAll(/[&<>"]/g, each => entities[each] ?? each)
-
-const page = (title: string, text: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head>` +
-  `<body><h1>${title}</h1><p>${escaped(text)}</p></body></html>`
+/** The form is sent to the address of the page. */
+const questionPage = ({ server_name, url }: RegisteredServer, principal: string): string =>
+  page(
+    `Give ${principal} access to your account?`,
+    `<p>${escaped(principal)} of this service will use the MCP server ${escaped(server_name)} (${escaped(url)}) with the ` +
+      'account that you have just logged in with. Continue only if you started this login yourself.</p>' +
+      '<form method="post"><button name="result" value="allow">Give access</button>' +
+      '<button name="result" value="deny">Cancel</button></form>',
+  )

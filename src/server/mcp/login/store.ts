@@ -47,6 +47,14 @@ export function loginStore(pool: Pool) {
       })
     },
 
+    /** Returns a login that has begun; undefined if it was used or has expired. */
+    async open(stateHash: string): Promise<AuthorizationRow | undefined> {
+      const text = `
+        select state_hash, ${columns} from mcp_authorizations
+        where state_hash = $1 and expires_at > clock_timestamp()`
+      return (await pool.query<AuthorizationRow>(text, [stateHash])).rows[0]
+    },
+
     /** Returns and deletes a login that has begun; undefined if it was used or has expired. */
     async take(stateHash: string): Promise<AuthorizationRow | undefined> {
       const text = `
