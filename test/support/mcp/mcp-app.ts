@@ -149,6 +149,8 @@ export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Option
     configured,
     /** Lets the service call an address. */
     allow: (address: string) => void allowed.add(new URL(address).host),
+    /** Blocks an address that was allowed. */
+    block: (address: string) => void allowed.delete(new URL(address).host),
     /** Registers a server at an address that may be called. */
     async registered(write: McpServerCreate): Promise<McpServer> {
       allowed.add(new URL(write.url).host)

@@ -208,7 +208,7 @@ test('S25: without token_url the token endpoint is that of the own origin; one e
 test('rejections, redirects, blocked addresses and dead servers are 502 with the id of the request', async () => {
   const target = await startScriptedUpstream((_request, response) => sendJson(response, { stolen: true }))
   const upstream = await startScriptedUpstream((_request, response) => response.end())
-  const server = await app.registered({ server_name: 'failing', url: upstream.url })
+  await app.registered({ server_name: 'failing', url: upstream.url })
   const send = () =>
     app.call<{ id: unknown; error: { message: string } }>('ana', 'POST /mcp/failing', {
       jsonrpc: '2.0',
@@ -228,7 +228,7 @@ test('rejections, redirects, blocked addresses and dead servers are 502 with the
   assert.equal(target.requests.length, 0)
   upstream.behaviour.script = (_request, response) => response.destroy()
   assert.equal((await send()).status, 502)
-  await app.pool.query(`update mcp_servers set url = 'http://127.0.0.1:1/' where server_id = $1`, [server.server_id])
+  app.block(upstream.url)
   const blocked = await send()
   assert.equal(blocked.status, 502)
   assert.match(blocked.body.error.message, /outbound[.]allow/)
