@@ -43,11 +43,11 @@ const faults: readonly (readonly [line: string, body: unknown, field: RegExp])[]
   [prompts, { model }, /^parts is required/],
   [prompts, { model, parts: [] }, /^parts must not be empty/],
   [prompts, { model, parts: 'hello' }, /^parts must be array/],
-  [prompts, { model, parts: [{ text: 'a' }] }, /^parts\[0\]\.type is required/],
+  [prompts, { model, parts: [{ text: 'a' }] }, /^parts\[0\]\.type must be one of "text", "file"/],
   [prompts, { model, parts: [{ type: 'text' }] }, /^parts\[0\]\.text is required/],
   [prompts, { model, parts: [{ type: 'text', text: 7 }] }, /^parts\[0\]\.text must be string/],
   [prompts, { model, parts: [{ type: 'text', text: ' \t' }] }, /^parts\[0\]\.text must not be blank/],
-  [prompts, { model, parts: [...parts, { type: 'file', text: 'a' }] }, /^parts\[1\]\.type must be "text"/],
+  [prompts, { model, parts: [...parts, { type: 'file', text: 'a' }] }, /^parts\[1\]\.data is required/],
   [prompts, { model, parts: [{ type: 'text', text: 'x'.repeat(megabyte + 1) }] }, /^parts\[0\]\.text /],
   [prompts, { model, parts, mode: 'shout' }, /^mode must be one of "enqueue", "reject", "interrupt", "steer"$/],
   [prompts, { model, parts, messageID: '' }, /^messageID /],
@@ -130,7 +130,7 @@ test('a body above the limit is 413, with or without Content-Length', async () =
     assert.match(messageOf(answer), /larger/)
     assert.match(String(answer.headers['request-id']), /^req_/)
   }
-  const hugePrompt = { model, parts: [{ type: 'text', text: 'x'.repeat(9 * megabyte) }] }
+  const hugePrompt = { model, parts: [{ type: 'text', text: 'x'.repeat(32 * megabyte) }] }
   assert.equal((await send(service, prompts, { body: hugePrompt })).status, 413)
 })
 

@@ -71,6 +71,7 @@ test('POST /session with {} or without a body is 200 with every field of the rec
       metadata: {},
       timezone: null,
       forked_from: null,
+      parent_session_id: null,
       slug: id,
       projectID: 'global',
       directory: '/workspace',

@@ -85,6 +85,8 @@ test('a program that asks waits without a lease, and continues with the answer w
   const log = await logOf(id)
   assert.match(answerOf(log), /went on$/)
   assert.equal(log.filter(({ type }) => type === 'agent.tool_use').length, 1)
+  // The files are stored before the lease ends.
+  await eventually(async () => (await rowOf(id)).lease_owner === null)
   assert.deepEqual(await rowOf(id), { lease_owner: null, warm_owner: null, sandbox_status: 'stopped' })
 })
 

@@ -14,6 +14,9 @@ export interface CallFilter {
   readonly to?: Date | undefined
 }
 
+/** Columns that a filter compares. */
+const filtered = ['tool', 'principal', 'key_id', 'outcome'] as const
+
 /** A call and its position in the list, for cursors. */
 interface Listed {
   readonly call: McpCall
@@ -51,12 +54,14 @@ export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
 
     /** Returns calls, newest first. */
     async list(
-      { server, from, to, ...equal }: CallFilter,
+      { server, from, to, ...values }: CallFilter,
       page: { readonly after: string | undefined; readonly limit: number },
     ): Promise<Listed[]> {
       let all = db.selectFrom('mcp_calls').select([...columns, place.as('place')])
-      for (const [column, value] of Object.entries(equal))
-        if (value !== undefined) all = all.where(column as 'tool', '=', value)
+      for (const column of filtered) {
+        const value = values[column]
+        if (value !== undefined) all = all.where(column, '=', value)
+      }
       if (server !== undefined)
         all = all.where(where => where.or([where('server_id', '=', server), where('server_name', '=', server)]))
       if (from) all = all.where('created_at', '>=', from)
