@@ -302,7 +302,10 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^providers[.]test$/, 'it asks a provider and changes nothing'],
   [/^(runtime_harnesses|agent_runtimes)[.]test$/, 'it asks a runtime and changes no setting'],
   [/^mcp[.]accept$/, 'needs a server whose tools change: src/server/mcp/tools/tools.test.ts'],
-  [/^mcp[.](authorize|logout|complete_login)$/, 'they need an authorization server: src/server/mcp/login/login.test.ts'],
+  [
+    /^mcp[.](authorize|logout|complete_login)$/,
+    'they need an authorization server: src/server/mcp/login/login.test.ts',
+  ],
   [/^mcp[.](test|call)$|^mcp_(proxy|aggregate)\./, 'they call a tool server and change no setting'],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
   [/^opencode\./, 'what it answers is in the log of the session'],
