@@ -34,7 +34,7 @@ export function serveMcpAggregate(app: FastifyInstance, deps: Deps): void {
     bodyLimit: route.bodyLimit,
     async handler(request, reply) {
       const { headers, caller, body } = request
-      rejectForeignOrigin(headers, deps.publicUrl())
+      rejectForeignOrigin(headers, deps.publicUrl)
       if (!isRecord(body)) throw invalid('request body must be one JSON-RPC message')
       const session = sessionOf(request.headers[sessionHeader], caller, deps)
       const { id, method, params } = body

@@ -61,7 +61,7 @@ interface Answering {
 
 async function answer(app: FastifyInstance, request: FastifyRequest, { reply, deps }: Answering): Promise<unknown> {
   const { headers, caller, body } = request
-  rejectForeignOrigin(headers, deps.publicUrl())
+  rejectForeignOrigin(headers, deps.publicUrl)
   if (!isRecord(body)) throw invalid('request body must be one JSON-RPC message')
   const session = sessionOf(headers[sessionHeader], request, deps)
   const { id, method, params } = body

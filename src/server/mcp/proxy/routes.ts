@@ -68,7 +68,7 @@ async function answer(
   deps: Deps,
 ): Promise<void> {
   const { caller, headers } = request
-  rejectForeignOrigin(headers, deps.publicUrl())
+  rejectForeignOrigin(headers, deps.publicUrl)
   if (request.params.server === ownServerName) throw onlyPost(request.method)
   if (caller.behalf) return deps.answerProgram(request, reply, request.params.server)
   const server = await deps.servers.find(request.params.server, caller)
