@@ -19,23 +19,33 @@ if (chosen.length === 0) {
   process.exit(2)
 }
 const tallies = new Map<string, Tally>(chosen.map(({ id }) => [id, { passed: 0, failures: [] }]))
-const tallyOf = (file = ''): Tally | undefined => tallies.get((basename(file).split('-')[0] ?? '').toUpperCase())
+const idOf = (file: string): string => (basename(file).split('-')[0] ?? '').toUpperCase()
 
 await withTestDatabase(async database => {
   // A check that starts a service passes it a separate database, so the caller's must not reach it.
   delete process.env['DATABASE_URL']
   Object.assign(process.env, variablesOf(database))
-  const files = globSync('test/security/*.check.ts').filter(tallyOf)
   // One at a time: some checks measure how long the service takes to answer beside an attack.
-  for await (const { type, data } of run({ files, concurrency: 1, timeout: 300_000 })) {
-    if (type === 'test:fail') tallyOf(data.file)?.failures.push(`${data.name}: ${reasonOf(data.details.error)}`)
-    // A file without a test counts as its own test name.
-    else if (type === 'test:pass' && data.details.type !== 'suite' && data.name !== data.file) {
-      const tally = tallyOf(data.file)
-      if (tally && data.skip === undefined) tally.passed++
-    }
+  for (const file of globSync('test/security/*.check.ts')) {
+    const tally = tallies.get(idOf(file))
+    if (tally) await examine(file, tally)
   }
 })
+
+/** Runs the checks of one file, which may be defined in a file of its support. */
+async function examine(file: string, tally: Tally): Promise<void> {
+  for await (const { type, data } of run({ files: [file], concurrency: 1, timeout: 300_000 })) {
+    if (type === 'test:fail') tally.failures.push(`${data.name}: ${reasonOf(data.details.error)}`)
+    // A file without a test counts as its own test name.
+    else if (
+      type === 'test:pass' &&
+      data.details.type !== 'suite' &&
+      data.name !== data.file &&
+      data.skip === undefined
+    )
+      tally.passed++
+  }
+}
 
 /** The message of the assertion, which the runner wraps. */
 function reasonOf(error: Error): string {
