@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type GitRequest, startGitServer } from '../../../../test/support/repositories/git-server.ts'
+import { eventually } from '../../../../test/support/service/eventually.ts'
 import { createOutbound } from '../../platform/outbound.ts'
 import { gitAddressOf } from './git-address.ts'
 import { createGitProxy, type GitGrant } from './git-proxy.ts'
@@ -187,6 +188,8 @@ test('a fetch or push beyond the limit is aborted and leaves nothing in the cach
   const { code } = await git(folder, 'clone', '-q', '--depth', '1', `${proxyUrl}/acme/huge.git`, 'huge')
   assert.notEqual(code, 0)
   assert.match(grant.problem ?? '', /the transfer exceeds 0 MiB/)
+  // The incomplete entry is deleted after the response has ended.
+  await eventually(async () => !(await readdir(cacheFolder)).some(name => name.endsWith('.draft')))
   assert.deepEqual(await readdir(cacheFolder), before)
   revoke()
 

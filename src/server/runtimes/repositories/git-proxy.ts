@@ -132,6 +132,10 @@ export function createGitProxy({ guard, cache, log, maxPackBytes = defaultPackBy
       await pipeline(limited(upstream.body, maxBytes), copying(write), response)
       grant.problem = undefined
       if (route.isListing) listed.set(grant, (listed.get(grant) ?? new Set()).add(withoutSuffix(route.path)))
+    } catch (error) {
+      // git can end before the connection to the host is closed, and the problem is read then.
+      if (error instanceof TooLarge) grant.problem = error.message
+      throw error
     } finally {
       await upstream.close()
     }
