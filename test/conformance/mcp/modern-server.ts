@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after } from 'node:test'
 import {
   createMcpHandler,
   createRequestStateCodec,
@@ -11,6 +8,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { serveHandler } from '../../support/mcp/serve-handler.ts'
 import {
   contentsOf,
   fixedResults,
@@ -213,38 +211,9 @@ function conformanceServer(notify: () => McpHttpHandler['notify']): Server {
 /** Starts the server of the modern era; stopped after the last test. */
 export async function startModernConformanceServer(): Promise<string> {
   const handler: McpHttpHandler = createMcpHandler(() => conformanceServer(() => handler.notify), { legacy: 'reject' })
-  const http = createServer((request, response) => {
-    void answer().catch(() => response.destroy())
-    async function answer(): Promise<void> {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
-      const { port } = http.address() as AddressInfo
-      const isOwn = (host: string | undefined) =>
-        host === undefined || ['127.0.0.1', 'localhost'].some(name => host === `${name}:${port}`)
-      const { host, origin } = request.headers
-      if (!isOwn(host) || !isOwn(origin && URL.parse(origin)?.host)) return void response.writeHead(403).end()
-      const left = new AbortController()
-      response.once('close', () => response.writableFinished || left.abort())
-      const body = Buffer.concat(chunks).toString()
-      const found = await handler.fetch(
-        new Request(`http://127.0.0.1${request.url}`, {
-          method: request.method ?? 'GET',
-          headers: request.headers as Record<string, string>,
-          ...(body !== '' && { body }),
-          signal: left.signal,
-        }),
-      )
-      response.writeHead(found.status, Object.fromEntries(found.headers))
-      response.flushHeaders()
-      for await (const chunk of found.body ?? []) response.write(chunk)
-      response.end()
-    }
+  return serveHandler(handler, ({ headers: { host, origin } }, port) => {
+    const isOwn = (given: string | undefined) =>
+      given === undefined || ['127.0.0.1', 'localhost'].some(name => given === `${name}:${port}`)
+    return isOwn(host) && isOwn(origin && URL.parse(origin)?.host)
   })
-  await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
-  after(async () => {
-    await handler.close()
-    http.closeAllConnections()
-    http.close()
-  })
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
 }

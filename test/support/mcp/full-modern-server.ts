@@ -1,6 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after } from 'node:test'
 import {
   createMcpHandler,
   fromJsonSchema,
@@ -8,6 +5,7 @@ import {
   McpServer,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
+import { serveHandler } from './serve-handler.ts'
 
 /** What a modern server of the official SDK has seen, for assertions. */
 interface Seen {
@@ -28,37 +26,11 @@ const nameForm = { ...object({ name: { type: 'string' } }), required: ['name'] }
 export async function startFullModernServer() {
   const seen: Seen = { cancelled: 0, regions: [] }
   const handler = createMcpHandler(() => fullServer(seen), { legacy: 'reject' })
-  const server = createServer((request, response) => {
-    void answer().catch(() => response.destroy())
-    async function answer(): Promise<void> {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
-      const left = new AbortController()
-      response.once('close', () => response.writableFinished || left.abort())
-      if (request.headers['mcp-name'] === 'marked')
-        seen.regions.push(String(request.headers['mcp-param-region'] ?? null))
-      const body = Buffer.concat(chunks).toString()
-      const found = await handler.fetch(
-        new Request(`http://127.0.0.1${request.url}`, {
-          method: request.method ?? 'GET',
-          headers: request.headers as Record<string, string>,
-          ...(body !== '' && { body }),
-          signal: left.signal,
-        }),
-      )
-      response.writeHead(found.status, Object.fromEntries(found.headers))
-      response.flushHeaders()
-      for await (const chunk of found.body ?? []) response.write(chunk)
-      response.end()
-    }
+  const url = await serveHandler(handler, ({ headers }) => {
+    if (headers['mcp-name'] === 'marked') seen.regions.push(String(headers['mcp-param-region'] ?? null))
+    return true
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  after(async () => {
-    await handler.close()
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen, notify: handler.notify }
+  return { url, seen, notify: handler.notify }
 }
 
 function fullServer(seen: Seen): McpServer {

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server'
+import { serveHandler } from './serve-handler.ts'
 
 /** Starts `@modelcontextprotocol/server-everything`, a legacy server with sessions; stopped after the last test. */
 export async function startEverythingServer(): Promise<string> {
@@ -34,38 +35,8 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts a modern server of the official SDK with the tools `echo`, `steps` and `confirm`. */
-export async function startModernServer(): Promise<string> {
-  const handler = createMcpHandler(modernServer, { legacy: 'reject' })
-  const server = createServer((request, response) => {
-    void answer().catch(() => response.destroy())
-    async function answer(): Promise<void> {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
-      const left = new AbortController()
-      response.once('close', () => response.writableFinished || left.abort())
-      const body = Buffer.concat(chunks).toString()
-      const found = await handler.fetch(
-        new Request(`http://127.0.0.1${request.url}`, {
-          method: request.method ?? 'GET',
-          headers: request.headers as Record<string, string>,
-          ...(body !== '' && { body }),
-          signal: left.signal,
-        }),
-      )
-      response.writeHead(found.status, Object.fromEntries(found.headers))
-      response.flushHeaders()
-      for await (const chunk of found.body ?? []) response.write(chunk)
-      response.end()
-    }
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  after(async () => {
-    await handler.close()
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-}
+export const startModernServer = (): Promise<string> =>
+  serveHandler(createMcpHandler(modernServer, { legacy: 'reject' }))
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
