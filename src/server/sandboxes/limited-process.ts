@@ -5,14 +5,12 @@ import { type BoundedOutput, boundedOutput } from './bounded-output.ts'
 import { watchDisk } from './disk-room.ts'
 import type { ExecOutcome, ExecResult, SandboxLimits } from './sandbox.ts'
 
-/** A program and the way to end all its processes. */
-export interface Launch {
+/** A program and its inputs. */
+interface Start {
   readonly file: string
   readonly args: readonly string[]
   /** The complete environment of the program. */
   readonly env: Readonly<Record<string, string>>
-  /** Folder on the disk whose free space is watched. */
-  readonly folder: string
   readonly input?: string
   /** When true, the caller writes to its standard input. */
   readonly isInputOpen?: boolean
@@ -22,6 +20,12 @@ export interface Launch {
    * When true, the program signals readiness on the descriptor after those of `files` and continues after an answer.
    */
   readonly awaitsReady?: boolean
+}
+
+/** A program and the way to end all its processes. */
+export interface Launch extends Start {
+  /** Folder on the disk whose free space is watched. */
+  readonly folder: string
   /** Requests termination of all processes. Returns false when there is no process to signal. */
   readonly terminate: (child: ChildProcess) => boolean
   /** Kills all processes. */
@@ -107,7 +111,7 @@ export function watchLimits({ folder, terminate, kill }: Ways, { timeoutMs, sign
 }
 
 /** Starts a program and writes its initial inputs. */
-export function startWithInput({ file, args, env, input, isInputOpen, files = [], awaitsReady }: Launch): ChildProcess {
+export function startWithInput({ file, args, env, input, isInputOpen, files = [], awaitsReady }: Start): ChildProcess {
   const child = startChild(file, args, {
     env,
     cwd: '/',
@@ -152,10 +156,15 @@ interface Streams {
 }
 
 const ended = (outcome: ExecOutcome, exitCode: number | null, { output, errorOutput }: Streams): LimitedRun => ({
+  ...resultOf(outcome, exitCode, output),
+  errorOutput: errorOutput.text(),
+})
+
+/** Returns the result of a command; one that was stopped has no exit code. */
+export const resultOf = (outcome: ExecOutcome, exitCode: number | null, output: BoundedOutput): ExecResult => ({
   outcome,
   exitCode: outcome === 'exited' ? exitCode : null,
   output: output.text(),
   outputBytes: output.bytes,
   truncated: output.truncated,
-  errorOutput: errorOutput.text(),
 })

@@ -19,9 +19,8 @@ export interface ShellProcess {
 const errorOutputBytes = 4096
 
 /** Starts a process of the simulated shell. */
-export function startShell(file: string, args: readonly string[], folder: string): ShellProcess {
-  const unused = { terminate: () => false, kill: () => undefined }
-  const child = startWithInput({ file, args, env: {}, folder, isInputOpen: true, ...unused })
+export function startShell(file: string, args: readonly string[]): ShellProcess {
+  const child = startWithInput({ file, args, env: {}, isInputOpen: true })
   const errors = boundedOutput(errorOutputBytes)
   let reader: ReturnType<typeof answerReader> | undefined
   let isReusable = true

@@ -1,7 +1,7 @@
 import { dirname, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BoundedOutput, boundedOutput } from './bounded-output.ts'
-import { watchLimits } from './limited-process.ts'
+import { resultOf, watchLimits } from './limited-process.ts'
 import type { BoundRequest, ExecResult, SandboxDriver, SandboxLimits } from './sandbox.ts'
 import { type Answer, idleShells, startShell } from './virtual-processes.ts'
 
@@ -36,7 +36,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
       folder,
       String(process.pid),
     ]
-    return startShell(process.execPath, args, folder)
+    return startShell(process.execPath, args)
   }
   return {
     name: 'virtual',
@@ -45,8 +45,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
     hasNetwork: false,
     async exec(folder, { command, onOutput, ...bounds }: BoundRequest) {
       const output = boundedOutput(limits.outputBytes)
-      if (bounds.signal.aborted)
-        return { outcome: 'cancelled', exitCode: null, output: '', outputBytes: 0, truncated: false }
+      if (bounds.signal.aborted) return resultOf('cancelled', null, output)
       const process = idle.take(folder) ?? start(folder)
       const kill = () => void process.child.kill('SIGKILL')
       const watched = watchLimits({ folder, terminate: () => false, kill }, { ...bounds, limits })
@@ -56,7 +55,7 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
           onOutput?.(part)
           if (output.bytes > limits.totalOutputBytes) watched.stop('output_limit')
         })
-        return resultOf(answer, watched.outcome(), output)
+        return resultOfAnswer(answer, watched.outcome(), output)
       } finally {
         await watched.release()
         idle.keep(folder, process)
@@ -66,14 +65,10 @@ export function virtualDriver(limits: SandboxLimits): SandboxDriver {
 }
 
 /** Returns the result of a command. A crash is one line for the model, without the standard error of the process. */
-function resultOf(answer: Answer, outcome: ExecResult['outcome'], output: BoundedOutput): ExecResult {
-  const facts = { outcome, output: output.text(), outputBytes: output.bytes, truncated: output.truncated }
-  if (outcome !== 'exited') return { ...facts, exitCode: null }
-  if (answer.kind === 'answered') return { ...facts, exitCode: answer.exitCode }
+function resultOfAnswer(answer: Answer, outcome: ExecResult['outcome'], output: BoundedOutput): ExecResult {
+  const isCrash = outcome === 'exited' && answer.kind === 'ended'
+  if (!isCrash) return resultOf(outcome, answer.exitCode, output)
+  const result = resultOf(outcome, answer.exitCode || exitOfCrash, output)
   const reason = /heap out of memory/i.test(answer.errorOutput) ? 'out of memory' : 'crash'
-  return {
-    ...facts,
-    exitCode: answer.exitCode || exitOfCrash,
-    output: `${facts.output}[the shell ended: ${reason}]\n`,
-  }
+  return { ...result, output: `${result.output}[the shell ended: ${reason}]\n` }
 }
