@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { shellQuoted } from '../platform/shell-quoted.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { outputsFolder } from './large-results.ts'
 import { defineTool, done, failed } from './tool.ts'
@@ -34,7 +35,7 @@ export const grepTool = defineTool({
 })
 
 function search(pattern: string, path: string, driver: Sandbox['driver']): string {
-  const what = `-e ${quoted(pattern)} -- ${quoted(path)}`
+  const what = `-e ${shellQuoted(pattern)} -- ${shellQuoted(path)}`
   const skip = `--exclude-dir=.git --exclude-dir=node_modules --exclude-dir=${outputsFolder}`
   // The virtual shell has its own rg and grep, which support few options.
   if (driver === 'virtual') return `grep -rnE ${skip} ${what}`
@@ -42,5 +43,3 @@ function search(pattern: string, path: string, driver: Sandbox['driver']): strin
   const rg = `rg ${layout} --hidden --glob '!.git' --glob '!node_modules' --glob '!${outputsFolder}' ${what}`
   return `if command -v rg >/dev/null 2>&1; then ${rg}; else grep -rnHIE ${skip} ${what}; fi`
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../platform/shell-quoted.ts'
 import { DemoWords, type Part, type Word } from './demo-words.ts'
 
 /** Step that the demo model can take for a prompt. */
@@ -218,5 +219,3 @@ function commandFor(step: Exclude<DemoStep, { kind: 'ask' }>): string {
       return 'ls -la'
   }
 }
-
-const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -1,3 +1,5 @@
+import { shellQuoted } from '../../platform/shell-quoted.ts'
+
 /** A program with the ports and sockets to set up before it. */
 export interface StartScript {
   readonly words: readonly string[]
@@ -29,6 +31,4 @@ export function startScript({ words, sockets, gatewayPort, port }: StartScript):
 }
 
 /** Returns a shell command that replaces the shell with the program. */
-export const execCommand = (words: readonly string[]): string => `exec ${words.map(quoted).join(' ')}`
-
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
+export const execCommand = (words: readonly string[]): string => `exec ${words.map(shellQuoted).join(' ')}`

@@ -1,8 +1,8 @@
+import { shellQuoted } from '../../platform/shell-quoted.ts'
+
 /** Address of the git proxy inside a sandbox; its host exists only there. */
 export const gitProxyHost = 'git.switchyard.internal'
 export const gitProxyUrl = `http://${gitProxyHost}`
-
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** What a script of git reports, by name. */
 export type Reports = ReadonlyMap<string, readonly string[]>
@@ -14,10 +14,10 @@ export type Reports = ReadonlyMap<string, readonly string[]>
 export function gitScript(nonce: string, variables: Readonly<Record<string, string>>, body: string): string {
   return [
     'set -u',
-    ...Object.entries(variables).map(([name, value]) => `${name}=${quoted(value)}`),
+    ...Object.entries(variables).map(([name, value]) => `${name}=${shellQuoted(value)}`),
     'export GIT_TERMINAL_PROMPT=0 GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_LFS_SKIP_SMUDGE=1',
     'export GIT_ASKPASS=/bin/true LC_ALL=C.UTF-8',
-    `report() { printf '%s %s %s\\n' ${quoted(nonce)} "$1" "$2"; }`,
+    `report() { printf '%s %s %s\\n' ${shellQuoted(nonce)} "$1" "$2"; }`,
     'fail() { report problem "$1"; exit 1; }',
     `g() { git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c maintenance.auto=false \\
       -c protocol.allow=never -c protocol.http.allow=always -c "url.${gitProxyUrl}/.insteadOf=$origin/" \\

@@ -1,7 +1,7 @@
 import type { PullRequest } from '../../../contract/repositories.ts'
 import type { GitHost, GitHostType } from '../../config/config.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
-import { recordOf } from '../../platform/json.ts'
+import { jsonOr, recordOf } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound, OutboundBlocked } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
 import { gitea } from './hosts/gitea.ts'
@@ -40,7 +40,7 @@ export function createPullRequests(guard: () => Outbound) {
     try {
       const method = body ? 'POST' : 'GET'
       const { status, text } = await smallRequest(outbound, { method, url, headers, maxBytes, totalMs, ...json })
-      return { status, value: parsed(text) }
+      return { status, value: jsonOr(text, undefined) }
     } catch (error) {
       const said = error instanceof OutboundBlocked ? error.message : `no response from the API of ${host.host}`
       throw new PullRequestFailed(said, { cause: error })
@@ -70,14 +70,6 @@ export function createPullRequests(guard: () => Outbound) {
       if (found) return found
       throw problem(opening, status, value)
     },
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
   }
 }
 

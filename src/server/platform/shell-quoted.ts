@@ -1,0 +1,2 @@
+/** Returns a text as one word of a shell command. */
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
