@@ -4,7 +4,7 @@ import { messageRoutes } from '../../contract/messages.ts'
 import { type NativeProvider, nativeProviders, nativeRoutes } from '../../contract/native.ts'
 import type { Route } from '../../contract/route.ts'
 import { rejectEncoded } from '../http/json-body.ts'
-import { receiveBody } from '../http/receive-body.ts'
+import { receivedBody } from '../http/receive-body.ts'
 import { noSuchPath, pathOf } from '../http/unknown-path.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { BedrockKind, Call } from './core/call.ts'
@@ -119,7 +119,7 @@ function modelCallOf(provider: NativeProvider, path: string, { query }: FastifyR
 async function answerCall(found: ModelCall, place: Place, request: FastifyRequest, reply: FastifyReply, deps: Deps) {
   const { route, ...spec } = found
   rejectEncoded(request.headers)
-  const body = await wholeBody(request.raw, route.bodyLimit ?? callLimit)
+  const body = await receivedBody(request.raw, route.bodyLimit ?? callLimit)
   const named = atProvider({ request, body }, found, place.provider, deps.gateway)
   const answerIt = createAnswer(isOfResponses(spec.kind) ? deps.responses : deps.gateway, place.route)
   await answerIt({ request, body: named.body }, reply, { ...spec, ...(named.address && { address: named.address }) })
@@ -157,7 +157,7 @@ function atProvider(
 async function bodyOf(request: IncomingMessage, limit: number, isSigned: boolean): Promise<NativeRequest['body']> {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (encoding === undefined && Number(length ?? 0) === 0) return null
-  if (isSigned) return wholeBody(request, callLimit)
+  if (isSigned) return receivedBody(request, callLimit)
   if (Number(length ?? 0) > limit) throw tooLarge()
   return bounded(request, limit)
 }
@@ -171,10 +171,5 @@ async function* bounded(request: IncomingMessage, limit: number): AsyncGenerator
     yield chunk
   }
 }
-
-const wholeBody = (request: IncomingMessage, limit: number): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    receiveBody(request, limit, (error, body) => (error ? reject(error) : resolve(body)))
-  })
 
 const tooLarge = (): AppError => new AppError('payload_too_large', 'request body is larger than this operation allows')

@@ -37,6 +37,12 @@ export function receiveBody(request: IncomingMessage, limit: number, done: Done)
   request.on('error', cause => fail(new AppError('invalid_request', 'request body was truncated', { cause })))
 }
 
+/** Reads a body of up to `limit` bytes. Rejects with `payload_too_large` or `invalid_request`. */
+export const receivedBody = (request: IncomingMessage, limit: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    receiveBody(request, limit, (error, body) => (error ? reject(error) : resolve(body)))
+  })
+
 /**
  * Joins the chunks of a body and frees them at once: as external memory they would trigger a full garbage collection
  * every hundred calls.

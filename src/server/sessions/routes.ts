@@ -35,6 +35,14 @@ interface Deps {
 type PromptInput = Pick<Input<typeof sessionRoutes.promptAsync>, 'params' | 'body'>
 type CreateBody = NonNullable<Input<typeof sessionRoutes.create>['body']>
 
+type ListFilter = Parameters<Sessions['list']>[0]
+
+interface Listing {
+  readonly query: Input<typeof sessionRoutes.children>['query']
+  readonly caller: Caller
+  readonly setHeader: (name: string, value: string) => void
+}
+
 /** Serves the session routes: `/session` and its Managed Agents equivalents. */
 export function serveSessions(app: FastifyInstance, deps: Deps): void {
   const { sessions, modelName } = deps
@@ -58,6 +66,16 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
     return { ...body, model: await modelName(named, () => sessions.check(body, caller)) }
   }
 
+  const listed = async (filter: ListFilter, { query, caller, setHeader }: Listing) => {
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => sessions.list(filter, caller, page),
+      ({ id }) => id,
+    )
+    if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
+    return items.map(row => opencodeSession(toSession(row)))
+  }
+
   bind(app, sessionRoutes.create, async ({ body }, caller, { idempotency, ignore }) => {
     const { session, ignored } = await sessions.create(await wanted(body ?? {}, caller), caller, idempotency)
     ignore(ignored)
@@ -65,13 +83,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   })
   bind(app, sessionRoutes.list, async ({ query }, caller, { setHeader }) => {
     const filter = { ...filterOf(query), withDeleted: false }
-    const { items, next_cursor } = await pageOf(
-      query,
-      page => sessions.list(filter, caller, page),
-      ({ id }) => id,
-    )
-    if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
-    return items.map(row => opencodeSession(toSession(row)))
+    return listed(filter, { query, caller, setHeader })
   })
   bind(app, sessionRoutes.get, async ({ params }, caller) =>
     opencodeSession(toSession(await sessions.open(params.session_id, caller))),
@@ -79,13 +91,7 @@ export function serveSessions(app: FastifyInstance, deps: Deps): void {
   bind(app, sessionRoutes.children, async ({ params, query }, caller, { setHeader }) => {
     const { id: parentId } = await sessions.open(params.session_id, caller)
     const filter = { agentId: undefined, status: undefined, parentId, withDeleted: false }
-    const { items, next_cursor } = await pageOf(
-      query,
-      page => sessions.list(filter, caller, page),
-      ({ id }) => id,
-    )
-    if (next_cursor !== null) setHeader('x-next-cursor', next_cursor)
-    return items.map(row => opencodeSession(toSession(row)))
+    return listed(filter, { query, caller, setHeader })
   })
   bind(app, sessionRoutes.update, async ({ params, body }, caller) =>
     opencodeSession(toSession(await sessions.update(params.session_id, body, caller))),

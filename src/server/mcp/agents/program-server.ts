@@ -4,10 +4,10 @@ import { maxMcpBytes } from '../../../contract/mcp.ts'
 import type { Behalf, Caller, GrantedServer } from '../../http/caller.ts'
 import { rejectEncoded } from '../../http/json-body.ts'
 import { jsonRpcError, rpcCodes } from '../../http/json-rpc-error.ts'
-import { receiveBody } from '../../http/receive-body.ts'
+import { receivedBody } from '../../http/receive-body.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
-import { legacyVersions } from '../client/legacy.ts'
+import { agreedVersion } from '../client/legacy.ts'
 import type { McpTools } from '../tools/tools.ts'
 import type { AgentMcp } from './agent-mcp.ts'
 
@@ -44,9 +44,8 @@ export function createProgramServer({ agentMcp, tools }: Deps) {
     const params = recordOf(message['params'])
     switch (message['method']) {
       case 'initialize': {
-        const given = textOf(params['protocolVersion'])
-        const protocolVersion = legacyVersions.includes(given) ? given : legacyVersions[0]
-        return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: granted.name, version: apiVersion } }
+        const serverInfo = { name: granted.name, version: apiVersion }
+        return { protocolVersion: agreedVersion(params), capabilities: { tools: {} }, serverInfo }
       }
       case 'ping':
         return {}
@@ -109,9 +108,7 @@ const failed = (text: string): Json => ({ content: [{ type: 'text', text }], isE
 
 async function messageOf({ raw, headers }: FastifyRequest): Promise<Json> {
   rejectEncoded(headers)
-  const body = await new Promise<Buffer>((resolve, reject) => {
-    receiveBody(raw, maxMcpBytes, (error, received) => (error ? reject(error) : resolve(received)))
-  })
+  const body = await receivedBody(raw, maxMcpBytes)
   const message = jsonOr(body.toString(), undefined)
   if (!isRecord(message)) throw invalid('request body must be one JSON-RPC message')
   return message

@@ -4,7 +4,7 @@ import { mcpProxyRoutes } from '../../../contract/mcp-proxy.ts'
 import { rejectEncoded } from '../../http/json-body.ts'
 import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { fastifyPaths } from '../../http/paths.ts'
-import { receiveBody } from '../../http/receive-body.ts'
+import { receivedBody } from '../../http/receive-body.ts'
 import type { StreamSlots } from '../../http/stream-slots.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -26,7 +26,7 @@ import type { SessionIds } from './session-ids.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly sessionIds: SessionIds
   readonly bridge: Pick<Bridge, 'serves' | 'isSuspect' | 'takesOver'>
   readonly calls: Pick<McpCallLog, 'begin'>
@@ -159,6 +159,7 @@ async function relay(incoming: Incoming, { upstream, sessionIds, bridge, session
   const shownId = upstreamId === session ? given : upstreamId && sessionIds.wrap(upstreamId, place)
   await pass(reply, { server, found, text, rule, posted, shownId, signal })
 }
+
 /** For the service itself, whose only route is in another folder: it has no streams and no sessions to end. */
 const onlyPost = (method: string): AppError =>
   new AppError('method_not_allowed', `method ${method} is not allowed here; use POST`, { headers: { allow: 'POST' } })
@@ -169,9 +170,7 @@ const isStream = (method: string, posted: Posted | undefined): boolean =>
 
 async function postedBy({ raw, headers }: FastifyRequest, rule: ToolRule): Promise<Posted | DeniedCall> {
   rejectEncoded(headers)
-  const body = await new Promise<Buffer>((resolve, reject) => {
-    receiveBody(raw, maxMcpBytes, (error, received) => (error ? reject(error) : resolve(received)))
-  })
+  const body = await receivedBody(raw, maxMcpBytes)
   try {
     return readPosted(body, headers, rule)
   } catch (error) {
