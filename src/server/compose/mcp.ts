@@ -115,7 +115,7 @@ export function composeMcp(needs: Needs) {
   const stdio = createStdioUpstream(
     createStdioPrograms({ sandboxes: needs.sandboxes, startCommand, vault, log, nowMs }),
   )
-  const upstream: Pick<Upstream, 'exchange'> = {
+  const upstream: Upstream = {
     exchange: (server, call) => (server.stdio ? stdio : http).exchange(server, call),
   }
   const client = createMcpClient({

@@ -4,14 +4,16 @@ import type { Caller } from '../../http/caller.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { type Json, recordOf, textOf } from '../../platform/json.ts'
+import { mcpToolName } from '../../tools/mcp-toolset.ts'
 import type { RpcMessage } from '../client/json-rpc.ts'
-import { legacyVersions } from '../client/legacy.ts'
+import { agreedVersion } from '../client/legacy.ts'
 import { mirroredName, plainValue } from '../client/mirrored-headers.ts'
 import { metaKeys, modernVersion } from '../client/modern.ts'
+import { isModern } from '../client/modern-request.ts'
 import { namesOf, type RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
 import type { McpTools } from '../tools/tools.ts'
-import { aggregateName, mayBeOf } from './tool-names.ts'
+import { mayBeOf } from './tool-names.ts'
 import { callName, foundTools, minToolsForSearch, searchName, searchRequestOf, searchTools } from './tool-search.ts'
 
 interface Deps {
@@ -62,7 +64,7 @@ export function createAggregate({ servers, tools }: Deps) {
       ),
     )
     return all.flatMap(({ server_name }, at) =>
-      (lists[at] ?? []).map(tool => ({ ...tool, name: aggregateName(server_name, tool.name) })),
+      (lists[at] ?? []).map(tool => ({ ...tool, name: mcpToolName(server_name, tool.name) })),
     )
   }
 
@@ -87,7 +89,7 @@ export function createAggregate({ servers, tools }: Deps) {
     const { caller, signal, onProgress } = request
     for (const server of (await serversOf(request)).filter(({ server_name }) => mayBeOf(server_name, name))) {
       const found = await tools.listTools(server, caller)
-      const tool = found.find(each => aggregateName(server.server_name, each.name) === name)
+      const tool = found.find(each => mcpToolName(server.server_name, each.name) === name)
       if (!tool) continue
       const call = { name: tool.name, arguments: recordOf(params['arguments']), signal, via: 'aggregate' as const }
       const wantsProgress = recordOf(given['_meta'])['progressToken'] !== undefined
@@ -100,11 +102,11 @@ export function createAggregate({ servers, tools }: Deps) {
     /** Returns the result of a request. Throws an AppError with the code of JSON-RPC in its field `rpc`. */
     async resultOf(request: AggregateRequest): Promise<Json> {
       const { message, header } = request
-      const isModern = isModernRequest(message)
-      if (isModern) checkModern(message, header)
+      const modern = isModern(message)
+      if (modern) checkModern(message, header)
       const marked = (result: Json): Json =>
-        isModern ? { resultType: 'complete', ...result, _meta: { [metaKeys.server]: serverInfo } } : result
-      const listing = isModern ? { ttlMs: listTtlMs, cacheScope: 'private' } : {}
+        modern ? { resultType: 'complete', ...result, _meta: { [metaKeys.server]: serverInfo } } : result
+      const listing = modern ? { ttlMs: listTtlMs, cacheScope: 'private' } : {}
       switch (message['method']) {
         case 'tools/list':
           return marked({ tools: await shown(request), ...listing })
@@ -113,7 +115,7 @@ export function createAggregate({ servers, tools }: Deps) {
         case 'server/discover':
           return marked({ supportedVersions: [modernVersion], capabilities, ...listing })
         case 'initialize':
-          return { protocolVersion: versionFor(message), capabilities, serverInfo }
+          return { protocolVersion: agreedVersion(recordOf(message['params'])), capabilities, serverInfo }
         case 'ping':
           return marked({})
         default:
@@ -125,17 +127,8 @@ export function createAggregate({ servers, tools }: Deps) {
   }
 }
 
-/** Modern requests carry their revision. */
-export const isModernRequest = ({ method, params }: RpcMessage): boolean =>
-  method === 'server/discover' || metaKeys.version in recordOf(recordOf(params)['_meta'])
-
 const rpcError = (rpc: number, message: string): AppError =>
   new AppError('invalid_request', message, { fields: { rpc: String(rpc) } })
-
-function versionFor({ params }: RpcMessage): string {
-  const given = textOf(recordOf(params)['protocolVersion'])
-  return legacyVersions.includes(given) ? given : (legacyVersions[0] ?? '')
-}
 
 /** Throws for a revision that is not served, and for headers that differ from the body. Dialects: section 6.1, rule 2. */
 function checkModern(message: RpcMessage, header: AggregateRequest['header']): void {

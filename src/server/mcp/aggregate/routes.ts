@@ -5,11 +5,12 @@ import { sseFrame } from '../../../contract/sse.ts'
 import type { Caller } from '../../http/caller.ts'
 import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
-import { isRecord, type Json, nonEmptyText, recordOf, textOf } from '../../platform/json.ts'
+import { isRecord, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { isResponse, type RpcMessage } from '../client/json-rpc.ts'
+import { isModern, statusOfModern } from '../client/modern-request.ts'
 import { rejectForeignOrigin } from '../proxy/origin.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
-import { type Aggregate, isModernRequest } from './aggregate.ts'
+import type { Aggregate } from './aggregate.ts'
 
 interface Deps {
   readonly aggregate: Aggregate
@@ -109,7 +110,7 @@ async function answer(
     reply.raw.end()
     return
   }
-  await reply.code(isModernRequest(message) ? outcome.status : 200).send(outcome.body)
+  await reply.code(isModern(message) ? outcome.status : 200).send(outcome.body)
 }
 
 interface Outcome {
@@ -124,12 +125,6 @@ async function outcomeOf(result: Promise<Json>, id: string | number): Promise<Ou
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'internal') throw error
     const body = jsonRpcError(error, id)
-    return { status: statusFor(textOf(error.fields['rpc'])), body }
+    return { status: statusOfModern(Number(error.fields['rpc'])), body }
   }
-}
-
-/** Status of errors of the modern transport; other errors are responses. */
-function statusFor(rpc: string): number {
-  if (rpc === '-32601') return 404
-  return rpc === '-32020' || rpc === '-32022' ? 400 : 200
 }

@@ -8,6 +8,7 @@ import type { McpClient } from '../client/client.ts'
 import { failureIn, isResponse, messagesIn, type RpcMessage } from '../client/json-rpc.ts'
 import { legacyVersions, NotLegacy } from '../client/legacy.ts'
 import { modernCodes } from '../client/modern.ts'
+import type { HeaderOf } from '../client/modern-request.ts'
 import type { Upstream } from '../client/upstream.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
 import type { RegisteredServer, ToolRule } from '../registry/server.ts'
@@ -16,7 +17,7 @@ import { createForLegacyClients } from './for-legacy-clients.ts'
 import { createForModernClients } from './for-modern-clients.ts'
 import { createLegacyPool } from './legacy-pool.ts'
 import { createSession, isBridgedId, openSession } from './legacy-session.ts'
-import { checkModernRequest, type HeaderOf, isModern } from './modern-request.ts'
+import { checkModernRequest, isModernHere } from './modern-request.ts'
 import { createParkedCalls } from './parked-calls.ts'
 import type { BridgeRequest } from './request.ts'
 import { createSessionMessages } from './session-messages.ts'
@@ -24,7 +25,7 @@ import { createSessionStates, keyOf } from './session-state.ts'
 import { serveSessionStream } from './session-stream.ts'
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly client: Pick<McpClient, 'eraOf' | 'detect' | 'onSession'>
   readonly sessionIds: SessionIds
   readonly notifications: Pick<Notifications, 'on' | 'send'>
@@ -157,7 +158,7 @@ export function createBridge({ upstream, client, sessionIds, notifications, keyr
       }
       const [message] = messages
       if (!message || isBatch) return false
-      if (isModern(message, headerOf(request))) return toLegacyServer(incoming, message)
+      if (isModernHere(message, headerOf(request))) return toLegacyServer(incoming, message)
       if (given !== undefined || !isModernOnly(server)) return false
       if (message['method'] !== 'initialize') throw invalid('header mcp-session-id is missing; send initialize first')
       await initialize(incoming, message)
@@ -168,7 +169,7 @@ export function createBridge({ upstream, client, sessionIds, notifications, keyr
     isSuspect({ messages, isBatch, request }: Incoming, status: number): boolean {
       const [message] = messages
       if (!message || isBatch) return false
-      return isModern(message, headerOf(request)) ? status >= 400 : message['method'] === 'initialize'
+      return isModernHere(message, headerOf(request)) ? status >= 400 : message['method'] === 'initialize'
     },
 
     /** Answers a request that a server of the other era rejected. Returns false if the server meant its answer. */
@@ -177,7 +178,7 @@ export function createBridge({ upstream, client, sessionIds, notifications, keyr
       const { server, request, signal } = incoming
       const failure = messagesIn(text).map(failureIn)[0]
       if (!message || (status < 400 && !failure)) return false
-      const isInitialize = !isModern(message, headerOf(request))
+      const isInitialize = !isModernHere(message, headerOf(request))
       if (!isInitialize && failure && isModernError(failure.code)) return false
       const found = await client.detect(server, request.caller.principal, signal).catch((error: unknown) => {
         if (error instanceof AppError) return undefined
@@ -223,7 +224,7 @@ async function answered(
   const clientReply = createClientReply(reply, {
     id: idOf(message) ?? 0,
     accept: nonEmptyText(request.headers.accept) ?? '',
-    isModern: isModern(message, headerOf(request)),
+    isModern: isModernHere(message, headerOf(request)),
   })
   try {
     await work({ server, caller: request.caller, rule, message, signal }, clientReply)

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { statusOfCode } from '../../../contract/errors.ts'
 import { sseFrame } from '../../../contract/sse.ts'
-import { jsonRpcError, rpcCodes } from '../../http/json-rpc-error.ts'
+import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Json } from '../../platform/json.ts'
-import { RpcFailure } from '../client/json-rpc.ts'
+import { failureResponse, RpcFailure } from '../client/json-rpc.ts'
+import { statusOfModern } from '../client/modern-request.ts'
 import { maxAnswerBytes } from '../client/read-answer.ts'
-import { failureResponse } from './messages.ts'
 import { Malformed } from './modern-request.ts'
 
 /** Answer to one request: JSON, or an event stream from the first message that comes before the response. */
@@ -17,14 +17,6 @@ interface Options {
   /** Value of the header `accept`. */
   readonly accept: string
   readonly isModern: boolean
-}
-
-/** Status of errors of the modern transport; other errors of servers are responses with status 200. */
-const modernStatus: Readonly<Record<number, number>> = {
-  [rpcCodes.unknownMethod]: 404,
-  [rpcCodes.headerMismatch]: 400,
-  [rpcCodes.missingCapability]: 400,
-  [rpcCodes.unsupportedVersion]: 400,
 }
 
 export function createClientReply(reply: FastifyReply, { id, accept, isModern }: Options) {
@@ -84,7 +76,7 @@ export function createClientReply(reply: FastifyReply, { id, accept, isModern }:
     /** Sends an error. Throws errors that are bugs. */
     async failure(error: unknown): Promise<void> {
       if (error instanceof RpcFailure) {
-        const status = error instanceof Malformed ? 400 : (modernStatus[error.code] ?? 200)
+        const status = error instanceof Malformed ? 400 : statusOfModern(error.code)
         return end(isModern ? status : 200, failureResponse(error, id))
       }
       if (!(error instanceof AppError)) throw error

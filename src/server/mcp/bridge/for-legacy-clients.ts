@@ -1,7 +1,7 @@
 import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { type Json, recordOf, textOf } from '../../platform/json.ts'
 import { RpcFailure } from '../client/json-rpc.ts'
-import { legacyVersions } from '../client/legacy.ts'
+import { agreedVersion } from '../client/legacy.ts'
 import { discoverModern, interimModern, metaKeys } from '../client/modern.ts'
 import type { Upstream } from '../client/upstream.ts'
 import { withoutDenied } from '../proxy/policy.ts'
@@ -16,7 +16,7 @@ import type { SessionState, SessionStates } from './session-state.ts'
 import { watchSilence } from './silence.ts'
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
   readonly states: Pick<SessionStates, 'setLevel' | 'subscribe'>
 }
@@ -140,8 +140,7 @@ export function createForLegacyClients(deps: Deps) {
       const params = recordOf(message['params'])
       const capabilities = bridgedCapabilities(params['capabilities'])
       const found = await discoverModern(server, signal, { ...deps, client: { [metaKeys.capabilities]: capabilities } })
-      const given = textOf(params['protocolVersion'])
-      const version = legacyVersions.includes(given) ? given : (legacyVersions[0] ?? '')
+      const version = agreedVersion(params)
       const offered = serverCapabilities(found['capabilities'])
       const { instructions } = found
       const identity = recordOf(recordOf(found['_meta'])[metaKeys.server])

@@ -30,7 +30,7 @@ interface Deps {
   readonly client: Pick<McpClient, 'onSession'>
   readonly pool: LegacyPool
   readonly parked: ParkedCalls
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
 }
 

@@ -42,7 +42,7 @@ interface Entry {
 }
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
   readonly nowMs: () => number
 }

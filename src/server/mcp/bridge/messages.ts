@@ -109,10 +109,3 @@ export function legacyRequestOf({ method, params }: ServerRequest): ServerReques
   const isUrl = method === 'elicitation/create' && params['mode'] === 'url'
   return { method, params: isUrl ? { ...params, elicitationId: randomUUID() } : params }
 }
-
-/** Returns the error response for a failure of a server. */
-export const failureResponse = ({ code, message, data }: RpcFailure, id: unknown): Json => ({
-  jsonrpc: '2.0',
-  id,
-  error: { code, message, ...(data !== undefined && { data }) },
-})

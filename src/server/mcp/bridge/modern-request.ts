@@ -1,22 +1,18 @@
 import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { isRecord, recordOf, textOf } from '../../platform/json.ts'
 import { RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
-import { mirroredName, plainValue } from '../client/mirrored-headers.ts'
+import { mirroredName } from '../client/mirrored-headers.ts'
 import { metaKeys, modernVersion } from '../client/modern.ts'
+import { checkHeaders, checkRevision, type HeaderOf, isModern } from '../client/modern-request.ts'
 import { logLevels } from './messages.ts'
 
-/** Returns a header of the request by its lower-case name. */
-export type HeaderOf = (name: string) => string | undefined
-
 /** True for a request of the modern era: it carries its revision, in the body or only in the header. */
-export const isModern = ({ method, params }: RpcMessage, header: HeaderOf): boolean =>
-  method === 'server/discover' ||
-  metaKeys.version in recordOf(recordOf(params)['_meta']) ||
-  header('mcp-protocol-version') === modernVersion
+export const isModernHere = (message: RpcMessage, header: HeaderOf): boolean =>
+  isModern(message) || header('mcp-protocol-version') === modernVersion
 
 /**
  * Throws RpcFailure for a request that a modern server must reject: fields of `_meta` that are missing or wrong, and
- * headers that are missing or differ from the body. Dialects: section 6.1, rule 2.
+ * headers that are missing or differ from the body.
  */
 export function checkModernRequest(message: RpcMessage, header: HeaderOf): void {
   const method = textOf(message['method'])
@@ -28,29 +24,16 @@ export function checkModernRequest(message: RpcMessage, header: HeaderOf): void 
   checkHeaders(header, [
     ['mcp-protocol-version', version],
     ['mcp-method', method],
+    // Without a name in the body the request fails as invalid later, whatever its header is.
     ['mcp-name', mirroredName(method, params)],
   ])
-  if (version !== modernVersion)
-    throw new RpcFailure(rpcCodes.unsupportedVersion, 'unsupported protocol version', {
-      supported: [modernVersion],
-      requested: version.slice(0, 40),
-    })
+  checkRevision(version)
   if (!isRecord(meta[metaKeys.capabilities])) throw missing(metaKeys.capabilities)
   if (level !== undefined && !logLevels.some(each => each === level))
     throw new Malformed(
       rpcCodes.invalidParams,
       `params._meta.${metaKeys.logLevel} must be one of ${logLevels.join(', ')}`,
     )
-}
-
-function checkHeaders(header: HeaderOf, expected: readonly (readonly [name: string, value: unknown])[]): void {
-  for (const [name, value] of expected) {
-    const given = header(name)
-    // Without a name in the body the request fails as invalid later, whatever its header is.
-    if (value === undefined || (given !== undefined && plainValue(given) === value)) continue
-    const problem = given === undefined ? 'is missing' : 'differs from the body'
-    throw new RpcFailure(rpcCodes.headerMismatch, `header ${name} ${problem}`)
-  }
 }
 
 const missing = (field: string): Malformed => new Malformed(rpcCodes.invalidParams, `params._meta must have ${field}`)

@@ -134,7 +134,7 @@ export function startCall({ server, acquired, capabilities, method, params }: St
       }
     },
 
-    /** Passes answers of the client to the server; keys that nobody asked for are ignored. */
+    /** Passes answers of the client to the server; other keys are ignored. */
     answer(responses: Json): void {
       for (const [key, { answer }] of questions) {
         const result = responses[key]

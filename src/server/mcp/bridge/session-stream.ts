@@ -9,7 +9,7 @@ import type { ClientReply } from './client-reply.ts'
 import { clientFields, type SessionRequest } from './for-legacy-clients.ts'
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
 }
 

@@ -8,7 +8,7 @@ import type { ClientReply } from './client-reply.ts'
 import type { BridgeRequest } from './request.ts'
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
 }
 
@@ -24,7 +24,7 @@ const lists = {
 } as const
 
 /**
- * Subscriptions of modern clients at legacy servers: each has a session of its own, whose stream has the notifications.
+ * Subscriptions of modern clients at legacy servers: each has a separate session, whose stream has the notifications.
  */
 export function createSubscriptions({ upstream, nextId }: Deps) {
   /** Returns the part of the filter that the server supports. */

@@ -49,7 +49,7 @@ export interface McpClient {
 }
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   /** Returns the stored era of a server. */
   readonly knownEra: (server: RegisteredServer) => Promise<Era | undefined>
   readonly nowMs: () => number

@@ -41,3 +41,10 @@ export function resultOf(message: RpcMessage): Json {
   if (failure) throw failure
   return recordOf(message['result'])
 }
+
+/** Returns the error response for a failure of a server. */
+export const failureResponse = ({ code, message, data }: RpcFailure, id: unknown): Json => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message, ...(data !== undefined && { data }) },
+})

@@ -4,11 +4,18 @@ import { type Json, nonEmptyText, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { type RpcMessage, resultOf } from './json-rpc.ts'
-import { noResponse, readEvents, responseIn } from './read-answer.ts'
+import { readEvents, responseIn } from './read-answer.ts'
+import { serverFailure } from './server-failure.ts'
 import type { Upstream, UpstreamAnswer } from './upstream.ts'
 
 /** Revisions with sessions, newest first. Dialects: section 6.3. */
 export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+
+/** Returns the revision for a client with these parameters of `initialize`: its own, if it is supported, else the newest. */
+export function agreedVersion({ protocolVersion }: Json): string {
+  const given = textOf(protocolVersion)
+  return legacyVersions.includes(given) ? given : (legacyVersions[0] ?? '')
+}
 
 /** One request of the client. */
 export interface RpcCall {
@@ -18,7 +25,7 @@ export interface RpcCall {
   readonly onMessage: (message: RpcMessage) => void
   /** Answers a request of the server. Without it, every request but `ping` is refused. */
   readonly onRequest?: AnswerRequest
-  /** Called with every part of the answer. The call then has no limit of silence of its own. */
+  /** Called with every part of the answer. The call then has no separate limit of silence. */
   readonly onBytes?: () => void
 }
 
@@ -59,7 +66,7 @@ export class NotLegacy extends Error {
 }
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
   /** Capabilities that the server may use; none by default. */
   readonly capabilities?: Json
@@ -132,7 +139,7 @@ export async function openLegacy(
       lastEventId = found.lastEventId ?? lastEventId
       answer = lastEventId === undefined ? undefined : await resumed(lastEventId, found.retryMs, call.signal)
     }
-    throw noResponse(server, 'closed the stream before the response')
+    throw serverFailure(server, 'closed the stream before the response')
   }
 
   /** Opens a stream again after its last event; undefined if the server does not resume it. */

@@ -27,7 +27,7 @@ export class NotModern extends Error {
 }
 
 interface Deps {
-  readonly upstream: Pick<Upstream, 'exchange'>
+  readonly upstream: Upstream
   readonly nextId: () => number
 }
 

@@ -1,8 +1,9 @@
-import { AppError } from '../../platform/errors.ts'
 import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { ResponseTooLong, smallRequest } from '../../platform/small-request.ts'
 import type { RegisteredServer, ServerSecret } from '../registry/server.ts'
+import { serverFailure } from './server-failure.ts'
+import { tokenIn } from './token-answer.ts'
 
 /** Access tokens of servers with `oauth2`, fetched with client credentials. */
 export interface OauthTokens {
@@ -25,7 +26,6 @@ interface Token {
 
 const totalMs = 15_000
 const maxBytes = 64 * 1024
-const defaultLifeS = 300
 /** A token is renewed this long before it expires. */
 const marginMs = 30_000
 
@@ -35,7 +35,7 @@ export function createOauthTokens({ outbound, guard, nowMs }: Deps): OauthTokens
   async function fetchToken(server: RegisteredServer, secret: ServerSecret): Promise<Token> {
     const { client_id, client_secret, scopes = [] } = secret
     if (client_id === undefined || client_secret === undefined)
-      throw failure(server, `has no client credentials; send them with PUT /v1/mcp/server/${server.server_id}`)
+      throw serverFailure(server, `has no client credentials; send them with PUT /v1/mcp/server/${server.server_id}`)
     const url = secret.token_url ?? (await discovered(server))
     const form = new URLSearchParams({ grant_type: 'client_credentials', resource: server.url })
     if (scopes.length > 0) form.set('scope', scopes.join(' '))
@@ -48,12 +48,9 @@ export function createOauthTokens({ outbound, guard, nowMs }: Deps): OauthTokens
       },
       body: form.toString(),
     })
-    const body = recordOf(jsonOr(text, undefined))
-    const value = textIn(body['access_token'])
-    if (status !== 200 || value === undefined || /[^\x21-\x7e]/.test(value))
-      throw failure(server, `got no token from its token endpoint (status ${status})`)
-    const lifeS = typeof body['expires_in'] === 'number' ? body['expires_in'] : defaultLifeS
-    return { value, endMs: nowMs() + lifeS * 1_000 - marginMs }
+    const token = tokenIn(status, recordOf(jsonOr(text, undefined)))
+    if (!token) throw serverFailure(server, `got no token from its token endpoint (status ${status})`)
+    return { value: token.value, endMs: nowMs() + token.lifeS * 1_000 - marginMs }
   }
 
   /** Returns the token endpoint from the metadata of the server's own origin; it must be on that origin. Security: S25. */
@@ -64,20 +61,20 @@ export function createOauthTokens({ outbound, guard, nowMs }: Deps): OauthTokens
     })
     const endpoint = textIn(recordOf(jsonOr(text, undefined))['token_endpoint'])
     if (status !== 200 || endpoint === undefined || URL.parse(endpoint)?.origin !== origin)
-      throw failure(server, 'has no token endpoint on its own origin; set credentials.token_url')
+      throw serverFailure(server, 'has no token endpoint on its own origin; set credentials.token_url')
     return endpoint
   }
 
   async function fetched(server: RegisteredServer, url: string, call: Call): Promise<{ status: number; text: string }> {
     const problem = blockedReasonFor(url, guard())
-    if (problem !== undefined) throw failure(server, `has a token endpoint that is not allowed: ${problem}`)
+    if (problem !== undefined) throw serverFailure(server, `has a token endpoint that is not allowed: ${problem}`)
     const headers = { accept: 'application/json', ...call.headers }
     try {
       return await smallRequest(outbound, { ...call, url, headers, maxBytes, totalMs })
     } catch (cause) {
       if (cause instanceof ResponseTooLong)
-        throw failure(server, `has a token endpoint whose answer exceeds ${maxBytes} bytes`)
-      throw failure(server, 'has a token endpoint that is unreachable', cause)
+        throw serverFailure(server, `has a token endpoint whose answer exceeds ${maxBytes} bytes`)
+      throw serverFailure(server, 'has a token endpoint that is unreachable', cause)
     }
   }
 
@@ -112,6 +109,3 @@ interface Call {
 }
 
 const keyOf = ({ server_id, version }: RegisteredServer): string => `${server_id} ${version}`
-
-const failure = ({ server_name }: RegisteredServer, problem: string, cause?: unknown): AppError =>
-  new AppError('upstream_unreachable', `MCP server ${server_name} ${problem}`, { cause })

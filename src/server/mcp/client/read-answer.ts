@@ -3,6 +3,7 @@ import { sseReader } from '../../../contract/sse.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { isResponse, messagesIn, type RpcMessage } from './json-rpc.ts'
+import { serverFailure } from './server-failure.ts'
 import { asFailure, type UpstreamAnswer } from './upstream.ts'
 
 /** Maximum bytes of a JSON answer, and characters of one event. Security: S24. */
@@ -54,7 +55,7 @@ export async function responseIn(answer: UpstreamAnswer, reading: Reading): Prom
     ? await readEvents(answer, reading)
     : { response: responseOf(await textOfAnswer(answer, server), reading) }
   if (response) return response
-  throw noResponse(
+  throw serverFailure(
     server,
     isStream
       ? 'closed the stream before the response'
@@ -112,7 +113,3 @@ function responseOf(
   }
   return undefined
 }
-
-/** Error of a server that ends its answer without a response. */
-export const noResponse = ({ server_name }: RegisteredServer, problem: string): AppError =>
-  new AppError('upstream_unreachable', `MCP server ${server_name} ${problem}`)

@@ -29,10 +29,14 @@ export interface UpstreamAnswer {
   readonly scrub: (text: string) => string
 }
 
-/** Connections to MCP servers, with their credentials. Every connection passes the outbound guard. Security: S23. */
+/** Sends requests to MCP servers. */
 export interface Upstream {
   /** Rejects with an AppError that names the server, or with the reason of the signal. */
   exchange(server: RegisteredServer, request: UpstreamRequest): Promise<UpstreamAnswer>
+}
+
+/** Connections to MCP servers, with their credentials. Every connection passes the outbound guard. Security: S23. */
+export interface Connections extends Upstream {
   close(): Promise<void>
 }
 
@@ -44,7 +48,7 @@ interface Deps {
 const connectMs = 5_000
 const maxPools = 200
 
-export function createUpstream({ outbound, authorize }: Deps): Upstream {
+export function createUpstream({ outbound, authorize }: Deps): Connections {
   const pools = new Map<string, InstanceType<typeof Pool>>()
 
   function poolOf(origin: string): InstanceType<typeof Pool> {

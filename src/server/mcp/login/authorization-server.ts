@@ -1,7 +1,8 @@
-import { AppError } from '../../platform/errors.ts'
 import { type Json, jsonOr, listOf, nonEmptyText, recordOf, textIn } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
+import { serverFailure } from '../client/server-failure.ts'
+import { tokenIn } from '../client/token-answer.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 
 interface Deps {
@@ -45,9 +46,6 @@ export class GrantRejected extends Error {
 }
 
 const totalMs = 10_000
-const defaultLifeS = 300
-const failure = ({ server_name }: RegisteredServer, problem: string, cause?: unknown): AppError =>
-  new AppError('upstream_unreachable', `MCP server ${server_name} ${problem}`, { cause })
 
 /** Talks to authorization servers. Every address passes the outbound guard; redirects are not followed. Security: S24, S25. */
 export type AuthorizationServers = ReturnType<typeof createAuthorizationServers>
@@ -55,7 +53,7 @@ export type AuthorizationServers = ReturnType<typeof createAuthorizationServers>
 export function createAuthorizationServers({ outbound, guard }: Deps) {
   function checked(server: RegisteredServer, url: string, what: string): string {
     const problem = blockedReasonFor(url, guard())
-    if (problem !== undefined) throw failure(server, `has a ${what} that is not allowed: ${problem}`)
+    if (problem !== undefined) throw serverFailure(server, `has a ${what} that is not allowed: ${problem}`)
     return url
   }
 
@@ -66,7 +64,7 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
       const { status, text } = await smallRequest(outbound, { method: 'GET', url, headers, totalMs })
       return { status, body: recordOf(jsonOr(text, undefined)) }
     } catch (cause) {
-      throw failure(server, 'has OAuth metadata that cannot be read', cause)
+      throw serverFailure(server, 'has OAuth metadata that cannot be read', cause)
     }
   }
 
@@ -80,9 +78,9 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
       const resource = nonEmptyText(body['resource'])
       // Metadata of another resource would send tokens of this one elsewhere.
       if (resource === undefined || !isWithin(server.url, resource))
-        throw failure(server, 'has OAuth metadata of another resource')
+        throw serverFailure(server, 'has OAuth metadata of another resource')
       const issuer = nonEmptyText(listOf(body['authorization_servers'])[0])
-      if (issuer === undefined) throw failure(server, 'names no authorization server in its OAuth metadata')
+      if (issuer === undefined) throw serverFailure(server, 'names no authorization server in its OAuth metadata')
       const scopes = listOf(body['scopes_supported']).map(textIn)
       return { issuer, scopes: scopes.filter(scope => scope !== undefined) }
     }
@@ -100,10 +98,10 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
       const { status, body } = await get(server, url)
       if (status !== 200) continue
       if (textIn(body['issuer'])?.replace(/\/+$/, '') !== issuer.replace(/\/+$/, ''))
-        throw failure(server, 'has an authorization server whose metadata is that of another issuer')
+        throw serverFailure(server, 'has an authorization server whose metadata is that of another issuer')
       return body
     }
-    throw failure(server, 'has an authorization server without metadata')
+    throw serverFailure(server, 'has an authorization server without metadata')
   }
 
   async function post(server: RegisteredServer, url: string, call: PostCall): Promise<Fetched> {
@@ -113,7 +111,7 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
       const { status, text } = await smallRequest(outbound, { method: 'POST', url, headers, body: call.body, totalMs })
       return { status, body: recordOf(jsonOr(text, undefined)) }
     } catch (cause) {
-      throw failure(server, 'has an authorization server that is unreachable', cause)
+      throw serverFailure(server, 'has an authorization server that is unreachable', cause)
     }
   }
 
@@ -145,9 +143,9 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
       const authorizationEndpoint = endpoint('authorization_endpoint')
       const tokenEndpoint = endpoint('token_endpoint')
       if (authorizationEndpoint === undefined || tokenEndpoint === undefined)
-        throw failure(server, 'has an authorization server without the endpoints of a login')
+        throw serverFailure(server, 'has an authorization server without the endpoints of a login')
       if (!listOf(metadata['code_challenge_methods_supported']).includes('S256'))
-        throw failure(server, 'has an authorization server that does not support PKCE with S256')
+        throw serverFailure(server, 'has an authorization server that does not support PKCE with S256')
       const methods = listOf(metadata['token_endpoint_auth_methods_supported'])
       const isPostOnly = methods.includes('client_secret_post') && !methods.includes('client_secret_basic')
       return {
@@ -177,19 +175,20 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
       })
       const id = nonEmptyText(body['client_id'])
       if (status >= 300 || id === undefined)
-        throw failure(server, `has an authorization server that rejects the registration of clients (status ${status})`)
+        throw serverFailure(
+          server,
+          `has an authorization server that rejects the registration of clients (status ${status})`,
+        )
       return { id, secret: nonEmptyText(body['client_secret']) }
     },
 
     /** Requests tokens. Throws `GrantRejected` when the server rejects the code or the refresh token. */
     async token(server: RegisteredServer, url: string, call: FormCall): Promise<TokenAnswer> {
       const { status, body } = await postForm(server, url, call)
-      const accessToken = nonEmptyText(body['access_token'])
       if (status >= 400 && status < 500 && status !== 429) throw new GrantRejected(textIn(body['error']) ?? '')
-      if (status !== 200 || accessToken === undefined || /[^\x21-\x7e]/.test(accessToken))
-        throw failure(server, `got no token from its token endpoint (status ${status})`)
-      const lifeS = typeof body['expires_in'] === 'number' ? body['expires_in'] : defaultLifeS
-      return { accessToken, refreshToken: nonEmptyText(body['refresh_token']), lifeS }
+      const token = tokenIn(status, body)
+      if (!token) throw serverFailure(server, `got no token from its token endpoint (status ${status})`)
+      return { accessToken: token.value, refreshToken: nonEmptyText(body['refresh_token']), lifeS: token.lifeS }
     },
 
     /** Revokes a token; a failure is ignored, because the token is deleted here anyway. */

@@ -7,14 +7,15 @@ import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { isRecord, type Json, recordOf, textOf } from '../../platform/json.ts'
 import { RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
-import { legacyVersions } from '../client/legacy.ts'
+import { agreedVersion } from '../client/legacy.ts'
 import { metaKeys } from '../client/modern.ts'
+import { isModern } from '../client/modern-request.ts'
 import { mayUseServer, type ToolRule, toolRuleOf } from '../registry/server.ts'
 import type { AgentCalls } from './agent-calls.ts'
 import { agentIdOf } from './agent-tools.ts'
 import { cacheHint, discovered, requireTasks, supportsTasks } from './capabilities.ts'
 import { isListed, listedTools, resultTool } from './catalog.ts'
-import { checkModern, isModern } from './modern-request.ts'
+import { checkModern } from './modern-request.ts'
 import { type ApiAnswer, isReadTool, requestOf, resultOfAnswer } from './read-tools.ts'
 import { createdTask, detailedTask, failed, toolResultOf } from './task-object.ts'
 import { questionIn, type Wait, waitedFor } from './waiting.ts'
@@ -135,11 +136,12 @@ export function createOwnServer({ agents, calls, log }: Deps) {
 
   function legacyOnly(message: RpcMessage): Json {
     switch (message['method']) {
-      case 'initialize': {
-        const given = textOf(recordOf(message['params'])['protocolVersion'])
-        const protocolVersion = legacyVersions.includes(given) ? given : (legacyVersions[0] ?? '')
-        return { protocolVersion, capabilities: { tools: {} }, serverInfo }
-      }
+      case 'initialize':
+        return {
+          protocolVersion: agreedVersion(recordOf(message['params'])),
+          capabilities: { tools: {} },
+          serverInfo,
+        }
       case 'ping':
         return {}
       default:

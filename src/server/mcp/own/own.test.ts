@@ -11,7 +11,7 @@ import { questionIn } from './waiting.ts'
 
 const digits = '01a2148a843f768bb436f8566d418e98'
 
-test('the tool of an agent has a short name of its own, which means the agent even after it was renamed', () => {
+test('the tool of an agent has a short, separate name, which means the agent even after it was renamed', () => {
   const id = `agent_${digits}`
   const names = [
     ['Research Assistant (beta)', `research-assista_${digits}`],

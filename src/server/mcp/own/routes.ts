@@ -4,18 +4,18 @@ import { mcpOwnRoutes } from '../../../contract/mcp-own.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 import { eventStreamHeaders, heartbeatMs } from '../../http/frame-writer.ts'
 import { idempotencyOf } from '../../http/idempotency.ts'
-import { jsonRpcError, rpcCodes } from '../../http/json-rpc-error.ts'
+import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { fastifyPaths } from '../../http/paths.ts'
 import type { StreamSlots } from '../../http/stream-slots.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
-import { isResponse, RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
+import { failureResponse, isResponse, RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
+import { isModern, statusOfModern } from '../client/modern-request.ts'
 import { rejectForeignOrigin } from '../proxy/origin.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
 import type { AgentCalls } from './agent-calls.ts'
 import { canElicit } from './capabilities.ts'
-import { isModern } from './modern-request.ts'
 import type { OwnServer } from './own-server.ts'
 import type { ApiAnswer } from './read-tools.ts'
 
@@ -156,26 +156,11 @@ async function outcomeOf(message: RpcMessage, work: () => Promise<Json>): Promis
   try {
     return { status: 200, body: { jsonrpc: '2.0', id, result: await work() } }
   } catch (error) {
-    const modern = isModern(message)
-    if (error instanceof RpcFailure) {
-      const { code, message: text, data } = error
-      const body = { jsonrpc: '2.0', id, error: { code, message: text, ...(data !== undefined && { data }) } }
-      return { status: modern ? statusOf(code) : 200, body }
-    }
+    if (error instanceof RpcFailure)
+      return { status: isModern(message) ? statusOfModern(error.code) : 200, body: failureResponse(error, id) }
     if (!(error instanceof AppError) || error.code === 'internal' || error.code === 'not_found') throw error
     return { status: 200, body: jsonRpcError(error, id) }
   }
-}
-
-const badRequests: readonly number[] = [
-  rpcCodes.headerMismatch,
-  rpcCodes.missingCapability,
-  rpcCodes.unsupportedVersion,
-]
-/** Status of errors of the modern transport; other errors are responses. */
-function statusOf(code: number): number {
-  if (code === rpcCodes.unknownMethod) return 404
-  return badRequests.includes(code) ? 400 : 200
 }
 
 /** Returns the id of a new session for the client. */

@@ -2,8 +2,8 @@ import type { OpenTask, TaskLog } from '../../a2a/task-log.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Json, listOf, recordOf, textIn, textOf } from '../../platform/json.ts'
 import type { RpcMessage } from '../client/json-rpc.ts'
+import { isModern } from '../client/modern-request.ts'
 import { elicits } from './capabilities.ts'
-import { isModern } from './modern-request.ts'
 import { failed, obstacleOf, requestsFor, toolResultOf } from './task-object.ts'
 
 /** How a client waits for a task. */
@@ -22,7 +22,7 @@ const maxProgressChars = 500
 
 /**
  * Waits until a task ends and returns the result of its call. Questions go to the client: a modern one gets them as a result and
- * repeats its request with the answers; an older one gets requests during the call; of others the wait goes on until someone answers
+ * repeats its request with the answers; an older one gets requests during the call; others wait until someone answers
  * elsewhere. Throws `unavailable` when the wait ends before the task.
  */
 export async function waitedFor(

@@ -1,30 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough, Readable } from 'node:stream'
 import { sseFrame } from '../../../contract/sse.ts'
+import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
 import { isResponse, type RpcMessage } from '../client/json-rpc.ts'
-import { metaKeys, modernVersion } from '../client/modern.ts'
+import { modernVersion } from '../client/modern.ts'
+import { hasRevision } from '../client/modern-request.ts'
 import { maxAnswerBytes, timedOut } from '../client/read-answer.ts'
-import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../client/upstream.ts'
+import type { Connections, UpstreamAnswer, UpstreamRequest } from '../client/upstream.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { isUnshared } from './handshake.ts'
 import type { RunningServer, StdioPrograms } from './programs.ts'
 
 const sessionHeader = 'mcp-session-id'
-const codes = { invalidRequest: -32_600, unknownMethod: -32_601, unsupportedVersion: -32_022 }
 
 /**
  * Serves programs as if they had a streamable HTTP endpoint, so that the proxy and the client need no other path for
  * them. A session is only a name, by which a client cancels its calls: the program itself has all clients in one.
  */
-export function createStdioUpstream(programs: Pick<StdioPrograms, 'take' | 'close'>): Upstream {
+export function createStdioUpstream(programs: Pick<StdioPrograms, 'take' | 'close'>): Connections {
   /** Calls of sessions that a client may cancel. */
   const inFlight = new Map<string, AbortController>()
 
   async function post(server: RegisteredServer, call: UpstreamRequest): Promise<UpstreamAnswer> {
     const message = jsonOr(String(call.body ?? ''), undefined)
-    if (!isRecord(message)) return failed(codes.invalidRequest, 'batches are not supported', { status: 400 })
+    if (!isRecord(message)) return failed(rpcCodes.invalidRequest, 'batches are not supported', { status: 400 })
     const session = call.headers[sessionHeader]
     const { id, method } = message
     if (id === undefined || id === null || isResponse(message)) {
@@ -62,22 +63,24 @@ const keyOf = (session: string | undefined, id: unknown): string => JSON.stringi
 
 /** Answers what concerns the connection, or another era than that of the program. */
 function ownAnswer(message: RpcMessage, { era, initialized }: RunningServer): UpstreamAnswer | undefined {
-  const { id, method: given, params } = message
+  const { id, method: given } = message
   const method = textOf(given)
-  const isModern = metaKeys.version in recordOf(recordOf(params)['_meta'])
+  const isModern = hasRevision(message)
   if (era === 'legacy') {
     if (isModern) return plain(400, 'this server supports only revisions with sessions')
     if (method === 'initialize')
       return json({ jsonrpc: '2.0', id, result: initialized }, { [sessionHeader]: randomUUID() })
     if (method === 'ping') return json({ jsonrpc: '2.0', id, result: {} })
   } else if (!isModern)
-    return failed(codes.unsupportedVersion, `this server supports only revision ${modernVersion}`, {
+    return failed(rpcCodes.unsupportedVersion, `this server supports only revision ${modernVersion}`, {
       id,
       status: 400,
       data: { supported: [modernVersion] },
     })
   if (!isUnshared(method)) return undefined
-  return failed(codes.unknownMethod, `${method.slice(0, 100)} is not supported: the server has several clients`, { id })
+  return failed(rpcCodes.unknownMethod, `${method.slice(0, 100)} is not supported: the server has several clients`, {
+    id,
+  })
 }
 
 interface Relaying {
