@@ -120,7 +120,7 @@ test('a session calls the tools of a real server, and every view of the log show
   assert.ok(log.data.every(({ type }) => type !== 'agent.tool_result'))
 })
 
-test('servers that die, send garbage or hang cost only their own tools, and the session goes on', async () => {
+test('servers that die, send garbage or hang cost only their own tools, and the session continues', async () => {
   const agent = await agentWith({ config: { mcp_servers: ['dying', 'garbage', 'silent', 'wiki'] } })
   const { events } = await run(
     agent,

@@ -55,8 +55,8 @@ for (const alias of ['claude', 'opencode-server'] as const) {
     assert.equal(approval?.name, 'everything__get-sum')
     await ok(`POST /api/approvals/${approval?.id}`, { result: 'allow' })
     const log = await settled(id)
-    const told = JSON.stringify(log, null, 1)
-    assert.equal(reasonOf(log.at(-1)), 'end_turn', told)
+    const shown = JSON.stringify(log, null, 1)
+    assert.equal(reasonOf(log.at(-1)), 'end_turn', shown)
     const uses = log.filter(({ type }) => type === 'agent.mcp_tool_use')
     assert.deepEqual(
       uses.map(({ mcp_server_name, name, input }) => [mcp_server_name, name, input]),
@@ -64,14 +64,14 @@ for (const alias of ['claude', 'opencode-server'] as const) {
         ['everything', 'echo', { message: 'hello' }],
         ['everything', 'get-sum', { a: 40, b: 2 }],
       ],
-      told,
+      shown,
     )
     const results = log.filter(({ type }) => type === 'agent.mcp_tool_result')
     assert.deepEqual(
       results.map(({ mcp_tool_use_id }) => mcp_tool_use_id),
       uses.map(({ tool_use_id }) => tool_use_id),
     )
-    assert.match(textIn(results[0] ?? assert.fail(told)), /Echo: hello/)
-    assert.match(textIn(results[1] ?? assert.fail(told)), /sum of 40 and 2 is 42/)
+    assert.match(textIn(results[0] ?? assert.fail(shown)), /Echo: hello/)
+    assert.match(textIn(results[1] ?? assert.fail(shown)), /sum of 40 and 2 is 42/)
   })
 }

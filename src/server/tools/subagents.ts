@@ -8,7 +8,7 @@ import { type ToolPolicy, toolPolicies, toolPolicyOf } from './toolset.ts'
 /** An agent that another one may call: an entry of `config.agents`. */
 export interface SubagentEntry {
   readonly agentId: string
-  /** Largest part of the calling session's budget that one call may spend; undefined means no limit of its own. */
+  /** Largest part of the calling session's budget that one call may spend; undefined means no separate limit. */
   readonly budgetShare: number | undefined
   /** Maximum number of concurrent calls of this agent by one session. */
   readonly maxParallel: number
@@ -106,7 +106,10 @@ function entryProblem(entry: Json, others: readonly unknown[]): EntryProblem | u
   if (others.includes(id)) return { field: '.agent_id', problem: `${id.slice(0, 100)} is already in the list` }
   if (!isAbsent(share) && !(typeof share === 'number' && share > 0 && share <= 1))
     return { field: '.budget_share', problem: 'must be a number above 0, at most 1' }
-  if (!isAbsent(parallel) && !(Number.isInteger(parallel) && Number(parallel) >= 1 && Number(parallel) <= 4))
+  if (
+    !isAbsent(parallel) &&
+    !(Number.isInteger(parallel) && Number(parallel) >= 1 && Number(parallel) <= maxParallelCalls)
+  )
     return { field: '.max_parallel', problem: `must be a whole number from 1 to ${maxParallelCalls}` }
   if (!isAbsent(policy) && !toolPolicyOf(policy))
     return { field: '.permission_policy', problem: `must be one of ${toolPolicies.join(', ')}` }

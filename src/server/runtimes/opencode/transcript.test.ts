@@ -187,7 +187,7 @@ for (const [guarantee, error, reason, details] of endings) {
   })
 }
 
-test('a call of an MCP tool is an event of its own, also after a restart', () => {
+test('a call of an MCP tool is a separate event, also after a restart', () => {
   const tools = new Map([['wiki_look', { server: 'wiki', tool: 'look' }]])
   const called = (status: string, more: object = {}) =>
     part({ type: 'tool', tool: 'wiki_look', callID: 'call_1', state: { status, input: { page: 1 }, ...more } })

@@ -59,8 +59,8 @@ async function* runIn(
   if (typeof ready === 'string') return yield [failed('invalid_request_error', ready)]
   if (ready.event) yield { events: [ready.event], refs: { repository: ready.repository } }
   repository = ready.repository
-  const told = { ...session, system: joined(session.system, opened.instructions(repository)) }
-  for await (const given of runtime.run(told, prompt, redactor.context)) {
+  const instructed = { ...session, system: joined(session.system, opened.instructions(repository)) }
+  for await (const given of runtime.run(instructed, prompt, redactor.context)) {
     const batch = redactor.batch(given)
     const { events, refs } = partsOf(batch)
     if (!events.some(isFinished)) {

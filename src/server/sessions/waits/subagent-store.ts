@@ -19,7 +19,7 @@ export interface StoredSubagentCall {
   readonly is_error: boolean | null
 }
 
-/** A running call whose session works no longer, or waits for a budget of its own. */
+/** A running call whose session works no longer, or waits for its own budget. */
 export interface OverCall extends StoredSubagentCall {
   readonly child_id: string
   /** State of the prompt that the call sent; null when it was purged. */
