@@ -34,7 +34,11 @@ export async function waitedFor(
   const asksByResult = isModern(message) && elicits(message)
   const asked = new Set<string>()
   const { row, reading } = task
+  const isRepeated = recordOf(message['params'])['requestState'] !== undefined
 
+  function reportWritten(): void {
+    for (const artifact of reading.task(0).artifacts ?? []) report(textOfArtifact(artifact) ?? 'working')
+  }
   function askDuringCall(): void {
     for (const [id, input] of Object.entries(requestsFor(task, agentName))) {
       if (asked.has(id)) continue
@@ -49,6 +53,8 @@ export async function waitedFor(
     return obstacleOf(task) !== undefined
   }
 
+  // What the agent wrote before this wait. A repeated request follows one that has reported it.
+  if (!isRepeated) reportWritten()
   const heartbeat = setInterval(() => report('working'), heartbeatMs)
   try {
     if (!mustReturn()) {
@@ -82,7 +88,10 @@ function progressReporter({ params }: RpcMessage, notify: Wait['notify']): (text
 
 /** Returns the text of a message of the agent. */
 const textOfChange = (change: Json): string | undefined =>
-  textIn(recordOf(listOf(recordOf(recordOf(change['artifactUpdate'])['artifact'])['parts'])[0])['text'])
+  textOfArtifact(recordOf(recordOf(change['artifactUpdate'])['artifact']))
+
+const textOfArtifact = ({ parts }: { readonly parts?: unknown }): string | undefined =>
+  textIn(recordOf(listOf(parts)[0])['text'])
 
 const prefix = 'question'
 
