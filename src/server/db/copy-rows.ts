@@ -52,6 +52,7 @@ function fieldOf(value: unknown, documents: Map<object, string>): string {
   if (value === null || value === undefined) return '\\N'
   if (typeof value === 'string') return escaped(value)
   if (typeof value !== 'object') return String(value)
+  if (value instanceof Date) return value.toISOString()
   const cached = documents.get(value)
   if (cached !== undefined) return cached
   const text = escaped(JSON.stringify(value))

@@ -7,6 +7,7 @@ import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { isResponse, type RpcMessage } from '../client/json-rpc.ts'
+import { sessionHeader } from '../client/legacy.ts'
 import { isModern, statusOfModern } from '../client/modern-request.ts'
 import { rejectForeignOrigin } from '../proxy/origin.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
@@ -18,7 +19,6 @@ interface Deps {
   readonly publicUrl: () => string
 }
 
-const sessionHeader = 'mcp-session-id'
 /** In the place of a server in session ids. */
 const ownServer = { server_id: 'switchyard', url: '' }
 

@@ -6,7 +6,7 @@ import { AppError, invalid } from '../../platform/errors.ts'
 import { nonEmptyText } from '../../platform/json.ts'
 import type { McpClient } from '../client/client.ts'
 import { failureIn, isResponse, messagesIn, type RpcMessage } from '../client/json-rpc.ts'
-import { legacyVersions, NotLegacy } from '../client/legacy.ts'
+import { legacyVersions, NotLegacy, sessionHeader } from '../client/legacy.ts'
 import { modernCodes } from '../client/modern.ts'
 import type { HeaderOf } from '../client/modern-request.ts'
 import type { Upstream } from '../client/upstream.ts'
@@ -54,7 +54,6 @@ interface Rejection {
   readonly text: string
 }
 
-const sessionHeader = 'mcp-session-id'
 /** How long a modern server is not asked whether it accepts sessions after all. */
 const modernOnlyMs = 10 * 60_000
 

@@ -2,10 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
 import { legacyScript, sendJson, startScriptedUpstream, tool } from '../../../../test/support/mcp/scripted-upstream.ts'
+import { freshDatabase } from '../../../../test/support/service/database.ts'
 import type { McpCall } from '../../../contract/mcp-calls.ts'
 import type { McpCallTable } from '../../db/types.ts'
 import { pause } from '../../platform/timers.ts'
 import { createMcpCallLog } from './call-log.ts'
+import { mcpCallStore } from './store.ts'
+
+const called = {
+  by: { principal: 'ana', key: undefined },
+  server: { server_id: 'mcp_1', server_name: 'files' },
+}
 
 interface CallPage {
   readonly calls: McpCall[]
@@ -70,6 +77,22 @@ test('calls of the proxy, the aggregate and REST are listed with outcome, latenc
   assert.equal((await list('?principal=bo', 'ana')).calls.length, 3, 'others see their own calls only')
 })
 
+test('a batch is stored once, even if an insert is repeated with further rows', async () => {
+  const { pool, db } = await freshDatabase()
+  const store = mcpCallStore(pool, db)
+  const log = createMcpCallLog({ store: { insert: async rows => void given.push(...rows) }, log: { warn() {} } })
+  const given: McpCallTable[] = []
+  for (const tool of ['first\tof\\all', 'second'])
+    log.begin({ ...called, tool, via: 'rest', requestBytes: 1 })({ outcome: 'completed', responseBytes: 1 })
+  await log.flush()
+  await store.insert(given.slice(0, 1))
+  await store.insert(given)
+  const listed = await store.list({}, { after: undefined, limit: 10 })
+  assert.deepEqual(listed.map(({ call }) => call.tool).sort(), ['first\tof\\all', 'second'])
+  const first = listed.find(({ call }) => call.id === given[0]?.id)
+  assert.equal(first?.call.created_at, given[0]?.created_at.toISOString())
+})
+
 test('unwritten rows are bounded, a failed batch is written again, and rows lost are counted', async () => {
   const written: McpCallTable[] = []
   const warnings: string[] = []
@@ -83,10 +106,8 @@ test('unwritten rows are bounded, a failed batch is written again, and rows lost
     },
     log: { warn: (_fields: unknown, text?: string) => void warnings.push(text ?? '') },
   })
-  const by = { principal: 'ana', key: undefined }
-  const server = { server_id: 'mcp_1', server_name: 'files' }
   for (let at = 0; at < 10_050; at++)
-    log.begin({ server, tool: 'x'.repeat(300), by, via: 'rest', requestBytes: 1 })({
+    log.begin({ ...called, tool: 'x'.repeat(300), via: 'rest', requestBytes: 1 })({
       outcome: 'completed',
       responseBytes: 1,
     })

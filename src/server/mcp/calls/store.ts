@@ -2,6 +2,8 @@ import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import type { McpCall } from '../../../contract/mcp-calls.ts'
 import { isOlderThan, place } from '../../db/by-time.ts'
+import { isUniqueViolation } from '../../db/connect.ts'
+import { copyRows } from '../../db/copy-rows.ts'
 import type { Database, McpCallTable } from '../../db/types.ts'
 
 export interface CallFilter {
@@ -39,6 +41,10 @@ const columns = [
   'response_bytes',
 ] as const satisfies readonly (keyof McpCallTable)[]
 
+const insertNew = `
+  insert into mcp_calls (${columns.join(', ')})
+  select ${columns.join(', ')} from json_populate_recordset(null::mcp_calls, $1) on conflict do nothing`
+
 /** Table `mcp_calls`. */
 export type McpCallStore = ReturnType<typeof mcpCallStore>
 
@@ -46,10 +52,13 @@ export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
   return {
     /** Inserts a batch; rows of a batch that was stored already are skipped. */
     async insert(rows: readonly McpCallTable[]): Promise<void> {
-      const text = `
-        insert into mcp_calls (${columns.join(', ')})
-        select ${columns.join(', ')} from json_populate_recordset(null::mcp_calls, $1) on conflict do nothing`
-      await pool.query(text, [JSON.stringify(rows)])
+      try {
+        await copyRows(pool, { table: 'mcp_calls', columns, rows })
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error
+        // The answer of an earlier insert was lost.
+        await pool.query(insertNew, [JSON.stringify(rows)])
+      }
     },
 
     /** Returns calls, newest first. */

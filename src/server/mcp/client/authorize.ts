@@ -66,8 +66,10 @@ export function createAuthorize({ vault, tokens, loginTokens }: Deps): Authorize
     async headersFor(server, { signal }) {
       const secret = server.secret()
       const { headers, value } = await credentialOf(server, secret, signal)
-      const { static_headers = {}, client_secret } = secret
-      const secrets = [value, client_secret, ...Object.values(static_headers)].filter(text => text !== undefined)
+      const { static_headers, client_secret } = secret
+      if (value === undefined && static_headers === undefined && client_secret === undefined)
+        return { headers, scrub: unchanged }
+      const secrets = [value, client_secret, ...Object.values(static_headers ?? {})].filter(text => text !== undefined)
       return { headers: { ...headers, ...static_headers }, scrub: scrubber(secrets) }
     },
     async renew(server, { headers }) {
@@ -97,10 +99,13 @@ const minSecretLength = 8
 const maxEncodedSearch = 64 * 1024
 const mark = '[secret]'
 
-/** Returns a function that removes the secrets from a text. */
+/** For answers of a server without secrets, which can stay bytes. */
+export const unchanged: Authorization['scrub'] = text => text
+
+/** Returns a function that removes the secrets from a text; `unchanged` if there are none. */
 export function scrubber(all: readonly string[]): Authorization['scrub'] {
   const secrets = all.filter(secret => secret.length >= minSecretLength)
-  if (secrets.length === 0) return text => text
+  if (secrets.length === 0) return unchanged
   let echoes: ReturnType<typeof wholeEchoes> | undefined
   return text => {
     if (text.length > maxEncodedSearch) return secrets.reduce((rest, secret) => rest.replaceAll(secret, mark), text)

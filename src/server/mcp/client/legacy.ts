@@ -4,9 +4,12 @@ import { type Json, nonEmptyText, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { type RpcMessage, resultOf } from './json-rpc.ts'
-import { readEvents, responseIn } from './read-answer.ts'
+import { discard, readEvents, responseIn } from './read-answer.ts'
 import { serverFailure } from './server-failure.ts'
 import type { Upstream, UpstreamAnswer } from './upstream.ts'
+
+/** Header with the id of a session. */
+export const sessionHeader = 'mcp-session-id'
 
 /** Revisions with sessions, newest first. Dialects: section 6.3. */
 export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
@@ -105,7 +108,7 @@ export async function openLegacy(
 
   async function notify(message: object, on: AbortSignal): Promise<number> {
     const answer = await post(message, on)
-    answer.body.resume()
+    void discard(answer)
     return answer.status
   }
 
@@ -170,7 +173,7 @@ export async function openLegacy(
     opened.body.destroy()
     throw new NotLegacy(`MCP server ${server.server_name} rejected initialize with status ${opened.status}`)
   }
-  const session = nonEmptyText(opened.headers['mcp-session-id'])
+  const session = nonEmptyText(opened.headers[sessionHeader])
   const result = resultOf(await responseIn(opened, { server, id: initializeId, onMessage: () => undefined }))
   const protocolVersion = textOf(result['protocolVersion'])
   if (!legacyVersions.includes(protocolVersion))
@@ -181,7 +184,7 @@ export async function openLegacy(
   headers = {
     ...headers,
     'mcp-protocol-version': protocolVersion,
-    ...(session !== undefined && { 'mcp-session-id': session }),
+    ...(session !== undefined && { [sessionHeader]: session }),
   }
   await notify({ jsonrpc: '2.0', method: 'notifications/initialized' }, signal)
 

@@ -9,26 +9,44 @@ import { asFailure, type UpstreamAnswer } from './upstream.ts'
 /** Maximum bytes of a JSON answer, and characters of one event. Security: S24. */
 export const maxAnswerBytes = 10 * 1024 * 1024
 
-/** Returns the text of an answer. Throws `upstream_unreachable` above `maxAnswerBytes`. */
-export async function textOfAnswer(answer: UpstreamAnswer, server: RegisteredServer): Promise<string> {
-  const decoder = new StringDecoder('utf8')
-  const parts: string[] = []
+/** Returns the body of an answer. Throws `upstream_unreachable` above `maxAnswerBytes`. */
+export async function bodyOfAnswer(answer: UpstreamAnswer, server: RegisteredServer): Promise<Buffer> {
+  const chunks: Buffer[] = []
   let size = 0
   const timer = setTimeout(() => answer.body.destroy(timedOut(server)), maxReadMs)
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    for await (const chunk of answer.body) {
       size += chunk.length
       if (size > maxAnswerBytes) throw tooLarge(server)
-      parts.push(decoder.write(chunk))
+      chunks.push(chunk)
     }
   } catch (error) {
     throw asFailure(error, server)
   } finally {
     clearTimeout(timer)
   }
-  return answer.scrub(parts.join('') + decoder.end())
+  const [first] = chunks
+  return chunks.length === 1 && first ? first : Buffer.concat(chunks, size)
 }
 
+/** Returns the text of an answer without the credential of the server. Throws as `bodyOfAnswer` does. */
+export const textOfAnswer = async (answer: UpstreamAnswer, server: RegisteredServer): Promise<string> =>
+  answer.scrub((await bodyOfAnswer(answer, server)).toString())
+
+/** Reads a body that nobody needs, so that its connection can be used again. */
+export async function discard(answer: UpstreamAnswer): Promise<void> {
+  let size = 0
+  try {
+    for await (const chunk of answer.body) {
+      size += chunk.length
+      if (size > maxDiscardedBytes) return
+    }
+  } catch {
+    // Nobody waits for it.
+  }
+}
+
+const maxDiscardedBytes = 64 * 1024
 const maxReadMs = 60_000
 
 /** Error of a server that is silent for too long. */
@@ -86,7 +104,7 @@ export async function readEvents(
     },
   })
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    for await (const chunk of answer.body) {
       reading.onBytes?.()
       for (const { data, id } of read(decoder.write(chunk))) {
         if (id !== undefined) found = { ...found, lastEventId: id }

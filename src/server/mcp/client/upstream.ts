@@ -1,17 +1,15 @@
-import type { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
 import { AppError } from '../../platform/errors.ts'
-import type { Outbound } from '../../platform/outbound.ts'
-import { OutboundBlocked } from '../../platform/outbound.ts'
-import { errors, Pool, request } from '../../platform/undici.ts'
+import { type Outbound, OutboundBlocked } from '../../platform/outbound.ts'
+import { errors, Pool } from '../../platform/undici.ts'
 import type { RegisteredServer } from '../registry/server.ts'
+import { type AnswerBody, type AnswerHead, ArrivingAnswer } from './arriving-answer.ts'
 import type { Authorize } from './authorize.ts'
 
 /** Request to the endpoint of a server. Redirects are not followed. */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Buffer | string
+  readonly body?: Buffer | string | undefined
   readonly signal: AbortSignal
   /** Maximum time until the headers; 0 for no limit. */
   readonly silenceMs: number
@@ -19,12 +17,10 @@ export interface UpstreamRequest {
   readonly gapMs?: number
 }
 
-export interface UpstreamAnswer {
-  readonly status: number
+export interface UpstreamAnswer extends AnswerHead {
   /** Without parameters, in lower case; empty without a content type. */
   readonly contentType: string
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: Readable
+  readonly body: AnswerBody
   /** Removes the credential of the server from a text of the answer. */
   readonly scrub: (text: string) => string
 }
@@ -45,11 +41,29 @@ interface Deps {
   readonly authorize: Authorize
 }
 
+interface Route {
+  readonly origin: string
+  readonly path: string
+}
+
 const connectMs = 5_000
 const maxPools = 200
+const maxRoutes = 1_000
 
 export function createUpstream({ outbound, authorize }: Deps): Connections {
   const pools = new Map<string, InstanceType<typeof Pool>>()
+  const routes = new Map<string, Route>()
+
+  /** Returns where requests to an address go. Parsed once, because an address gets many. */
+  function routeTo(url: string): Route {
+    const known = routes.get(url)
+    if (known) return known
+    const { origin, pathname, search } = new URL(url)
+    if (routes.size >= maxRoutes) routes.clear()
+    const route = { origin, path: `${pathname}${search}` }
+    routes.set(url, route)
+    return route
+  }
 
   function poolOf(origin: string): InstanceType<typeof Pool> {
     const known = pools.get(origin)
@@ -72,31 +86,25 @@ export function createUpstream({ outbound, authorize }: Deps): Connections {
 
   async function send(server: RegisteredServer, call: UpstreamRequest, isRetry: boolean): Promise<UpstreamAnswer> {
     const { headers, scrub } = await authorize.headersFor(server, { signal: call.signal })
-    const { origin, pathname, search } = new URL(server.url)
-    const answer = await request.call(poolOf(origin), {
-      method: call.method,
-      path: `${pathname}${search}`,
-      headers: { 'accept-encoding': 'identity', ...call.headers, ...headers },
-      body: call.body ?? null,
-      signal: call.signal,
-      headersTimeout: call.silenceMs,
-      bodyTimeout: call.gapMs ?? call.silenceMs,
-    })
-    // A body that is destroyed before its end emits an error, which ends the process without a listener.
-    answer.body.on('error', () => undefined)
-    const problem = problemOf(answer)
-    if (problem !== undefined) answer.body.destroy()
-    if (answer.statusCode === 401 && !isRetry && (await authorize.renew(server, { headers })))
-      return send(server, call, true)
+    const { origin, path } = routeTo(server.url)
+    const body = new ArrivingAnswer(call.signal)
+    poolOf(origin).dispatch(
+      {
+        method: call.method,
+        path,
+        headers: { 'accept-encoding': 'identity', ...call.headers, ...headers },
+        body: call.body ?? null,
+        headersTimeout: call.silenceMs,
+        bodyTimeout: call.gapMs ?? call.silenceMs,
+      },
+      body,
+    )
+    const head = await body.head
+    const problem = problemOf(head)
+    if (problem !== undefined) body.destroy()
+    if (head.status === 401 && !isRetry && (await authorize.renew(server, { headers }))) return send(server, call, true)
     if (problem !== undefined) throw unreachable(`MCP server ${server.server_name} ${problem}`)
-    const contentType = String(answer.headers['content-type'] ?? '')
-    return {
-      status: answer.statusCode,
-      contentType: (contentType.split(';')[0] ?? '').trim().toLowerCase(),
-      headers: answer.headers,
-      body: answer.body,
-      scrub,
-    }
+    return { ...head, contentType: mediaTypeOf(head), body, scrub }
   }
 
   return {
@@ -114,12 +122,15 @@ export function createUpstream({ outbound, authorize }: Deps): Connections {
 }
 
 /** Returns why an answer is not passed on; undefined if it is. */
-function problemOf({ statusCode: status, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>) {
+function problemOf({ status, headers }: AnswerHead): string | undefined {
   if (status === 401 || status === 403) return `rejected the credential of this service (status ${status})`
   if (status >= 300 && status < 400) return `returned a redirect (status ${status}), which is not followed`
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding === 'identity' ? undefined : 'returned a compressed response, which is not supported'
 }
+
+const mediaTypeOf = ({ headers }: AnswerHead): string =>
+  (String(headers['content-type'] ?? '').split(';')[0] ?? '').trim().toLowerCase()
 
 const unreachable = (message: string, cause?: unknown): AppError =>
   new AppError('upstream_unreachable', message, { cause })

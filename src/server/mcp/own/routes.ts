@@ -11,6 +11,7 @@ import type { Keys } from '../../keys/keys.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { failureResponse, isResponse, RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
+import { sessionHeader } from '../client/legacy.ts'
 import { isModern, statusOfModern } from '../client/modern-request.ts'
 import { rejectForeignOrigin } from '../proxy/origin.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
@@ -29,7 +30,6 @@ interface Deps {
   readonly shutdown: AbortSignal
 }
 
-const sessionHeader = 'mcp-session-id'
 /** In the place of a server in session ids. */
 const place = { server_id: 'switchyard', url: '/mcp/switchyard' }
 

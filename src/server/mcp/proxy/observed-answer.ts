@@ -13,7 +13,8 @@ export function observeAnswer(response: ServerResponse): () => Observed {
   const saw = (chunk: unknown): void => {
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
     responseBytes += Buffer.byteLength(chunk)
-    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+    // The names are ASCII, so the cheapest way to read the bytes is enough.
+    const text = typeof chunk === 'string' ? chunk : latin1Of(chunk)
     if (!/"result"\s*:/.test(text)) return
     outcome = /"isError"\s*:\s*true/.test(text) ? 'tool_error' : 'completed'
   }
@@ -28,3 +29,6 @@ export function observeAnswer(response: ServerResponse): () => Observed {
   }) as typeof end
   return () => ({ outcome, responseBytes })
 }
+
+const latin1Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('latin1')

@@ -41,7 +41,7 @@ export async function relayEvents(response: ServerResponse, relay: Relay): Promi
   const blocks = sseBlocks(maxAnswerBytes)
   const watch = watchSilence(relay)
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    for await (const chunk of answer.body) {
       for (const block of blocks.read(decoder.write(chunk))) {
         isResumable ||= block.hasId
         watch.saw(block)

@@ -24,12 +24,14 @@ export interface Posted {
 const forwarded = /^(accept|content-type|mcp-protocol-version|last-event-id|mcp-method|mcp-name|mcp-param-[a-z0-9_-]+)$/
 
 /** Returns the headers of a client for the server. */
-export const forwardedHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      typeof value === 'string' && forwarded.test(name) ? [[name, value] as const] : [],
-    ),
-  )
+export function forwardedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const sent: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value === 'string' && forwarded.test(name)) sent[name] = value
+  }
+  return sent
+}
 
 const maxBatch = 100
 

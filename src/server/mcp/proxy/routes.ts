@@ -13,14 +13,14 @@ import type { ProgramServer } from '../agents/program-server.ts'
 import type { Bridge, Incoming } from '../bridge/bridge.ts'
 import { isBridgedId } from '../bridge/legacy-session.ts'
 import type { McpCallLog } from '../calls/call-log.ts'
+import { sessionHeader } from '../client/legacy.ts'
 import { textOfAnswer } from '../client/read-answer.ts'
-import type { Upstream, UpstreamAnswer } from '../client/upstream.ts'
+import type { Upstream } from '../client/upstream.ts'
 import { type RegisteredServer, type ToolRule, toolRuleOf } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
 import { observeAnswer } from './observed-answer.ts'
 import { rejectForeignOrigin } from './origin.ts'
-import { filteredText } from './policy.ts'
-import { relayEvents } from './relay.ts'
+import { passAnswer } from './pass-answer.ts'
 import { DeniedCall, forwardedHeaders, type Posted, readPosted } from './request.ts'
 import type { SessionIds } from './session-ids.ts'
 
@@ -40,7 +40,6 @@ interface Deps {
 
 /** Maximum time until the headers of an answer. */
 const silenceMs = 60_000
-const sessionHeader = 'mcp-session-id'
 
 /** Serves MCP of the registered servers, in both eras. Dialects: section 6. */
 export function serveMcpProxy(app: FastifyInstance, deps: Deps): void {
@@ -87,7 +86,7 @@ async function answer(
   const watched = deps.keys.watch(caller)
   const end = beginCalls(request, reply, { server, posted, calls: deps.calls })
   try {
-    await forward(request, reply, { ...deps, server, rule, given, session, posted, revoked: watched.signal })
+    await forward(request, reply, { deps, server, rule, given, session, posted, revoked: watched.signal })
   } finally {
     watched.close()
     release()
@@ -111,7 +110,8 @@ function beginCalls({ caller }: FastifyRequest, { raw }: FastifyReply, { server,
   }
 }
 
-interface Forwarding extends Pick<Deps, 'upstream' | 'sessionIds' | 'bridge' | 'shutdown'> {
+interface Forwarding {
+  readonly deps: Pick<Deps, 'upstream' | 'sessionIds' | 'bridge' | 'shutdown'>
   readonly server: RegisteredServer
   readonly rule: ToolRule
   /** Session id of the client, and the one of the server for it. */
@@ -123,30 +123,56 @@ interface Forwarding extends Pick<Deps, 'upstream' | 'sessionIds' | 'bridge' | '
 
 /** Answers a checked request. */
 async function forward(request: FastifyRequest, reply: FastifyReply, sent: Forwarding): Promise<void> {
-  const { server, rule, given, posted, revoked } = sent
-  const disconnected = new AbortController()
-  reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
-  const ends = isStream(request.method, posted) ? [sent.shutdown] : []
-  const signal = AbortSignal.any([disconnected.signal, revoked, ...ends])
+  const { deps, server, rule, given, posted, revoked } = sent
+  const wait = untilEnd(reply, isStream(request.method, posted) ? [revoked, deps.shutdown] : [revoked])
+  const { signal } = wait
   const { messages = [], isBatch = false } = posted ?? {}
   const incoming = { request, reply, server, rule, given, messages, isBatch, signal }
   try {
-    if (!(await sent.bridge.serves(incoming))) await relay(incoming, sent)
+    if (!(await deps.bridge.serves(incoming))) await relay(incoming, sent)
   } catch (error) {
-    if (disconnected.signal.aborted) return
+    if (wait.isDisconnected()) return
     if (revoked.aborted) throw new AppError('unauthorized', 'unauthorized')
     if (signal.aborted) throw new AppError('unavailable', 'the process stops; retry after 1 s')
     answerFailure(error, reply, posted)
+  } finally {
+    wait.release()
+  }
+}
+
+/** Returns a signal that aborts when the client disconnects or one of `ends` does. At half the cost of `AbortSignal.any`. */
+function untilEnd({ raw }: FastifyReply, ends: readonly AbortSignal[]) {
+  const end = new AbortController()
+  let isDisconnected = false
+  const abort = (): void => end.abort()
+  for (const signal of ends) {
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+  }
+  raw.once('close', () => {
+    if (raw.writableFinished) return
+    isDisconnected = true
+    abort()
+  })
+  return {
+    signal: end.signal,
+    isDisconnected: () => isDisconnected,
+    release(): void {
+      for (const signal of ends) signal.removeEventListener('abort', abort)
+    },
   }
 }
 
 /** Sends a request to the server and passes its answer back, unless the answer means that it is of the other era. */
-async function relay(incoming: Incoming, { upstream, sessionIds, bridge, session, posted }: Forwarding): Promise<void> {
+async function relay(incoming: Incoming, { deps, session, posted }: Forwarding): Promise<void> {
+  const { upstream, sessionIds, bridge } = deps
   const { request, reply, server, rule, given, signal } = incoming
+  const headers = forwardedHeaders(request.headers)
+  if (session !== undefined) headers[sessionHeader] = session
   const found = await upstream.exchange(server, {
     method: request.method as 'GET' | 'POST' | 'DELETE',
-    headers: { ...forwardedHeaders(request.headers), ...(session !== undefined && { [sessionHeader]: session }) },
-    ...(posted && { body: posted.body }),
+    headers,
+    body: posted?.body,
     signal,
     silenceMs,
     gapMs: 0,
@@ -157,7 +183,7 @@ async function relay(incoming: Incoming, { upstream, sessionIds, bridge, session
   const upstreamId = nonEmptyText(found.headers[sessionHeader])
   const place = { server, principal: request.caller.principal }
   const shownId = upstreamId === session ? given : upstreamId && sessionIds.wrap(upstreamId, place)
-  await pass(reply, { server, found, text, rule, posted, shownId, signal })
+  await passAnswer(reply, { server, found, text, rule, posted, shownId, signal })
 }
 
 /** For the service itself, whose only route is in another folder: it has no streams and no sessions to end. */
@@ -177,48 +203,6 @@ async function postedBy({ raw, headers }: FastifyRequest, rule: ToolRule): Promi
     if (error instanceof DeniedCall) return error
     throw error
   }
-}
-
-interface Passing {
-  readonly server: RegisteredServer
-  readonly found: UpstreamAnswer
-  /** Body of the answer, if it was read already. */
-  readonly text: string | undefined
-  readonly rule: ToolRule
-  readonly posted: Posted | undefined
-  /** Session id for the client. */
-  readonly shownId: string | undefined
-  readonly signal: AbortSignal
-}
-
-/** Passes status, content type, session id and body on. */
-async function pass(reply: FastifyReply, passing: Passing): Promise<void> {
-  const { server, found, rule, posted, shownId, signal } = passing
-  const headers: Record<string, string> = {
-    'request-id': reply.request.id,
-    ...(found.contentType !== '' && { 'content-type': String(found.headers['content-type']) }),
-    ...(shownId !== undefined && { [sessionHeader]: shownId }),
-    ...(typeof found.headers['allow'] === 'string' && { allow: found.headers['allow'] }),
-  }
-  if (found.contentType === 'text/event-stream') {
-    reply.hijack()
-    const stream = { ...headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
-    await relayEvents(reply.raw, {
-      server,
-      answer: found,
-      rule,
-      ids: posted?.ids ?? [],
-      isEndless: posted?.ids.length !== 1 || posted.isListening,
-      headers: stream,
-      signal,
-    })
-    return
-  }
-  const text = passing.text ?? (await textOfAnswer(found, server))
-  const body = rule ? filteredText(text, rule) : text
-  reply.hijack()
-  reply.raw.writeHead(found.status, { ...headers, 'content-length': Buffer.byteLength(body) })
-  reply.raw.end(body)
 }
 
 /** Answers a failure with the id of the request, so that its client does not wait for a response. */

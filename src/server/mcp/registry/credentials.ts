@@ -32,7 +32,8 @@ export function createServerEncryption(keyring: Keyring) {
       return { ...shown, ...cipher.encrypt(JSON.stringify(secret), { server_id, url, version }) }
     },
 
-    decrypt({ sealed, ...row }: ServerRow): ServerSecret {
+    decrypt(row: ServerRow): ServerSecret {
+      const { sealed } = row
       if (!sealed) return {}
       try {
         return JSON.parse(cipher.decrypt({ ...row, sealed }).toString()) as ServerSecret

@@ -1,5 +1,4 @@
 import type { Notifications } from '../../db/notifications.ts'
-import { namesOf } from './server.ts'
 import { type McpServerStore, type ServerRow, serverChannel } from './store.ts'
 
 interface Deps {
@@ -7,6 +6,12 @@ interface Deps {
   readonly notifications: Pick<Notifications, 'on' | 'onReconnect'>
   /** Monotonic. */
   readonly nowMs: () => number
+}
+
+interface Loaded {
+  readonly rows: Promise<readonly ServerRow[]>
+  readonly byName: Promise<ReadonlyMap<string, ServerRow>>
+  readonly sinceMs: number
 }
 
 /** For lost notifications. */
@@ -19,35 +24,43 @@ const maxAgeMs = 5_000
 export type ServerCache = ReturnType<typeof createServerCache>
 
 export function createServerCache({ store, notifications, nowMs }: Deps) {
-  let loaded: { readonly rows: Promise<readonly ServerRow[]>; readonly sinceMs: number } | undefined
+  let loaded: Loaded | undefined
   const clear = (): void => {
     loaded = undefined
   }
   notifications.on(serverChannel, clear)
   notifications.onReconnect(clear)
 
-  function list(): Promise<readonly ServerRow[]> {
-    if (loaded && nowMs() - loaded.sinceMs < maxAgeMs) return loaded.rows
-    const mine = { rows: store.list(), sinceMs: nowMs() }
+  function load(): Loaded {
+    if (loaded && nowMs() - loaded.sinceMs < maxAgeMs) return loaded
+    const rows = store.list()
+    const mine = { rows, byName: rows.then(byName), sinceMs: nowMs() }
     loaded = mine
-    mine.rows.catch(() => {
+    mine.byName.catch(() => {
       if (loaded === mine) loaded = undefined
     })
-    return mine.rows
+    return mine
   }
 
   return {
     /** Returns all servers by name. */
-    list,
+    list: (): Promise<readonly ServerRow[]> => load().rows,
 
     /** Returns the server with this id, name or alias. An unknown one is looked up: it may be new on another replica. */
     async find(name: string): Promise<ServerRow | undefined> {
-      const named = (await list()).filter(row => namesOf(row).includes(name))
-      const best = named.find(row => row.server_id === name) ?? named.find(row => row.server_name === name) ?? named[0]
-      return best ?? store.find(name)
+      return (await load().byName).get(name) ?? store.find(name)
     },
 
     /** Forgets the rows after a change in this process. */
     clear,
   }
+}
+
+/** Returns the rows by id, name and alias; of equal ones an id wins, then a name. */
+function byName(rows: readonly ServerRow[]): Map<string, ServerRow> {
+  const found = new Map<string, ServerRow>()
+  for (const row of rows) if (row.alias !== null) found.set(row.alias, row)
+  for (const row of rows) found.set(row.server_name, row)
+  for (const row of rows) found.set(row.server_id, row)
+  return found
 }

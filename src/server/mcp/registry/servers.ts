@@ -39,11 +39,16 @@ const maxServers = 500
 export type McpServers = ReturnType<typeof createMcpServers>
 
 export function createMcpServers({ store, cache, states, encryption, configured, guard, audit }: Deps) {
-  const ofRow = (row: ServerRow): RegisteredServer => ({
-    ...row,
-    isConfigured: false,
-    secret: () => encryption.decrypt(row),
-  })
+  /** By row, because calls share the rows of the cache. */
+  const registered = new WeakMap<ServerRow, RegisteredServer>()
+
+  function ofRow(row: ServerRow): RegisteredServer {
+    const known = registered.get(row)
+    if (known) return known
+    const server = { ...row, isConfigured: false, secret: () => encryption.decrypt(row) }
+    registered.set(row, server)
+    return server
+  }
 
   /** Runs a write; this process sees it at once. */
   const written = <T>(work: Parameters<typeof store.write<T>>[0]): Promise<T> => store.write(work).finally(cache.clear)

@@ -4,7 +4,9 @@ import { sseFrame } from '../../../contract/sse.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
+import { unchanged } from '../client/authorize.ts'
 import { isResponse, type RpcMessage } from '../client/json-rpc.ts'
+import { sessionHeader } from '../client/legacy.ts'
 import { modernVersion } from '../client/modern.ts'
 import { hasRevision } from '../client/modern-request.ts'
 import { maxAnswerBytes, timedOut } from '../client/read-answer.ts'
@@ -12,8 +14,6 @@ import type { Connections, UpstreamAnswer, UpstreamRequest } from '../client/ups
 import type { RegisteredServer } from '../registry/server.ts'
 import { isUnshared } from './handshake.ts'
 import type { RunningServer, StdioPrograms } from './programs.ts'
-
-const sessionHeader = 'mcp-session-id'
 
 /**
  * Serves programs as if they had a streamable HTTP endpoint, so that the proxy and the client need no other path for
@@ -138,7 +138,7 @@ const answerOf = (
   status: number,
   body: Readable,
   headers: Headers,
-  scrub: UpstreamAnswer['scrub'] = text => text,
+  scrub: UpstreamAnswer['scrub'] = unchanged,
 ): UpstreamAnswer => ({ status, contentType: headers['content-type'] ?? '', headers, body, scrub })
 
 const plain = (status: number, text: string, headers: Headers = {}): UpstreamAnswer =>
