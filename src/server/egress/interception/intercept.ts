@@ -39,7 +39,8 @@ export function createInterception({ contextFor, record, serve }: Deps) {
       if (head.length > 0) client.unshift(head)
       const isTls = (await firstByte(client)) === handshakeByte
       const socket = isTls ? await secured(client, { host: place.host, context: contextFor(place.host) }) : client
-      setTimeout(() => socket.destroy(), egressLimits.totalMs).unref()
+      const end = setTimeout(() => socket.destroy(), egressLimits.totalMs)
+      socket.once('close', () => clearTimeout(end))
       serve(socket, { place, scheme: isTls ? 'https' : 'http' })
     } catch (error) {
       client.destroy()
