@@ -8,16 +8,15 @@ import type { RecordConnection } from './connection-log.ts'
 import { authorityOf } from './place.ts'
 import { failure, reject } from './replies.ts'
 import type { RequestTarget } from './request-target.ts'
+import { secretFilter } from './secret-filter.ts'
+import type { SecretHeaders } from './secrets.ts'
 
 interface Deps {
   readonly outbound: Pick<Outbound, 'connect'>
   readonly record: RecordConnection
 }
 
-interface Forward extends RequestTarget {
-  /** Headers that replace those of the same names. Names are in lower case. */
-  readonly added: readonly (readonly [name: string, value: string])[]
-}
+type Forward = RequestTarget & SecretHeaders
 
 /** Returns what sends requests of a sandbox to their hosts. */
 export function createForwarder({ outbound, record }: Deps) {
@@ -43,7 +42,7 @@ export function createForwarder({ outbound, record }: Deps) {
   }
 
   const relay = async (request: IncomingMessage, response: ServerResponse, forward: Forward): Promise<void> => {
-    const { place, scheme, path } = forward
+    const { place, scheme, path, hidden } = forward
     const method = request.method ?? 'GET'
     const sent = new ByteCount()
     const received = new ByteCount()
@@ -60,8 +59,9 @@ export function createForwarder({ outbound, record }: Deps) {
       })
       // With `raw`, the headers are a list of names and values.
       const raw = answer.headers as unknown as readonly string[]
-      response.writeHead(answer.statusCode, withoutHop(raw))
-      await pipeline(answer.body, received, response)
+      const filter = secretFilter(hidden)
+      response.writeHead(answer.statusCode, withoutHop(raw).map(filter.text))
+      await pipeline(answer.body, received, ...filter.streams(), response)
       const bytes = { sent: sent.bytes, received: received.bytes }
       record({ ...place, method, outcome: 'allowed', status: answer.statusCode, ...bytes })
     } catch (error) {
@@ -101,11 +101,11 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 const ofProxy: ReadonlySet<string> = new Set(['host', 'expect'])
 
 /** Returns the headers to send: those of the request, except those of the connection, and those of the proxy. */
-const headersFor = ({ rawHeaders }: IncomingMessage, { place, scheme, added }: Forward): string[] => [
-  ...withoutHop(rawHeaders, new Set([...ofProxy, ...added.map(([name]) => name)])),
+const headersFor = ({ rawHeaders }: IncomingMessage, { place, scheme, headers }: Forward): string[] => [
+  ...withoutHop(rawHeaders, new Set([...ofProxy, ...headers.map(([name]) => name)])),
   'host',
   hostHeader({ place, scheme }),
-  ...added.flat(),
+  ...headers.flat(),
 ]
 
 const hostHeader = ({ place, scheme }: Pick<RequestTarget, 'place' | 'scheme'>): string =>

@@ -65,8 +65,7 @@ export function createProxy({ session, policy, contextFor, readSecret, innerHost
       return reject(response, denied(reason))
     }
     try {
-      const added = await secretHeaders(secrets, readSecret)
-      forwarder.forward(request, response, { ...target, added })
+      forwarder.forward(request, response, { ...target, ...(await secretHeaders(secrets, readSecret)) })
     } catch (error) {
       const reason = error instanceof AppError ? error.message : 'cannot read the vault'
       record({ ...place, method: request.method ?? '', outcome: 'failed', reason })

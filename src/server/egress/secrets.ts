@@ -25,15 +25,23 @@ export const boundSecrets = (network: Json): BoundSecret[] =>
 /** Returns the value of a vault entry; undefined if the session has no such entry. */
 export type ReadSecret = (name: string) => Promise<string | undefined>
 
+/** What requests to a host with secrets get, and what their responses must not contain. */
+export interface SecretHeaders {
+  /** Replace the headers of the request with the same names, which are in lower case. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly hidden: readonly string[]
+}
+
+/** Shorter values, such as a version, occur in any response. */
+const minHiddenLength = 8
+
 /**
  * Returns the headers of secrets, by their current values. Errors: `unavailable` for a vault entry that does not exist
  * or is not a valid header.
  */
-export async function secretHeaders(
-  secrets: readonly BoundSecret[],
-  readSecret: ReadSecret,
-): Promise<readonly (readonly [name: string, value: string])[]> {
-  return await Promise.all(
+export async function secretHeaders(secrets: readonly BoundSecret[], readSecret: ReadSecret): Promise<SecretHeaders> {
+  if (secrets.length === 0) return { headers: [], hidden: [] }
+  const found = await Promise.all(
     secrets.map(async ({ vaultKey, header, type }) => {
       const value = (await readSecret(vaultKey))?.trim()
       if (!value) throw new AppError('unavailable', `vault entry ${vaultKey} of config.network.secrets does not exist`)
@@ -42,9 +50,16 @@ export async function secretHeaders(
           'unavailable',
           `vault entry ${vaultKey} contains a character that is not allowed in the header ${header}`,
         )
-      return [header, headerValue(type, value)] as const
+      return { header, value, sent: headerValue(type, value) }
     }),
   )
+  return {
+    // A compressed response could not be searched.
+    headers: [...found.map(({ header, sent }) => [header, sent] as const), ['accept-encoding', 'identity']],
+    hidden: [...new Set(found.flatMap(({ value, sent }) => [sent, sent.split(' ').at(-1) ?? '', value]))].filter(
+      ({ length }) => length >= minHiddenLength,
+    ),
+  }
 }
 
 function headerValue(type: NetworkSecretType, value: string): string {

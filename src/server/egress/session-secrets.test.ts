@@ -38,6 +38,28 @@ test('L3: a session reads the entries of its owner, and global ones only for age
   assert.equal(await read('agent_key', 'ada', 'SHARED'), undefined)
 })
 
+test('a changed vault entry counts after 5 s, and a failure is not cached', async () => {
+  let [now, reads, value]: [number, number, string | undefined] = [0, 0, 'old']
+  const { readerFor } = createSessionSecrets({
+    vault: {
+      value: async () => {
+        reads++
+        if (value === undefined) throw new AppError('unavailable', 'cannot decrypt')
+        return value
+      },
+    },
+    reachesGlobal: async () => true,
+    nowMs: () => now,
+  })
+  const read = readerFor({ owner_id: 'ada', agent_id: 'agent_admin' })
+  assert.deepEqual([await read('A'), await read('A'), reads], ['old', 'old', 1])
+  value = undefined
+  now = 5_000
+  await assert.rejects(read('A'), /cannot decrypt/)
+  value = 'new'
+  assert.equal(await read('A'), 'new')
+})
+
 test('the values of a session are those that requests would get', async () => {
   const config = configOf('OWN', 'SHARED', 'OWN', 'NONE', 'BLANK', 'SEALED')
   const session = { owner_id: 'ada', config }

@@ -9,7 +9,10 @@ interface Deps {
   readonly vault: Pick<Vault, 'value'>
   /** True for an agent that no limited key has set up, which alone reaches global vault entries. Security: L3. */
   readonly reachesGlobal: (agentId: string) => Promise<boolean>
+  readonly nowMs?: () => number
 }
+
+const cacheMs = 5_000
 
 type Owned = Pick<EgressSession, 'owner_id' | 'agent_id' | 'config'>
 
@@ -22,12 +25,22 @@ export interface SecretOwner {
 /** Values of `config.network.secrets`, from the vault of the owner of a session. */
 export type SessionSecrets = ReturnType<typeof createSessionSecrets>
 
-export function createSessionSecrets({ vault, reachesGlobal }: Deps) {
+export function createSessionSecrets({ vault, reachesGlobal, nowMs = () => performance.now() }: Deps) {
   const vaultValue = (name: string, { ownerId, mayBeGlobal }: SecretOwner) =>
     vault.value({ name, ownerId: ownerId === '' ? undefined : ownerId, mayBeGlobal })
 
+  /** Values are cached for a short time, because programs send many requests. */
   const readerFor = ({ owner_id: ownerId, agent_id }: Omit<Owned, 'config'>): ReadSecret => {
-    return async name => vaultValue(name, { ownerId, mayBeGlobal: await reachesGlobal(agent_id) })
+    const cached = new Map<string, { readonly value: Promise<string | undefined>; readonly untilMs: number }>()
+    const read = async (name: string) => vaultValue(name, { ownerId, mayBeGlobal: await reachesGlobal(agent_id) })
+    return name => {
+      const found = cached.get(name)
+      if (found && found.untilMs > nowMs()) return found.value
+      const value = read(name)
+      cached.set(name, { value, untilMs: nowMs() + cacheMs })
+      value.catch(() => cached.delete(name))
+      return value
+    }
   }
 
   return {
