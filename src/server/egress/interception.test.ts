@@ -79,7 +79,7 @@ if (!lack('bubblewrap') && !lack('socat')) {
     })
     const { output } = await run(
       network,
-      `curl -sSN ${read.url}/slow > slow & until grep -q first slow; do sleep 0.05; done; curl -sS ${read.url}/release; wait; cat slow
+      `curl -sSN ${read.url}/slow > slow & until grep -qs first slow; do sleep 0.05; done; curl -sS ${read.url}/release; wait; cat slow
        head -c 30000000 /dev/zero | curl -sS -T - ${read.url}/large | wc -c`,
     )
     assert.equal(output, 'first\nlast\n30000000\n')

@@ -65,7 +65,9 @@ export function createProxy({ session, policy, contextFor, readSecret, innerHost
       return reject(response, denied(reason))
     }
     try {
-      forwarder.forward(request, response, { ...target, ...(await secretHeaders(secrets, readSecret)) })
+      const added = await secretHeaders(secrets, readSecret)
+      // The client may have left while the vault was read.
+      if (!request.socket.destroyed) forwarder.forward(request, response, { ...target, ...added })
     } catch (error) {
       const reason = error instanceof AppError ? error.message : 'cannot read the vault'
       record({ ...place, method: request.method ?? '', outcome: 'failed', reason })
@@ -77,6 +79,7 @@ export function createProxy({ session, policy, contextFor, readSecret, innerHost
     const tunnel = intercepted.get(request.socket)
     const target = requestTarget(request, tunnel)
     if ('status' in target) {
+      if (tunnel) record({ ...tunnel.place, method: request.method ?? '', outcome: 'denied', reason: target.message })
       reject(response, target)
       return
     }

@@ -1,4 +1,5 @@
 import { type NetworkSecretType, networkSecretTypes } from '../../contract/network.ts'
+import { isUnsendable } from '../config/providers.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Json, recordsOf, textOf } from '../platform/json.ts'
 
@@ -45,7 +46,7 @@ export async function secretHeaders(secrets: readonly BoundSecret[], readSecret:
     secrets.map(async ({ vaultKey, header, type }) => {
       const value = (await readSecret(vaultKey))?.trim()
       if (!value) throw new AppError('unavailable', `vault entry ${vaultKey} of config.network.secrets does not exist`)
-      if (type !== 'basic' && /[^\t\x20-\x7e]/.test(value))
+      if (type !== 'basic' && isUnsendable(value))
         throw new AppError(
           'unavailable',
           `vault entry ${vaultKey} contains a character that is not allowed in the header ${header}`,

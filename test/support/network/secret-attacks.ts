@@ -49,6 +49,7 @@ export async function testSecretAttacks(): Promise<void> {
       ],
     )
     assert.equal(output.match(/but its connection is to api\.example/g)?.length, 3, output)
+    assert.equal(lines.filter(({ reason }) => /but its connection is to/.test(String(reason))).length, 3)
     assert.match(output, /no peer certificate available/)
     assert.match(output, /CONNECT needs host:port, and no other tunnel/)
   })
