@@ -7,7 +7,7 @@ const nouns = [
   'audit/audit',
   'budgets/(budgets|store)',
   'controls/freezes',
-  'egress/(egress|inner-host|check-network)',
+  'egress/(egress|inner-host|check-network|session-secrets)',
   'gateway/(gateway|core/call|tokens/(estimate|token-counts))',
   'http/(caller|idempotency)',
   'keys/(keys|run-as)',

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { Nullable } from './schemas.ts'
+import { VaultKey } from './vault.ts'
 
 /** Presets of `config.network`; `packages` stands for all package registries. */
 export const networkPresets = [
@@ -45,6 +46,30 @@ const AllowedHost = Type.Union([
   }),
 ])
 
+/** How the value of a vault entry becomes the value of a header; the words of MCP servers. */
+export const networkSecretTypes = ['authorization', 'bearer_token', 'basic'] as const
+export type NetworkSecretType = (typeof networkSecretTypes)[number]
+
+const NetworkSecret = Type.Object({
+  vault_key: VaultKey,
+  host: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'The only host that receives the secret, without wildcard; it must be an allowed host',
+  }),
+  header: Type.String({ minLength: 1, maxLength: 100, description: 'Header of the requests, such as `authorization`' }),
+  auth_type: Type.Optional(
+    Type.Union(
+      networkSecretTypes.map(name => Type.Literal(name)),
+      {
+        description:
+          '`authorization` (default) sends the value unchanged, `bearer_token` sends `Bearer` and the value, `basic` sends `Basic` and the value in base64',
+      },
+    ),
+  ),
+})
+export type NetworkSecret = Static<typeof NetworkSecret>
+
 /** Network of an agent's sandboxes. Rulings: 37. */
 export const NetworkConfig = named(
   'NetworkConfig',
@@ -64,6 +89,14 @@ export const NetworkConfig = named(
     ),
     allow_package_managers: Type.Optional(Nullable(Type.Boolean({ description: 'The same as the preset `packages`' }))),
     allow_mcp_servers: Type.Optional(Nullable(Type.Boolean({ description: 'The hosts of `config.mcp_servers`' }))),
+    secrets: Type.Optional(
+      Nullable(
+        Type.Array(NetworkSecret, {
+          maxItems: 50,
+          description: 'Secrets that the proxy adds to HTTPS requests; the sandbox never has them',
+        }),
+      ),
+    ),
   }),
 )
 export type NetworkConfig = Static<typeof NetworkConfig>

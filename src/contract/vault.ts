@@ -12,7 +12,7 @@ export const VaultScope = named(
 export type VaultScope = Static<typeof VaultScope>
 
 /** Name of an entry. */
-const VaultKey = Type.String({
+export const VaultKey = Type.String({
   pattern: '^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$',
   description: '1 to 200 letters, digits, `_`, `-` and `.`; must not begin with `.`',
 })

@@ -93,10 +93,12 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     gitCacheDir: join(config.dataDir, 'git-cache'),
     hasNetwork: () => sandboxes.hasNetwork,
   })
-  const { sandboxes, ...isolation } = await composeSandboxes({
+  const { sandboxes, sessionSecrets, ...isolation } = await composeSandboxes({
     ...base,
     workspacesDir,
     innerHosts: [repositories.host],
+    vault,
+    reachesGlobal: async id => (await agentRows.find(id, undefined))?.run_as_key_id === null,
   })
   const mcp = composeMcp({
     ...base,
@@ -113,6 +115,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const execution = composeRuntimes({
     ...base,
     sandboxes,
+    sessionSecrets,
     workspacesDir,
     folderId,
     callPool,
@@ -135,7 +138,14 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const dataFolder = composeDataFolder({ ...base, files, owner, sandboxes })
   const { readiness } = dataFolder
   const checkMcp = mcp.agentCheck(runtimes.callsMcpServers)
-  const library = composeAgents({ ...base, runtimes, defaultRuntime: execution.ownId, defaultModel, checkMcp })
+  const library = composeAgents({
+    ...base,
+    runtimes,
+    defaultRuntime: execution.ownId,
+    defaultModel,
+    checkMcp,
+    sessionSecrets,
+  })
   const { agentRows } = library
 
   const engine = composeSessions({

@@ -36,18 +36,22 @@ interface Position {
 
 /** Fields with names of vault entries: not secrets, although their field names look so. */
 const isEntryNameField = (path: string): boolean =>
-  /^config\.webhook(\.\w+)*\.secret_keys?(\[\d+\])?$|^config\.vault_keys(\[\d+\]|\.\w+)*$/.test(path)
+  /^config\.webhook(\.\w+)*\.secret_keys?(\[\d+\])?$|^config\.vault_keys(\[\d+\]|\.\w+)*$|^config\.network\.secrets\[\d+\]\.vault_key$/.test(
+    path,
+  )
 
-/** Fields that describe how a sender signs: not secrets either. */
-const isSignatureSetting = (path: string): boolean =>
-  /^config\.webhook\.signature\.(preset|mode|prefix|algorithm|encoding|separator|(timestamp_)?header)$/.test(path)
+/** Fields that describe how a sender signs, and which requests get a secret: not secrets either. */
+const isPublicSetting = (path: string): boolean =>
+  /^config\.webhook\.signature\.(preset|mode|prefix|algorithm|encoding|separator|(timestamp_)?header)$|^config\.network\.secrets\[\d+\]\.(host|header|auth_type)$/.test(
+    path,
+  )
 
 const dropped = Symbol('dropped')
 
 function pruned(value: unknown, position: Position): unknown {
   const { masked, marker, path, omitted } = position
   if (typeof value === 'string') {
-    const isPublic = masked !== marker || value === marker || isSignatureSetting(path)
+    const isPublic = masked !== marker || value === marker || isPublicSetting(path)
     if (isPublic || (isEntryNameField(path) && isEntryName(value))) return value
     omitted.push(path)
     return dropped

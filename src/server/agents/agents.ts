@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Agent, AgentFieldChange, AgentFile, AgentStatus, AgentWrite } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type { Audit } from '../audit/audit.ts'
+import type { SessionSecrets } from '../egress/session-secrets.ts'
 import type { Actor, By, Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
@@ -30,6 +31,8 @@ interface Deps {
   readonly isRuntime: (id: string) => Promise<boolean>
   readonly runtimeSupport: RuntimeSupport
   readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
+  /** Returns a problem of the secrets in `config.network`. */
+  readonly secretProblem: SessionSecrets['problemOf']
   readonly audit: Audit
   /** Masks secrets in exported files. */
   readonly secrets: Parameters<typeof agentFile>[1]
@@ -119,6 +122,13 @@ export function createAgents(deps: Deps) {
     return false
   }
 
+  /** Checks that the vault entries in `config.network.secrets` exist for agents that this caller sets up. */
+  async function checkSecrets({ config, owner_id }: AgentWrite, caller: Caller): Promise<void> {
+    const owner = { ownerId: owner_id, mayBeGlobal: runAsOf(caller) === null }
+    const wrong = await deps.secretProblem(config ?? {}, owner)
+    if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
+  }
+
   async function checkOutputSchema(config: AgentWrite['config']): Promise<void> {
     const schema = config?.['output_schema']
     const problem = isAbsent(schema) ? undefined : await deps.resultSchemas.schemaProblem(schema)
@@ -157,6 +167,7 @@ export function createAgents(deps: Deps) {
     const fields = { ...given, ...(isFree && { model: anyModel }), skills: skills ?? [] }
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
     await runtimeSupport.check(write, fields, { caller: by.caller, ...placeOf(sent) })
+    await checkSecrets(write, by.caller)
     return store.insert(values, idempotency, recorded(action, by.actor))
   }
 
@@ -184,6 +195,7 @@ export function createAgents(deps: Deps) {
       await checkCalled(id, write)
       const after = fieldsAfter(write, await get(id, by.caller), defaults())
       await runtimeSupport.check(write, after, { caller: by.caller, ...placeOf(sent) })
+      await checkSecrets(write, by.caller)
       return change('update', { id, ...by }, agent => ({ ...agent, ...fieldsAfter(write, agent, defaults()) }))
     },
 

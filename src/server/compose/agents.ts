@@ -7,6 +7,7 @@ import { agentStore } from '../agents/store.ts'
 import type { Audit } from '../audit/audit.ts'
 import { secretMarker, withoutSecrets } from '../audit/secret-fields.ts'
 import type { Database } from '../db/types.ts'
+import type { SessionSecrets } from '../egress/session-secrets.ts'
 import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
@@ -25,10 +26,13 @@ interface Needs {
   readonly resultSchemas: ResultSchemas
   /** Checks the MCP servers of agents. */
   readonly checkMcp: AgentMcpCheck
+  /** Secrets of `config.network`. */
+  readonly sessionSecrets: Pick<SessionSecrets, 'problemOf'>
 }
 
 /** Agents, and the skills that are attached to them. */
-export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas, checkMcp }: Needs) {
+export function composeAgents(needs: Needs) {
+  const { db, audit, runtimes, defaultRuntime, defaultModel, resultSchemas, checkMcp } = needs
   const agentRows = agentStore(db)
   const agents = createAgents({
     store: agentRows,
@@ -36,6 +40,7 @@ export function composeAgents({ db, audit, runtimes, defaultRuntime, defaultMode
     isRuntime: async id => (await runtimes.find(id)) !== undefined,
     ownsModels: async id => (await runtimes.find(id))?.hasOwnModels === true,
     runtimeSupport: createRuntimeSupport({ findings: runtimes.findings, resultSchemas, checkMcp }),
+    secretProblem: needs.sessionSecrets.problemOf,
     resultSchemas,
     audit,
     secrets: { mask: withoutSecrets, marker: secretMarker },

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { createKysely } from '../db/connect.ts'
 import type { Database } from '../db/types.ts'
 import { createNetworkCheck } from '../egress/check-network.ts'
+import type { SessionSecrets } from '../egress/session-secrets.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { serveModels } from '../gateway/routes.ts'
 import type { AgentMcp } from '../mcp/agents/agent-mcp.ts'
@@ -22,6 +23,7 @@ import { cursorKind } from '../runtimes/cursor/kind.ts'
 import type { ServeRequest } from '../runtimes/local/gateway-socket.ts'
 import { createLocalPrograms } from '../runtimes/local/programs.ts'
 import { managedAgentsKind } from '../runtimes/managed-agents/kind.ts'
+import { createNetworkRedaction } from '../runtimes/network-secrets.ts'
 import { opencodeKind } from '../runtimes/opencode/kind.ts'
 import { createRuntimeChanges } from '../runtimes/registry/changes.ts'
 import { createExternalRuntimes } from '../runtimes/registry/external-runtimes.ts'
@@ -62,6 +64,8 @@ interface Needs {
   readonly sandboxes: Sandboxes
   /** Adds repositories to runtimes. */
   readonly cloning: (sandboxes: Sandboxes, markSandboxRunning: SandboxMark) => Cloning
+  /** Secrets of `config.network`. */
+  readonly sessionSecrets: SessionSecrets
   readonly memories: SessionMemories
   /** Tools of MCP servers. */
   readonly agentMcp: AgentMcp
@@ -98,6 +102,7 @@ export function composeRuntimes(needs: Needs) {
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
   const cloning = needs.cloning(sandboxes, markSandboxRunning)
+  const redaction = createNetworkRedaction(needs.sessionSecrets)
   const web = createWeb({ guard, searchSettings: needs.webSearch })
 
   // kinds
@@ -114,18 +119,22 @@ export function composeRuntimes(needs: Needs) {
     resultSchemas: needs.resultSchemas,
     log,
   })
-  const builtin = cloning.runtime(ownRuntime)
+  const builtin = redaction.runtime(cloning.runtime(ownRuntime))
   const runtimeKinds: readonly RuntimeKind[] = [
-    cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
+    redaction.kind(
+      cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
+    ),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
-    cloning.kind(
-      opencodeKind({
-        outbound,
-        memories,
-        log,
-        local: { programs, sandboxes, markSandboxRunning, mcp: needs.agentMcp },
-      }),
+    redaction.kind(
+      cloning.kind(
+        opencodeKind({
+          outbound,
+          memories,
+          log,
+          local: { programs, sandboxes, markSandboxRunning, mcp: needs.agentMcp },
+        }),
+      ),
     ),
   ]
   const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))

@@ -3,6 +3,8 @@ import { domainToASCII } from 'node:url'
 import { isPrivateAddress, isPrivateName } from '../platform/addresses.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../platform/json.ts'
 import type { Finding } from '../runtimes/runtime.ts'
+import { firstSecretProblem } from './check-secrets.ts'
+import { networkPolicy } from './policy.ts'
 
 interface Deps {
   /** `limits.allow_unrestricted_egress`. */
@@ -34,14 +36,22 @@ export function createNetworkCheck({ allowUnrestricted, sandboxes }: Deps) {
       return finding('', `needs the bubblewrap sandbox, but this service uses: ${sandboxes.detail}`)
     if (type === 'unrestricted' && !allowUnrestricted)
       return finding('.type', 'unrestricted needs limits.allow_unrestricted_egress: true in the configuration')
-    return firstHostProblem(network)
+    return firstHostProblem(network) ?? secretFinding(config, { allowUnrestricted })
   }
 }
 
+function secretFinding(config: Json, settings: Parameters<typeof networkPolicy>[1]): Finding | undefined {
+  const policy = networkPolicy(config, settings)
+  const problem = firstSecretProblem(recordOf(config['network']), host => policy?.names(host) === true)
+  return problem && finding(`.secrets${problem.path}`, problem.text)
+}
+
 function fieldProblem(network: Json, type: unknown): Finding | undefined {
-  const unknown = Object.keys(network).find(name => name !== 'type' && !isLimitedField(name))
+  const unknown = Object.keys(network).find(name => name !== 'type' && name !== 'secrets' && !isLimitedField(name))
   if (unknown !== undefined)
-    return finding(`.${unknown.slice(0, 100)}`, `is unknown; known fields: type, ${limitedFields.join(', ')}`)
+    return finding(`.${unknown.slice(0, 100)}`, `is unknown; known fields: type, secrets, ${limitedFields.join(', ')}`)
+  if (type === 'none' && isSet(network['secrets']))
+    return finding('.secrets', 'needs config.network.type limited or unrestricted')
   const extra = type === 'limited' ? undefined : limitedFields.find(name => isSet(network[name]))
   return extra && finding(`.${extra}`, 'needs config.network.type limited')
 }

@@ -7,8 +7,11 @@ import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { type NetworkLink, networkFolderOf, proxyPort, proxySocket, type SandboxNetwork } from '../sandboxes/sandbox.ts'
 import type { EgressSession, InnerHost } from './inner-host.ts'
+import { createAuthority } from './interception/authority.ts'
+import { bundleVariables, writeBundle } from './interception/ca-bundle.ts'
 import { networkPolicy } from './policy.ts'
-import { createProxy } from './proxy.ts'
+import { createProxy, type EgressProxy } from './proxy.ts'
+import type { ReadSecret } from './secrets.ts'
 
 interface Deps {
   /** Folder of the session workspaces. */
@@ -16,6 +19,8 @@ interface Deps {
   /** Guards the connections of sandboxes: only public addresses. */
   readonly outbound: Pick<Outbound, 'connect'>
   readonly innerHosts: readonly InnerHost[]
+  /** Returns what reads the vault for a session. */
+  readonly secretReader: (session: EgressSession) => ReadSecret
   /** `limits.allow_unrestricted_egress`. */
   readonly allowUnrestricted: boolean
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -33,9 +38,21 @@ export function createEgress(deps: Deps) {
       if (!policy && innerHosts.length === 0) return undefined
       return {
         async open() {
-          const proxy = createProxy({ ...deps, session, policy, innerHosts })
+          const authority = policy?.hasIntercepted ? await createAuthority() : undefined
+          const readSecret = deps.secretReader(session)
+          const proxy = createProxy({
+            ...deps,
+            session,
+            policy,
+            innerHosts,
+            readSecret,
+            contextFor: authority?.contextFor ?? noContext,
+          })
           try {
-            return await linkTo(proxy.server, networkFolderOf(join(deps.workspacesDir, session.id)), proxy.close)
+            return await linkTo(proxy, {
+              parent: networkFolderOf(join(deps.workspacesDir, session.id)),
+              certificate: authority?.certificate,
+            })
           } catch (error) {
             await proxy.close()
             throw error
@@ -46,24 +63,36 @@ export function createEgress(deps: Deps) {
   }
 }
 
+/** For policies without intercepted hosts. */
+const noContext = (host: string): never => {
+  throw new Error(`the network has no certificate authority for ${host} (bug)`)
+}
+
+interface Linking {
+  readonly parent: string
+  /** An authority that the programs in the sandbox trust besides those of the system. */
+  readonly certificate: string | undefined
+}
+
 /** Listens in a new folder below `parent`, which is deleted on close. */
-async function linkTo(server: Server, parent: string, closeProxy: () => Promise<void>): Promise<NetworkLink> {
+async function linkTo(proxy: EgressProxy, { parent, certificate }: Linking): Promise<NetworkLink> {
   await mkdir(parent, { recursive: true, mode: 0o700 })
   const folder = await mkdtemp(join(parent, 'link-'))
   // The user of the sandbox must reach the socket; `parent` keeps others out.
   await chmod(folder, 0o755)
   const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
-    await listen(server, `${pathOf(handle)}/${proxySocket}`)
+    if (certificate !== undefined) await writeBundle(folder, certificate)
+    await listen(proxy.server, `${pathOf(handle)}/${proxySocket}`)
   } catch (error) {
     await handle.close()
     throw error
   }
   return {
     folder,
-    env: variables,
+    env: certificate === undefined ? variables : { ...variables, ...bundleVariables },
     async close() {
-      await closeProxy()
+      await proxy.close()
       // On close the server removes its socket by the path through the handle.
       await handle.close()
       await rm(folder, { recursive: true, force: true })

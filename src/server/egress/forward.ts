@@ -5,18 +5,18 @@ import type { Outbound } from '../platform/outbound.ts'
 import { Pool, request as send } from '../platform/undici.ts'
 import { ByteCount, egressLimits } from './bounds.ts'
 import type { RecordConnection } from './connection-log.ts'
-import { authorityOf, type Place } from './place.ts'
+import { authorityOf } from './place.ts'
 import { failure, reject } from './replies.ts'
+import type { RequestTarget } from './request-target.ts'
+import { secretFilter } from './secret-filter.ts'
+import type { SecretHeaders } from './secrets.ts'
 
 interface Deps {
   readonly outbound: Pick<Outbound, 'connect'>
   readonly record: RecordConnection
 }
 
-interface Forward {
-  readonly place: Place
-  readonly path: string
-}
+type Forward = RequestTarget & SecretHeaders
 
 /** Returns what sends requests of a sandbox to their hosts. */
 export function createForwarder({ outbound, record }: Deps) {
@@ -42,25 +42,26 @@ export function createForwarder({ outbound, record }: Deps) {
   }
 
   const relay = async (request: IncomingMessage, response: ServerResponse, forward: Forward): Promise<void> => {
-    const { place, path } = forward
+    const { place, scheme, path, hidden } = forward
     const method = request.method ?? 'GET'
     const sent = new ByteCount()
     const received = new ByteCount()
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     try {
-      const answer = await send.call(poolOf(`http://${authorityOf(place)}`), {
+      const answer = await send.call(poolOf(`${scheme}://${authorityOf(place)}`), {
         method: method as Dispatcher.HttpMethod,
         path,
-        headers: headersFor(request, place),
+        headers: headersFor(request, forward),
         body: hasBody(request) ? request.pipe(sent) : null,
         responseHeaders: 'raw',
         signal: gone.signal,
       })
       // With `raw`, the headers are a list of names and values.
       const raw = answer.headers as unknown as readonly string[]
-      response.writeHead(answer.statusCode, withoutHop(raw))
-      await pipeline(answer.body, received, response)
+      const filter = secretFilter(hidden)
+      response.writeHead(answer.statusCode, withoutHop(raw).map(filter.text))
+      await pipeline(answer.body, received, ...filter.streams(), response)
       const bytes = { sent: sent.bytes, received: received.bytes }
       record({ ...place, method, outcome: 'allowed', status: answer.statusCode, ...bytes })
     } catch (error) {
@@ -99,15 +100,16 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 const ofProxy: ReadonlySet<string> = new Set(['host', 'expect'])
 
-/** Returns the headers to send: those of the request, except those of the connection. */
-const headersFor = ({ rawHeaders }: IncomingMessage, place: Place): string[] => [
-  ...withoutHop(rawHeaders, ofProxy),
+/** Returns the headers to send: those of the request, except those of the connection, and those of the proxy. */
+const headersFor = ({ rawHeaders }: IncomingMessage, { place, scheme, headers }: Forward): string[] => [
+  ...withoutHop(rawHeaders, new Set([...ofProxy, ...headers.map(([name]) => name)])),
   'host',
-  hostHeader(place),
+  hostHeader({ place, scheme }),
+  ...headers.flat(),
 ]
 
-const hostHeader = (place: Place): string =>
-  place.port === 80 ? authorityOf(place).replace(/:80$/, '') : authorityOf(place)
+const hostHeader = ({ place, scheme }: Pick<RequestTarget, 'place' | 'scheme'>): string =>
+  authorityOf(place).replace(scheme === 'https' ? /:443$/ : /:80$/, '')
 
 /** Returns a list of names and values without the headers that apply to one connection only. */
 function withoutHop(raw: readonly string[], without: ReadonlySet<string> = new Set()): string[] {

@@ -33,7 +33,29 @@ test('ports and methods belong to a host, and the widest entry counts', () => {
   assert.ok(!isAllowed(network, 'a.example:443', 'GET'))
   assert.ok(isAllowed(network, 'b.example:443', 'POST'))
   assert.ok(isAllowed(network, 'b.example:443'))
-  assert.ok(!isAllowed(network, 'a.example:8443'), 'a tunnel would hide the method')
+  const policy = networkPolicy({ network }, { allowUnrestricted: false })
+  assert.ok(policy?.hasIntercepted)
+  assert.ok(policy.intercepts({ host: 'a.example', port: 8443 }), 'a tunnel would hide the method')
+  assert.ok(!policy.intercepts({ host: 'b.example', port: 443 }))
+  assert.equal(networkPolicy({ network: { type: 'limited' } }, { allowUnrestricted: true })?.hasIntercepted, false)
+})
+
+test('a host with a secret is intercepted, also where every host is allowed', () => {
+  const secrets = [{ vault_key: 'TOKEN', host: 'A.example', header: 'X-Token' }]
+  for (const network of [
+    { type: 'limited', allowed_hosts: ['*.example'], secrets },
+    { type: 'unrestricted', secrets },
+  ]) {
+    const policy = networkPolicy({ network }, { allowUnrestricted: true })
+    assert.ok(policy?.hasIntercepted)
+    assert.ok(policy.intercepts({ host: 'a.example', port: 443 }))
+    assert.ok(!policy.intercepts({ host: 'b.example', port: 443 }))
+    assert.deepEqual(
+      policy.secretsFor('a.example').map(({ header, type }) => [header, type]),
+      [['x-token', 'authorization']],
+    )
+    assert.deepEqual(policy.secretsFor('sub.a.example'), [])
+  }
 })
 
 test('presets and MCP servers open their hosts, and no others', () => {
@@ -69,7 +91,10 @@ test('a wrong config.network is reported with its field', () => {
   assert.equal(check({}, 'elsewhere'), undefined)
   assert.equal(limited('a.example', { host: '*.b.example', ports: [1] }, '93.184.216.34'), undefined)
   assert.match(problem({ type: 'none', allowed_hosts: ['a.example'] }) ?? '', /^config\.network\.allowed_hosts needs/)
-  assert.match(problem({ type: 'limited', hosts: [] }) ?? '', /^config\.network\.hosts is unknown; known fields: type,/)
+  assert.match(
+    problem({ type: 'limited', hosts: [] }) ?? '',
+    /^config\.network\.hosts is unknown; known fields: type, secrets,/,
+  )
   assert.match(problem({ type: 'unrestricted' }) ?? '', /^config\.network\.type unrestricted needs limits\.allow_unr/)
   assert.match(
     limited('a.example', { host: 'x', path: '/' }) ?? '',
@@ -86,5 +111,49 @@ test('a wrong config.network is reported with its field', () => {
   assert.equal(
     without({ network }, 'sandbox')?.problem,
     'needs the bubblewrap sandbox, but this service uses: simulated',
+  )
+})
+
+test('a wrong config.network.secrets is reported with its field', () => {
+  const check = createNetworkCheck({ allowUnrestricted: true, sandboxes: { hasNetwork: true, detail: '' } })
+  const problem = (network: object): string | undefined => {
+    const found = check({ network }, 'sandbox')
+    return found && `${found.field.replace('config.network.secrets', '')} ${found.problem}`
+  }
+  const good = { vault_key: 'TOKEN', host: 'api.example', header: 'authorization' }
+  const limited = (...secrets: object[]) =>
+    problem({ type: 'limited', allowed_hosts: ['api.example', 'b.example'], secrets })
+  assert.equal(limited(good, { ...good, header: 'x-token' }, { ...good, host: 'b.example' }), undefined)
+  assert.equal(problem({ type: 'unrestricted', secrets: [good] }), undefined)
+  assert.equal(problem({ type: 'none', secrets: [good] }), ' needs config.network.type limited or unrestricted')
+  const cases: readonly (readonly [string, object])[] = [
+    ['[0].value is unknown; known fields: vault_key, host, header, auth_type', { value: 'x' }],
+    ['[0].host must be one host name; a secret belongs to one host, without wildcard', { host: '*.example' }],
+    ['[0].host must be a host name, not an address', { host: '93.184.216.34' }],
+    ['[0].host must be a host name such as', { host: 'api.example:443' }],
+    ['[0].host must be a host name such as', { host: 'api.example.' }],
+    ['[0].host is not an allowed host; add it to config.network.allowed_hosts', { host: 'api.other' }],
+    ['[0].header is not a valid header name', { header: 'x y' }],
+    ['[0].header is not a valid header name', { header: 'x:\r\ny' }],
+    ['[0].auth_type basic needs the header authorization', { header: 'x-key', auth_type: 'basic' }],
+    ...[
+      'Host',
+      'Connection',
+      'Content-Length',
+      'transfer-encoding',
+      'TE',
+      'Upgrade',
+      'Proxy-Authorization',
+      'Forwarded',
+    ].map(
+      header =>
+        [`[0].header ${header.toLowerCase()} is set by the proxy or by the program itself`, { header }] as const,
+    ),
+  ]
+  for (const [message, change] of cases)
+    assert.ok(limited({ ...good, ...change })?.startsWith(message), `${message}: ${limited({ ...good, ...change })}`)
+  assert.match(
+    limited(good, { ...good, host: 'API.example' }) ?? '',
+    /^\[1\]\.header authorization of api\.example is a dup/,
   )
 })

@@ -1,13 +1,12 @@
 import type { Json } from '../platform/json.ts'
 import { isRecord, listOf, recordOf, recordsOf, textOf } from '../platform/json.ts'
+import type { Place } from './place.ts'
 import { presetHosts } from './presets.ts'
+import { type BoundSecret, boundSecrets } from './secrets.ts'
 
 /** What a sandbox wants to reach. */
-export interface Target {
-  /** Lower case, without a trailing dot; IPv6 without brackets. */
-  readonly host: string
-  readonly port: number
-  /** Undefined for a tunnel, whose requests cannot be seen. */
+export interface Target extends Place {
+  /** Undefined for a connection whose requests are not known yet, or not seen. */
   readonly method: string | undefined
 }
 
@@ -15,6 +14,14 @@ export interface Target {
 export interface NetworkPolicy {
   /** Returns why a target is denied, with the field to change; undefined if it is allowed. */
   denial(target: Target): string | undefined
+  /** True for a host of which some port is allowed. */
+  names(host: string): boolean
+  /** True when the proxy must see the requests to an allowed place, because it has secrets or rules for methods. */
+  intercepts(place: Place): boolean
+  /** True if `intercepts` can be true. */
+  readonly hasIntercepted: boolean
+  /** Returns the secrets that requests to a host get. */
+  secretsFor(host: string): readonly BoundSecret[]
 }
 
 interface Rule {
@@ -35,28 +42,48 @@ interface Settings {
 /** Returns the policy of `config.network`, which has been checked; undefined when there is none. */
 export function networkPolicy(config: Json, { allowUnrestricted }: Settings): NetworkPolicy | undefined {
   const network = recordOf(config['network'])
-  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted : forbidden
+  const secrets = boundSecrets(network)
+  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted(secrets) : forbidden
   if (network['type'] !== 'limited') return undefined
-  return limited(rulesOf(network, config))
+  return limited(rulesOf(network, config), secrets)
 }
 
-const unrestricted: NetworkPolicy = { denial: () => undefined }
+function unrestricted(secrets: readonly BoundSecret[]): NetworkPolicy {
+  const secretsFor = (host: string) => secrets.filter(secret => secret.host === host)
+  return {
+    denial: () => undefined,
+    names: () => true,
+    intercepts: ({ host }) => secretsFor(host).length > 0,
+    hasIntercepted: secrets.length > 0,
+    secretsFor,
+  }
+}
 
 /** For agents that were stored before the operator changed the setting. */
 const forbidden: NetworkPolicy = {
   denial: () => 'config.network.type unrestricted needs limits.allow_unrestricted_egress in the configuration',
+  names: () => false,
+  intercepts: () => false,
+  hasIntercepted: false,
+  secretsFor: () => [],
 }
 
-function limited(rules: readonly Rule[]): NetworkPolicy {
+function limited(rules: readonly Rule[], secrets: readonly BoundSecret[]): NetworkPolicy {
   const about = (host: string) => rules.filter(rule => matches(rule.host, host))
+  const { secretsFor } = unrestricted(secrets)
   return {
+    hasIntercepted: secrets.length > 0 || rules.some(({ methods }) => methods !== undefined),
+    secretsFor,
+    names: host => about(host).length > 0,
+    intercepts({ host, port }) {
+      const open = about(host).filter(({ ports }) => ports.includes(port))
+      return secretsFor(host).length > 0 || open.every(({ methods }) => methods !== undefined)
+    },
     denial({ host, port, method }) {
       const named = about(host)
       if (named.length === 0) return `${host} is not in config.network.allowed_hosts of this agent`
       const open = named.filter(rule => rule.ports.includes(port))
       if (open.length === 0) return `port ${port} of ${host} is not in config.network.allowed_hosts of this agent`
-      if (method === undefined && open.every(rule => rule.methods !== undefined))
-        return `requests to ${host} are limited to some methods, which a tunnel hides; remove methods from its entry of config.network.allowed_hosts`
       if (method === undefined || open.some(({ methods }) => methods?.includes(method) ?? true)) return undefined
       return `method ${method} to ${host} is not in config.network.allowed_hosts of this agent`
     },

@@ -4,7 +4,7 @@ import { OutboundBlocked } from '../platform/outbound.ts'
 
 /** Answer of the proxy itself. */
 export interface Reply {
-  readonly status: 400 | 403 | 502
+  readonly status: 400 | 403 | 421 | 502
   /** For the person or model that reads the output of the command. */
   readonly message: string
 }
@@ -19,7 +19,7 @@ export function reject(response: ServerResponse, { status, message }: Reply): vo
   response.end(`${message}\n`)
 }
 
-const phrases = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' } as const
+const phrases = { 400: 'Bad Request', 403: 'Forbidden', 421: 'Misdirected Request', 502: 'Bad Gateway' } as const
 
 /** Answers CONNECT. */
 export function rejectTunnel(client: Duplex, { status, message }: Reply): void {
@@ -42,6 +42,10 @@ export const denied = (reason: string): Reply => ({ status: 403, message: `netwo
 export function failure(error: unknown, host: string): Reply {
   if (error instanceof OutboundBlocked)
     return denied(`${host} is not a public address, and sandboxes can reach public addresses only`)
-  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-  return { status: 502, message: `cannot reach ${host}${code}` }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (certificateError.test(code)) return { status: 502, message: `the certificate of ${host} is not valid (${code})` }
+  return { status: 502, message: `cannot reach ${host}${code && ` (${code})`}` }
 }
+
+/** Codes of OpenSSL and Node. */
+const certificateError = /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|HOSTNAME_MISMATCH|ERR_TLS_CERT_)/

@@ -19,6 +19,10 @@ interface Settings {
   readonly lookup?: Lookup
   readonly innerHosts?: readonly InnerHost[]
   readonly allowUnrestricted?: boolean
+  /** Vault entries of every session. */
+  readonly vault?: Readonly<Record<string, string>>
+  /** Authority of the certificates of servers at those names, in PEM. */
+  readonly ca?: string
 }
 
 /** Returns sandboxes whose network passes the proxy, and the lines that it logs. */
@@ -28,6 +32,8 @@ export async function networkForTests({
   lookup,
   innerHosts = [],
   allowUnrestricted = false,
+  vault = {},
+  ca,
 }: Settings) {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const lines: Readonly<Record<string, unknown>>[] = []
@@ -35,14 +41,18 @@ export async function networkForTests({
   const checked = createOutbound({ allow: [], ...(lookup && { lookup }) })
   const outbound: Pick<Outbound, 'connect'> = {
     connect(timeoutMs) {
-      const [open, guarded] = [buildConnector({ timeout: timeoutMs }), checked.connect(timeoutMs)]
+      const [open, guarded] = [
+        buildConnector({ timeout: timeoutMs, ...(ca !== undefined && { ca }) }),
+        checked.connect(timeoutMs),
+      ]
       return (options, done) =>
         names.includes(options.hostname)
           ? open({ ...options, hostname: '127.0.0.1', servername: options.hostname }, done)
           : guarded(options, done)
     },
   }
-  const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, allowUnrestricted, log })
+  const secretReader = () => async (name: string) => vault[name]
+  const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, secretReader, allowUnrestricted, log })
   const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer: driver, networkOf })
   after(async () => {
     await sandboxes.stopAll()

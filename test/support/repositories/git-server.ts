@@ -53,6 +53,8 @@ export async function startGitServer({ accepts }: Options = {}) {
   return {
     host,
     url: `http://${host}`,
+    /** Serves a request that another server got. */
+    serve: (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response),
     requests,
     /** Answers instead of git; returns false for requests that git answers. */
     intercept(by: typeof intercept) {

@@ -51,6 +51,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
     }),
     isRuntime: async () => true,
     ownsModels: async () => false,
+    secretProblem: async () => undefined,
     resultSchemas: { schemaProblem: async () => undefined },
     audit,
     secrets: { mask: fields => fields, marker: '[secret]' },
