@@ -242,7 +242,7 @@ function answeringCommands({ service }: Scene, sessionId: string, approval: Appr
   const event = JSON.stringify({ events: [confirmation(approval?.id ?? '')] })
   const path = `/api/approvals/${approval?.id}`
   const curl = (url: string, more = '') =>
-    `curl -sm 2 ${more} -X POST -H 'content-type: application/json' -H 'x-api-key: none' -d '${body}' ${url}${path}`
+    `curl -sm 1 ${more} -X POST -H 'content-type: application/json' -H 'x-api-key: none' -d '${body}' ${url}${path}`
   return [
     ...['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '2130706433', '127.1'].map(host =>
       curl(`http://${host}:${port}`, '--noproxy "*"'),
