@@ -20,6 +20,13 @@ export function argumentsOf(json: string): Readonly<Record<string, unknown>> | s
   }
 }
 
+/** Characters of invalid arguments that later model requests repeat. */
+const maxShown = 2_000
+
+/** Returns the arguments of a call for later model requests: providers reject those that are not an object. */
+export const sentArguments = (input: unknown): Readonly<Record<string, unknown>> =>
+  isRecord(input) ? input : { invalid_arguments: String(input).slice(0, maxShown).toWellFormed() }
+
 const steps: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 }
 
 /** Reports whether JSON is within both limits; the number of its commas bounds that of its values. */
