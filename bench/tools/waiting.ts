@@ -11,8 +11,12 @@ import { type Server, startServer } from '../server.ts'
 import { median, rounded } from '../statistics.ts'
 import { startUpstream } from '../upstream/upstream.ts'
 
-/** Of each kind. */
-const perKind = 500
+/**
+ * Sessions that wait: a third for an approval each, a third for the session of an agent that they have called, and those
+ * sessions for the result of a custom tool.
+ */
+const sessions = 1_000
+const perKind = Math.floor(sessions / 3)
 /** Fewer than the sessions that wait: a waiting session must not occupy a place. */
 const places = 10
 const restMs = 30_000
@@ -22,44 +26,53 @@ const MiB = 1024 * 1024
 const toolName = 'ring'
 const frame = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
-/** A model that calls the tool and says nothing. */
-const callingModel = [
-  frame({
-    type: 'message_start',
-    message: {
-      id: 'msg_01',
-      type: 'message',
-      role: 'assistant',
-      model: 'bench',
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 10, output_tokens: 1 },
-    },
-  }),
-  frame({
-    type: 'content_block_start',
-    index: 0,
-    content_block: { type: 'tool_use', id: 'toolu_1', name: toolName, input: {} },
-  }),
-  frame({ type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{}' } }),
-  frame({ type: 'content_block_stop', index: 0 }),
-  frame({
-    type: 'message_delta',
-    delta: { stop_reason: 'tool_use', stop_sequence: null },
-    usage: { output_tokens: 9 },
-  }),
-  frame({ type: 'message_stop' }),
-].join('')
+/** A model that calls this tool and says nothing. */
+const modelThatCalls = (name: string, input: object): string =>
+  [
+    frame({
+      type: 'message_start',
+      message: {
+        id: 'msg_01',
+        type: 'message',
+        role: 'assistant',
+        model: 'bench',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 10, output_tokens: 1 },
+      },
+    }),
+    frame({
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'tool_use', id: 'toolu_1', name, input: {} },
+    }),
+    frame({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+    }),
+    frame({ type: 'content_block_stop', index: 0 }),
+    frame({
+      type: 'message_delta',
+      delta: { stop_reason: 'tool_use', stop_sequence: null },
+      usage: { output_tokens: 9 },
+    }),
+    frame({ type: 'message_stop' }),
+  ].join('')
+/** The models beside `demo`: one calls the custom tool, the other the agent with that tool. */
+const models = {
+  calling: modelThatCalls(toolName, {}),
+  delegating: modelThatCalls('agent__bench_calling', { prompt: 'Ring the bell.' }),
+}
 
-/** What sessions cost that wait for approvals and for results of custom tools. */
+/** What sessions cost that wait for approvals, for results of custom tools and for agents that they have called. */
 export const waiting: BenchCase = {
   name: 'waiting',
-  title: `${perKind} sessions that wait for an approval and ${perKind} for the result of a custom tool, on a service with ${places} places; ${restMs / 1_000} s at rest`,
+  title: `${sessions} sessions that wait, a third each for an approval, for the result of a custom tool and for an agent, on a service with ${places} places; ${restMs / 1_000} s at rest`,
   async run({ folder, log }) {
-    const upstream = await startUpstream(join(folder, 'upstream'), [
-      { path: '/v1/messages', body: callingModel, pauseMs: 0 },
-    ])
+    const answers = Object.entries(models).map(([name, body]) => ({ path: `/${name}/v1/messages`, body, pauseMs: 0 }))
+    const upstream = await startUpstream(join(folder, 'upstream'), answers)
     await mkdir(join(folder, 'data'), { recursive: true, mode: 0o711 })
     const counter = insideCounter(folder)
     const config = configOf(upstream.origin)
@@ -67,14 +80,15 @@ export const waiting: BenchCase = {
     try {
       const textAgent = await createAgent(server, 'text')
       // As many turns as later: what a turn leaves behind is no cost of waiting.
-      await forEach(perKind * 2, () => answered(server, textAgent))
+      await forEach(sessions, () => answered(server, textAgent))
       const atRest = () => restingFigures(() => counter.read(server.pid))
       const [before, probeBefore] = [await atRest(), await probeMs(server, textAgent)]
       const mibBefore = residentMib(server.pid)
       log(`before: ${rounded(before.perSecond)} statements a second, ${rounded(before.heapBytes / MiB)} MiB`)
       const [asking, calling] = [await askingAgent(server), await callingAgent(server)]
-      await forEach(perKind, () => parked(server, asking, 'Create note.txt saying "hello".'))
-      await forEach(perKind, () => parked(server, calling, 'Ring the bell.', 'calling'))
+      const delegating = await delegatingAgent(server, calling)
+      await forEach(sessions - perKind * 2, () => parked(server, asking, 'Create note.txt saying "hello".'))
+      await forEach(perKind, () => parkedWithChild(server, delegating))
       const [after, probeAfter] = [await atRest(), await probeMs(server, textAgent)]
       log(`waiting: ${rounded(after.perSecond)} statements a second, ${rounded(after.heapBytes / MiB)} MiB`)
       return figuresOf(
@@ -90,12 +104,10 @@ export const waiting: BenchCase = {
 
 const configOf = (upstream: string): string =>
   JSON.stringify({
-    model_list: [
-      {
-        model_name: 'calling',
-        params: { model: 'anthropic/bench', api_base: upstream, api_key: 'sk-upstream-0123' },
-      },
-    ],
+    model_list: Object.keys(models).map(name => ({
+      model_name: name,
+      params: { model: 'anthropic/bench', api_base: `${upstream}/${name}`, api_key: 'sk-upstream-0123' },
+    })),
     outbound: { allow: [new URL(upstream).host] },
     limits: { max_sessions: places, max_loop_delay_ms: 60_000 },
   })
@@ -117,6 +129,9 @@ const callingAgent = (server: Server): Promise<string> =>
     model: 'calling',
     tools: [{ type: 'custom', name: toolName, description: 'Rings', input_schema: { type: 'object' } }],
   })
+
+const delegatingAgent = (server: Server, calledId: string): Promise<string> =>
+  agentOf(server, { name: 'bench delegating', model: 'delegating', config: { agents: [calledId] } })
 
 /** Does the work so many times, in a few at once. */
 async function forEach(count: number, work: () => Promise<unknown>): Promise<void> {
@@ -145,11 +160,26 @@ const answered = (server: Server, agentId: string) => runUntil(server, { agentId
 const waits = ({ type, stop_reason }: SessionEvent): boolean =>
   type === 'session.status_idle' && (stop_reason as { type?: string } | undefined)?.type === 'requires_action'
 
-const parked = (server: Server, agentId: string, text: string, model = 'demo') =>
-  runUntil(server, { agentId, text, model }, event => {
-    if (endsRun(event) && !waits(event)) throw new Error(`the session ended: ${JSON.stringify(event)}`)
-    return waits(event)
+/** Reports whether the session waits; rejects one that has ended. */
+function isParked(event: SessionEvent): boolean {
+  if (endsRun(event) && !waits(event)) throw new Error(`the session ended: ${JSON.stringify(event)}`)
+  return waits(event)
+}
+
+const parked = (server: Server, agentId: string, text: string) => runUntil(server, { agentId, text }, isParked)
+
+/** Starts a session that calls an agent, and waits until the session of that agent waits as well. */
+async function parkedWithChild(server: Server, agentId: string): Promise<void> {
+  let child = ''
+  await runUntil(server, { agentId, text: 'Have the bell rung.', model: 'delegating' }, event => {
+    if (event.type !== 'session.thread_status_running') return isParked(event)
+    child = event.session_thread_id ?? ''
+    return true
   })
+  const feed = await followSession(server, child)
+  await feed.next(0, isParked)
+  feed.close()
+}
 
 /** Median time of a prompt in a fresh session. */
 async function probeMs(server: Server, agentId: string): Promise<number> {
@@ -182,10 +212,9 @@ interface Measured extends AtRest {
 
 function figuresOf(before: Measured, after: Measured): Figure[] {
   const mib = (bytes: number) => bytes / MiB
-  const count = perKind * 2
   return [
     {
-      name: `memory of ${count} waiting sessions`,
+      name: `memory of ${sessions} waiting sessions`,
       value: mib(after.heapBytes - before.heapBytes),
       unit: 'MiB',
       target: 20,
@@ -199,7 +228,7 @@ function figuresOf(before: Measured, after: Measured): Figure[] {
       detail: `${rounded(before.perSecond)} before, ${rounded(after.perSecond)} with them`,
     },
     {
-      name: `a prompt of one more session, with ${count} waiting / without`,
+      name: `a prompt of one more session, with ${sessions} waiting / without`,
       value: after.probeMs / before.probeMs,
       unit: '',
       target: 2,

@@ -1,4 +1,5 @@
 -- Posts one body again and again, and prints what came of it as the last line of the output: JSON.
+-- Each request has its own number in place of @n@ in the body.
 -- wrk -s post.lua ... URL -- BODY_FILE [NAME: VALUE ...]
 
 function init(args)
@@ -10,6 +11,14 @@ function init(args)
   for at = 2, #args do
     local name, value = args[at]:match('^([^:]+): (.*)$')
     wrk.headers[name] = value
+  end
+  local before, behind = wrk.body:match('^(.-)@n@(.*)$')
+  if before then
+    local number = 0
+    function request()
+      number = number + 1
+      return wrk.format(nil, nil, nil, before .. number .. behind)
+    end
   end
 end
 

@@ -8,7 +8,7 @@ import { bindLifetime } from '../program.ts'
 /** The same call, sent again and again. */
 export interface Calls {
   readonly url: string
-  /** A file with the body. */
+  /** A file with the body; `@n@` in it becomes the number of the request. */
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
   /** Connections, each with one call in flight. */
@@ -38,7 +38,7 @@ const script = join(import.meta.dirname, 'post.lua')
 
 /** Sends one call and rejects unless `expected` is in the answer: wrk does not read what it gets. */
 export async function checkAnswer({ url, body, headers }: Calls, expected: string): Promise<void> {
-  const request = { method: 'POST', body: await readFile(body) }
+  const request = { method: 'POST', body: (await readFile(body, 'utf8')).replace('@n@', '0') }
   const answer = await fetch(url, { ...request, headers: { 'content-type': 'application/json', ...headers } })
   const received = await answer.text()
   if (answer.ok && received.includes(expected)) return

@@ -200,6 +200,6 @@ test('arguments that are not JSON never reach a client: the model gets an error 
   const tail = await followEvents(rig.service, id)
   await tail.event(endsTurn, 30_000)
   assert.ok(tail.events.every(({ type }) => type !== 'agent.custom_tool_use'))
-  assert.match(JSON.stringify(tail.events.find(({ type }) => type === 'agent.tool_result')), /not valid JSON/)
+  assert.match(JSON.stringify(tail.events.find(({ type }) => type === 'agent.tool_result')), /not a JSON object/)
   tail.close()
 })

@@ -4,8 +4,9 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { Approval } from '../../src/contract/approvals.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
-import { startEverythingServer } from '../support/mcp/real-servers.ts'
+import { realServerPrograms, startEverythingServer } from '../support/mcp/real-servers.ts'
 import { legacyScript, sendJson, startScriptedUpstream, tool } from '../support/mcp/scripted-upstream.ts'
+import { lack } from '../support/service/lack.ts'
 import { send } from '../support/service/send.ts'
 import { followEvents } from '../support/sessions/event-tail.ts'
 import { endsTurn, startScriptedRig, waitsForAction } from '../support/sessions/scripted-rig.ts'
@@ -43,6 +44,7 @@ const servers = { everything, wiki: wiki.url, dying: dying.url, garbage: garbage
 const rig = await startScriptedRig({
   allow: Object.values(servers),
   mcpServers: [
+    ...realServerPrograms(),
     { server_name: 'everything', url: everything, require_approval: ['get-env'] },
     ...['dying', 'garbage', 'silent'].map(name => ({ server_name: name, url: servers[name as 'dying'] })),
   ],
@@ -118,6 +120,29 @@ test('a session calls the tools of a real server, and every view of the log show
   const copy = await ok<Session>(`POST /session/${id}/fork`, { event_id: uses[0]?.id })
   const log = await ok<{ data: SessionEvent[] }>(`GET /v1/sessions/${copy.id}/events`)
   assert.ok(log.data.every(({ type }) => type !== 'agent.tool_result'))
+})
+
+test('a session uses the real servers for files and for a graph of knowledge', {
+  skip: lack('bubblewrap'),
+}, async () => {
+  const agent = await agentWith({ config: { mcp_servers: ['files', 'graph'] } })
+  const entities = [{ name: 'Ada', entityType: 'person', observations: ['writes programs'] }]
+  const { events } = await run(
+    agent,
+    calling('files__write_file', { path: '/workspace/note.txt', content: 'kept by the server' }),
+    calling('files__read_text_file', { path: '/workspace/note.txt' }),
+    calling('files__read_text_file', { path: '/etc/passwd' }),
+    calling('graph__create_entities', { entities }),
+    calling('graph__search_nodes', { query: 'programs' }),
+    { text: 'Done.' },
+  )
+  const results = resultsIn(events)
+  assert.deepEqual(
+    results.map(({ is_error }) => is_error),
+    [false, false, true, false, false],
+  )
+  assert.match(textOf(results[1]), /kept by the server/)
+  assert.match(textOf(results[4]), /Ada.*writes programs/)
 })
 
 test('servers that die, send garbage or hang cost only their own tools, and the session continues', async () => {

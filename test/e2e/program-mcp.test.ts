@@ -11,44 +11,76 @@ import {
   startProgramService,
   textIn,
 } from '../support/acp/acp-programs.ts'
-import { startEverythingServer } from '../support/mcp/real-servers.ts'
+import { realServerPrograms, startEverythingServer } from '../support/mcp/real-servers.ts'
 import type { Answer } from '../support/upstream/scripted-answer.ts'
 import type { Recorded } from '../support/upstream/scripted-upstream.ts'
 
 const everything = await startEverythingServer()
 
+/** The calls of a turn, in their order. */
+const steps = [
+  { server: 'everything', tool: 'echo', input: { message: 'hello' }, result: /Echo: hello/ },
+  { server: 'everything', tool: 'get-sum', input: { a: 40, b: 2 }, result: /sum of 40 and 2 is 42/ },
+  {
+    server: 'files',
+    tool: 'write_file',
+    input: { path: '/workspace/note.txt', content: 'written by a program' },
+    result: /Successfully wrote/,
+  },
+  { server: 'files', tool: 'list_directory', input: { path: '/workspace' }, result: /\[FILE\] note\.txt/ },
+  {
+    server: 'graph',
+    tool: 'create_entities',
+    input: { entities: [{ name: 'Ada', entityType: 'person', observations: ['writes programs'] }] },
+    result: /person|\[\]/,
+  },
+  { server: 'graph', tool: 'search_nodes', input: { query: 'Ada' }, result: /writes programs/ },
+] as const
+
 /** Each program has its own names for the tools. Its side questions, such as for a title, offer none. */
-const offered = (body: string, tool: string) => new RegExp(`"name":"(\\w*everything\\w*${tool})"`).exec(body)?.[1]
+const offered = (body: string, { server, tool }: (typeof steps)[number]) =>
+  new RegExp(`"name":"(\\w*${server}\\w*${tool.replaceAll(/[-_]/g, '.')})"`).exec(body)?.[1]
 
 function script({ rawBody }: Recorded): Answer {
   const body = rawBody.toString()
-  const [echo, sum] = [offered(body, 'echo'), offered(body, 'get.sum')]
-  if (echo === undefined || !body.includes('ADD-THEM')) return { text: 'ok' }
-  if (!body.includes('Echo: hello'))
-    return { text: 'First.', tool_calls: [{ name: echo, input: { message: 'hello' } }] }
-  const isSummed = sum === undefined || /is 42|requires the approval/.test(body)
-  return isSummed ? { text: 'Done.' } : { text: 'Then.', tool_calls: [{ name: sum, input: { a: 40, b: 2 } }] }
+  const step = steps[body.split('"type":"tool_result"').length - 1]
+  const name = step && offered(body, step)
+  if (name === undefined || !body.includes('USE-THEM')) return { text: 'ok' }
+  return { text: `${name}.`, tool_calls: [{ name, input: step?.input }] }
 }
 
-const { ok, request: ask, settled, logWhen } = await startProgramService(script, [everything])
+const {
+  ok,
+  request: ask,
+  settled,
+  logWhen,
+} = await startProgramService(script, {
+  allow: [everything],
+  mcpServers: realServerPrograms(),
+})
 await ok('POST /v1/mcp/server', { server_name: 'everything', url: everything })
 const configs = [
   { name: 'echo', enabled: true },
   { name: 'get-sum', enabled: true, permission_policy: { type: 'always_ask' } },
 ]
-const toolset = { type: 'mcp_toolset', mcp_server_name: 'everything', default_config: { enabled: false }, configs }
-const tools = [{ type: 'agent_toolset_20260401' }, toolset]
+const toolset = (mcp_server_name: string, more: object = {}) => ({ type: 'mcp_toolset', mcp_server_name, ...more })
+const tools = [
+  { type: 'agent_toolset_20260401' },
+  toolset('everything', { default_config: { enabled: false }, configs }),
+  toolset('files'),
+  toolset('graph'),
+]
 
 // The other programs have the same servers, but do not ask for a tool by its name.
 for (const alias of ['claude', 'opencode-server'] as const) {
   const program = realPrograms[alias]
-  test(`${program.title} (${program.api_spec}) calls a tool of an MCP server, and one more after an approval`, {
+  test(`${program.title} (${program.api_spec}) calls tools of three real MCP servers, one of them after an approval`, {
     skip: skipPrograms,
   }, async () => {
     checkInstalled(program)
     const agent = await ok<Agent>('POST /api/agents', { name: alias, owner_id: 'team', runtime: alias, tools })
     const { id } = await ok<Session>('POST /session', { agent_id: agent.id, runtime: alias })
-    await ask(id, 'ADD-THEM')
+    await ask(id, 'USE-THEM')
     const pending = async () => (await ok<{ approvals: Approval[] }>(`GET /api/approvals?session_id=${id}`)).approvals
     await logWhen(id, async () => (await pending()).length > 0, 'the approval')
     const [approval] = await pending()
@@ -59,11 +91,8 @@ for (const alias of ['claude', 'opencode-server'] as const) {
     assert.equal(reasonOf(log.at(-1)), 'end_turn', shown)
     const uses = log.filter(({ type }) => type === 'agent.mcp_tool_use')
     assert.deepEqual(
-      uses.map(({ mcp_server_name, name, input }) => [mcp_server_name, name, input]),
-      [
-        ['everything', 'echo', { message: 'hello' }],
-        ['everything', 'get-sum', { a: 40, b: 2 }],
-      ],
+      uses.map(({ mcp_server_name, name, input }) => ({ server: mcp_server_name, tool: name, input })),
+      steps.map(({ server, tool, input }) => ({ server, tool, input })),
       shown,
     )
     const results = log.filter(({ type }) => type === 'agent.mcp_tool_result')
@@ -71,7 +100,6 @@ for (const alias of ['claude', 'opencode-server'] as const) {
       results.map(({ mcp_tool_use_id }) => mcp_tool_use_id),
       uses.map(({ tool_use_id }) => tool_use_id),
     )
-    assert.match(textIn(results[0] ?? assert.fail(shown)), /Echo: hello/)
-    assert.match(textIn(results[1] ?? assert.fail(shown)), /sum of 40 and 2 is 42/)
+    for (const [at, { result }] of steps.entries()) assert.match(textIn(results[at] ?? assert.fail(shown)), result)
   })
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -234,6 +235,17 @@ test('tags, commits and submodules are checked out; hostile content of a reposit
     const leak = await send(service, `GET /api/sessions/${id}/files/out/passwd`)
     assert.notEqual(leak.status, 200)
   }
+})
+
+test('a large history stays at the host: a session gets the last commit only', async () => {
+  const path = 'acme/long.git'
+  const old = await open.create(path, { 'old.bin': randomBytes(8_000_000).toString('base64') })
+  const empty = await open.git(path, 'hash-object', '-w', '-t', 'tree', '/dev/null')
+  const last = await open.git(path, 'commit-tree', empty, '-p', old, '-m', 'second')
+  await open.git(path, 'update-ref', 'refs/heads/main', last)
+  const id = await create({ repository: `${open.url}/${path}` })
+  await prompt(id, bash('git log --format=%s; [ $(du -sk .git | cut -f1) -lt 2000 ] && echo small'), { text: 'ok' })
+  assert.match(outputs(await eventsOf(id)).join(), /"second\\nsmall"/)
 })
 
 test('a server that is killed during the clone repeats it without a trace of the first one', async () => {

@@ -29,6 +29,6 @@ export const controls: readonly Control[] = [
   { id: 'L6', claim: 'free-form JSON has a bounded number of members' },
   { id: 'L7', claim: 'a sandbox uses a bounded share of the processors' },
   { id: 'S25', claim: 'a secret of a sandbox network reaches its host only, and never the sandbox' },
-  { id: 'S36', claim: 'no call of a hostile model has success in any sandbox' },
+  { id: 'S36', claim: 'no call and no session of a hostile model has success in any sandbox' },
   { id: 'L8', claim: 'a filled ledger slows callers down and reports the cause' },
 ]

@@ -1,6 +1,4 @@
+import { hostileDrivers } from '../support/hostile/drivers.ts'
 import { testHostileModel } from '../support/network/hostile-model.ts'
-import { lack } from '../support/service/lack.ts'
 
-for (const driver of ['bubblewrap', 'virtual'] as const) {
-  if (driver === 'virtual' || !lack(driver)) await testHostileModel(driver)
-}
+for (const { name, skip } of hostileDrivers) if (!skip) await testHostileModel(name)

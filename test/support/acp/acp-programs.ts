@@ -60,8 +60,15 @@ export function writing(
 /** Two cents an answer of 4,000 tokens in and 16,000 out, and as much is reserved for the next one. */
 const perToken = 0.000001
 
-/** The service with all the programs, whose model `scripted` plays `script`; both end after the last test. The service may call the addresses in `allow`, too. */
-export async function startProgramService(script: Script, allow: readonly string[] = []) {
+interface ProgramService {
+  /** Addresses that the service may call besides its model. */
+  readonly allow?: readonly string[]
+  /** Entries of `mcp_servers` in the configuration file. */
+  readonly mcpServers?: readonly object[]
+}
+
+/** The service with all the programs, whose model `scripted` plays `script`; both end after the last test. */
+export async function startProgramService(script: Script, { allow = [], mcpServers = [] }: ProgramService = {}) {
   const upstream = await startScriptedUpstream({ script })
   const service = await startService({
     config: JSON.stringify({
@@ -83,6 +90,7 @@ export async function startProgramService(script: Script, allow: readonly string
         api_spec,
         command,
       })),
+      mcp_servers: mcpServers,
       outbound: { allow: [`127.0.0.1:${upstream.port}`, ...allow.map(url => new URL(url).host)] },
     }),
   })

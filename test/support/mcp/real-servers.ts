@@ -26,6 +26,19 @@ export async function startEverythingServer(): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`
 }
 
+/** Entries of `mcp_servers` for the programs `server-filesystem` (`files`) and `server-memory` (`graph`). */
+export function realServerPrograms(): object[] {
+  const { resolve } = createRequire(import.meta.url)
+  const program = (name: string) => resolve(`@modelcontextprotocol/${name}/dist/index.js`)
+  const entry = (server_name: string, args: readonly string[], env: object = {}) => ({
+    ...{ server_name, transport: 'stdio', command: 'node', args, env },
+  })
+  return [
+    entry('files', [program('server-filesystem'), '/workspace']),
+    entry('graph', [program('server-memory')], { MEMORY_FILE_PATH: '/workspace/graph.jsonl' }),
+  ]
+}
+
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

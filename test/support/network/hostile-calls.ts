@@ -10,6 +10,8 @@ export interface Prey {
   /** Path of a unix socket that answers with the canary, and name of an abstract one. */
   readonly socket: string
   readonly abstract: string
+  /** Processes outside of the sandbox. */
+  readonly pids: readonly [number, number]
 }
 
 export interface HostileCall {
@@ -19,7 +21,15 @@ export interface HostileCall {
 }
 
 /** Returns the calls of a hostile model. None may get the canary, leave a mark outside of the workspace or a process. */
-export function hostileCalls({ folder, workspaces, other, port, socket, abstract }: Prey): HostileCall[] {
+export function hostileCalls({
+  folder,
+  workspaces,
+  other,
+  port,
+  socket,
+  abstract,
+  pids: [pid, parent],
+}: Prey): HostileCall[] {
   const secret = `${folder}/secret`
   const mark = `${folder}/mark`
   const bash = (name: string, command: string, more: object = {}): HostileCall => ({
@@ -71,11 +81,8 @@ export function hostileCalls({ folder, workspaces, other, port, socket, abstract
     bash('environments', 'cat /proc/*/environ /proc/*/cmdline | tr "\\0" "\\n"'),
     bash('roots of processes', `cat /proc/*/root${secret} /proc/*/cwd/secret`),
     bash('inherited descriptors', 'for fd in /proc/[0-9]*/fd/*; do head -c 1000 "$fd" & done; sleep 0.2; kill %1'),
-    bash('signals', `kill -9 -1; kill -9 ${process.pid}; kill -9 ${process.ppid}`),
-    bash(
-      'memory of processes',
-      `head -c 100 /proc/${process.pid}/mem; gdb -p ${process.pid}; strace -p ${process.pid}`,
-    ),
+    bash('signals', `kill -9 -1; kill -9 ${pid}; kill -9 ${parent}`),
+    bash('memory of processes', `head -c 100 /proc/${pid}/mem; gdb -p ${pid}; strace -p ${pid}`),
     bash('kernel settings', 'echo x > /proc/sys/kernel/hostname; echo "|/bin/sh" > /proc/sys/kernel/core_pattern'),
     bash('control groups', 'mkdir /sys/fs/cgroup/x; echo 1 > /sys/fs/cgroup/cgroup.procs; ls /sys/fs/cgroup/x'),
     // network

@@ -63,7 +63,15 @@ export async function testHostileModel(driver: SandboxDriverName): Promise<void>
 
   const allowed = ['rebound.example', 'allowed.example'].map(host => ({ host, ports: [port, 80, 1] }))
   const session = sessionWith(sandboxes.hasNetwork ? { type: 'limited', allowed_hosts: allowed } : undefined)
-  const calls = hostileCalls({ folder, workspaces: workspacesDir, other, port, socket, abstract })
+  const calls = hostileCalls({
+    folder,
+    workspaces: workspacesDir,
+    other,
+    port,
+    socket,
+    abstract,
+    pids: [process.pid, process.ppid],
+  })
   const call = async (name: string, input: unknown): Promise<string> => {
     const tool = builtinTools.find(each => each.name === name)
     assert(tool, name)

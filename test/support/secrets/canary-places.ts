@@ -63,11 +63,14 @@ function readOrNothing(path: string): Buffer {
   }
 }
 
-/** Every file in a folder. */
-export function filePlaces(folder: string): Place[] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
-  return files.map(({ parentPath, name }): Place => {
-    const path = join(parentPath, name)
-    return [`file ${relative(folder, path)}`, readFileSync(path)]
+/** Every file in a folder, without those behind links. */
+export const filePlaces = (folder: string): Place[] =>
+  filesIn(folder).map((path): Place => [`file ${relative(folder, path)}`, readFileSync(path)])
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap(entry => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return filesIn(path)
+    return entry.isFile() ? [path] : []
   })
 }

@@ -5,6 +5,7 @@ import { newId } from '../../platform/ids.ts'
 import { isRecord } from '../../platform/json.ts'
 import { isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
 import type { Answer, AnswerBlock } from './answer.ts'
+import { argumentsOf } from './call-arguments.ts'
 
 /**
  * Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks.
@@ -40,7 +41,7 @@ function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
     case 'tool_use': {
       const { id: tool_use_id, name } = block
       const tool = tools.byName.get(name)
-      const input = inputOf(block.json)
+      const input = argumentsOf(block.json)
       // Arguments that are not an object fail here: they never reach the client.
       const isAwaited = tool !== undefined && isAwaitedTool(tool) && isRecord(input)
       if (isAwaited && tool.use.type === 'agent.custom_tool_use')
@@ -59,17 +60,6 @@ function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
     }
     case 'other':
       return undefined
-  }
-}
-
-/** Parses the arguments of a tool call. Text that is not a JSON object stays text, and the call then fails. */
-function inputOf(json: string): Readonly<Record<string, unknown>> | string {
-  if (json.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(json)
-    return isRecord(value) ? value : json
-  } catch {
-    return json
   }
 }
 

@@ -93,6 +93,15 @@ test('blocks become events in their order, except empty text and unknown blocks'
   ])
 })
 
+test('each call of an answer has its own id, also when the provider repeats ids or sends none', () => {
+  const ids = ['toolu_1', 'toolu_1', undefined, '', 'x'.repeat(1_000), 'toolu_2']
+  const { answer } = collect(...ids.map((id, at) => block(at, { type: 'tool_use', id, name: 'bash' })), stop)
+  const given = answer.blocks.map(each => (each.type === 'tool_use' ? each.id : ''))
+  assert.equal(new Set(given).size, ids.length)
+  assert.deepEqual([given[0], given[5]], ['toolu_1', 'toolu_2'])
+  for (const id of given) assert.match(id, /^toolu_\w{1,40}$/)
+})
+
 test('arguments that are not a JSON object stay text, so that the call fails', () => {
   const inputOf = (json: string) => {
     const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
@@ -100,4 +109,15 @@ test('arguments that are not a JSON object stay text, so that the call fails', (
   }
   assert.deepEqual(inputOf(''), {})
   for (const json of ['{"command":"ec', '[1]', '"ls"', 'null']) assert.equal(inputOf(json), json)
+})
+
+test('arguments that are too deep or too many for a later request stay text', () => {
+  const inputOf = (json: string) => {
+    const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
+    return answerEvents(answer, new Map(), noTools)[0]?.['input']
+  }
+  const nested = (levels: number) => `${'{"a":'.repeat(levels)}"]}[{"${'}'.repeat(levels)}`
+  assert.deepEqual(inputOf(nested(90)), JSON.parse(nested(90)))
+  const many = `{"a":[${'0,'.repeat(300_000)}0]}`
+  for (const json of [nested(101), nested(1_000_000), many]) assert.equal(inputOf(json), json)
 })

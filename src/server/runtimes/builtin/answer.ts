@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { SseFrame } from '../../../contract/sse.ts'
 
 /** A finished or growing block of a model's answer. */
@@ -60,7 +61,7 @@ export function collectAnswer(onText: (index: number, text: string) => void) {
           usage = { ...usage, ...event.message?.usage }
           break
         case 'content_block_start':
-          blocks[event.index ?? blocks.length] = startedBlock(event.content_block ?? {})
+          blocks[event.index ?? blocks.length] = startedBlock(event.content_block ?? {}, blocks)
           break
         case 'content_block_delta':
           delta(event.index ?? -1, event.delta ?? {})
@@ -83,7 +84,7 @@ export function collectAnswer(onText: (index: number, text: string) => void) {
   }
 }
 
-function startedBlock(block: Record<string, unknown>): AnswerBlock {
+function startedBlock(block: Record<string, unknown>, others: readonly (AnswerBlock | undefined)[]): AnswerBlock {
   switch (block['type']) {
     case 'text':
       return { type: 'text', text: String(block['text'] ?? '') }
@@ -96,8 +97,20 @@ function startedBlock(block: Record<string, unknown>): AnswerBlock {
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: String(block['data'] ?? '') }
     case 'tool_use':
-      return { type: 'tool_use', id: String(block['id']), name: String(block['name']), json: '' }
+      return { type: 'tool_use', id: callId(block['id'], others), name: String(block['name']), json: '' }
     default:
       return { type: 'other', block }
   }
+}
+
+const maxIdLength = 256
+
+/**
+ * Returns the id of a call: that of the provider, or a new one when it is missing, too long or the id of another call of
+ * the answer. Approvals and results name a call by its id.
+ */
+function callId(given: unknown, others: readonly (AnswerBlock | undefined)[]): string {
+  const isUsable = typeof given === 'string' && given !== '' && given.length <= maxIdLength
+  const isTaken = others.some(block => block?.type === 'tool_use' && block.id === given)
+  return isUsable && !isTaken ? given : `toolu_${randomUUID().replaceAll('-', '')}`
 }

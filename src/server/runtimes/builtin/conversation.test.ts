@@ -158,3 +158,18 @@ test('the tokens of the next request are the count of the last one plus an estim
   conversation.add({ type: 'span.model_request_end', is_error: true, model_usage: null })
   assert.equal(conversation.transcript.tokens(1_000), 5_020 + conversation.transcript.tokensFrom(0) - before)
 })
+
+test('arguments that are not an object are sent as one: providers reject a text, which would end the session', () => {
+  const conversation = new Conversation()
+  const use = { type: 'agent.tool_use', tool_use_id: 'toolu_1', name: 'bash', evaluated_permission: 'allow' } as const
+  conversation.add({
+    id: 'evt_1',
+    seq: 1,
+    ...use,
+    input: `{"command":"${'x'.repeat(5_000)}`,
+  } as unknown as SessionEvent)
+  const [block] = conversation.transcript.messages.at(-1)?.content ?? []
+  assert.deepEqual(Object.keys(block?.['input'] as object), ['invalid_arguments'])
+  assert.ok(JSON.stringify(block).length < 3_000)
+  assert.match(String(conversation.openToolUses[0]?.input), /^{"command"/)
+})

@@ -1,6 +1,7 @@
 import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
 import type { PromptPart } from '../../../contract/prompts.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
+import { sentArguments } from './call-arguments.ts'
 import type { Block } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
@@ -259,7 +260,7 @@ export class Conversation {
     const { input, evaluated_permission: permission = 'allow' } = event
     const id = event.tool_use_id ?? event.id ?? ''
     this.#open.set(id, { eventId: event.id, tool_use_id: id, ...called, input, permission })
-    this.transcript.add('assistant', { type: 'tool_use', id, name: called.name, input }, event)
+    this.transcript.add('assistant', { type: 'tool_use', id, name: called.name, input: sentArguments(input) }, event)
   }
 
   #answerTool(id: string, event: EventOf<'agent.tool_result' | 'agent.mcp_tool_result'>): void {

@@ -101,7 +101,7 @@ async function resultOf(
     return failureResult([known, ...failures].join('; '))
   }
   if (permission === 'deny') return failureResult(`the policy of this agent does not allow ${name}`)
-  if (!isRecord(input)) return failureResult('the arguments are truncated or not valid JSON')
+  if (!isRecord(input)) return failureResult('the arguments are truncated, not a JSON object, or too large')
   if (isAwaitedTool(tool)) throw new Error(`a call of ${name} has no event to wait for (bug)`)
   try {
     return await tool.call(input, context)

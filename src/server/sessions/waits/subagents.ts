@@ -6,7 +6,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { AppError, DatabaseUnavailable } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { isRecord } from '../../platform/json.ts'
+import { recordOf } from '../../platform/json.ts'
 import type { RunPrompt, RunSession } from '../../runtimes/runtime.ts'
 import {
   maxParallelCalls,
@@ -61,8 +61,12 @@ export function createSubagents(deps: Deps) {
     call: StoredSubagentCall,
     share: number | undefined,
   ): Promise<string | undefined> {
-    const prompt = promptIn(await store.input(call))
-    if (prompt === undefined) return 'was not called: prompt must be a text that is not empty'
+    const { prompt, ...others } = recordOf(await store.input(call))
+    const [unknown] = Object.keys(others)
+    if (unknown !== undefined)
+      return `was not called: unknown argument ${unknown.slice(0, 100)}; prompt is the only one`
+    if (typeof prompt !== 'string' || prompt.trim() === '')
+      return 'was not called: prompt must be a text that is not empty'
     const caller = await callerOf(deps, run)
     if (!caller) return 'was not called: the key of the prompt was revoked or has expired'
     const childId = newId('ses')
@@ -167,11 +171,6 @@ const endOf = (call: StoredSubagentCall | undefined): SubagentEnd | undefined =>
   call?.state === 'ended' ? { content: call.content ?? noText, is_error: call.is_error ?? false } : undefined
 
 const noText: readonly TextBlock[] = [{ type: 'text', text: '(no output)' }]
-
-function promptIn(input: unknown): string | undefined {
-  const prompt = isRecord(input) ? input['prompt'] : undefined
-  return typeof prompt === 'string' && prompt.trim() !== '' ? prompt : undefined
-}
 
 /** The called session runs under the key of the prompt, and sees what the owner of the calling session sees. */
 async function callerOf({ keys }: Deps, { leased, session, prompt }: CallingRun): Promise<Caller | undefined> {

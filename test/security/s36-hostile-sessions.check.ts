@@ -1,0 +1,4 @@
+import { hostileDrivers } from '../support/hostile/drivers.ts'
+import { testHostileSessions } from '../support/hostile/sessions.ts'
+
+await testHostileSessions(hostileDrivers, { withCalls: true })
