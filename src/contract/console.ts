@@ -1,7 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { Approval } from './approvals.ts'
+import { Budget } from './budgets.ts'
+import { CallsPerMinute, CostPerMinute, RunningSession } from './controls.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { Nullable } from './schemas.ts'
+import { DateTime, Nullable } from './schemas.ts'
+import { ExactUsd, Timezone } from './usage.ts'
 
 /** Header that the console sends with each write, which forms and scripts of other pages cannot send. Security: S43. */
 export const consoleHeader = 'x-switchyard-console'
@@ -19,6 +23,54 @@ export const Me = named(
   }),
 )
 export type Me = Static<typeof Me>
+
+/** A session that failed. */
+export const FailedSession = named(
+  'FailedSession',
+  Type.Object({
+    session_id: Type.String(),
+    title: Type.String(),
+    agent_id: Type.String(),
+    failed_at: DateTime,
+    error_type: Nullable(Type.String({ description: 'As in the last `session.error` of its log; null without one' })),
+    message: Nullable(Type.String()),
+  }),
+)
+export type FailedSession = Static<typeof FailedSession>
+
+/** What a person wants to know first, in one answer. */
+export const Overview = named(
+  'Overview',
+  Type.Object({
+    readiness: Type.Object({
+      status: Type.Union([Type.Literal('ok'), Type.Literal('unavailable')]),
+      reasons: Type.Array(Type.String()),
+    }),
+    approvals: Type.Object({
+      pending: Type.Integer(),
+      oldest: Type.Array(Approval, { description: 'At most 5, the oldest first' }),
+    }),
+    running: Type.Object({
+      running_sessions: Type.Integer(),
+      calls_per_minute: CallsPerMinute,
+      cost_per_minute: CostPerMinute,
+      sessions: Type.Array(RunningSession, { description: 'At most 20, the newest first' }),
+    }),
+    spend: Type.Object({
+      since: DateTime,
+      cost_usd: Nullable(ExactUsd, 'Cost of the calls with a known price; null when no call has one'),
+      requests: Type.Integer(),
+      unpriced_requests: Type.Integer(),
+    }),
+    budgets: Type.Array(Budget, {
+      description: 'At most 20 budgets of which 80 % or more are spent, the fullest first',
+    }),
+    failures: Type.Array(FailedSession, {
+      description: 'At most 20 sessions whose last run failed in the last 24 hours, the newest first',
+    }),
+  }),
+)
+export type Overview = Static<typeof Overview>
 
 const base = { errorShape: 'nested' } as const
 
@@ -64,5 +116,18 @@ export const consoleRoutes = {
     responses: { 200: Me },
     summary: 'Read who you are',
     description: 'Returns the principal, role and owner that the key of the request stands for.',
+  }),
+  overview: route({
+    ...base,
+    id: 'console.overview',
+    method: 'GET',
+    path: '/api/overview',
+    access: 'key',
+    query: Type.Object({ timezone: Timezone }),
+    responses: { 200: Overview },
+    summary: 'Read what needs attention',
+    description:
+      'Returns what waits for a person, what runs, what it costs today, which budgets are nearly spent and what has failed. Today begins at midnight of `timezone`, UTC by default. ' +
+      'A key with an owner sees only that owner; `budgets` is empty for callers who are no admins.',
   }),
 }
