@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { Overview } from '../../src/contract/console.ts'
 import type { Session } from '../../src/contract/sessions.ts'
@@ -11,7 +11,6 @@ import { saying } from '../support/upstream/scripted-service.ts'
 
 const rig = await startScriptedRig()
 const { ok, service } = rig
-after(() => rig.upstream.release())
 const ada = await holderOf(service, { owner_id: 'ada', role: 'admin', max_budget: 1 })
 const bob = await holderOf(service, { owner_id: 'bob' })
 
@@ -37,7 +36,7 @@ test('one request has what waits, what runs, what it costs and what failed', asy
   const say = (prompt: string) => ok<Session>('POST /session', { agent_id, prompt })
   const asking = await say(saying({ text: 'May I?', tool_calls: [{ name: 'bash', input: { command: 'date' } }] }))
   const failing = await say(saying({ status: 400 }))
-  const slow = await say(saying({ delayMs: 60_000, text: 'late' }))
+  const slow = await say(saying({ pauseAtFrame: 1, text: 'late' }))
 
   const all = await eventually(async () => {
     const now = await overviewOf(service)
@@ -60,6 +59,7 @@ test('one request has what waits, what runs, what it costs and what failed', asy
     [others.approvals.pending, others.failures, others.running.sessions, others.spend.requests, others.budgets],
     [0, [], [], 0, []],
   )
+  rig.upstream.release()
 })
 
 test('budgets that are nearly spent come first; only admins see them', async () => {
