@@ -3,6 +3,7 @@ import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
 import { budgetRoutes } from './budgets.ts'
+import { consoleRoutes } from './console.ts'
 import { controlRoutes } from './controls.ts'
 import { customToolRoutes } from './custom-tools.ts'
 import { environmentRoutes } from './environments.ts'
@@ -44,6 +45,7 @@ export const apiVersion = '0.1.0'
 /** Every route of the service by group. The server serves no other route. */
 export const api = {
   System: systemRoutes,
+  Console: consoleRoutes,
   Models: modelRoutes,
   Messages: messageRoutes,
   OpenAI: openAiRoutes,

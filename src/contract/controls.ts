@@ -14,12 +14,12 @@ const Reason = Type.Optional(
 )
 const All = Type.Optional(Type.Literal(true))
 
-const CostPerMinute = Nullable(
+export const CostPerMinute = Nullable(
   Type.Number({
     description: 'US dollars of the model calls that ended in the last 60 s; null when none of them has a known price',
   }),
 )
-const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
+export const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
 
 /** A session whose prompt is running. */
 export const RunningSession = named(

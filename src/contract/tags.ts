@@ -12,6 +12,11 @@ export const tags = [
       'Health checks for load balancers, the capabilities of this service, this reference and its OpenAPI document.',
   },
   {
+    name: 'Console',
+    description:
+      'What the web console needs besides the rest of this API: signing in with a key, and who is signed in.',
+  },
+  {
     name: 'Models',
     description:
       'The models that a key may call, with context window, prices and the state of their deployments. Admins add, change and remove models at run time.',
@@ -125,6 +130,6 @@ export const tagGroups: readonly { readonly name: string; readonly tags: readonl
   { name: 'Triggers', tags: ['Webhooks', 'Schedules', 'Webhook Endpoints'] },
   { name: 'Runtimes', tags: ['Runtimes'] },
   { name: 'Access', tags: ['API Keys', 'Budgets', 'Vault'] },
-  { name: 'Operations', tags: ['System', 'Usage', 'Audit', 'Kill switches'] },
+  { name: 'Operations', tags: ['System', 'Console', 'Usage', 'Audit', 'Kill switches'] },
   { name: 'Compatibility', tags: ['Managed Agents', 'opencode', 'A2A'] },
 ]

@@ -21,7 +21,7 @@ export type UsageDimension = (typeof usageDimensions)[number]
 export const maxDimensions = 3
 
 /** Exact decimal. A JSON number would lose digits in sums of many small amounts. */
-const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
+export const ExactUsd = Type.String({ pattern: '^[0-9]+([.][0-9]+)?$', description: 'US dollars as an exact decimal' })
 
 const Milliseconds = named(
   'UsageMilliseconds',
@@ -152,7 +152,7 @@ const filters = {
   principal: Filter,
 }
 
-const Timezone = Type.Optional(
+export const Timezone = Type.Optional(
   Type.String({ maxLength: 100, description: 'IANA name for days and for dates without a time; UTC by default' }),
 )
 

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { composeA2a } from './compose/a2a.ts'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
+import { composeConsole } from './compose/console.ts'
 import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
@@ -256,6 +257,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     mcpServers: mcp.servers,
   })
   const { app } = http
+  const forConsole = composeConsole({ ...base, readiness, budgetSettings: ledger.budgetSettings })
   const sections = [
     database,
     ledger,
@@ -272,6 +274,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     controls,
     mcp,
     ownMcp,
+    forConsole,
   ]
   for (const { serve } of sections) serve(app)
 

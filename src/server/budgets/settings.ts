@@ -52,6 +52,12 @@ export function createBudgetSettings({ pool, store, audit }: Deps) {
       return (await store.list(page)).map(toBudget)
     },
 
+    /** Returns at most 20 budgets of which 80 % or more are spent or reserved, the fullest first. */
+    async full(caller: Caller): Promise<Budget[]> {
+      const reach = { owner: caller.ownerScope, within: ancestorOf(caller) }
+      return (await store.full(reach, { share: 0.8, limit: 20 })).map(toBudget)
+    },
+
     async get(name: BudgetName, caller: Caller): Promise<Budget> {
       await visibleOwnerOf(name, caller)
       const row = await store.find(name)

@@ -30,12 +30,16 @@ export interface BudgetRow extends BudgetName, BudgetLimits {
   readonly reset_at: Date | null
 }
 
-interface ListOf {
-  readonly scope: BudgetName['scope'] | undefined
-  /** Lists only budgets of this owner and of its keys, agents and sessions; undefined lists all. */
+/** Budgets that a caller may see. */
+interface BudgetReach {
+  /** Only budgets of this owner and of its keys, agents and sessions; undefined: all. */
   readonly owner: string | undefined
-  /** Of the key budgets, lists only those of this key and its descendants; undefined lists all. */
+  /** Of the key budgets, only those of this key and its descendants; undefined: all. */
   readonly within: string | undefined
+}
+
+interface ListOf extends BudgetReach {
+  readonly scope: BudgetName['scope'] | undefined
   /** Last item of the previous page. */
   readonly after: BudgetName | undefined
   readonly limit: number
@@ -76,15 +80,18 @@ const shown = (clock: string) => `
 
 const ofOwner = `
   case b.scope
-    when 'owner' then b.scope_id = $2
-    when 'key' then exists (select from api_keys where id = b.scope_id and owner_id = $2)
-    when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $2)
-    else exists (select from sessions where id = b.scope_id and owner_id = $2) end`
+    when 'owner' then b.scope_id = $1
+    when 'key' then exists (select from api_keys where id = b.scope_id and owner_id = $1)
+    when 'agent' then exists (select from agents where id = b.scope_id and owner_id = $1)
+    else exists (select from sessions where id = b.scope_id and owner_id = $1) end`
 
 /** SQL that is true if a key is `ancestor` or descends from it, or if `ancestor` is null. */
 const isWithin = (keyId: string, ancestor: string) => `
   (${ancestor}::text is null or ${keyId} = ${ancestor}
    or exists (select from api_keys where id = ${keyId} and ancestors @> array[${ancestor}]))`
+
+/** SQL that is true for budgets of owner $1 and, of keys, for those within key $2. */
+const isVisible = `($1::text is null or ${ofOwner}) and (b.scope <> 'key' or ${isWithin('b.scope_id', '$2')})`
 
 interface Options {
   /** SQL that reads the time; the database clock by default. */
@@ -122,13 +129,24 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
     async list({ scope, owner, within, after, limit }: ListOf): Promise<BudgetRow[]> {
       const text = `
         select ${texts.shown} from budgets b
-        where ($1::text is null or b.scope = $1) and ($2::text is null or ${ofOwner})
+        where ${isVisible} and ($3::text is null or b.scope = $3)
           and (b.scope <> 'key' or num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0)
-          and ($3::text is null or (b.scope, b.scope_id) > ($3, $4))
-          and (b.scope <> 'key' or ${isWithin('b.scope_id', '$6')})
-        order by b.scope, b.scope_id limit $5`
-      const values = [scope, owner, after?.scope, after?.scope_id, limit, within]
+          and ($4::text is null or (b.scope, b.scope_id) > ($4, $5))
+        order by b.scope, b.scope_id limit $6`
+      const values = [owner, within, scope, after?.scope, after?.scope_id, limit]
       return (await pool.query<BudgetRow>(text, values)).rows
+    },
+
+    /** Returns the budgets of which this share is spent or reserved, the fullest first. */
+    async full(
+      { owner, within }: BudgetReach,
+      { share, limit }: { share: number; limit: number },
+    ): Promise<BudgetRow[]> {
+      const text = `
+        select * from (select ${texts.shown} from budgets b where b.max_usd > 0 and ${isVisible}) shown
+        where spent_usd + reserved_usd >= $3::numeric * max_usd
+        order by (spent_usd + reserved_usd) / max_usd desc, scope, scope_id limit $4`
+      return (await pool.query<BudgetRow>(text, [owner, within, share, limit])).rows
     },
 
     /** Returns the owner of the budget's key, agent or session; undefined if that does not exist. */

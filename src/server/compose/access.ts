@@ -5,13 +5,16 @@ import { recordSecretWriter } from '../agents/webhook-secret-store.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
+import { serveSignIn } from '../console/sign-in.ts'
 import { createRowCipher } from '../db/encrypted-rows.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { createAssignedCallers } from '../http/assigned-callers.ts'
 import { createAuthenticate } from '../http/auth.ts'
+import { createCheckKey } from '../http/check-key.ts'
 import { createAddressOf } from '../http/client-address.ts'
 import { createLoginLimiter } from '../http/login-limiter.ts'
 import { runAsOf } from '../http/reach.ts'
+import { createSignInCookie } from '../http/sign-in-cookie.ts'
 import { createKeys } from '../keys/keys.ts'
 import { createKeyLookup } from '../keys/lookup.ts'
 import { serveKeys } from '../keys/routes.ts'
@@ -68,12 +71,14 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
   const logins = createLoginLimiter(() => performance.now())
   const addressOf = createAddressOf(config.trustProxy)
   const assignedCallers = createAssignedCallers()
+  const { masterKey } = config
+  const checkKey =
+    masterKey === undefined ? undefined : createCheckKey({ masterKey, logins, addressOf, findKey: keys.find })
+  const cookie = createSignInCookie(keyring, () => Date.now())
   const authenticate = createAuthenticate({
-    masterKey: config.masterKey,
+    checkKey,
     insecureNoAuth: config.insecureNoAuth,
-    logins,
-    addressOf,
-    findKey: keys.find,
+    cookie,
     redeemTicket: createRedeemTicket({ tickets, keys }),
     assigned: assignedCallers.of,
   })
@@ -99,6 +104,7 @@ export async function composeAccess({ config, log, keyring, pool, notifications,
     serve(app: FastifyInstance) {
       serveVault(app, { vault })
       serveKeys(app, { keys })
+      serveSignIn(app, { checkKey, cookie })
     },
   }
 }

@@ -43,6 +43,7 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     isUnreachable: isConnectionLoss,
   })
   const budgetRows = budgetStore(pool)
+  const budgetSettings = createBudgetSettings({ pool, store: budgetRows, audit })
   const { reservationMs } = config.limits
   const budgets = createBudgets({
     store: budgetRows,
@@ -68,10 +69,11 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     freezes,
     budgets,
     budgetRows,
+    budgetSettings,
     parts,
     serve(app: FastifyInstance) {
       serveUsage(app, { ledger: reportStore(db) })
-      serveBudgets(app, { settings: createBudgetSettings({ pool, store: budgetRows, audit }) })
+      serveBudgets(app, { settings: budgetSettings })
     },
   }
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
+import { createKeyring } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
 import { createAuthenticate } from './auth.ts'
 import { type Caller, masterCaller } from './caller.ts'
+import { createCheckKey } from './check-key.ts'
 import { createAddressOf } from './client-address.ts'
+import { createSignInCookie } from './sign-in-cookie.ts'
 
 const master = 'sk-test-master-key-0123456789'
 const ada: Caller = {
@@ -21,14 +24,15 @@ interface Setting {
   readonly masterKey?: string
 }
 
+let nowMs = 0
+const cookie = createSignInCookie(createKeyring([Buffer.alloc(32, 7)]), () => nowMs)
+
 const authenticator = ({ masterKey = master, ...given }: Setting) => {
   const { findKey = () => undefined, redeemTicket = async () => undefined, admits = () => true } = given
   return createAuthenticate({
-    masterKey,
+    checkKey: createCheckKey({ masterKey, logins: { admits }, addressOf: createAddressOf([]), findKey }),
     insecureNoAuth: false,
-    logins: { admits },
-    addressOf: createAddressOf([]),
-    findKey,
+    cookie,
     redeemTicket,
   })
 }
@@ -218,4 +222,36 @@ test('M7: Basic authentication, which browsers repeat, is rejected for pages of 
     assert.equal(authenticate(from(site, { 'x-api-key': 'right' }), 'key'), ada)
   }
   for (const site of ['same-origin', 'none']) assert.equal(authenticate(from(site, { authorization }), 'key'), ada)
+})
+
+test('the cookie of the console stands for its key until it expires, on requests of own pages only', async () => {
+  const authenticate = authenticator({ findKey: key => (key === 'right' ? ada : undefined) })
+  const [value = ''] = cookie.set('right').split(';')
+  const [revoked = ''] = cookie.set('revoked').split(';')
+  const sent = (headers: Record<string, string>, method = 'GET') =>
+    codeOf(() =>
+      authenticate({ ...request({ cookie: `a=b; ${value}`, ...headers }), method } as IncomingMessage, 'key'),
+    )
+  const own = { 'sec-fetch-site': 'same-origin', host: 'Switch.example', origin: 'https://switch.example' }
+  const meant = { ...own, 'x-switchyard-console': '1' }
+
+  assert.match(cookie.set('right'), /; Path=\/; Secure; HttpOnly; SameSite=Strict$/)
+  assert.doesNotMatch(value, /right/)
+  assert.equal(await sent(own), 'let in')
+  assert.equal(await sent({ 'sec-fetch-site': 'cross-site' }), 'forbidden')
+  assert.equal(await sent({ 'sec-fetch-site': 'same-site' }), 'forbidden')
+  assert.equal(await sent({ cookie: revoked }), 'unauthorized')
+  assert.equal(await sent({ cookie: `${value.slice(0, -2)}xx` }), 'unauthorized')
+  assert.equal(await sent({ cookie: `__Host-switchyard=${'a'.repeat(5_000)}` }), 'unauthorized')
+  assert.equal(await sent({ cookie: '__Host-switchyard=' }), 'unauthorized')
+  assert.equal(await sent({ authorization: 'Bearer wrong' }), 'unauthorized', 'a key wins over the cookie')
+
+  assert.equal(await sent(own, 'POST'), 'forbidden')
+  assert.equal(await sent(meant, 'POST'), 'let in')
+  assert.equal(await sent({ ...meant, origin: 'https://evil.example' }, 'DELETE'), 'forbidden')
+  assert.equal(await sent({ ...meant, origin: 'null' }, 'POST'), 'forbidden')
+
+  nowMs = 7 * 24 * 3_600_000
+  assert.equal(await sent(own), 'unauthorized')
+  nowMs = 0
 })

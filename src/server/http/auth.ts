@@ -1,12 +1,11 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { consoleHeader } from '../../contract/console.ts'
 import type { Access } from '../../contract/route.ts'
-import { digestOf } from '../platform/digest.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Caller, masterCaller } from './caller.ts'
-import type { AddressOf } from './client-address.ts'
-import type { LoginLimiter } from './login-limiter.ts'
-import { isFromOwnPage, isLocalRequest } from './web-page.ts'
+import type { CheckKey } from './check-key.ts'
+import type { SignInCookie } from './sign-in-cookie.ts'
+import { isDeliberate, isFromOwnPage, isLocalRequest } from './web-page.ts'
 
 /**
  * Returns the caller of a request: synchronously, or as a promise if the database must be queried. Throws, or rejects
@@ -16,13 +15,10 @@ export type Authenticate = (request: IncomingMessage, access: Access) => Caller 
 
 interface Options {
   /** Undefined if authentication is off. */
-  readonly masterKey: string | undefined
+  readonly checkKey: CheckKey | undefined
   /** True: serves hosts other than loopback even without authentication. */
   readonly insecureNoAuth: boolean
-  readonly logins: LoginLimiter
-  readonly addressOf: AddressOf
-  /** Returns the caller of a virtual key; undefined if it is not valid. Rejects with `unavailable`. */
-  readonly findKey: (presented: string) => Caller | undefined | Promise<Caller | undefined>
+  readonly cookie: Pick<SignInCookie, 'keyIn'>
   /**
    * Redeems a ticket for the stream of a session. Returns the caller that it was issued to; undefined if it is not
    * valid.
@@ -32,31 +28,13 @@ interface Options {
   readonly assigned?: (request: IncomingMessage) => Caller | undefined
 }
 
-/** Shared: under a flood of wrong keys, the stack trace of a new error would cost more than the check. */
-const unauthorized = new AppError('unauthorized', 'unauthorized')
-
 /**
  * Authenticates against the master key, then virtual keys. Interface: Authentication; order of headers: security S01.
  */
 export function createAuthenticate(options: Options): Authenticate {
-  const { masterKey, insecureNoAuth, logins, addressOf, findKey, redeemTicket } = options
-  const master = masterKey === undefined ? undefined : digestOf(masterKey)
-  const rejectionFor = (request: IncomingMessage): AppError => {
-    if (logins.admits(addressOf(request) ?? '')) return unauthorized
-    return new AppError('rate_limited', 'too many failed logins from this address; retry after 60 s', {
-      headers: { 'retry-after': '60' },
-    })
-  }
-  const required = (caller: Caller | undefined, request: IncomingMessage): Caller => {
-    if (!caller) throw rejectionFor(request)
-    return caller
-  }
-  const keyHolder = (presented: string, request: IncomingMessage): Caller | Promise<Caller> => {
-    const found = findKey(presented)
-    return found instanceof Promise ? found.then(caller => required(caller, request)) : required(found, request)
-  }
-  const ticketHolder = async ({ ticket, sessionId }: PresentedTicket, request: IncomingMessage): Promise<Caller> =>
-    required(await redeemTicket(ticket, sessionId), request)
+  const { checkKey, insecureNoAuth, cookie, redeemTicket } = options
+  const ticketHolder = async (check: CheckKey, presented: PresentedTicket, request: IncomingMessage): Promise<Caller> =>
+    (await redeemTicket(presented.ticket, presented.sessionId)) ?? check(undefined, request)
   const unauthenticated = (request: IncomingMessage): Caller => {
     const isOurs = isFromOwnPage(request) && (insecureNoAuth || isLocalRequest(request))
     if (!isOurs) throw new AppError('forbidden', 'forbidden')
@@ -65,33 +43,32 @@ export function createAuthenticate(options: Options): Authenticate {
   return (request, access) => {
     const assigned = options.assigned?.(request)
     if (assigned) return assigned
-    if (!master) return unauthenticated(request)
-    const { key, ticket, isFromBrowser } = presentedBy(request, access)
-    // Browsers send such a password with requests of any page, like cookies.
-    if (isFromBrowser && !isFromOwnPage(request)) throw new AppError('forbidden', 'forbidden')
-    // Always compared, so that a missing key takes as long as a wrong one. Security: S02.
-    const isMaster = timingSafeEqual(digestOf(key ?? ''), master)
-    if (key !== undefined) return isMaster ? masterCaller : keyHolder(key, request)
-    if (ticket) return ticketHolder(ticket, request)
-    throw rejectionFor(request)
+    if (!checkKey) return unauthenticated(request)
+    const { key, ticket, sentBy } = presentedBy(request, access, cookie)
+    if (sentBy !== 'client' && !isFromOwnPage(request)) throw new AppError('forbidden', 'forbidden')
+    if (sentBy === 'cookie' && request.method !== 'GET' && !isDeliberate(request))
+      throw new AppError('forbidden', `a request with a cookie needs the header ${consoleHeader}: 1 and its own origin`)
+    return ticket ? ticketHolder(checkKey, ticket, request) : checkKey(key, request)
   }
 }
 
 interface Presented {
   readonly key: string | undefined
   /** Undefined if there is a key. */
-  readonly ticket: PresentedTicket | undefined
-  /** True for Basic authentication, which browsers repeat. */
-  readonly isFromBrowser: boolean
+  readonly ticket?: PresentedTicket | undefined
+  /** `browser`: Basic authentication. Browsers send it and cookies with requests of any page. */
+  readonly sentBy: 'client' | 'browser' | 'cookie'
 }
 
-/** Basic authentication comes last, because a proxy may have added it for itself. */
-function presentedBy(request: IncomingMessage, access: Access): Presented {
+/** Basic authentication and the cookie come last: a proxy may have added the first, and a browser sends both always. */
+function presentedBy(request: IncomingMessage, access: Access, cookie: Options['cookie']): Presented {
   const key = presentedKey(request, access)
   const ticket = key === undefined && access === 'key-or-query' ? presentedTicket(request) : undefined
-  if (key !== undefined || ticket) return { key, ticket, isFromBrowser: false }
+  if (key !== undefined || ticket) return { key, ticket, sentBy: 'client' }
+  const kept = cookie.keyIn(request)
+  if (kept !== undefined) return { key: kept, sentBy: 'cookie' }
   const password = basicPassword(request)
-  return { key: password, ticket, isFromBrowser: password !== undefined }
+  return { key: password, sentBy: password === undefined ? 'client' : 'browser' }
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Input, type Result, type Route, successStatus } from '../../contract/route.ts'
@@ -17,6 +18,7 @@ export interface Meta {
   readonly actor: Actor
   /** Present if the caller sent `Idempotency-Key`. Handlers that create objects pass it to their store. */
   readonly idempotency: Idempotency | undefined
+  readonly raw: IncomingMessage
   /** Returns a request header by its lower-case name. */
   header(name: string): string | readonly string[] | undefined
   /** Adds a header to the success response. */
@@ -70,6 +72,7 @@ function bindAt<R extends Route>(app: FastifyInstance, url: string, { route, han
         requestId: request.id,
         actor: actorOf(request),
         idempotency: idempotencyOf(request, route, request.caller),
+        raw: request.raw,
         header: name => request.headers[name],
         setHeader: (name, value) => void reply.header(name, value),
         ignore,

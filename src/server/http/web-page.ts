@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { consoleHeader } from '../../contract/console.ts'
 
 type Heads = Pick<IncomingMessage, 'headers'>
 
@@ -21,4 +22,15 @@ export function isLocalRequest({ headers }: Heads): boolean {
   return origin === undefined || origin === URL.parse(`http://${host}`)?.origin
 }
 
-const isLoopbackHost = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host)
+/** True for a loopback name or address, with or without a port. */
+export const isLoopbackHost = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host)
+
+/**
+ * True for a request that a page of this service sent on purpose: with its own header, and with its own origin if there is one. A
+ * form or script of another page can do neither. Security: S43.
+ */
+export function isDeliberate({ headers }: Heads): boolean {
+  const { host = '', origin } = headers
+  if (headers[consoleHeader] !== '1') return false
+  return origin === undefined || URL.parse(origin)?.host === host.toLowerCase()
+}

@@ -7,6 +7,7 @@ import { auditStore } from '../../../src/server/audit/store.ts'
 import { budgetStore } from '../../../src/server/budgets/store.ts'
 import { createKysely } from '../../../src/server/db/connect.ts'
 import { createAuthenticate } from '../../../src/server/http/auth.ts'
+import { createCheckKey } from '../../../src/server/http/check-key.ts'
 import { createAddressOf } from '../../../src/server/http/client-address.ts'
 import { createServer } from '../../../src/server/http/server.ts'
 import { createKeys } from '../../../src/server/keys/keys.ts'
@@ -44,11 +45,14 @@ export function startKeysApp(pool: Pool) {
   after(() => keys.stop())
   const app = createServer({
     authenticate: createAuthenticate({
-      masterKey: master,
+      checkKey: createCheckKey({
+        masterKey: master,
+        logins: { admits: () => true },
+        findKey: keys.find,
+        addressOf: createAddressOf([]),
+      }),
       insecureNoAuth: false,
-      logins: { admits: () => true },
-      findKey: keys.find,
-      addressOf: createAddressOf([]),
+      cookie: { keyIn: () => undefined },
       redeemTicket: async () => undefined,
     }),
     log,

@@ -133,6 +133,16 @@ export function approvalStore(pool: Pool) {
       return rows.map(row => ({ ...toApproval(row), runtime: row.runtime }))
     },
 
+    /** Returns the number of approvals that wait, and the oldest of them. */
+    async pending(owner: string | undefined, limit: number): Promise<{ pending: number; oldest: Approval[] }> {
+      const text = `
+        select ${columns}, count(*) over ()::int as pending from approvals a join sessions s on s.id = a.session_id
+        where a.state = 'pending' and a.expires_at > clock_timestamp() and ($1::text is null or s.owner_id = $1)
+        order by a.id limit $2`
+      const { rows } = await pool.query<Row & { readonly pending: number }>(text, [owner, limit])
+      return { pending: rows[0]?.pending ?? 0, oldest: rows.map(({ pending: _all, ...row }) => toApproval(row)) }
+    },
+
     async list({ owner, sessionId, state, cursor, limit }: ApprovalFilter): Promise<Approval[]> {
       const text = `
         select ${columns} from approvals a join sessions s on s.id = a.session_id

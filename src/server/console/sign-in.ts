@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import { apiVersion } from '../../contract/api.ts'
+import { consoleRoutes, type Me } from '../../contract/console.ts'
+import { bind } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
+import type { CheckKey } from '../http/check-key.ts'
+import type { SignInCookie } from '../http/sign-in-cookie.ts'
+import { isLoopbackHost } from '../http/web-page.ts'
+import { invalid } from '../platform/errors.ts'
+
+interface Deps {
+  /** Undefined if authentication is off. */
+  readonly checkKey: CheckKey | undefined
+  readonly cookie: SignInCookie
+}
+
+/** Signs people in to the console. Rulings: 43. */
+export function serveSignIn(app: FastifyInstance, { checkKey, cookie }: Deps): void {
+  const shown = ({ principal, role, ownerScope, key }: Caller): Me => ({
+    principal,
+    role,
+    owner_id: ownerScope ?? null,
+    key_id: key?.id ?? null,
+    is_authentication_off: checkKey === undefined,
+    version: apiVersion,
+  })
+
+  bind(app, consoleRoutes.signIn, async ({ body }, _caller, { setHeader, header, raw }) => {
+    if (!checkKey) throw invalid('authentication is off on this server; open the console without signing in')
+    const caller = await checkKey(body.key, raw)
+    const is_remembered = keepsCookies(header('origin'))
+    if (is_remembered) setHeader('set-cookie', cookie.set(body.key))
+    return { ...shown(caller), is_remembered }
+  })
+  bind(app, consoleRoutes.signOut, async (_input, _caller, { setHeader }) => setHeader('set-cookie', cookie.cleared))
+  bind(app, consoleRoutes.me, async (_input, caller) => shown(caller))
+}
+
+/** True if browsers keep the cookie for a page of this origin. Browsers send the header with every POST request. */
+function keepsCookies(origin: string | readonly string[] | undefined): boolean {
+  const page = typeof origin === 'string' ? URL.parse(origin) : null
+  return page !== null && (page.protocol === 'https:' || isLoopbackHost(page.host))
+}

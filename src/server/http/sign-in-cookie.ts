@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http'
+import { createValueCipher, DecryptionError, type Keyring } from '../platform/encryption.ts'
+import { jsonOr, recordOf } from '../platform/json.ts'
+
+/** The cookie of the console: a key, encrypted, for a limited time. It is as valid as its key. Security: S43. */
+export interface SignInCookie {
+  /** Returns the key in the cookie of a request; undefined without a valid one. */
+  keyIn(request: Pick<IncomingMessage, 'headers'>): string | undefined
+  /** Returns the value of `set-cookie` that signs in with a key. */
+  set(key: string): string
+  /** Value of `set-cookie` that signs out. */
+  readonly cleared: string
+}
+
+/** The prefix makes browsers accept it only over https or from loopback, for this host and every path. */
+const name = '__Host-switchyard'
+const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
+const lifetimeS = 7 * 24 * 3_600
+const maxLength = 4_000
+
+export function createSignInCookie(keyring: Keyring, nowMs: () => number): SignInCookie {
+  const cipher = createValueCipher(keyring, 'console sign-in')
+
+  function opened(value: string): { readonly key?: unknown; readonly until?: unknown } {
+    try {
+      return recordOf(jsonOr(cipher.decrypt(Buffer.from(value, 'base64url'), []).toString(), undefined))
+    } catch (error) {
+      if (error instanceof DecryptionError) return {}
+      throw error
+    }
+  }
+
+  return {
+    keyIn({ headers }) {
+      const value = headers.cookie === undefined ? undefined : cookieOf(headers.cookie)
+      if (value === undefined || value.length > maxLength) return undefined
+      const { key, until } = opened(value)
+      return typeof key === 'string' && typeof until === 'number' && until > nowMs() ? key : undefined
+    },
+    set(key) {
+      const { sealed } = cipher.encrypt(JSON.stringify({ key, until: nowMs() + lifetimeS * 1_000 }), [])
+      return `${name}=${sealed.toString('base64url')}; Max-Age=${lifetimeS}; ${attributes}`
+    },
+    cleared: `${name}=; Max-Age=0; ${attributes}`,
+  }
+}
+
+/** Returns the value of the cookie; undefined without one. */
+function cookieOf(header: string): string | undefined {
+  for (const pair of header.split(';')) {
+    const text = pair.trim()
+    if (text.startsWith(`${name}=`)) return text.slice(name.length + 1)
+  }
+  return undefined
+}
