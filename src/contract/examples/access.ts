@@ -3,8 +3,10 @@ import type { Examples } from './example.ts'
 const budget = { scope: 'agent', scope_id: '{budgeted_agent_id}' }
 const notRun = 'needs an account of the runtime'
 
-/** Runtimes, keys, budgets and secrets. */
+/** Signing in, runtimes, keys, budgets and secrets. */
 export const accessExamples: Examples = {
+  'console.sign_in': { body: { key: '{secret_key}' } },
+  'console.overview': { query: { timezone: 'Europe/Berlin' } },
   'runtime_harnesses.create': {
     body: {
       alias: 'team-opencode',

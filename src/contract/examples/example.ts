@@ -40,6 +40,7 @@ const samples: Readonly<Record<string, string>> = {
   provider_id: 'openrouter',
   runtime_id: 'cursor',
   scope: 'agent',
+  secret_key: 'sk-sample-0123456789',
   session_id: 'ses_4f9a2c7d10',
   vault_key: 'OLD_TOKEN',
   version: '1',

@@ -149,6 +149,7 @@ export function exampleObjects(service: Service): ExampleObjects {
         cron: '30 9 * * MON-FRI',
         prompt: 'Write the report',
       }),
+    secret_key: async () => (await ok<{ key: string }>('POST /api/keys', { label: 'Ana' })).key,
     server_id: async () => {
       const body = { server_name: `docs-${randomUUID().slice(0, 8)}`, url: 'https://mcp.example.com/mcp' }
       return (await ok<{ server_id: string }>('POST /v1/mcp/server', body)).server_id
