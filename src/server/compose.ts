@@ -185,7 +185,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     setMetadata: engine.setMetadata,
   })
   const a2a = composeA2a({
-    pool,
+    ...base,
+    outbound,
+    guard,
     shutdown,
     authenticate,
     keys,
@@ -193,6 +195,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sessions,
     events: engine.events,
     live: engine.live,
+    written: sessionFiles.written,
     slots: engine.slots,
     turns: engine.turns,
     publicUrl,
@@ -279,6 +282,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...dataFolder.parts,
     ...engine.parts,
     ...dialects.parts,
+    ...a2a.parts,
     ...triggers.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,
