@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { A2aPushConfig } from './a2a-push.ts'
 import { named } from './named.ts'
-import { DateTime, JsonObject } from './schemas.ts'
+import { DateTime, JsonObject, Nullable } from './schemas.ts'
 
 /** Clients of later versions send more fields, which A2A tells servers to ignore. */
 const open = { additionalProperties: true } as const
@@ -131,7 +131,7 @@ export const A2aSendRequest = named(
         Type.Object(
           {
             acceptedOutputModes: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 })),
-            taskPushNotificationConfig: Type.Optional(A2aPushConfig),
+            taskPushNotificationConfig: Type.Optional(Nullable(A2aPushConfig)),
             historyLength: HistoryLength,
             returnImmediately: Type.Optional(
               Type.Boolean({ description: 'Answers as soon as the message is queued; false by default' }),

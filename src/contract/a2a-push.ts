@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
+import { Nullable } from './schemas.ts'
 
 /** Clients of later versions send more fields, which A2A tells servers to ignore. */
 const open = { additionalProperties: true } as const
@@ -18,12 +19,15 @@ export const A2aPushConfig = named(
         Type.String({ maxLength: 4_000, description: 'Sent as `X-A2A-Notification-Token`; never shown again' }),
       ),
       authentication: Type.Optional(
-        Type.Object(
-          {
-            scheme: Type.String({ minLength: 1, maxLength: 100, description: 'Such as `Bearer`' }),
-            credentials: Type.Optional(Type.String({ maxLength: 8_000, description: 'Never shown again' })),
-          },
-          { ...open, description: 'Sent as the header `Authorization`' },
+        Nullable(
+          Type.Object(
+            {
+              scheme: Type.String({ minLength: 1, maxLength: 100, description: 'Such as `Bearer`' }),
+              credentials: Type.Optional(Type.String({ maxLength: 8_000, description: 'Never shown again' })),
+            },
+            open,
+          ),
+          'Sent as the header `Authorization`',
         ),
       ),
     },

@@ -150,6 +150,7 @@ test('addresses and texts that cannot be sent are rejected with the field', asyn
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ url: 'https://127.0.0.1/hook' }, /taskPushNotificationConfig\.url is not allowed: .*not a public address/],
     [{ url: 'http://example.com/hook' }, /url is not allowed: .*https/],
+    [{ id: 'a/b' }, /taskPushNotificationConfig\.id must have only letters/],
     [{ token: 'a\nb' }, /taskPushNotificationConfig\.token must have only printable ASCII/],
     [{ authentication: { scheme: 'a b', credentials: 'x' } }, /authentication\.scheme must be a scheme of HTTP/],
     [{ authentication: { scheme: 'Bearer', credentials: 'ä' } }, /authentication\.credentials must have only/],

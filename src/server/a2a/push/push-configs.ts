@@ -31,7 +31,9 @@ export type PushConfigs = ReturnType<typeof createPushConfigs>
 export function createPushConfigs({ store, cipher, outbound }: Deps) {
   return {
     /** Throws `invalid_request` for a config that cannot be stored. `place` is its path in the request, with a dot. */
-    check({ url, token, authentication }: A2aPushConfig, place = ''): void {
+    check({ id = '', url, token, authentication }: A2aPushConfig, place = ''): void {
+      if (!/^[\w.~:-]*$/.test(id))
+        throw invalid(`${place}id must have only letters, digits and the characters . _ ~ : -`)
       const problem = blockedReasonFor(url, outbound())
       if (problem !== undefined) throw invalid(`${place}url is not allowed: ${problem}`)
       checkHeader(token, `${place}token`)
