@@ -82,7 +82,7 @@ for (const binding of bindings) {
     const { artifacts, pieces } = await follow(stream)
     assert.ok(pieces > 0, 'pieces before the whole')
     assert.equal(resultOf({ artifacts }), text)
-    const [newest] = (await client.listTasks({ pageSize: 1, tenant: '', includeArtifacts: true })).tasks
+    const [newest] = (await client.listTasks({ status: 0, pageSize: 1, tenant: '', includeArtifacts: true })).tasks
     assert.deepEqual([idsOf(artifacts), resultOf({ artifacts })], [idsOf(newest?.artifacts ?? []), text])
   })
 
