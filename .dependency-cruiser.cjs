@@ -2,7 +2,7 @@
 const features =
   '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
-  'a2a/(task-log|task-reading|task-store)',
+  'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
   'audit/audit',
   'budgets/(budgets|store)',
@@ -21,6 +21,7 @@ const nouns = [
   'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|subagents|large-results|media|jobs|todo)',
   'usage/(usage|store)',
   'vault/vault',
+  'webhook-endpoints/send',
   'webhook-replies/replies',
   'workspaces/(workspaces|blobs|limits|files)',
 ].map(noun => `^src/server/${noun}\\.ts$`)

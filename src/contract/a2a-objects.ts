@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { A2aPushConfig } from './a2a-push.ts'
 import { named } from './named.ts'
-import { DateTime, JsonObject } from './schemas.ts'
+import { DateTime, JsonObject, Nullable } from './schemas.ts'
 
 /** Clients of later versions send more fields, which A2A tells servers to ignore. */
 const open = { additionalProperties: true } as const
@@ -17,9 +18,13 @@ const A2aPart = named(
   Type.Object(
     {
       text: Type.Optional(Type.String({ maxLength: 1_000_000 })),
-      raw: Type.Optional(Type.String({ description: 'Bytes in base64; not supported' })),
-      url: Type.Optional(Type.String({ description: 'Address of a file; not supported' })),
-      data: Type.Optional(Type.Unknown({ description: 'JSON; in a message the answer to an approval' })),
+      raw: Type.Optional(Type.String({ description: 'Content of a file in base64' })),
+      url: Type.Optional(
+        Type.String({
+          description: 'Address of a file that the agent wrote; in messages only a `data:` URL in base64',
+        }),
+      ),
+      data: Type.Optional(Type.Unknown({ description: 'JSON; with `taskId` the answer to a question' })),
       metadata: Metadata,
       filename: Type.Optional(Type.String()),
       mediaType: Type.Optional(Type.String({ maxLength: 200 })),
@@ -73,7 +78,9 @@ const A2aArtifact = named(
   'A2aArtifact',
   Type.Object(
     {
-      artifactId: Type.String({ description: 'Id of the event that has the result' }),
+      artifactId: Type.String({
+        description: 'Id of the event that has the result, or `file:` and the path of a file',
+      }),
       name: Type.Optional(Type.String()),
       description: Type.Optional(Type.String()),
       parts: Type.Array(A2aPart),
@@ -124,9 +131,7 @@ export const A2aSendRequest = named(
         Type.Object(
           {
             acceptedOutputModes: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 })),
-            taskPushNotificationConfig: Type.Optional(
-              Type.Unknown({ description: 'Push notifications are not supported' }),
-            ),
+            taskPushNotificationConfig: Type.Optional(Nullable(A2aPushConfig)),
             historyLength: HistoryLength,
             returnImmediately: Type.Optional(
               Type.Boolean({ description: 'Answers as soon as the message is queued; false by default' }),

@@ -9,7 +9,9 @@ import {
   A2aTask,
   A2aTaskList,
 } from './a2a-objects.ts'
+import { A2aPushConfig, A2aPushConfigList } from './a2a-push.ts'
 import { named } from './named.ts'
+import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { JsonObject } from './schemas.ts'
 
@@ -51,7 +53,6 @@ const A2aRpcResponse = named(
   Type.Union([Type.Object({ jsonrpc: Type.Literal('2.0'), id: RpcId, result: Type.Unknown() }), A2aRpcError]),
 )
 
-const notSupported = 'Answers 400 with the reason `PUSH_NOTIFICATION_NOT_SUPPORTED`: '
 const pushPath = '/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs'
 
 export const a2aRoutes = {
@@ -71,6 +72,7 @@ export const a2aRoutes = {
     id: 'a2a.rpc',
     method: 'POST',
     path: '/a2a/{agent}',
+    bodyLimit: promptBodyLimit,
     access: 'key',
     errorShape: 'a2a-rpc',
     unknownFields: 'passed',
@@ -80,13 +82,14 @@ export const a2aRoutes = {
     responses: { 200: A2aRpcResponse },
     summary: 'Call an agent by JSON-RPC',
     description:
-      'The JSON-RPC binding of A2A 1.0: `SendMessage`, `SendStreamingMessage`, `GetTask`, `ListTasks`, `CancelTask` and `SubscribeToTask`. Errors of a method are in the body, with status 200. The streaming methods answer with server-sent events.',
+      'The JSON-RPC binding of A2A 1.0: `SendMessage`, `SendStreamingMessage`, `GetTask`, `ListTasks`, `CancelTask`, `SubscribeToTask` and the methods of push notification configs. Errors of a method are in the body, with status 200. The streaming methods answer with server-sent events.',
   }),
   send: route({
     ...written,
     id: 'a2a.send',
     method: 'POST',
     path: '/a2a/{agent}/message:send',
+    bodyLimit: promptBodyLimit,
     params: AgentPath,
     body: A2aSendRequest,
     responses: { 200: A2aSendResponse },
@@ -99,6 +102,7 @@ export const a2aRoutes = {
     id: 'a2a.stream',
     method: 'POST',
     path: '/a2a/{agent}/message:stream',
+    bodyLimit: promptBodyLimit,
     params: AgentPath,
     body: A2aSendRequest,
     responses: { 200: Frames },
@@ -173,10 +177,11 @@ export const a2aRoutes = {
     method: 'POST',
     path: pushPath,
     params: TaskPath,
-    body: JsonObject,
-    responses: { 200: JsonObject },
+    body: A2aPushConfig,
+    responses: { 200: A2aPushConfig },
     summary: 'Create a push notification config',
-    description: `${notSupported}use a webhook endpoint of this service instead.`,
+    description:
+      'Sends the task as it is now, and then each of its changes, to an address until the task ends. Every notification is a `StreamResponse`, sent in order and at least once. A task has at most 10 configs.',
   }),
   listPush: route({
     ...base,
@@ -184,10 +189,14 @@ export const a2aRoutes = {
     method: 'GET',
     path: pushPath,
     params: TaskPath,
-    query: Version,
-    responses: { 200: JsonObject },
+    query: Type.Object({
+      ...version,
+      pageSize: Type.Optional(Type.Integer({ minimum: 0, description: 'No effect: a task has at most 10 configs' })),
+      pageToken: Type.Optional(Type.String({ maxLength: 0, description: 'There is only one page' })),
+    }),
+    responses: { 200: A2aPushConfigList },
     summary: 'List push notification configs',
-    description: `${notSupported}no task has one.`,
+    description: 'Lists the configs of a task on one page, the oldest first, without tokens and credentials.',
   }),
   getPush: route({
     ...base,
@@ -196,9 +205,9 @@ export const a2aRoutes = {
     path: `${pushPath}/{config_id}`,
     params: ConfigPath,
     query: Version,
-    responses: { 200: JsonObject },
+    responses: { 200: A2aPushConfig },
     summary: 'Read a push notification config',
-    description: `${notSupported}no task has one.`,
+    description: 'Returns a config without its token and credentials. Answers 404 when the task has none with that id.',
   }),
   removePush: route({
     ...base,
@@ -209,7 +218,7 @@ export const a2aRoutes = {
     query: Version,
     responses: { 204: null },
     summary: 'Delete a push notification config',
-    description: `${notSupported}no task has one.`,
+    description: 'Ends the notifications of a config. Deleting it again has no effect.',
   }),
   extendedCard: route({
     ...base,

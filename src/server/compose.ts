@@ -196,7 +196,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     setMetadata: engine.setMetadata,
   })
   const a2a = composeA2a({
-    pool,
+    ...base,
+    outbound,
+    guard,
     shutdown,
     authenticate,
     keys,
@@ -204,6 +206,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sessions,
     events: engine.events,
     live: engine.live,
+    written: sessionFiles.written,
     slots: engine.slots,
     turns: engine.turns,
     publicUrl,
@@ -292,6 +295,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     ...dataFolder.parts,
     ...engine.parts,
     ...dialects.parts,
+    ...a2a.parts,
     ...triggers.parts,
     { name: 'retention', isSessionWork: true, start: retention.start, stop: retention.stop },
     ...http.parts,

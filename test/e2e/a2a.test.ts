@@ -5,6 +5,7 @@ import type { Approval } from '../../src/contract/approvals.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import {
   a2aClient,
+  applied,
   type Binding,
   type Frame,
   messageOf,
@@ -70,12 +71,12 @@ const wire = (text: string, more: object = {}, configuration: object = {}) => ({
 
 async function collected(frames: AsyncIterable<Frame>): Promise<{ states: string[]; texts: string; first: unknown }> {
   const states: string[] = []
-  const artifacts: Task['artifacts'][number][] = []
+  let artifacts: Task['artifacts'] = []
   let first: unknown
   for await (const { payload } of frames) {
     first ??= payload?.$case
-    if (payload?.$case === 'task') artifacts.push(...payload.value.artifacts)
-    if (payload?.$case === 'artifactUpdate') artifacts.push(payload.value.artifact)
+    if (payload?.$case === 'task') artifacts = payload.value.artifacts
+    if (payload?.$case === 'artifactUpdate') artifacts = applied(artifacts, payload.value)
     else if (payload) states.push(stateOf(payload.value))
   }
   return { states, texts: resultOf({ artifacts }), first }
@@ -115,7 +116,7 @@ test('the card names the agent, its skills, both bindings and the keys; it needs
     card['supportedInterfaces'],
     bindings.map(protocolBinding => ({ url: `${service.url}/a2a/${agent}`, protocolBinding, protocolVersion: '1.0' })),
   )
-  assert.deepEqual(card['capabilities'], { streaming: true, pushNotifications: false, extendedAgentCard: false })
+  assert.deepEqual(card['capabilities'], { streaming: true, pushNotifications: true, extendedAgentCard: false })
   assert.deepEqual(
     card.skills.map(({ name }) => name),
     ['Scribe', 'Terse'],
@@ -272,17 +273,18 @@ test('errors have the codes of A2A and of JSON-RPC, and the same reasons in both
     [-32001, 'TASK_NOT_FOUND', rpc('GetTask', { id: done?.id }, careful)],
     [-32002, 'TASK_NOT_CANCELABLE', rpc('CancelTask', { id: done?.id }), rest(`tasks/${done?.id}:cancel`, {})],
     [
-      -32003,
-      'PUSH_NOTIFICATION_NOT_SUPPORTED',
-      rpc('CreateTaskPushNotificationConfig', push),
-      rest(`tasks/${done?.id}/pushNotificationConfigs`, {}),
+      -32001,
+      'TASK_NOT_FOUND',
+      rpc('GetTaskPushNotificationConfig', push),
+      get(`tasks/${done?.id}/pushNotificationConfigs/config_1`),
     ],
     [
-      -32003,
-      'PUSH_NOTIFICATION_NOT_SUPPORTED',
-      rpc('ListTaskPushNotificationConfigs', push),
-      get(`tasks/${done?.id}/pushNotificationConfigs`),
+      -32602,
+      undefined,
+      rpc('CreateTaskPushNotificationConfig', { ...push, url: 'https://10.0.0.1/' }),
+      rest(`tasks/${done?.id}/pushNotificationConfigs`, { url: 'https://10.0.0.1/' }),
     ],
+    [-32602, undefined, rpc('CreateTaskPushNotificationConfig', push)],
     [-32004, 'UNSUPPORTED_OPERATION', rpc('SubscribeToTask', { id: done?.id }), get(`tasks/${done?.id}:subscribe`)],
     [
       -32004,
@@ -296,7 +298,7 @@ test('errors have the codes of A2A and of JSON-RPC, and the same reasons in both
       -32005,
       'CONTENT_TYPE_NOT_SUPPORTED',
       rpc('SendMessage', wire('x', { parts: [{ url: 'https://x.test' }] })),
-      rest('message:stream', wire('x', { parts: [{ raw: 'aGk=' }] })),
+      rest('message:stream', wire('x', { parts: [{ text: 'x', mediaType: 'image/png' }] })),
     ],
     [-32602, undefined, rpc('SendMessage', { message: {} }), rest('message:send', { message: {} })],
     [

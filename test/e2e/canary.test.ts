@@ -246,6 +246,30 @@ async function sendWebhooks(): Promise<void> {
   }
 }
 
+/** Push notification configs of a task: stored, listed, and refused. The receiver cannot be reached. */
+async function sendToAgent(): Promise<void> {
+  const agent = { name: 'Called', owner_id: 'team', model: 'plain', config: { a2a: { enabled: true } } }
+  const { id } = (await ask('POST /api/agents', { body: agent })).json<{ id: string }>()
+  const headers = { 'a2a-version': '1.0', 'content-type': 'application/a2a+json' }
+  const config = {
+    url: 'https://push.invalid/',
+    token: plant('token of a push notification config', core => `push-${core}`),
+    authentication: {
+      scheme: 'Bearer',
+      credentials: plant('credentials of a push notification config', core => core),
+    },
+  }
+  const message = { messageId: 'canary', role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
+  const body = JSON.stringify({ message, configuration: { taskPushNotificationConfig: config } })
+  const sent = await ask(`POST /a2a/${id}/message:send`, { headers, body })
+  const { task } = sent.json<{ task: { id: string } }>()
+  const path = `/a2a/${id}/tasks/${task.id}/pushNotificationConfigs`
+  for (const refused of [config, { ...config, url: 'http://10.0.0.1/' }, { ...config, token: `${config.token}\n` }])
+    await ask(`POST ${path}`, { headers, body: JSON.stringify(refused) })
+  await ask(`GET ${path}`, { headers })
+  await ask(`GET ${path}/${task.id}`, { headers })
+}
+
 /** Foreign runtimes with keys, which refuse them with a page that repeats them. */
 async function useRuntimes(): Promise<void> {
   const keyOf = (name: string) => plant(`stored key of ${name}`, core => `${name}-${core}`)
@@ -313,6 +337,7 @@ test('M8, S17, S40, S41: no secret is anywhere but where it must be, whatever up
   await ask('POST /mcp/canary', { body: { jsonrpc: '2.0', id: 1, method: 'ping' } })
 
   await sendWebhooks()
+  await sendToAgent()
   const once = { headers: { 'idempotency-key': 'canary' }, body: { label: 'canary', owner_id: 'team', max_budget: 5 } }
   const made = (await ask('POST /api/keys', once)).json<{ id: string; key: string; prefix: string }>()
   await ask('POST /api/keys', once)

@@ -68,7 +68,7 @@ const writing =
 
 /** Renewals, sweeps and the ledger come when they come; counted, they would move every number behind them. */
 const isOfTimer = (statement: string): boolean =>
-  /insert into "?usage"?|webhook_cursors|webhook_repl/.test(statement) ||
+  /insert into "?usage"?|webhook_cursors|webhook_repl|a2a_push_configs/.test(statement) ||
   statement.includes('unnest($1::text[], $2::bigint[]) as held')
 
 function strike(): void {

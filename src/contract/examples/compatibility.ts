@@ -7,7 +7,7 @@ const a2aMessage = {
 }
 const served = { agent: '{a2a_agent_id}' }
 const task = { ...served, task_id: '{a2a_task_id}' }
-const noPush = 'not supported: answers 400'
+const pushConfig = { ...task, config_id: 'mine' }
 const version = { 'A2A-Version': '1.0' }
 
 /** The APIs of Managed Agents, of opencode's clients and of A2A. */
@@ -28,12 +28,16 @@ export const compatibilityExamples: Examples = {
   'a2a.create_push': {
     params: task,
     query: version,
-    body: { url: 'https://agent.example.com/push' },
-    notRun: noPush,
+    body: {
+      id: 'mine',
+      url: 'https://agent.example.com/push',
+      token: 'known-to-both',
+      authentication: { scheme: 'Bearer', credentials: 'secret-of-the-receiver' },
+    },
   },
-  'a2a.list_push': { params: task, query: version, notRun: noPush },
-  'a2a.get_push': { params: task, query: version, notRun: noPush },
-  'a2a.remove_push': { params: task, query: version, notRun: noPush },
+  'a2a.list_push': { params: task, query: version },
+  'a2a.get_push': { params: pushConfig, query: version },
+  'a2a.remove_push': { params: pushConfig, query: version },
   'a2a.extended_card': { params: served, query: version, notRun: 'not supported: answers 400' },
   'opencode.reply': { params: { request_id: '{approval_id}' }, body: { reply: 'once' } },
   'opencode.answer': { params: pending, body: { response: 'once' } },

@@ -33,13 +33,13 @@ export function cardOf(agent: StoredAgent, publicUrl: string): A2aAgentCard {
       protocolBinding,
       protocolVersion: a2aVersion,
     })),
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: false },
     securitySchemes: {
       bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', description: 'A key of this service' } },
       apiKey: { apiKeySecurityScheme: { location: 'header', name: 'x-api-key', description: 'A key of this service' } },
     },
     securityRequirements: [{ schemes: { bearer: { list: [] } } }, { schemes: { apiKey: { list: [] } } }],
-    defaultInputModes: ['text/plain'],
+    defaultInputModes: ['text/plain', 'application/json', '*/*'],
     defaultOutputModes: outputModesOf(agent),
     skills: [
       {

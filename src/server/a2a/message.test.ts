@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { A2aMessage, A2aPart, A2aSendRequest } from '../../contract/a2a-objects.ts'
 import { AppError } from '../platform/errors.ts'
-import { answersOf, checkRequest, promptPartsOf } from './message.ts'
+import { checkRequest, digestedMessage, isSameContent, promptPartsOf } from './message.ts'
 
 const messageOf = (...parts: A2aPart[]): A2aMessage => ({ messageId: 'm', role: 'ROLE_USER', parts })
 const thrownBy = (work: () => unknown): AppError => {
@@ -15,28 +15,44 @@ const thrownBy = (work: () => unknown): AppError => {
 }
 const reasonOf = (work: () => unknown) => thrownBy(work).fields['reason']
 
-test('text parts are those of the prompt; others are rejected by their place', () => {
-  const parts = promptPartsOf(messageOf({ text: 'a' }, { text: '# b', mediaType: 'text/markdown' }))
+test('text parts are those of the prompt, files are file parts, and data is text', () => {
+  const parts = promptPartsOf(
+    messageOf(
+      { text: 'a' },
+      { text: '# b', mediaType: 'text/markdown' },
+      { raw: 'aGk=', filename: 'hi.txt', mediaType: 'text/plain' },
+      { url: 'data:text/plain;base64,aGk=' },
+      { data: { n: 1 } },
+    ),
+  )
   assert.deepEqual(parts, [
     { type: 'text', text: 'a' },
     { type: 'text', text: '# b' },
+    { type: 'file', data: 'aGk=', name: 'hi.txt', media_type: 'text/plain' },
+    { type: 'file', url: 'data:text/plain;base64,aGk=' },
+    { type: 'text', text: '{"n":1}' },
   ])
-  const others: A2aPart[] = [
-    { raw: 'aGk=' },
-    { url: 'https://example.com/a.png' },
-    { data: {} },
-    { text: 'x', mediaType: 'image/png' },
-  ]
-  for (const part of others) {
+  for (const part of [{ url: 'https://example.com/a.png' }, { text: 'x', mediaType: 'image/png' }]) {
     const error = thrownBy(() => promptPartsOf(messageOf({ text: 'a' }, part)))
     assert.equal(error.fields['reason'], 'CONTENT_TYPE_NOT_SUPPORTED')
-    assert.match(error.message, /message\.parts\[1\]/)
+    assert.match(error.message, /message\.parts\[1\].*in raw, as base64/)
   }
   assert.match(thrownBy(() => promptPartsOf(messageOf({ text: ' \n' }))).message, /must not be blank/)
-  assert.match(thrownBy(() => promptPartsOf(messageOf({}))).message, /parts\[0\]\.text is required/)
+  for (const part of [{}, { text: 'a', raw: 'aGk=' }])
+    assert.match(thrownBy(() => promptPartsOf(messageOf(part))).message, /parts\[0\] must have exactly one of/)
 })
 
-test('a request is rejected when the client accepts no result of the agent, or wants push notifications', () => {
+test('a repeated message is recognised by its texts and the hashes of its files', async () => {
+  const sha256 = '8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4'
+  const file = { type: 'file', name: 'hi', media_type: 'text/plain', size: 2, sha256, path: 'uploads/x/hi' } as const
+  const stored = [{ type: 'text', text: 'a' }, file] as const
+  for (const part of [{ raw: 'aGk=' }, { url: 'data:text/plain;base64,aGk=' }])
+    assert.equal(isSameContent(stored, await digestedMessage(messageOf({ text: 'a' }, part))), true)
+  for (const parts of [[{ text: 'a' }], [{ text: 'a' }, { raw: 'aGo=' }], [{ text: 'b' }, { raw: 'aGk=' }]])
+    assert.equal(isSameContent(stored, await digestedMessage(messageOf(...parts))), false)
+})
+
+test('a request is rejected when the client accepts no result of the agent', () => {
   const request = (configuration: NonNullable<A2aSendRequest['configuration']>) => ({
     message: messageOf({ text: 'a' }),
     configuration,
@@ -50,48 +66,6 @@ test('a request is rejected when the client accepts no result of the agent, or w
     reasonOf(() => check(['application/json'])),
     'CONTENT_TYPE_NOT_SUPPORTED',
   )
-  const push = request({ taskPushNotificationConfig: { url: 'https://example.com' } })
-  assert.equal(
-    reasonOf(() => checkRequest(push, ['text/plain'])),
-    'PUSH_NOTIFICATION_NOT_SUPPORTED',
-  )
   const agents = { message: { ...messageOf({ text: 'a' }), role: 'ROLE_AGENT' as const } }
   assert.match(thrownBy(() => checkRequest(agents, ['text/plain'])).message, /role must be ROLE_USER/)
-})
-
-const pending = ['evt_1', 'evt_2']
-const allowed = (approvalId: string) => ({ approvalId, result: 'allow', message: undefined })
-const denied = (approvalId: string, message?: string) => ({ approvalId, result: 'deny', message })
-
-const answers: readonly (readonly [string, A2aPart[], object[]])[] = [
-  ['approve answers all approvals', [{ text: ' Approve ' }], pending.map(allowed)],
-  ['deny does as well', [{ text: 'deny' }], pending.map(id => denied(id))],
-  ['with the reason after a colon', [{ text: 'Deny: not\ntoday ' }], pending.map(id => denied(id, 'not\ntoday'))],
-  ['a data part answers one', [{ data: { decision: 'approve', approval_id: 'evt_2' } }], [allowed('evt_2')]],
-  ['or all', [{ data: { decision: 'deny', message: 'no' } }], pending.map(id => denied(id, 'no'))],
-  [
-    'two data parts answer two',
-    [{ data: { decision: 'approve', approval_id: 'evt_2' } }, { data: { decision: 'deny', approval_id: 'evt_1' } }],
-    [allowed('evt_2'), denied('evt_1')],
-  ],
-]
-for (const [guarantee, parts, expected] of answers) {
-  test(guarantee, () => assert.deepEqual(answersOf(messageOf(...parts), pending), expected))
-}
-
-test('an answer that is not clear is rejected, with the accepted forms', () => {
-  const unclear: readonly (readonly [A2aPart[], RegExp])[] = [
-    [[{ text: 'sure, go on' }], /"approve", "deny" or "deny: <reason>"/],
-    [[{ text: 'approve: because' }], /"approve", "deny"/],
-    [[{ text: 'approved' }], /"approve", "deny"/],
-    [[{ data: 'approve' }], /must be an object/],
-    [[{ data: { decision: 'yes' } }], /decision must be "approve" or "deny"/],
-    [[{ data: { decision: 'approve', approval_id: 1 } }], /approval_id must be string/],
-    [[{ data: { decision: 'approve', approval_id: 'evt_9' } }], /evt_9 is not pending; pending: evt_1, evt_2/],
-    [[{ data: { decision: 'approve', message: 'why' } }], /reason of a denial/],
-    [[{ text: 'approve' }, { text: 'deny' }], /answer approval evt_1 twice/],
-  ]
-  for (const [parts, message] of unclear) {
-    assert.match(thrownBy(() => answersOf(messageOf(...parts), pending)).message, message)
-  }
 })

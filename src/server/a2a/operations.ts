@@ -6,15 +6,17 @@ import type {
   A2aTask,
   A2aTaskList,
 } from '../../contract/a2a-objects.ts'
+import type { A2aPushConfig, A2aPushConfigList } from '../../contract/a2a-push.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { Caller } from '../http/caller.ts'
 import type { StreamSlots } from '../http/stream-slots.ts'
 import type { Keys } from '../keys/keys.ts'
-import { notFound } from '../platform/errors.ts'
+import { invalid, notFound } from '../platform/errors.ts'
 import { outputModesOf, settingsOf } from './card.ts'
 import { a2aFailure } from './errors.ts'
 import { checkRequest } from './message.ts'
+import type { PushConfigs } from './push/push-configs.ts'
 import type { OpenTask, TaskLog } from './task-log.ts'
 import type { Called, Tasks } from './tasks.ts'
 
@@ -22,6 +24,7 @@ export interface OperationDeps {
   readonly agents: Pick<Agents, 'get'>
   readonly tasks: Tasks
   readonly log: TaskLog
+  readonly push: PushConfigs
   readonly keys: Pick<Keys, 'watch'>
   readonly slots: StreamSlots
   readonly shutdown: AbortSignal
@@ -48,7 +51,7 @@ export interface TaskStream {
 /** The operations of A2A, which both bindings serve. */
 export type Operations = ReturnType<typeof createOperations>
 
-export function createOperations({ agents, tasks, log, keys, slots, shutdown }: OperationDeps) {
+export function createOperations({ agents, tasks, log, push, keys, slots, shutdown }: OperationDeps) {
   /** Returns the agent of a call if it is served. The version counts only for those who may see the agent. */
   async function called({ agent: id, caller, version }: A2aCall): Promise<Called> {
     const agent = await servedAgent(agents, id, caller)
@@ -70,14 +73,19 @@ export function createOperations({ agents, tasks, log, keys, slots, shutdown }: 
   async function sent(request: A2aSendRequest, call: A2aCall): Promise<OpenTask> {
     const by = await called(call)
     checkRequest(request, outputModesOf(by.agent))
-    return tasks.send(request.message, by)
+    const { taskPushNotificationConfig: config } = request.configuration ?? {}
+    if (config) push.check(config, 'configuration.taskPushNotificationConfig.')
+    const task = await tasks.send(request.message, by)
+    // The task as the id: a repeated message replaces its config, and does not add one.
+    if (config) await push.put({ ...config, id: config.id || task.row.id }, task, by.caller)
+    return task
   }
 
   /** Opens a task and returns its stream. The slot is taken first, so that a rejected stream has no effect. */
   async function streamed(
     call: A2aCall,
     openTask: () => Promise<OpenTask>,
-    changes: (task: OpenTask, signal: AbortSignal) => AsyncGenerator<A2aStreamResponse>,
+    changes: TaskLog['untilOver'],
     historyLength?: number,
   ): Promise<TaskStream> {
     const { signal, close } = beginWait(call)
@@ -86,7 +94,7 @@ export function createOperations({ agents, tasks, log, keys, slots, shutdown }: 
       const current = { task: task.reading.task(historyLength) }
       async function* frames() {
         yield current
-        yield* changes(task, signal)
+        yield* changes(task, { signal, withTexts: true })
       }
       return { frames: frames(), close }
     } catch (error) {
@@ -129,6 +137,28 @@ export function createOperations({ agents, tasks, log, keys, slots, shutdown }: 
 
     cancel: async (id: string, call: A2aCall): Promise<A2aTask> =>
       tasks.cancel(id, await called(call), AbortSignal.any([call.signal, shutdown])),
+
+    async createPush(taskId: string, config: A2aPushConfig, call: A2aCall): Promise<A2aPushConfig> {
+      const by = await called(call)
+      if (config.taskId && config.taskId !== taskId) throw invalid(`taskId must be that of the path, ${taskId}`)
+      push.check(config)
+      return push.put(config, await tasks.open(taskId, by), by.caller)
+    },
+
+    async getPush(taskId: string, id: string, call: A2aCall): Promise<A2aPushConfig> {
+      await tasks.find(taskId, await called(call))
+      return push.get(taskId, id)
+    },
+
+    async listPush(taskId: string, call: A2aCall): Promise<A2aPushConfigList> {
+      await tasks.find(taskId, await called(call))
+      return push.list(taskId)
+    },
+
+    async removePush(taskId: string, id: string, call: A2aCall): Promise<void> {
+      await tasks.find(taskId, await called(call))
+      await push.remove(taskId, id)
+    },
 
     /** Answers an operation that this service does not support, for those who may see the agent. */
     async reject(error: Error, call: A2aCall): Promise<never> {

@@ -11,7 +11,6 @@ import type { WriteTurns } from '../http/write-turns.ts'
 import { AppError } from '../platform/errors.ts'
 import { callOf, versionOf } from './call.ts'
 import { cardOf, settingsOf } from './card.ts'
-import { pushNotSupported } from './message.ts'
 import {
   type A2aCall,
   createOperations,
@@ -47,13 +46,21 @@ export function serveA2a(app: FastifyInstance, deps: Deps): void {
   bind(app, a2aRoutes.cancel, ({ params, query }, caller, meta) =>
     operations.cancel(params.task_id, restCall(params, query, caller, meta)),
   )
-  const reject = (error: () => Error) => (input: CallInput, caller: Caller, meta: Meta) =>
-    operations.reject(error(), restCall(input.params, input.query, caller, meta))
-  bind(app, a2aRoutes.createPush, reject(pushNotSupported))
-  bind(app, a2aRoutes.listPush, reject(pushNotSupported))
-  bind(app, a2aRoutes.getPush, reject(pushNotSupported))
-  bind(app, a2aRoutes.removePush, reject(pushNotSupported))
-  bind(app, a2aRoutes.extendedCard, reject(noExtendedCard))
+  bind(app, a2aRoutes.createPush, ({ params, query, body }, caller, meta) =>
+    operations.createPush(params.task_id, body, restCall(params, query, caller, meta)),
+  )
+  bind(app, a2aRoutes.listPush, ({ params, query }, caller, meta) =>
+    operations.listPush(params.task_id, restCall(params, query, caller, meta)),
+  )
+  bind(app, a2aRoutes.getPush, ({ params, query }, caller, meta) =>
+    operations.getPush(params.task_id, params.config_id, restCall(params, query, caller, meta)),
+  )
+  bind(app, a2aRoutes.removePush, ({ params, query }, caller, meta) =>
+    operations.removePush(params.task_id, params.config_id, restCall(params, query, caller, meta)),
+  )
+  bind(app, a2aRoutes.extendedCard, ({ params, query }, caller, meta) =>
+    operations.reject(noExtendedCard(), restCall(params, query, caller, meta)),
+  )
 
   serveStream(app, deps.turns, a2aRoutes.stream, (request, call) =>
     operations.stream(request.body as A2aSendRequest, call),
@@ -63,11 +70,6 @@ export function serveA2a(app: FastifyInstance, deps: Deps): void {
       operations.subscribe((params as { task_id: string }).task_id, call),
     )
   }
-}
-
-interface CallInput {
-  readonly params: { readonly agent: string }
-  readonly query: unknown
 }
 
 /** Returns the call of a request of the HTTP+JSON binding. */
@@ -87,6 +89,7 @@ function serveStream(
     method: route.method,
     url: fastifyPath(route),
     config: { route },
+    ...(route.bodyLimit !== undefined && { bodyLimit: route.bodyLimit }),
     schema,
     async handler(request, reply) {
       const call = callOf(request, reply)

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { A2aRpcRequest, a2aRoutes } from '../../contract/a2a.ts'
 import { a2aRpcError } from '../../contract/a2a-errors.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type A2aStreamResponse,
   A2aTaskParams,
 } from '../../contract/a2a-objects.ts'
+import { A2aPushConfig, A2aPushListParams, A2aPushParams } from '../../contract/a2a-push.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 import { fastifyPath } from '../http/paths.ts'
 import { createValidatorCompiler, validationMessage } from '../http/validation.ts'
@@ -16,7 +17,6 @@ import type { WriteTurns } from '../http/write-turns.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { callOf } from './call.ts'
 import { a2aFailure } from './errors.ts'
-import { pushNotSupported } from './message.ts'
 import { type A2aCall, noExtendedCard, type Operations, type TaskStream } from './operations.ts'
 import { writeTaskStream } from './stream.ts'
 
@@ -46,6 +46,7 @@ export function serveRpc(app: FastifyInstance, { operations, turns }: Deps): voi
       method: route.method,
       url: fastifyPath(route),
       config: { route },
+      bodyLimit: route.bodyLimit,
       async handler(request, reply) {
         let id: RpcId = null
         try {
@@ -83,7 +84,11 @@ function methodsOf(operations: Operations, checked: Checked) {
   const sendOf = checked<A2aSendRequest>(A2aSendRequest)
   const taskOf = checked<{ id: string; historyLength?: number }>(A2aTaskParams)
   const listOf = checked<A2aListQuery>(A2aListParams)
-  const noPush: Method = (_, call) => operations.reject(pushNotSupported(), call)
+  const pushOf = checked<A2aPushConfig & { taskId: string }>(
+    Type.Intersect([A2aPushConfig, Type.Object({ taskId: Type.String({ minLength: 1 }) })]),
+  )
+  const pushIdOf = checked<{ taskId: string; id: string }>(A2aPushParams)
+  const pushListOf = checked<{ taskId: string }>(A2aPushListParams)
   const methods: Readonly<Record<string, Method>> = {
     SendMessage: async (params, call) => operations.send(sendOf(params), call),
     GetTask: async (params, call) => {
@@ -92,10 +97,20 @@ function methodsOf(operations: Operations, checked: Checked) {
     },
     ListTasks: async (params, call) => operations.list(listOf(params), call),
     CancelTask: async (params, call) => operations.cancel(taskOf(params).id, call),
-    CreateTaskPushNotificationConfig: noPush,
-    GetTaskPushNotificationConfig: noPush,
-    ListTaskPushNotificationConfigs: noPush,
-    DeleteTaskPushNotificationConfig: noPush,
+    CreateTaskPushNotificationConfig: async (params, call) => {
+      const config = pushOf(params)
+      return operations.createPush(config.taskId, config, call)
+    },
+    GetTaskPushNotificationConfig: async (params, call) => {
+      const { taskId, id } = pushIdOf(params)
+      return operations.getPush(taskId, id, call)
+    },
+    ListTaskPushNotificationConfigs: async (params, call) => operations.listPush(pushListOf(params).taskId, call),
+    DeleteTaskPushNotificationConfig: async (params, call) => {
+      const { taskId, id } = pushIdOf(params)
+      await operations.removePush(taskId, id, call)
+      return {}
+    },
     GetExtendedAgentCard: (_, call) => operations.reject(noExtendedCard(), call),
   }
   const streams: Readonly<Record<string, StreamMethod>> = {

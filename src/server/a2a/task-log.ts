@@ -1,19 +1,24 @@
 import type { A2aStreamResponse } from '../../contract/a2a-objects.ts'
+import type { SessionEvent } from '../../contract/events.ts'
 import { pause } from '../platform/timers.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { LiveEvents, Subscription } from '../sessions/log/live-events.ts'
 import { eventOf, type LogFrame } from '../sessions/log/log-page.ts'
-import { TaskReading } from './task-reading.ts'
+import type { Preview } from '../sessions/log/remote-previews.ts'
+import { Pieces } from './pieces.ts'
+import type { TaskFiles } from './task-files.ts'
+import { type TaskPrompt, TaskReading } from './task-reading.ts'
 import type { TaskRow } from './task-store.ts'
 
 interface Deps {
   readonly events: Pick<EventStore, 'boundedPage' | 'seqOfPrompt'>
-  readonly live: Pick<LiveEvents, 'subscribe'>
+  readonly live: Pick<LiveEvents, 'subscribe' | 'generated'>
+  readonly filesOf: TaskFiles
 }
 
 /** A task and the position in the log up to which it was read. */
-export interface OpenTask {
-  readonly row: TaskRow
+export interface OpenTask<Prompt extends TaskPrompt = TaskRow> {
+  readonly row: Prompt
   readonly reading: TaskReading
   after: number
 }
@@ -23,18 +28,35 @@ const retryMs = 500
 /** Reads tasks from the logs of their sessions, and follows them. */
 export type TaskLog = ReturnType<typeof createTaskLog>
 
-export function createTaskLog({ events, live }: Deps) {
+export function createTaskLog({ events, live, filesOf }: Deps) {
+  /** Takes an event into the task. When it ends the task, its files come before the last change. */
+  async function take({ row, reading }: OpenTask<TaskPrompt>, event: SessionEvent): Promise<A2aStreamResponse[]> {
+    const changes = reading.take(event)
+    if (!reading.isOver || changes.length === 0) return changes
+    const files = reading.addFiles(await filesOf(row, reading))
+    return [...changes.slice(0, -1), ...files, ...changes.slice(-1)]
+  }
+
+  /** Follows the log of a session, and with `withTexts` the answers that are being generated. */
+  function follow(sessionId: string, { signal, withTexts = false }: Following) {
+    const pieces = new Pieces()
+    if (!withTexts) return { pieces, subscription: live.subscribe(sessionId, { signal }) }
+    const subscription = live.subscribe(sessionId, { signal, onPreview: preview => pieces.add(preview) })
+    for (const [id, text] of live.generated(sessionId)) pieces.addText(id, text)
+    return { pieces, subscription }
+  }
+
   /** Yields the changes of a task after its position, until `isDone` or until the signal aborts. */
   async function* changes(
     task: OpenTask,
     isDone: () => boolean,
-    signal: AbortSignal,
+    following: Following,
   ): AsyncGenerator<A2aStreamResponse> {
     if (isDone()) return
-    const subscription = live.subscribe(task.row.session_id, { signal })
+    const { pieces, subscription } = follow(task.row.session_id, following)
     try {
-      for await (const frame of framesAfter(subscription, task, signal)) {
-        yield* task.reading.take(eventOf(frame))
+      for await (const frame of framesAfter(subscription, { task, pieces, signal: following.signal })) {
+        yield* 'seq' in frame ? await take(task, eventOf(frame)) : task.reading.preview(frame)
         if (isDone()) return
       }
     } finally {
@@ -43,35 +65,58 @@ export function createTaskLog({ events, live }: Deps) {
   }
 
   return {
-    /** Reads the log up to its current end, or that of the task. */
-    async read(row: TaskRow): Promise<OpenTask> {
+    /** Reads the log up to its current end, or that of the task, or event `upTo`. */
+    async read<Prompt extends TaskPrompt>(row: Prompt, upTo = Number.POSITIVE_INFINITY): Promise<OpenTask<Prompt>> {
       const reading = new TaskReading(row)
-      const task: OpenTask = { row, reading, after: ((await events.seqOfPrompt(row.session_id, row.id)) ?? 1) - 1 }
-      while (!reading.isOver) {
+      const start = ((await events.seqOfPrompt(row.session_id, row.id)) ?? 1) - 1
+      const task: OpenTask<Prompt> = { row, reading, after: Math.min(start, upTo) }
+      while (!reading.isOver && task.after < upTo) {
         const page = await events.boundedPage(row.session_id, task.after)
-        if (!page || page.events.length === 0) break
-        for (const event of page.events) reading.take(event)
-        task.after = page.events.at(-1)?.seq ?? task.after
-        if (task.after >= page.last) break
+        const wanted = page?.events.filter(({ seq }) => seq <= upTo) ?? []
+        for (const event of wanted) await take(task, event)
+        task.after = wanted.at(-1)?.seq ?? task.after
+        if (!page || wanted.length === 0 || task.after >= page.last) break
       }
       return task
     },
 
+    /** Returns the events that follow in the log, at most a page, unread. Empty at its end, and once it was purged. */
+    async next({ row, after }: Pick<OpenTask<TaskPrompt>, 'row' | 'after'>): Promise<readonly SessionEvent[]> {
+      return (await events.boundedPage(row.session_id, after))?.events ?? []
+    },
+
+    take,
+
     /** Yields the changes of a task until it ends. */
-    untilOver: (task: OpenTask, signal: AbortSignal) => changes(task, () => task.reading.isOver, signal),
+    untilOver: (task: OpenTask, following: Following) => changes(task, () => task.reading.isOver, following),
 
     /** Yields the changes of a task until it ends or asks. */
-    untilSettled: (task: OpenTask, signal: AbortSignal) =>
-      changes(task, () => task.reading.isOver || task.reading.isAsking, signal),
+    untilSettled: (task: OpenTask, following: Following) =>
+      changes(task, () => task.reading.isOver || task.reading.isAsking, following),
   }
 }
 
-/** Yields the frames after the position of the task, which it advances. */
+/** How the changes of a task are followed. */
+interface Following {
+  readonly signal: AbortSignal
+  /** Also yields answers piece by piece while they are generated. */
+  readonly withTexts?: boolean
+}
+
+interface Reader {
+  readonly task: OpenTask
+  readonly pieces: Pieces
+  readonly signal: AbortSignal
+}
+
+/**
+ * Yields the frames after the position of the task, which it advances. Pieces of answers come at the end of the log, after the
+ * events that say that the task runs.
+ */
 async function* framesAfter(
   subscription: Subscription,
-  task: OpenTask,
-  signal: AbortSignal,
-): AsyncGenerator<LogFrame, void> {
+  { task, pieces, signal }: Reader,
+): AsyncGenerator<LogFrame | Preview, void> {
   while (!signal.aborted) {
     const frames = await nextFrames(subscription, task.after, signal)
     if (frames === 'purged') return
@@ -79,7 +124,9 @@ async function* framesAfter(
       task.after = frame.seq
       yield frame
     }
-    if (frames?.length === 0) await subscription.wait(task.after)
+    if (frames?.length !== 0) continue
+    yield* pieces.take()
+    await Promise.race([subscription.wait(task.after), pieces.wait()])
   }
 }
 

@@ -116,7 +116,7 @@ test('a retried model call does not end a task', () => {
 test('a pending approval is a question with the exact arguments; its answers continue the task, each in the history', () => {
   const asked = readingOf(message, running, call, call, asks('evt_3', 'evt_4'))
   assert.deepEqual(states(asked.last), ['INPUT_REQUIRED'])
-  assert.deepEqual([asked.reading.isAsking, asked.reading.pending], [true, ['evt_3', 'evt_4']])
+  assert.deepEqual([asked.reading.isAsking, asked.reading.questions.map(({ id }) => id)], [true, ['evt_3', 'evt_4']])
   const [first, second] = asked.reading.task().status.message?.parts ?? []
   assert.match(first?.text ?? '', /bash \{"command":"ls"\}; bash/)
   const approvals = ['evt_3', 'evt_4'].map(approval_id => ({ approval_id, name: 'bash', input: { command: 'ls' } }))
@@ -133,7 +133,7 @@ test('a pending approval is a question with the exact arguments; its answers con
     denial,
     running,
   )
-  assert.deepEqual(states(changes), ['SUBMITTED', 'WORKING', 'INPUT_REQUIRED', 'WORKING'])
+  assert.deepEqual(states(changes), ['SUBMITTED', 'WORKING', 'INPUT_REQUIRED', 'INPUT_REQUIRED', 'WORKING'])
   const history = reading.task().history ?? []
   assert.deepEqual(
     history.map(({ messageId, role }) => [messageId, role]),
@@ -152,7 +152,7 @@ test('a pending approval is a question with the exact arguments; its answers con
 
 test('an approval that expired continues with the run', () => {
   const { reading, last } = readingOf(message, running, call, asks('evt_3'), running)
-  assert.deepEqual([states(last), reading.pending], [['WORKING'], []])
+  assert.deepEqual([states(last), reading.questions], [['WORKING'], []])
 })
 
 test('a budget that stops the run needs an admin; the task continues when there is room', () => {
@@ -194,4 +194,83 @@ test('historyLength limits the history to its newest messages; 0 leaves it out',
     ['ROLE_AGENT'],
   )
   assert.equal('history' in reading.task(0), false)
+})
+
+const customCall = { type: 'agent.custom_tool_use', name: 'lookup', input: { id: 7 }, tool_use_id: 't' }
+const customResult = (custom_tool_use_id: string, more: object = {}) => ({
+  type: 'user.custom_tool_result',
+  custom_tool_use_id,
+  content: text('12 EUR'),
+  ...more,
+})
+
+test('a call of a custom tool is a question with its arguments and id; the result is in the history', () => {
+  const asked = readingOf(message, running, customCall, asks('evt_3'))
+  assert.deepEqual(states(asked.last), ['INPUT_REQUIRED'])
+  const [first, second] = asked.reading.task().status.message?.parts ?? []
+  assert.match(first?.text ?? '', /lookup \{"id":7\}\. Answer with its result/)
+  assert.deepEqual(second?.data, { custom_tool_calls: [{ call_id: 'evt_3', name: 'lookup', input: { id: 7 } }] })
+  const { reading, last } = readingOf(message, running, customCall, asks('evt_3'), customResult('evt_3'))
+  assert.deepEqual(states(last), ['WORKING'])
+  const answer = reading.task().history?.at(-1)
+  assert.deepEqual([answer?.role, answer?.parts[0]?.text], ['ROLE_USER', '12 EUR'])
+  assert.deepEqual(answer?.parts[1]?.data, { call_id: 'evt_3' })
+})
+
+test('after one of several answers the status has the questions that are left', () => {
+  const { reading, last } = readingOf(message, running, call, customCall, asks('evt_3', 'evt_4'), confirmed('evt_3'))
+  assert.deepEqual(states(last), ['INPUT_REQUIRED'])
+  assert.deepEqual(
+    reading.questions.map(({ id }) => id),
+    ['evt_4'],
+  )
+  const [, data] = reading.task().status.message?.parts ?? []
+  assert.deepEqual(Object.keys(data?.data as object), ['custom_tool_calls'])
+})
+
+const begun = (id: string) => ({ type: 'event_start', event: { id, type: 'agent.message' } }) as const
+const piece = (event_id: string, of: string) =>
+  ({
+    type: 'event_delta',
+    event_id,
+    delta: { type: 'content_delta', content: { type: 'text', text: of } },
+  }) as const
+const updates = (changes: readonly A2aStreamResponse[]) =>
+  changes.flatMap(change => {
+    if (!('artifactUpdate' in change)) return []
+    const { artifact, append, lastChunk } = change.artifactUpdate
+    return [[artifact.artifactId, artifact.parts[0]?.text, append, lastChunk]]
+  })
+
+test('an answer comes in pieces while it is generated, with the id of its artifact, and no text comes twice', () => {
+  const { reading } = readingOf(message, running)
+  const previews = [begun('evt_3'), piece('evt_3', 'H'), piece('evt_3', 'i')]
+  assert.deepEqual(updates(previews.flatMap(preview => reading.preview(preview))), [
+    ['evt_3', 'H', false, false],
+    ['evt_3', 'i', true, false],
+  ])
+  const whole = { ...said, content: text('Hi!') }
+  const event = logOf(message, running, whole)[2] ?? assert.fail()
+  assert.deepEqual(updates(reading.take(event)), [['evt_3', '!', true, true]])
+  assert.deepEqual(reading.task().artifacts, [
+    { artifactId: 'evt_3', parts: [{ text: 'Hi!', mediaType: 'text/plain' }] },
+  ])
+})
+
+test('pieces of an answer that failed are emptied before the next request and at the end', () => {
+  const next = { type: 'span.model_request_start', prompt_ids: [] }
+  for (const event of [next, idle(), { type: 'session.prompt_ended', prompt_id: 'msg_1', state: 'cancelled' }]) {
+    const { reading } = readingOf(message, running)
+    for (const preview of [begun('evt_9'), piece('evt_9', 'Lost')]) reading.preview(preview)
+    const changes = reading.take(logOf(message, running, event)[2] ?? assert.fail())
+    assert.deepEqual(updates(changes), [['evt_9', '', false, true]])
+  }
+})
+
+test('pieces of other prompts are ignored', () => {
+  const { reading } = readingOf(message)
+  assert.deepEqual(
+    [begun('evt_3'), piece('evt_3', 'H')].flatMap(preview => reading.preview(preview)),
+    [],
+  )
 })

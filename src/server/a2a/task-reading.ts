@@ -8,6 +8,9 @@ import type {
   A2aTaskStatus,
 } from '../../contract/a2a-objects.ts'
 import { awaitedApprovals, budgetReached, endsRun, type SessionEvent, textOfContent } from '../../contract/events.ts'
+import type { Preview } from '../sessions/log/remote-previews.ts'
+import { GeneratedTexts, type TextChunk } from './generated-texts.ts'
+import { type Question, questionParts, type ToolCall } from './questions.ts'
 
 /** The prompt of a task. */
 export interface TaskPrompt {
@@ -18,17 +21,11 @@ export interface TaskPrompt {
   readonly created_at: Date
 }
 
-interface ToolCall {
-  readonly name: string
-  readonly input: unknown
-  /** True for a custom tool, whose result the client sends. */
-  readonly isCustom: boolean
-}
-
-/** A tool call that waits for an answer from outside: an approval, or the result of a custom tool. */
-export interface Question extends ToolCall {
-  /** Id of its event. */
-  readonly id: string
+/** The events of a task from the start of its run to its end. */
+interface Ran {
+  readonly from: number
+  readonly to: number
+  readonly lastEventId: string
 }
 
 type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
@@ -52,9 +49,13 @@ export class TaskReading {
   /** Tool calls of the run that require an answer from outside, by event id. */
   readonly #calls = new Map<string, ToolCall>()
   readonly #pending = new Set<string>()
+  readonly #generated = new GeneratedTexts()
   #status: A2aTaskStatus
   /** True while a run includes the prompt. */
   #isInRun = false
+  /** Event with which the first run began. */
+  #startSeq: number | undefined
+  #ran: Ran | undefined
 
   constructor(prompt: TaskPrompt) {
     this.#prompt = prompt
@@ -75,14 +76,14 @@ export class TaskReading {
     return asking.includes(this.state)
   }
 
-  /** Ids of the approvals that the task waits for. */
-  get pending(): readonly string[] {
-    return [...this.#pending]
+  /** Events of an ended task; undefined before, and if it never ran. */
+  get ran(): Ran | undefined {
+    return this.#ran
   }
 
   /** The tool calls that the task waits for. */
   get questions(): readonly Question[] {
-    return this.pending.map(id => ({ id, ...(this.#calls.get(id) ?? unknownCall) }))
+    return [...this.#pending].map(id => ({ id, ...(this.#calls.get(id) ?? unknownCall) }))
   }
 
   /** Returns the task with at most `historyLength` of its newest messages; undefined: all. */
@@ -106,10 +107,9 @@ export class TaskReading {
       case 'session.status_running':
         return event.prompt_id === this.#prompt.id || this.#isInRun ? this.#working(event) : []
       case 'span.model_request_start':
-        // A prompt that joined a running turn gets no `session.status_running`.
-        return event.prompt_ids?.includes(this.#prompt.id) && !this.#isInRun ? this.#working(event) : []
+        return this.#requested(event)
       case 'agent.message':
-        return this.#isInRun ? this.#result(event.id, textParts(textOfContent(event.content))) : []
+        return this.#isInRun ? this.#said(event) : []
       case 'agent.tool_use':
       case 'agent.mcp_tool_use':
         if (event.evaluated_permission === 'ask') this.#called(event, false)
@@ -118,7 +118,7 @@ export class TaskReading {
         this.#called(event, true)
         return []
       case 'user.custom_tool_result':
-        return this.#pending.delete(event.custom_tool_use_id) ? this.#answered(event) : []
+        return this.#returned(event)
       case 'user.tool_confirmation':
         return this.#confirmed(event)
       default:
@@ -126,25 +126,73 @@ export class TaskReading {
     }
   }
 
+  /** Returns the change that a piece of an answer makes which is being generated. The log has the whole answer later. */
+  preview(preview: Preview): A2aStreamResponse[] {
+    if (this.isOver || !this.#isInRun) return []
+    if (preview.type === 'event_start') {
+      this.#generated.begin(preview.event.id)
+      return []
+    }
+    const chunk = this.#generated.add(preview.event_id, preview.delta.content.text)
+    return chunk ? [this.#chunk(chunk)] : []
+  }
+
+  /** Adds the files that the task has written. */
+  addFiles(files: readonly A2aArtifact[]): A2aStreamResponse[] {
+    return files.map(artifact => this.#added(artifact))
+  }
+
   #asked(event: EventOf<'user.message'>): A2aStreamResponse[] {
     if (event.prompt_id !== this.#prompt.id) return []
     const parts = event.content.map(part => ({ text: part.type === 'file' ? `[file ${part.name}]` : part.text }))
-    this.#history.push(this.#message(this.#prompt.message_id ?? event.id, 'ROLE_USER', parts))
+    this.#history.push(this.#messageOf(this.#prompt.message_id ?? event.id, 'ROLE_USER', parts))
     return this.#becomes('TASK_STATE_SUBMITTED', event)
   }
 
   #working(event: SessionEvent): A2aStreamResponse[] {
     this.#isInRun = true
+    this.#startSeq ??= event.seq
     this.#pending.clear()
     return this.state === 'TASK_STATE_WORKING' ? [] : this.#becomes('TASK_STATE_WORKING', event)
+  }
+
+  #requested(event: EventOf<'span.model_request_start'>): A2aStreamResponse[] {
+    const dropped = this.#dropped()
+    // A prompt that joined a running turn gets no `session.status_running`.
+    const isJoining = event.prompt_ids?.includes(this.#prompt.id) && !this.#isInRun
+    return isJoining ? [...dropped, ...this.#working(event)] : dropped
+  }
+
+  #dropped(): A2aStreamResponse[] {
+    return this.#generated.drop().map(chunk => this.#chunk(chunk))
+  }
+
+  /** An answer whose start was sent gets only its rest. */
+  #said({ id, content }: EventOf<'agent.message'>): A2aStreamResponse[] {
+    const text = textOfContent(content)
+    const rest = this.#generated.end(id, text)
+    const whole = this.#result(id, textParts(text))
+    return rest ? [this.#chunk(rest)] : whole
   }
 
   #called({ id, name, input }: Pick<ToolCall, 'name' | 'input'> & { readonly id: string }, isCustom: boolean): void {
     this.#calls.set(id, { name, input, isCustom })
   }
 
+  #returned(event: EventOf<'user.custom_tool_result'>): A2aStreamResponse[] {
+    const { id, custom_tool_use_id: callId, content, is_error } = event
+    if (!this.#pending.delete(callId)) return []
+    const data = { call_id: callId, ...(is_error === true && { is_error }) }
+    const parts = [{ text: textOfContent(content) }, { data, mediaType: 'application/json' }]
+    this.#history.push(this.#messageOf(id, 'ROLE_USER', parts))
+    return this.#answered(event)
+  }
+
+  /** Shows the questions that are left. */
   #answered(event: SessionEvent): A2aStreamResponse[] {
-    return this.#pending.size > 0 ? [] : this.#becomes('TASK_STATE_WORKING', event)
+    return this.#pending.size > 0
+      ? this.#becomes('TASK_STATE_INPUT_REQUIRED', event, questionParts(this.questions))
+      : this.#becomes('TASK_STATE_WORKING', event)
   }
 
   #confirmed(event: EventOf<'user.tool_confirmation'>): A2aStreamResponse[] {
@@ -152,14 +200,16 @@ export class TaskReading {
     const reason = event.deny_message ? `: ${event.deny_message}` : ''
     const text = event.result === 'allow' ? 'approve' : `deny${reason}`
     const data = { decision: event.result === 'allow' ? 'approve' : 'deny', approval_id: event.tool_use_id }
-    this.#history.push(this.#message(event.id, 'ROLE_USER', [{ text }, { data, mediaType: 'application/json' }]))
+    this.#history.push(this.#messageOf(event.id, 'ROLE_USER', [{ text }, { data, mediaType: 'application/json' }]))
     return this.#answered(event)
   }
 
   #ending(event: SessionEvent): A2aStreamResponse[] {
     if (event.type === 'session.deleted') return this.#becomes('TASK_STATE_CANCELED', event)
     if (event.type === 'session.prompt_ended') {
-      return event.prompt_id === this.#prompt.id ? this.#becomes(stateOfEnd[event.state], event) : []
+      return event.prompt_id === this.#prompt.id
+        ? [...this.#dropped(), ...this.#becomes(stateOfEnd[event.state], event)]
+        : []
     }
     const approvals = awaitedApprovals(event)
     if (this.#isInRun && approvals.length > 0) return this.#asks(event, approvals)
@@ -168,16 +218,13 @@ export class TaskReading {
       const why = event.stop_details?.message ?? 'a budget of this session is used up'
       return this.#becomes('TASK_STATE_AUTH_REQUIRED', event, [{ text: `${why}; an admin can raise it` }])
     }
-    return endsRun(event) && event.prompt_id === this.#prompt.id ? this.#ended(event) : []
+    return endsRun(event) && event.prompt_id === this.#prompt.id ? [...this.#dropped(), ...this.#ended(event)] : []
   }
 
   #asks(event: SessionEvent, approvals: readonly string[]): A2aStreamResponse[] {
     for (const id of approvals) this.#pending.add(id)
-    const calls = this.questions.map(({ id, name, input }) => ({ approval_id: id, name, input }))
-    const lines = calls.map(({ name, input }) => `${name} ${JSON.stringify(input ?? {})}`)
-    const text = `Approval required: ${lines.join('; ')}. Answer "approve", "deny" or "deny: <reason>".`
-    const parts = [{ text }, { data: { approvals: calls }, mediaType: 'application/json' }]
-    this.#history.push(this.#message(event.id, 'ROLE_AGENT', parts))
+    const parts = questionParts(this.questions)
+    this.#history.push(this.#messageOf(event.id, 'ROLE_AGENT', parts))
     return this.#becomes('TASK_STATE_INPUT_REQUIRED', event, parts)
   }
 
@@ -193,14 +240,27 @@ export class TaskReading {
 
   #result(artifactId: string, parts: A2aPart[], name?: string): A2aStreamResponse[] {
     if (parts.length === 0) return []
-    const artifact = { artifactId, ...(name !== undefined && { name }), parts }
-    this.#artifacts.push(artifact)
-    return [{ artifactUpdate: { ...this.#place, artifact, append: false, lastChunk: true } }]
+    return [this.#added({ artifactId, ...(name !== undefined && { name }), parts })]
   }
 
-  #becomes(state: A2aTaskState, { id, processed_at: timestamp }: SessionEvent, parts?: A2aPart[]): A2aStreamResponse[] {
-    const message = parts && this.#message(id, 'ROLE_AGENT', parts)
+  #added(artifact: A2aArtifact): A2aStreamResponse {
+    this.#artifacts.push(artifact)
+    return { artifactUpdate: { ...this.#place, artifact, append: false, lastChunk: true } }
+  }
+
+  #chunk({ artifactId, text, append, lastChunk }: TextChunk): A2aStreamResponse {
+    const artifact = { artifactId, parts: [{ text, mediaType: 'text/plain' }] }
+    return { artifactUpdate: { ...this.#place, artifact, append, lastChunk } }
+  }
+
+  #becomes(
+    state: A2aTaskState,
+    { id, seq, processed_at: timestamp }: SessionEvent,
+    parts?: A2aPart[],
+  ): A2aStreamResponse[] {
+    const message = parts && this.#messageOf(id, 'ROLE_AGENT', parts)
     this.#status = { state, timestamp, ...(message && { message }) }
+    if (this.isOver && this.#startSeq !== undefined) this.#ran = { from: this.#startSeq, to: seq, lastEventId: id }
     return [{ statusUpdate: { ...this.#place, status: this.#status } }]
   }
 
@@ -208,7 +268,7 @@ export class TaskReading {
     return { taskId: this.#prompt.id, contextId: this.#prompt.session_id }
   }
 
-  #message(messageId: string, role: A2aMessage['role'], parts: A2aPart[]): A2aMessage {
+  #messageOf(messageId: string, role: A2aMessage['role'], parts: A2aPart[]): A2aMessage {
     return { messageId, ...this.#place, role, parts }
   }
 }

@@ -49,16 +49,16 @@ const tasksText = `
            when p.state = 'done' then 'TASK_STATE_COMPLETED'
            when p.state = 'error' then 'TASK_STATE_FAILED'
            when p.state = 'cancelled' then 'TASK_STATE_CANCELED'
-           when w.is_approval then 'TASK_STATE_INPUT_REQUIRED'
-           when not w.is_approval then 'TASK_STATE_AUTH_REQUIRED'
+           when w.is_question then 'TASK_STATE_INPUT_REQUIRED'
+           when not w.is_question then 'TASK_STATE_AUTH_REQUIRED'
            when p.started_at is null then 'TASK_STATE_SUBMITTED'
            else 'TASK_STATE_WORKING'
          end as state,
          date_trunc('milliseconds', coalesce(p.ended_at, w.since, p.started_at, p.created_at)) as updated_at
   from sessions s join prompts p on p.session_id = s.id
   left join lateral (
-    select bool_or(kind = 'approval') as is_approval, max(created_at) as since from waits
-    where prompt_id = p.id and kind in ('approval', 'budget', 'freeze') and (until is null or until > statement_timestamp())
+    select bool_or(kind in ('approval', 'custom_tool')) as is_question, max(created_at) as since from waits
+    where prompt_id = p.id and kind in ('approval', 'custom_tool', 'budget', 'freeze') and (until is null or until > statement_timestamp())
   ) w on true
   where ($1::text is null or s.agent_id = $1) and ($2::text is null or s.owner_id = $2) and s.deleted_at is null and p.kind = 'prompt'`
 

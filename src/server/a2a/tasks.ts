@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import type { A2aListQuery, A2aMessage, A2aStreamResponse, A2aTask, A2aTaskList } from '../../contract/a2a-objects.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { Caller } from '../http/caller.ts'
 import { pageOf } from '../http/page.ts'
 import { type AppError, invalid, invalidCursor } from '../platform/errors.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { answersOf } from './answers.ts'
 import { a2aFailure, asAllowed, taskNotFound } from './errors.ts'
-import { answersOf, promptPartsOf } from './message.ts'
+import { digestedMessage, isSameContent, promptPartsOf } from './message.ts'
 import type { OpenTask, TaskLog } from './task-log.ts'
 import { type TaskRow, type TaskStore, taskKey } from './task-store.ts'
 
@@ -65,28 +65,23 @@ export function createTasks({ store, sessions, log, titleOf }: Deps) {
   async function start(message: A2aMessage, called: Called): Promise<TaskRow> {
     const { caller } = called
     const parts = promptPartsOf(message)
-    const sessionId = await contextOf(message, called)
+    const digested = await digestedMessage(message)
+    const sessionId = await contextOf(digested, called)
     const model = await sessions.modelOf(sessionId, caller)
     const prompt = { parts, model, messageId: message.messageId }
     const row = await find(await sessions.prompt(sessionId, prompt, { caller, idempotency: undefined }), called)
-    if (isDeepStrictEqual(row.parts, parts)) return row
+    if (isSameContent(row.parts, digested)) return row
     throw invalid('message.messageId was used for another message of this context; use a new one')
   }
 
-  /** Decides the approvals that a task waits for. */
+  /** Answers questions of a task. */
   async function answer(taskId: string, message: A2aMessage, called: Called): Promise<TaskRow> {
     const { row, reading } = await open(taskId, called)
     if (message.contextId && message.contextId !== row.session_id)
       throw invalid(`message.contextId must be that of task ${taskId}, ${row.session_id}`)
     if (reading.isOver) throw unsupported(`task ${taskId} has ended; ${instead}`)
-    if (reading.pending.length === 0) throw unsupported(`task ${taskId} does not wait for an answer; ${instead}`)
-    const decisions = answersOf(message, reading.pending).map(({ approvalId, result, message: why }) => ({
-      type: 'user.tool_confirmation' as const,
-      tool_use_id: approvalId,
-      result,
-      ...(why !== undefined && { deny_message: why }),
-    }))
-    await sessions.send(row.session_id, decisions, called.caller)
+    if (reading.questions.length === 0) throw unsupported(`task ${taskId} does not wait for an answer; ${instead}`)
+    await sessions.send(row.session_id, answersOf(message, reading.questions), called.caller)
     return row
   }
 
@@ -101,6 +96,8 @@ export function createTasks({ store, sessions, log, titleOf }: Deps) {
   }
 
   return {
+    /** Returns a task. Throws `TASK_NOT_FOUND`. */
+    find,
     open,
 
     /** Starts a task with a message, or answers the question of one. */
@@ -111,7 +108,7 @@ export function createTasks({ store, sessions, log, titleOf }: Deps) {
 
     /** Waits until the task ends or asks. */
     async settled(task: OpenTask, signal: AbortSignal): Promise<void> {
-      await finished(log.untilSettled(task, signal))
+      await finished(log.untilSettled(task, { signal }))
     },
 
     /** Stops a task and returns it. */
@@ -120,7 +117,7 @@ export function createTasks({ store, sessions, log, titleOf }: Deps) {
       const stop = () => sessions.cancel(row.session_id, id, called.caller)
       await asAllowed(stop, 'TASK_NOT_CANCELABLE', () => `task ${id} has ended and cannot be canceled`)
       const task = await log.read(row)
-      await finished(log.untilOver(task, AbortSignal.any([signal, AbortSignal.timeout(cancelMs)])))
+      await finished(log.untilOver(task, { signal: AbortSignal.any([signal, AbortSignal.timeout(cancelMs)]) }))
       return task.reading.task()
     },
 

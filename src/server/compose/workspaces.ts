@@ -11,6 +11,7 @@ import { createPromptFiles } from '../sessions/files/prompt-files.ts'
 import { sessionFileStore } from '../sessions/files/session-file-store.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { createWrittenFiles } from '../workspaces/artifacts.ts'
 import { blobStore } from '../workspaces/blob-store.ts'
 import { createBlobs } from '../workspaces/blobs.ts'
 import { changesBetween } from '../workspaces/changes.ts'
@@ -82,6 +83,7 @@ export function composeWorkspaces(needs: Needs) {
         return (await changesBetween(files, from, to)).data
       }
       return {
+        written: createWrittenFiles({ checkpoints, events }),
         serve(app: FastifyInstance) {
           serveFiles(app, { files, writes, events })
           serveOpencodeFiles(app, { files, changesOf })

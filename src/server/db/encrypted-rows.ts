@@ -24,6 +24,7 @@ export const encryptedTables = {
     facts: ['server_id', 'principal', 'url'],
   },
   mcp_logins: { purpose: 'tokens of an MCP server', id: ['server_id', 'principal'], facts: ['url'] },
+  a2a_push_configs: { purpose: 'push notification config', id: ['task_id', 'id'], facts: ['url'] },
   runtime_harnesses: { purpose: 'runtime harness', id: ['alias'], facts: ['api_base'] },
 } as const satisfies Record<string, { purpose: string; id: readonly string[]; facts: readonly string[] }>
 

@@ -682,6 +682,24 @@ export interface WebhookCursorTable {
   claim: string | null
 }
 
+/** Table `a2a_push_configs`: receivers of the changes of tasks, and their positions in the logs. */
+export interface A2aPushConfigTable extends EncryptedValue {
+  task_id: string
+  id: string
+  session_id: string
+  url: string
+  host: string
+  scheme: string | null
+  run_as_key_id: string | null
+  state: 'active' | 'done' | 'stopped'
+  seq: number
+  has_task: Generated<boolean>
+  attempts: Generated<number>
+  ready_at: Date | null
+  claim: string | null
+  created_at: DefaultTime
+}
+
 /** Table `webhook_endpoint_deliveries`: result of each sent event. */
 export interface WebhookEndpointDeliveryTable {
   id: string
@@ -757,6 +775,7 @@ export interface Database {
   webhook_endpoints: WebhookEndpointTable
   webhook_endpoint_secrets: WebhookEndpointSecretTable
   webhook_cursors: WebhookCursorTable
+  a2a_push_configs: A2aPushConfigTable
   webhook_endpoint_deliveries: WebhookEndpointDeliveryTable
   idempotency_keys: IdempotencyKeyTable
   vault_entries: VaultEntryTable

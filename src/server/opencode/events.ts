@@ -59,10 +59,9 @@ export class EventMapping {
 
   /** Translates a text that is being generated. May be lost: the complete part follows when it is done. */
   preview(preview: Preview): BusEvent[] {
-    const { event_id, event, delta } = preview as unknown as PreviewFields
-    const eventId = event_id ?? event?.id
+    const eventId = preview.type === 'event_start' ? preview.event.id : preview.event_id
     const messageID = this.#reading.answerId
-    if (eventId === undefined || messageID === undefined || this.#written.has(eventId)) return []
+    if (messageID === undefined || this.#written.has(eventId)) return []
     const place = { sessionID: this.#sessionId, messageID }
     const id = partIdOf(eventId)
     const events: BusEvent[] = []
@@ -71,9 +70,8 @@ export class EventMapping {
       const part = { id, ...place, type: 'text', text: '', time: { start: this.#nowMs } }
       events.push(updated(this.#sessionId, part, this.#nowMs))
     }
-    const text = delta?.content?.text
-    if (text !== undefined) {
-      const properties = { ...place, partID: id, field: 'text', delta: text }
+    if (preview.type === 'event_delta') {
+      const properties = { ...place, partID: id, field: 'text', delta: preview.delta.content.text }
       events.push({ type: 'message.part.delta', properties })
     }
     return events
@@ -176,10 +174,3 @@ const updated = (sessionID: string, part: Part, time: number): BusEvent => ({
   type: 'message.part.updated',
   properties: { sessionID, part, time },
 })
-
-/** The fields of both kinds of preview. */
-interface PreviewFields {
-  readonly event_id?: string
-  readonly event?: { readonly id?: string }
-  readonly delta?: { readonly content?: { readonly text?: string } }
-}

@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'freeze'
   | 'mcp'
   | 'mcall'
+  | 'push'
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexOfNibble = Array.from({ length: 16 }, (_, nibble) => nibble.toString(16))

@@ -13,3 +13,9 @@ test('the least recently used entry is evicted first', () => {
     [1, undefined, 3],
   )
 })
+
+test('an entry that was taken is no longer cached', () => {
+  const recent = new Recent<number>(2)
+  recent.set('a', 1)
+  assert.deepEqual([recent.take('a'), recent.take('a'), recent.get('a')], [1, undefined, undefined])
+})

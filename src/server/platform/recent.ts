@@ -15,6 +15,13 @@ export class Recent<T> {
     return entry
   }
 
+  /** Removes an entry and returns it. */
+  take(name: string): T | undefined {
+    const entry = this.#entries.get(name)
+    this.#entries.delete(name)
+    return entry
+  }
+
   set(name: string, entry: T): void {
     this.#entries.delete(name)
     this.#entries.set(name, entry)

@@ -79,6 +79,7 @@ const ofSession = [
   'delete from dialect_sessions where session_id = $1',
   'delete from session_metadata where session_id = $1',
   'delete from webhook_cursors where session_id = $1',
+  'delete from a2a_push_configs where session_id = $1',
   `delete from budgets where scope = 'session' and scope_id = $1`,
 ]
 

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { Audit } from '../audit/audit.ts'
+import { type ClaimedWork, createClaimedWork } from '../db/claimed-work.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { sqlOfClient } from '../db/once.ts'
 import { serviceActor } from '../http/caller.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
-import { every } from '../platform/timers.ts'
+import { retryDelayMs } from '../platform/webhook-retries.ts'
 import { eventsChannel } from '../sessions/log/log-page.ts'
 import type { Attempt, Claim, DeliveryStore, SentEvent } from './delivery-store.ts'
 import type { EndpointRow, EndpointStore } from './endpoint-store.ts'
@@ -30,119 +31,41 @@ interface Deps {
   readonly failingMs?: number
 }
 
-/** 5 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h. */
-const defaultRetryMs = [5, 30, 120, 600, 3_600, 21_600, 86_400].map(seconds => seconds * 1_000)
 const defaultFailingMs = 3 * 86_400_000
 const statusGone = 410
-
-const flushMs = 200
-const pollMs = 1_000
-const sweepMs = 10_000
 /** Longer than any transaction that appends events. */
 const overlapMs = 60_000
-const maxParallel = 8
-const maxOfEndpoint = 4
 const maxInTurn = 100
 
 /** Sends session events to webhook endpoints: in order per session, each event at least once. */
-export interface Delivery {
-  start(): void
-  /** Waits for the attempts in flight. */
-  stop(): Promise<void>
-}
+export type Delivery = Pick<ClaimedWork, 'start' | 'stop'>
 
 /**
  * The event log of a session is the queue; a cursor row per endpoint and session stores the progress. The replica that
- * claims the row sends. NOTIFY announces new events; a sweep every 10 s finds events whose notification was lost.
+ * claims the row sends.
  */
 export function createDelivery(deps: Deps): Delivery {
   const { store, notifications, log } = deps
-  const changedSessions = new Set<string>()
-  const running = new Map<Promise<void>, string>()
-  const timers: (() => Promise<void>)[] = []
-  let isStarted = false
-  let isClaiming = false
   let sweptAt: Date | undefined
-
-  const logErrors = (work: () => Promise<void>) => () =>
-    work().catch((cause: unknown) =>
-      log.warn({ err: cause }, 'cannot read events to deliver; retrying in the next poll'),
-    )
-
-  async function flush(): Promise<void> {
-    if (changedSessions.size === 0) return
-    const ids = [...changedSessions]
-    changedSessions.clear()
-    if ((await store.markReady(ids)) > 0) await claimAll()
-  }
-
-  async function sweep(): Promise<void> {
-    const now = await store.now()
-    await store.markAllReady(sweptAt && new Date(sweptAt.getTime() - overlapMs))
-    sweptAt = now
-    await disableWithInvalidKey(deps)
-    await claimAll()
-  }
-
-  async function claimAll(): Promise<void> {
-    if (isClaiming) return
-    isClaiming = true
-    try {
-      while (isStarted && running.size < maxParallel) {
-        const claim = await store.claim(randomUUID(), busyEndpoints(running.values()))
-        if (!claim) return
-        startSending(claim)
-      }
-    } finally {
-      isClaiming = false
-    }
-  }
-
-  function startSending(claim: Claim): void {
-    const work = sendAll(deps, claim, () => isStarted)
-      // The claim expires, and a replica continues.
-      .catch((cause: unknown) =>
-        log.warn(
-          { err: cause, endpoint_id: claim.endpoint_id },
-          'sending of webhook events was interrupted; it continues after 20 s',
-        ),
-      )
-      .finally(() => {
-        running.delete(work)
-        if (isStarted) void logErrors(claimAll)()
-      })
-    running.set(work, claim.endpoint_id)
-  }
-
-  notifications.on(eventsChannel, hint => void changedSessions.add(hint.split(' ')[0] ?? ''))
-  notifications.on(deps.keyChannel, () => void (isStarted && logErrors(() => disableWithInvalidKey(deps))()))
-  notifications.onReconnect(() => {
-    sweptAt = undefined
+  const work = createClaimedWork({
+    notifications,
+    channel: eventsChannel,
+    markReady: store.markReady,
+    async sweep(isFirst) {
+      const now = await store.now()
+      const since = isFirst ? undefined : sweptAt && new Date(sweptAt.getTime() - overlapMs)
+      await store.markAllReady(since)
+      sweptAt = now
+      await disableWithInvalidKey(deps)
+    },
+    claim: busy => store.claim(randomUUID(), busy),
+    receiverOf: ({ endpoint_id }) => endpoint_id,
+    work: (claim, isRunning) => sendAll(deps, claim, isRunning),
+    name: 'webhook events',
+    log,
   })
-
-  return {
-    start() {
-      isStarted = true
-      void logErrors(sweep)()
-      timers.push(
-        every(flushMs, logErrors(flush)),
-        every(pollMs, logErrors(claimAll)),
-        every(sweepMs, logErrors(sweep)),
-      )
-    },
-    async stop() {
-      isStarted = false
-      await Promise.all(timers.map(stop => stop()))
-      await Promise.all(running.keys())
-    },
-  }
-}
-
-/** Returns endpoints with the maximum of parallel deliveries, so that a slow receiver does not delay the others. */
-function busyEndpoints(ids: Iterable<string>): string[] {
-  const counts = new Map<string, number>()
-  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
-  return [...counts].filter(([, count]) => count >= maxOfEndpoint).map(([id]) => id)
+  notifications.on(deps.keyChannel, () => work.attempt(() => disableWithInvalidKey(deps)))
+  return work
 }
 
 /** Sends the events of a claim in order, until one fails or none is left. */
@@ -155,7 +78,7 @@ async function sendAll(deps: Deps, first: Claim, isRunning: () => boolean): Prom
     const { event, url, last_seq } = next
     if (!event) return store.releaseAt(claim, last_seq)
     const sending = await dispatch({ id: claim.endpoint_id, url }, await messageOf(event))
-    const attempt = attemptOf(event, sending, { made: claim.attempts + 1, retryMs: deps.retryMs ?? defaultRetryMs })
+    const attempt = attemptOf(event, sending, { made: claim.attempts + 1, delays: deps.retryMs })
     if (!(await settle(deps, claim, attempt)) || attempt.state === 'pending') return
     claim = { ...claim, seq: event.seq, attempts: 0 }
   }
@@ -165,15 +88,14 @@ async function sendAll(deps: Deps, first: Claim, isRunning: () => boolean): Prom
 interface Attempts {
   /** Attempts including this one. */
   readonly made: number
-  readonly retryMs: readonly number[]
+  readonly delays: readonly number[] | undefined
 }
 
-function attemptOf(event: SentEvent, sending: Sending, { made, retryMs }: Attempts): Attempt {
-  const wait = retryMs[made - 1]
+function attemptOf(event: SentEvent, sending: Sending, { made, delays }: Attempts): Attempt {
+  const wait = retryDelayMs(made, delays)
   if (sending.isDelivered) return { event, sending, state: 'delivered', attempts: made, retryMs: null }
   if (wait === undefined) return { event, sending, state: 'dead', attempts: made, retryMs: null }
-  // Jitter: when a receiver is unreachable, many sessions fail together and must not retry together.
-  return { event, sending, state: 'pending', attempts: made, retryMs: wait * (1 + Math.random() / 10) }
+  return { event, sending, state: 'pending', attempts: made, retryMs: wait }
 }
 
 /**

@@ -76,7 +76,8 @@ export function createDispatch({ store, cipher, send, log }: Deps): Dispatch {
     }
     const body = JSON.stringify({ type, timestamp: at.toISOString(), data })
     const timestamp = Math.floor(Date.now() / 1_000)
-    const headers = { ...signatureHeaders({ id, timestamp, body }, secrets), 'user-agent': 'switchyard' }
+    const signed = signatureHeaders({ id, timestamp, body }, secrets)
+    const headers = { ...signed, 'user-agent': 'switchyard', 'content-type': 'application/json' }
     return send({ url: receiver.url, headers, body })
   }
 }

@@ -5,6 +5,7 @@ import { receiverFailure } from '../platform/webhook-failure.ts'
 
 interface Message {
   readonly url: string
+  /** With the content type. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -52,7 +53,7 @@ async function statusOf(outbound: Pick<Outbound, 'connect'>, message: Message, t
   let size = 0
   const { headers, body } = message
   pool.dispatch(
-    { method: 'POST', path: `${pathname}${search}`, headers: { ...headers, 'content-type': 'application/json' }, body },
+    { method: 'POST', path: `${pathname}${search}`, headers, body },
     {
       onRequestStart: () => undefined,
       onResponseStart(_controller, given) {

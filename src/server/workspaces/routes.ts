@@ -32,7 +32,8 @@ export function serveFiles(app: FastifyInstance, { files, writes, events }: Deps
     const { session_id: id } = params
     const now = await files.snapshot(id, query.at, caller)
     const start = await files.snapshot(id, 'start', caller)
-    const all = await artifactsOf(events, { sessionId: id, start, now })
+    const states = { before: start.manifest, now: now.manifest, until: now.asOf?.seq ?? 0 }
+    const all = await artifactsOf(events, { sessionId: id, ...states })
     const load = async ({ after = '', limit }: { after: string | undefined; limit: number }) =>
       all.filter(({ path }) => path > after).slice(0, limit)
     const { items, next_cursor } = await pageOf(query, load, ({ path }) => path)

@@ -27,7 +27,21 @@ export interface Frame {
   readonly payload?:
     | { readonly $case: 'task'; readonly value: Task }
     | { readonly $case: 'statusUpdate'; readonly value: { readonly status: NonNullable<Task['status']> } }
-    | { readonly $case: 'artifactUpdate'; readonly value: { readonly artifact: Task['artifacts'][number] } }
+    | { readonly $case: 'artifactUpdate'; readonly value: ArtifactUpdate }
+}
+
+export interface ArtifactUpdate {
+  readonly artifact: Task['artifacts'][number]
+  readonly append: boolean
+  readonly lastChunk: boolean
+}
+
+export interface PushConfig {
+  readonly id: string
+  readonly taskId: string
+  readonly url: string
+  readonly token: string
+  readonly authentication?: { readonly scheme: string; readonly credentials: string }
 }
 
 interface Options {
@@ -47,6 +61,10 @@ export interface A2aClient {
   }>
   cancelTask(request: { readonly id: string }): Promise<Task>
   resubscribeTask(request: { readonly id: string }, options?: Options): AsyncGenerator<Frame>
+  createTaskPushNotificationConfig(config: object): Promise<PushConfig>
+  getTaskPushNotificationConfig(request: object): Promise<PushConfig>
+  listTaskPushNotificationConfig(request: object): Promise<{ readonly configs: readonly PushConfig[] }>
+  deleteTaskPushNotificationConfig(request: object): Promise<void>
 }
 
 interface Module {
@@ -113,3 +131,16 @@ export const messageOf = (text: string, more: object = {}, configuration?: objec
 /** Returns all text of a task's artifacts. */
 export const resultOf = ({ artifacts }: Pick<Task, 'artifacts'>): string =>
   artifacts.flatMap(({ parts }) => parts.map(({ content }) => String(content?.value))).join('\n')
+
+/** Returns the artifacts of a task after the updates of a stream, by the rules of A2A. */
+export function applied(artifacts: Task['artifacts'], { artifact, append }: ArtifactUpdate): Task['artifacts'] {
+  const before = artifacts.find(({ artifactId }) => artifactId === artifact.artifactId)
+  if (!before) return [...artifacts, artifact]
+  const parts = append ? joined([...before.parts, ...artifact.parts]) : artifact.parts
+  return artifacts.map(each => (each === before ? { ...artifact, parts } : each))
+}
+
+/** Joins the texts of an artifact, which may come in pieces. */
+const joined = (parts: readonly Part[]): readonly Part[] => [
+  { content: { $case: 'text', value: parts.map(({ content }) => String(content?.value)).join('') } },
+]

@@ -1,5 +1,5 @@
 import type { SentEvent } from '../../../contract/event-routes.ts'
-import type { Question } from '../../a2a/task-reading.ts'
+import type { Question } from '../../a2a/questions.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { RpcFailure } from '../client/json-rpc.ts'

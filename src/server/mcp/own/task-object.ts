@@ -20,7 +20,7 @@ export function toolResultOf({ row, reading }: OpenTask): Json {
   const place = { session_id: row.session_id, prompt_id: row.id }
   if (reading.state !== 'TASK_STATE_COMPLETED') return failed(reasonOf(status.message?.parts[0]?.text, reading), place)
   const texts = artifacts.flatMap(({ parts }) => parts.flatMap(({ text }) => (text === undefined ? [] : [text])))
-  const typed = artifacts.find(({ name }) => name === 'result')?.parts[0]
+  const typed = artifacts.find(({ name, parts }) => name === 'result' && parts[0]?.data !== undefined)?.parts[0]
   const shown = typed ? [...texts, JSON.stringify(typed.data)] : texts
   return {
     content: (shown.length > 0 ? shown : ['']).map(text => ({ type: 'text', text })),

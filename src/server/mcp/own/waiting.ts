@@ -58,7 +58,7 @@ export async function waitedFor(
   const heartbeat = setInterval(() => report('working'), heartbeatMs)
   try {
     if (!mustReturn()) {
-      for await (const change of log.untilOver(task, signal)) {
+      for await (const change of log.untilOver(task, { signal })) {
         report(textOfChange(recordOf(change)) ?? 'working')
         if (mustReturn()) break
       }

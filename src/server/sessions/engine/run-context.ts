@@ -146,7 +146,7 @@ export function contextOf(
         previewed.add(eventId)
         live.preview(leased.sessionId, { type: 'event_start', event: { id: eventId, type: 'agent.message' } })
       }
-      const delta = { type: 'content_delta', content: { type: 'text', text } }
+      const delta = { type: 'content_delta', content: { type: 'text', text } } as const
       live.preview(leased.sessionId, { type: 'event_delta', event_id: eventId, delta })
     },
   }

@@ -109,7 +109,10 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
     steps,
     hasWorkspace,
   })
-  const driven = await driving.finally(clock.end)
+  const driven = await driving.finally(() => {
+    clock.end()
+    deps.live.endPreviews(leased.sessionId)
+  })
   if (leased.lost.aborted) throw new FenceLost(leased.sessionId)
   const end = earlyEnd ?? driven.last
   const reached = end?.map(budgetReached).find(Boolean)

@@ -183,7 +183,36 @@ test('previews are delivered only to readers that requested them', t => {
   const seen: unknown[] = []
   live.subscribe('s')
   live.subscribe('s', { onPreview: preview => seen.push(preview) })
-  const preview = { type: 'event_delta', event_id: 'evt_1' } as const
+  const preview = deltaOf('evt_1', 'Hi')
   live.preview('s', preview)
   assert.deepEqual(seen, [preview])
 })
+
+test('the text of an answer so far is known until it is stored, requested again, or the run ends', t => {
+  const { live } = createRig(t)
+  const generated = () => [...live.generated('s')]
+  const generate = () => {
+    live.preview('s', deltaOf('evt_1', 'Hel'))
+    live.preview('s', deltaOf('evt_1', 'lo'))
+    assert.deepEqual(generated(), [['evt_1', 'Hello']])
+  }
+  const event = (id: string, type: string) => ({ id, seq: 1, type, processed_at: '' }) as unknown as SessionEvent
+  generate()
+  live.publish('s', [event('evt_0', 'user.message')])
+  assert.equal(generated().length, 1)
+  live.publish('s', [event('evt_1', 'agent.message')])
+  assert.deepEqual(generated(), [])
+  generate()
+  live.publish('s', [event('evt_2', 'span.model_request_start')])
+  assert.deepEqual(generated(), [])
+  generate()
+  live.endPreviews('s')
+  assert.deepEqual(generated(), [])
+})
+
+const deltaOf = (event_id: string, text: string) =>
+  ({
+    type: 'event_delta',
+    event_id,
+    delta: { type: 'content_delta', content: { type: 'text', text } },
+  }) as const

@@ -67,6 +67,8 @@ export class LiveEvents {
   readonly #log: Log
   readonly #stopPolling: () => Promise<void>
   readonly #remote: RemotePreviews
+  /** Texts that runs of this process are generating, by session and event. */
+  readonly #generated = new Map<string, Map<string, string>>()
   /** Readers that wait for a change of any session. */
   readonly #anyListeners = new Set<() => void>()
 
@@ -115,6 +117,7 @@ export class LiveEvents {
 
   /** Delivers stored events to the readers of this process. */
   publish(sessionId: string, events: readonly SessionEvent[]): void {
+    this.#forgetGenerated(sessionId, events)
     const followed = this.#followed.get(sessionId)
     const last = events.at(-1)?.seq
     if (!followed || last === undefined) return
@@ -126,8 +129,23 @@ export class LiveEvents {
 
   /** Delivers a preview to the readers that requested previews. */
   preview(sessionId: string, preview: Preview): void {
+    if (preview.type === 'event_delta') {
+      const texts = this.#generated.get(sessionId) ?? new Map<string, string>()
+      this.#generated.set(sessionId, texts)
+      texts.set(preview.event_id, (texts.get(preview.event_id) ?? '') + preview.delta.content.text)
+    }
     this.#deliver(sessionId, preview)
     this.#remote.send(sessionId, preview)
+  }
+
+  /** Returns the texts so far of the answers that a run of this process is generating, by event id. */
+  generated(sessionId: string): ReadonlyMap<string, string> {
+    return this.#generated.get(sessionId) ?? none
+  }
+
+  /** Must be called when a run of this process ends: answers that were not stored are dropped. */
+  endPreviews(sessionId: string): void {
+    this.#generated.delete(sessionId)
   }
 
   /** Resolves at the next change of any session, or when the signal aborts. */
@@ -151,6 +169,17 @@ export class LiveEvents {
 
   #deliver(sessionId: string, preview: Preview): void {
     for (const { onPreview } of this.#followed.get(sessionId)?.readers ?? []) onPreview?.(preview)
+  }
+
+  /** Texts end with their event, or with the next request to the model. */
+  #forgetGenerated(sessionId: string, events: readonly SessionEvent[]): void {
+    const texts = this.#generated.get(sessionId)
+    if (!texts) return
+    for (const { id, type } of events) {
+      texts.delete(id)
+      if (type === 'span.model_request_start') texts.clear()
+    }
+    if (texts.size === 0) this.#generated.delete(sessionId)
   }
 
   *#previewed(): Generator<string> {
@@ -211,6 +240,8 @@ export class LiveEvents {
     }
   }
 }
+
+const none: ReadonlyMap<string, string> = new Map()
 
 const newFollowed = (id: string): Followed => ({ id, readers: new Set(), last: 0, isLoaded: false, reads: new Map() })
 

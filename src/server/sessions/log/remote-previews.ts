@@ -2,10 +2,16 @@ import type { Notifications } from '../../db/notifications.ts'
 import { every } from '../../platform/timers.ts'
 
 /** Part of an answer that is still being generated. Never stored; the event with the same id replaces it. */
-export interface Preview {
-  readonly type: 'event_start' | 'event_delta'
-  readonly [field: string]: unknown
-}
+export type Preview =
+  | { readonly type: 'event_start'; readonly event: { readonly id: string; readonly type: 'agent.message' } }
+  | {
+      readonly type: 'event_delta'
+      readonly event_id: string
+      readonly delta: {
+        readonly type: 'content_delta'
+        readonly content: { readonly type: 'text'; readonly text: string }
+      }
+    }
 
 interface Deps {
   readonly notifications: Notifications

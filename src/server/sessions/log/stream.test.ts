@@ -113,7 +113,8 @@ async function createStage(t: TestContext, events: SessionEvent[] = []): Promise
       live.publish('s', log.events.slice(-1))
     },
     preview(text) {
-      live.preview('s', { type: 'event_delta', text })
+      const delta = { type: 'content_delta', content: { type: 'text', text } } as const
+      live.preview('s', { type: 'event_delta', event_id: 'evt_1', delta })
     },
     async read(options = {}) {
       const query = new URLSearchParams(
