@@ -51,7 +51,17 @@ async function said(...steps: object[]): Promise<string> {
 
 test('the key of a run opens model routes and nothing else', { skip }, async () => {
   const open = ['/v1/models', '/v1/models/scripted', '/v1beta/models']
-  const closed = ['/v1/agents', '/v1/sessions/x/events', '/api/keys', '/health', '/docs', '/session', '/mcp']
+  const closed = [
+    '/v1/agents',
+    '/v1/sessions/x/events',
+    '/api/approvals',
+    '/api/custom-tool-calls',
+    '/api/keys',
+    '/health',
+    '/docs',
+    '/session',
+    '/mcp',
+  ]
   const steps = [...open, ...closed].map(path => ({ get: [path] }))
   assert.equal(
     await said({ model: 'hi' }, ...steps),
