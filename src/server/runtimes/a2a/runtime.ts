@@ -101,10 +101,10 @@ async function tryToOpen(
 async function openRun(endpoint: RuntimeEndpoint, deps: A2aDeps, task: Task): Promise<A2aRun> {
   const { session, context } = task
   const { wait, memories } = deps
-  const signal = context.signal.aborted ? AbortSignal.timeout(searchMs) : context.signal
-  const agent = await withRetries({ context, wait }, () => openAgent(deps, endpoint, signal))
   const reading = new Reading(context.preview)
   for await (const event of context.history()) reading.addLogged(event)
+  const signal = context.signal.aborted ? AbortSignal.timeout(searchMs) : context.signal
+  const agent = await withRetries({ context, wait }, () => openAgent(deps, endpoint, signal))
   const clean = (text: string) => cleanText(text, endpoint)
   return { ...task, agent, notes: createNotes(session.refs, context), reading, wait, memories, clean, staleReads: 0 }
 }

@@ -122,7 +122,7 @@ export function createConnection(
         const method = body === undefined ? 'GET' : 'POST'
         const answer = await open(call, { method, ...sent, ...times, headers: accept })
         onOpen?.(answer.headers)
-        if (orJson && hasJson(answer.headers)) yield { data: await textOf(answer.body) }
+        if (orJson && hasJson(answer)) yield { data: await textOf(answer.body) }
         else yield* framesOf(answer.body)
       } catch (error) {
         throw asFailure(error, { signal: call.signal })
@@ -137,14 +137,15 @@ const asJson = (body: unknown): { body?: string; headers?: Readonly<Record<strin
   body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
 
 /** Reports whether a response is JSON, not a stream. Throws for any other content type. */
-function hasJson({ 'content-type': given }: Dispatcher.ResponseData['headers']): boolean {
+function hasJson({ headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>): boolean {
   const type =
-    String(given ?? 'none')
+    String(headers['content-type'] ?? 'none')
       .split(';')[0]
       ?.trim()
       .toLowerCase() ?? ''
   if (type === 'text/event-stream') return false
   if (/^application\/([\w.-]+\+)?json$/.test(type)) return true
+  destroy(body)
   throw new RuntimeFailure(
     'model_request_failed_error',
     `the runtime answered with content type ${type.slice(0, 100)} in place of a stream`,
@@ -158,10 +159,14 @@ async function* framesOf(body: Dispatcher.ResponseData['body']): AsyncGenerator<
   try {
     for await (const chunk of body) yield* read(decoder.write(chunk as Buffer))
   } finally {
-    // The destroyed body may emit an error, which is not an error of the stream.
-    body.on('error', () => undefined)
-    body.destroy()
+    destroy(body)
   }
+}
+
+function destroy(body: Dispatcher.ResponseData['body']): void {
+  // The destroyed body may emit an error, which is not an error of the stream.
+  body.on('error', () => undefined)
+  body.destroy()
 }
 
 async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
