@@ -1,11 +1,11 @@
 import { isRecord } from '../../platform/json.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { closing, createConnection, type Dialect } from '../remote/connection.ts'
-import { isFailureWithStatus, type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
+import { isFailureWithStatus, type RuntimeEndpoint } from '../runtime.ts'
 import { type A2aApi, a2aApi } from './api.ts'
 import { addressIn, cardUrl } from './card.ts'
 import { credentialHeaders } from './credential.ts'
-import { errorIn } from './protocol-errors.ts'
+import { errorIn, unusable } from './protocol-errors.ts'
 
 /** An agent that can be called, as its card describes it now. */
 export interface Agent {
@@ -62,7 +62,7 @@ async function cardOf(outbound: AgentDeps['outbound'], endpoint: RuntimeEndpoint
     const connection = createConnection(outbound, { ...endpoint, apiBase: origin }, dialectWith(headers))
     const request = { method: 'GET', path: pathname, timeoutMs: cardMs, ...(signal && { signal }) } as const
     const card = await closing(connection, ({ json }) => json(request))
-    if (!isRecord(card)) throw new RuntimeFailure('model_request_failed_error', 'the agent card is not a JSON object')
+    if (!isRecord(card)) throw unusable('the agent card is not a JSON object')
     return card
   }
 }

@@ -1,5 +1,6 @@
 import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
-import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
+import type { RuntimeEndpoint } from '../runtime.ts'
+import { unusable } from './protocol-errors.ts'
 
 /** How to reach an agent, by its card. */
 export interface AgentAddress {
@@ -20,8 +21,6 @@ interface Expected {
 export function cardUrl({ apiBase }: Pick<RuntimeEndpoint, 'apiBase'>): URL {
   return new URL(apiBase.endsWith('.json') ? apiBase : `${apiBase}/.well-known/agent-card.json`)
 }
-
-const unusable = (problem: string): RuntimeFailure => new RuntimeFailure('model_request_failed_error', problem)
 
 /**
  * Returns the first address of a card with a binding of version 1 that is supported. Throws `RuntimeFailure` with the reason when

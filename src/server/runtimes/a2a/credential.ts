@@ -1,5 +1,6 @@
 import { type Json, recordOf, recordsOf, textOf } from '../../platform/json.ts'
-import { type RuntimeEndpoint, RuntimeFailure } from '../runtime.ts'
+import type { RuntimeEndpoint } from '../runtime.ts'
+import { unusable } from './protocol-errors.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -28,8 +29,6 @@ export function credentialHeaders(card: Json, { apiKey }: Pick<RuntimeEndpoint, 
     'the agent accepts no credential that is supported: a key in a header, HTTP bearer, HTTP basic (api_key is user:password), or an OAuth access token',
   )
 }
-
-const unusable = (message: string): RuntimeFailure => new RuntimeFailure('model_request_failed_error', message)
 
 /** Returns undefined for a scheme that is not supported. */
 function headersOf(scheme: Json, apiKey: string): Headers | undefined {

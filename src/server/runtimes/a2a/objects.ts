@@ -1,6 +1,7 @@
 import { A2aTaskState } from '../../../contract/a2a-objects.ts'
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
-import { RuntimeFailure } from '../runtime.ts'
+import type { RuntimeFailure } from '../runtime.ts'
+import { unusable } from './protocol-errors.ts'
 
 export interface AgentMessage {
   readonly id: string
@@ -71,13 +72,8 @@ export const endsRun = (status: Pick<TaskStatus, 'state'>): boolean => isEnded(s
 /** Ids are stored with the session; longer ones are rejected. */
 const maxIdLength = 500
 
-const unusableCode = 'UNUSABLE_ANSWER'
-
 /** Returns the failure of an agent that sent something that no later answer repairs. */
-export const unusableAnswer = (what: string): RuntimeFailure =>
-  new RuntimeFailure('model_request_failed_error', `the agent sent ${what}`, { code: unusableCode })
-
-export const isUnusable = ({ code }: RuntimeFailure): boolean => code === unusableCode
+export const unusableAnswer = (what: string): RuntimeFailure => unusable(`the agent sent ${what}`)
 
 function idIn(value: unknown, what: string): string {
   const id = nonEmptyText(value)

@@ -48,3 +48,11 @@ export function rpcFailure(error: Json, clean: (text: string) => string): Runtim
 /** Reports whether the agent answered with one of these errors. */
 export const isFailureOf = (error: unknown, ...codes: readonly string[]): error is RuntimeFailure =>
   error instanceof RuntimeFailure && error.code !== undefined && codes.includes(error.code)
+
+const unusableCode = 'UNUSABLE'
+
+/** Returns a failure that no other try repairs: a card, a credential or an answer that cannot be used. */
+export const unusable = (message: string): RuntimeFailure =>
+  new RuntimeFailure('model_request_failed_error', message, { code: unusableCode })
+
+export const isUnusable = ({ code }: RuntimeFailure): boolean => code === unusableCode

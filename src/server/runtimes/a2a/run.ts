@@ -3,7 +3,7 @@ import { createBackoff, isPassing } from '../remote/backoff.ts'
 import { type RunContext, type RunPrompt, type RunSession, RuntimeFailure } from '../runtime.ts'
 import type { Agent } from './agent.ts'
 import type { Notes } from './notes.ts'
-import { isUnusable } from './objects.ts'
+import { isUnusable } from './protocol-errors.ts'
 import type { Reading } from './reading.ts'
 
 /** A run in progress. */
@@ -34,12 +34,13 @@ export const mustLeave = ({ signal, isDraining }: Pick<RunContext, 'signal' | 'i
 /** Reports whether the same call may succeed later. */
 export const isRetryable = (error: unknown): error is RuntimeFailure => isPassing(error) && !isUnusable(error)
 
-/** Makes a call that changes nothing, and retries it while it may succeed later, for 300 s at most. */
+/** Makes a call that changes nothing, and retries it while it may succeed later. */
 export async function withRetries<T>(
   { context, wait }: Pick<A2aRun, 'context' | 'wait'>,
   call: () => Promise<T>,
+  maxMs = maxLostMs,
 ): Promise<T> {
-  const backoff = createBackoff({ wait, signal: context.signal, maxMs: maxLostMs })
+  const backoff = createBackoff({ wait, signal: context.signal, maxMs })
   for (;;) {
     try {
       return await call()

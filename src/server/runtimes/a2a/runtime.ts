@@ -79,6 +79,9 @@ interface Task {
 /** A person waits for an interrupt, for which the card and the task are searched. */
 const searchMs = 2_000
 
+/** Nothing is lost when an agent cannot be reached before the prompt is sent. */
+const maxOpenMs = 30_000
+
 /** Opens a run; undefined when it must be left before. Returns the failure of an agent that cannot be reached. */
 async function tryToOpen(
   endpoint: RuntimeEndpoint,
@@ -104,7 +107,7 @@ async function openRun(endpoint: RuntimeEndpoint, deps: A2aDeps, task: Task): Pr
   const reading = new Reading(context.preview)
   for await (const event of context.history()) reading.addLogged(event)
   const signal = context.signal.aborted ? AbortSignal.timeout(searchMs) : context.signal
-  const agent = await withRetries({ context, wait }, () => openAgent(deps, endpoint, signal))
+  const agent = await withRetries({ context, wait }, () => openAgent(deps, endpoint, signal), maxOpenMs)
   const clean = (text: string) => cleanText(text, endpoint)
   return { ...task, agent, notes: createNotes(session.refs, context), reading, wait, memories, clean, staleReads: 0 }
 }
