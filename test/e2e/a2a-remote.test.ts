@@ -136,6 +136,7 @@ test('agents that call each other in a loop end with an error', async () => {
   await register('loop', agent)
   await ok(`PATCH /api/agents/${agent}`, {
     name: 'Scribe',
+    owner_id: 'ada',
     model: 'scripted',
     runtime: 'loop',
     config: { a2a: { enabled: true } },
