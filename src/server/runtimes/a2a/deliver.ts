@@ -2,11 +2,12 @@ import type { Json } from '../../platform/json.ts'
 import { createBackoff } from '../remote/backoff.ts'
 import { type Batch, isFailureWithStatus, RuntimeFailure } from '../runtime.ts'
 import { messageIdOf } from './hops.ts'
+import { openTaskOf } from './notes.ts'
 import { type AgentTask, isAsking } from './objects.ts'
 import { partsOfPrompt } from './parts.ts'
 import { isFailureOf } from './protocol-errors.ts'
 import { type A2aRun, isRetryable, mustLeave, tryToCancel, withRetries } from './run.ts'
-import { questionOf, takeUpdates } from './updates.ts'
+import { isForAuthorization, questionOf, takeUpdates } from './updates.ts'
 
 /** Tries to send one message. */
 const maxTries = 5
@@ -31,7 +32,7 @@ export async function* deliver(run: A2aRun): AsyncGenerator<Batch, boolean> {
     if (found) return yield* takeUpdates(run, [{ kind: 'task', task: found }])
     const sent = yield* trySend(run, content)
     if (typeof sent === 'boolean') return sent
-    mayHaveArrived = mayArrive(sent)
+    mayHaveArrived ||= mayArrive(sent)
     if (await leavesQuestion(run, sent)) continue
     if (!isRetryable(sent) || tries === maxTries || !(await backoff.wait(sent.retryAfterMs))) throw sent
   }
@@ -54,7 +55,8 @@ async function* trySend(run: A2aRun, content: Content): AsyncGenerator<Batch, bo
 async function begin(run: A2aRun): Promise<void> {
   const { notes, prompt, agent } = run
   const { task, question, is_over } = notes.state
-  const asking = task !== undefined && question !== undefined ? await askingTask(run, task) : undefined
+  const open = openTaskOf(notes.state)
+  const asking = open !== undefined && question !== undefined ? await askingTask(run, open) : undefined
   if (task !== undefined && !is_over) await tryToCancel(agent, task)
   const answer = asking && { continues: asking.id, question: questionOf(asking.status) }
   const initial = { task: undefined, continues: undefined, question: undefined, is_over: false, is_cancelled: false }
@@ -119,7 +121,9 @@ function mayArrive({ status = 500 }: RuntimeFailure): boolean {
  * Some agents take no message to a task that waits for an authorization: the prompt then starts another task of the context.
  */
 async function leavesQuestion({ notes }: A2aRun, failure: unknown): Promise<boolean> {
-  if (notes.state.continues === undefined || !isFailureOf(failure, 'UNSUPPORTED_OPERATION')) return false
+  const { continues, question } = notes.state
+  if (continues === undefined || !isForAuthorization(question) || !isFailureOf(failure, 'UNSUPPORTED_OPERATION'))
+    return false
   await notes.write({ state: { continues: undefined, question: undefined } })
   return true
 }

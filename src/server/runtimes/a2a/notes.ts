@@ -72,3 +72,6 @@ export function stateIn({ runtime_state }: Pick<ProviderRefs, 'runtime_state'>):
     answers_directly: answers_directly === true,
   }
 }
+
+/** Returns the task that is not known to be over for good: that of the prompt, or the one whose question it failed to answer. */
+export const openTaskOf = ({ task, continues }: A2aState): string | undefined => task ?? continues

@@ -150,6 +150,19 @@ test('a task that waits for an authorization ends the run, and the next prompt s
   assert.equal(fake.tasks.length, 2)
 })
 
+test('an answer that the agent rejects leaves its question open for the next prompt', async t => {
+  const { fake, runtime } = await startA2aRig({ script: () => [{ ask: 'Which day?' }, { artifact: ['Booked.'] }] })
+  t.after(fake.stop)
+  const rig = runRig()
+  await rig.run(runtime, promptOf('Book'))
+  fake.fail('SendStreamingMessage', -32602)
+  await rig.run(runtime, promptOf('Someday'))
+  assert.match(errorOf(rig.log.at(-1)), /the agent rejected the request: The fake says -32602/)
+  await rig.run(runtime, promptOf('Monday'))
+  assert.deepEqual(messagesIn(rig.log), ['Which day?', 'Booked.'])
+  assert.equal(fake.tasks.length, 1)
+})
+
 test('the memories of the agent and its system prompt go with the first prompt only', async t => {
   const { fake, runtime } = await startA2aRig({ memories: 'Ada likes tea.' })
   t.after(fake.stop)

@@ -16,7 +16,7 @@ import { type AgentDeps, openAgent } from './agent.ts'
 import { deliver } from './deliver.ts'
 import { follow } from './follow.ts'
 import { messageIdOf } from './hops.ts'
-import { createNotes, stateIn } from './notes.ts'
+import { createNotes, openTaskOf, stateIn } from './notes.ts'
 import { Reading } from './reading.ts'
 import { type A2aRun, mustLeave, tryToCancel, withRetries } from './run.ts'
 
@@ -56,8 +56,9 @@ export function a2aRuntime(endpoint: RuntimeEndpoint, deps: A2aDeps): Runtime {
     },
 
     async dispose({ refs }) {
-      const { task, is_over, question } = stateIn(refs)
-      if (task === undefined || (is_over && question === undefined)) return
+      const state = stateIn(refs)
+      const task = openTaskOf(state)
+      if (task === undefined || (state.is_over && state.question === undefined)) return
       try {
         const agent = await openAgent(deps, endpoint)
         await tryToCancel(agent, task)
@@ -79,7 +80,7 @@ interface Task {
 /** A person waits for an interrupt, for which the card and the task are searched. */
 const searchMs = 2_000
 
-/** Nothing is lost when an agent cannot be reached before the prompt is sent. */
+/** Nothing is lost when an agent cannot be reached before the prompt is sent; a run that resumes may have a task there. */
 const maxOpenMs = 30_000
 
 /** Opens a run; undefined when it must be left before. Returns the failure of an agent that cannot be reached. */
@@ -107,7 +108,9 @@ async function openRun(endpoint: RuntimeEndpoint, deps: A2aDeps, task: Task): Pr
   const reading = new Reading(context.preview)
   for await (const event of context.history()) reading.addLogged(event)
   const signal = context.signal.aborted ? AbortSignal.timeout(searchMs) : context.signal
-  const agent = await withRetries({ context, wait }, () => openAgent(deps, endpoint, signal), maxOpenMs)
+  const isResumed = stateIn(session.refs).prompt === task.prompt.id
+  const maxMs = isResumed ? undefined : maxOpenMs
+  const agent = await withRetries({ context, wait }, () => openAgent(deps, endpoint, signal), maxMs)
   const clean = (text: string) => cleanText(text, endpoint)
   return { ...task, agent, notes: createNotes(session.refs, context), reading, wait, memories, clean, staleReads: 0 }
 }

@@ -77,11 +77,15 @@ function askingEnd({ reading }: A2aRun, status: TaskStatus): End {
 }
 
 /** Returns a mark of a question, so that the next one can be told from it. */
-export const questionOf = ({ state, message, timestamp = '' }: TaskStatus): string =>
-  createHash('sha256')
-    .update(`${state} ${message?.id ?? ''} ${timestamp}`)
+export function questionOf({ state, message, timestamp = '' }: TaskStatus): string {
+  const digest = createHash('sha256')
+    .update(`${message?.id ?? ''} ${timestamp}`)
     .digest('hex')
-    .slice(0, 32)
+  return `${state} ${digest.slice(0, 32)}`
+}
+
+/** Reports whether the mark is that of a task that waits for an authorization. */
+export const isForAuthorization = (question = ''): boolean => question.startsWith('TASK_STATE_AUTH_REQUIRED ')
 
 /** Reports whether the task still shows the question that the prompt answers. */
 function isStale(run: A2aRun, status: TaskStatus): boolean {
