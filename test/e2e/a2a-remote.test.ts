@@ -46,13 +46,13 @@ async function ok<T>(line: string, body?: unknown): Promise<T> {
 const newSession = async (runtime: string): Promise<string> => (await ok<Session>('POST /session', { runtime })).id
 const logOf = async (id: string) =>
   (await ok<{ data: SessionEvent[] }>(`GET /v1/sessions/${id}/events?limit=1000`)).data
-const prompt = (id: string, text: string) =>
-  ok(`POST /session/${id}/prompt_async`, { model: { modelID: 'default' }, parts: [{ type: 'text', text }] })
+const prompt = (id: string, text: string, files: readonly object[] = []) =>
+  ok(`POST /session/${id}/prompt_async`, { model: { modelID: 'default' }, parts: [{ type: 'text', text }, ...files] })
 
 /** Sends a prompt, and returns the events of its run. */
-async function run(id: string, text: string): Promise<SessionEvent[]> {
+async function run(id: string, text: string, files: readonly object[] = []): Promise<SessionEvent[]> {
   const before = (await logOf(id)).length
-  await prompt(id, text)
+  await prompt(id, text, files)
   const ended = (log: readonly SessionEvent[]) =>
     log.slice(before).some(({ type }) => type === 'session.status_idle' || type === 'session.error')
   await eventually(async () => ended(await logOf(id)), { withinMs: 30_000 })
@@ -73,6 +73,8 @@ for (const binding of bindings) {
     assert.deepEqual(textsIn(await run(id, 'Ask')), ['Which day?'])
     assert.deepEqual(textsIn(await run(id, 'Monday')), ['You said Monday'])
     assert.deepEqual(textsIn(await run(id, 'Ping')), ['Pong.'])
+    const file = { type: 'file', data: btoa('low tide'), media_type: 'text/plain', name: 'tide.txt' }
+    assert.deepEqual(textsIn(await run(id, 'Read', [file])), ['You said Read\nlow tide'])
     const { received } = agents[binding]
     assert.equal(received[1]?.taskId, received[2]?.taskId)
     await prompt(id, 'Wait')

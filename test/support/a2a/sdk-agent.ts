@@ -50,6 +50,9 @@ const modules = join(import.meta.dirname, '../../clients/node_modules')
 const imported = async <T>(path: string): Promise<T> => (await import(pathToFileURL(join(modules, path)).href)) as T
 const fromSdk = <T>(path: string): Promise<T> => imported<T>(`@a2a-js/sdk/dist/${path}`)
 
+const textOf = ({ content }: Received['userMessage']['parts'][number]): string =>
+  content?.$case === 'raw' ? Buffer.from(content.value as Uint8Array).toString() : String(content?.value)
+
 /**
  * Starts an agent on the official server of A2A. `Ask` asks first, `Wait` works until it is cancelled, `Ping` is answered without a
  * task; everything else is repeated in two pieces.
@@ -68,7 +71,7 @@ export async function startSdkAgent(binding: 'JSONRPC' | 'HTTP+JSON') {
   const executor = {
     async execute(request: Received, bus: Bus): Promise<void> {
       received.push(request)
-      const text = request.userMessage.parts.map(({ content }) => String(content?.value)).join('\n')
+      const text = request.userMessage.parts.map(textOf).join('\n')
       const { taskId, contextId } = request
       const place = { taskId, contextId }
       const message = (words: string) => ({
