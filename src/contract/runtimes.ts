@@ -6,7 +6,13 @@ import { Name, Nullable } from './schemas.ts'
 const ApiSpec = named(
   'ApiSpec',
   Type.Union(
-    [Type.Literal('claude_managed_agents'), Type.Literal('opencode'), Type.Literal('acp'), Type.Literal('cursor')],
+    [
+      Type.Literal('claude_managed_agents'),
+      Type.Literal('opencode'),
+      Type.Literal('acp'),
+      Type.Literal('cursor'),
+      Type.Literal('a2a'),
+    ],
     { description: 'Protocol of the harness; only the configuration file can register programs of `acp`' },
   ),
 )

@@ -17,6 +17,7 @@ import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
+import { a2aKind } from '../runtimes/a2a/kind.ts'
 import { acpKind } from '../runtimes/acp/kind.ts'
 import { builtinRuntime } from '../runtimes/builtin/runtime.ts'
 import { cursorKind } from '../runtimes/cursor/kind.ts'
@@ -126,6 +127,7 @@ export function composeRuntimes(needs: Needs) {
     ),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
+    a2aKind({ outbound, isListed: url => guard().lists(url), memories: memories.block }),
     redaction.kind(
       cloning.kind(
         opencodeKind({

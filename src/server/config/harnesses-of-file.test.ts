@@ -64,7 +64,7 @@ const faults = [
   ['{alias: cursor, api_spec: acp, command: [x]}', '2: runtime_harnesses[0].alias cursor is a built-in runtime'],
   [
     '{alias: a, api_spec: open_code, api_base: "https://a.example"}',
-    '2: runtime_harnesses[0].api_spec must be one of claude_managed_agents, opencode, acp, cursor; did you mean opencode?',
+    '2: runtime_harnesses[0].api_spec must be one of claude_managed_agents, opencode, acp, cursor, a2a; did you mean opencode?',
   ],
   ['{alias: a, api_spec: acp}', '2: runtime_harnesses[0].command is required for acp'],
   ['{alias: a, api_spec: acp, command: []}', '2: runtime_harnesses[0].command must name a program'],

@@ -103,6 +103,15 @@ export const runtimeSpecs: Readonly<Record<ApiSpec, RuntimeSpec>> = {
     customTools: false,
     listedTools: [],
   },
+  a2a: {
+    target: 'address',
+    needsKey: false,
+    environment: [],
+    tools: 'ignored',
+    mcpServers: 'none',
+    customTools: false,
+    listedTools: [],
+  },
 }
 
 /** Settings that the service's own runtime uses. */

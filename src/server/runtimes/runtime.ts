@@ -80,6 +80,8 @@ export interface RunPrompt {
   readonly principal: string
   /** The virtual key that they used; null for the master key. */
   readonly key_id: string | null
+  /** Id that the client chose for the message; null without one. */
+  readonly message_id: string | null
   /** JSON Schema that the answer must match; null uses that of the agent, if it has one. */
   readonly output_schema: Readonly<Record<string, unknown>> | null
 }

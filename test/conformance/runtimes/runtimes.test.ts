@@ -5,8 +5,11 @@ import { createClient } from '../../../src/client/client.ts'
 import { lack } from '../../support/service/lack.ts'
 import { stages } from './stages.ts'
 
-/** What does not come here: the program of `acp` uses no model. */
-const cannotShow: Readonly<Record<string, readonly string[]>> = { acp: ['failure', 'models'] }
+/** What does not come here: the program of `acp` uses no model, and an agent of A2A shows neither tools nor models. */
+const cannotShow: Readonly<Record<string, readonly string[]>> = {
+  acp: ['failure', 'models'],
+  a2a: ['tools', 'models'],
+}
 
 for (const [runtime, start] of Object.entries(stages)) {
   const skip = runtime === 'acp' && lack('bubblewrap')

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { plainPrompts } from '../../../src/cli/runtime-suite/command.ts'
 import type { SuitePrompts } from '../../../src/cli/runtime-suite/context.ts'
+import { startA2aFake } from '../../support/a2a/a2a-fake.ts'
+import type { A2aStep } from '../../support/a2a/a2a-fake-task.ts'
 import { startCursorFake } from '../../support/cursor/cursor-fake.ts'
 import type { CursorStep } from '../../support/cursor/cursor-runs.ts'
 import { startManagedAgentsFake } from '../../support/managed-agents/managed-agents-fake.ts'
@@ -136,6 +138,21 @@ function opencodeSteps(requests: readonly FakeCall[]): readonly FakeStep[] {
   return [{ tools: [{ ...tool, permissions: asks }] }, { text: ['It ran.'] }]
 }
 
+/** An agent has no tools that it shows: its text says what it did. */
+function a2aSteps(text: string): readonly A2aStep[] {
+  if (isLong(text)) return [{ status: 'Waiting.' }, { hold: true }]
+  return [{ artifact: commandIn(text) === undefined ? answerTo(text) : ['It ran.'] }]
+}
+
+async function a2a(): Promise<Stage> {
+  const fake = await startA2aFake({ script: a2aSteps, key: 'secret' })
+  const service = await serviceFor(fake)
+  const body = { alias: 'a2a', api_spec: 'a2a', api_base: fake.url, api_key: fake.key }
+  const answer = await send(service, 'POST /api/runtime-harnesses', { body })
+  if (answer.status !== 200) throw new Error(`a2a could not be registered: ${answer.text}`)
+  return { runtime: 'a2a', service, model: undefined, prompts, stop: () => fake.stop() }
+}
+
 async function acp(): Promise<Stage> {
   const upstream = await startScriptedUpstream({ script: obedient })
   const command = ['node', join(import.meta.dirname, 'obedient-program.ts')]
@@ -151,5 +168,6 @@ export const stages: Readonly<Record<string, () => Promise<Stage>>> = {
   cursor,
   claude_managed_agents: managedAgents,
   opencode,
+  a2a,
   acp,
 }

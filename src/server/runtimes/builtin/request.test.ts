@@ -24,6 +24,7 @@ const prompt = {
   principal: 'ada',
   key_id: null,
   output_schema: null,
+  message_id: null,
 }
 
 /** The system blocks of a request: each text, with a star where the cache is marked. */

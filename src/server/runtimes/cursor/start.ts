@@ -1,8 +1,7 @@
 import { isModelNamed, unknownModel } from '../model-choice.ts'
+import { createBackoff, isPassing } from '../remote/backoff.ts'
 import { isFailureWithStatus, RuntimeFailure } from '../runtime.ts'
 import { newAgentId } from './api.ts'
-import { createBackoff } from './backoff.ts'
-import { isPassing } from './failures.ts'
 import { agentBody, findModel, runBody } from './request.ts'
 import type { CursorTask } from './task.ts'
 

@@ -7,7 +7,7 @@ const noSearch = { canSearch: false, networkProblem: () => undefined }
 test('a runtime that calls models itself reports the model settings that it does not support', () => {
   const config = { model_settings: { effort: 'low', temperature: 1, top_p: null }, context: { kept_tokens: 1 } }
   assert.deepEqual(findingsFor('builtin', { tools: [], config }, noSearch), [])
-  for (const spec of ['acp', 'opencode', 'cursor', 'claude_managed_agents'] as const)
+  for (const spec of ['acp', 'opencode', 'cursor', 'claude_managed_agents', 'a2a'] as const)
     assert.deepEqual(findingsFor(spec, { tools: [], config }, noSearch), [
       { field: 'config.model_settings.effort' },
       { field: 'config.model_settings.temperature' },
@@ -64,4 +64,28 @@ test('without a sandbox that can clone, a repository is rejected where the servi
   assert.deepEqual(findingsFor('cursor', requested, { ...noSearch, noClones }), [])
   const elsewhere = findingsFor('opencode', requested, { ...noSearch, isRemote: true })
   assert.deepEqual(elsewhere, [{ field: 'environment.repository' }, { field: 'environment.ref' }])
+})
+
+test('a remote agent of A2A has its own tools, servers, approvals and environment', () => {
+  const requested = {
+    tools: [{ type: 'agent_toolset_20260401' }],
+    config: { mcp_servers: ['docs'], approvals: { timeout_seconds: 60 }, output_schema: { type: 'object' } },
+    environment: { repository: 'https://github.com/acme/shop' },
+  }
+  const found = findingsFor('a2a', requested, noSearch)
+  assert.deepEqual(
+    found.map(({ field, problem }) => [field, problem !== undefined]),
+    [
+      ['environment.repository', false],
+      ['tools[0]', false],
+      ['config.mcp_servers', true],
+      ['config.approvals.timeout_seconds', false],
+      ['config.output_schema', true],
+    ],
+  )
+  const custom = [{ type: 'custom', name: 'ask', description: 'Asks', input_schema: { type: 'object' } }]
+  assert.match(
+    findingsFor('a2a', { tools: custom, config: {} }, noSearch)[0]?.problem ?? '',
+    /only the built-in runtime/,
+  )
 })

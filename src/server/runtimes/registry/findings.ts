@@ -37,7 +37,7 @@ export function findingsFor(
     ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: facts }) }),
     ...serverFindings({ support, tools, config }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
-    ...(spec === 'cursor' ? settingFindings('approvals', config['approvals']) : []),
+    ...(spec === 'cursor' || spec === 'a2a' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
     ...(networkFinding ? [networkFinding] : []),
     ...agentFindings(spec, config),

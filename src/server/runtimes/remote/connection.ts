@@ -21,7 +21,11 @@ interface Call {
   readonly timeoutMs?: number
 }
 
-interface StreamCall extends Omit<Call, 'method' | 'body' | 'timeoutMs'> {
+interface StreamCall extends Omit<Call, 'method' | 'timeoutMs'> {
+  /** Sent as JSON by POST; without it the request is a GET. */
+  readonly body?: unknown
+  /** Accepts JSON in place of a stream: its text is the only frame. Any third content type is then an error. */
+  readonly orJson?: true
   /** Maximum time without data on the stream; 60,000 by default. */
   readonly silenceMs?: number
   /** Called once with the response headers, before the first frame. */
@@ -102,9 +106,7 @@ export function createConnection(
       const timeout = AbortSignal.timeout(timeoutMs)
       const signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout
       try {
-        const sent =
-          body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-        const answer = await open({ ...call, signal }, { method, ...sent, headersTimeout: 0, bodyTimeout: 0 })
+        const answer = await open({ ...call, signal }, { method, ...asJson(body), headersTimeout: 0, bodyTimeout: 0 })
         const text = await textOf(answer.body)
         return text.trim() === '' ? undefined : parsed(text)
       } catch (error) {
@@ -112,12 +114,16 @@ export function createConnection(
       }
     },
 
-    async *events({ silenceMs = totalMs, onOpen, ...call }) {
+    async *events({ silenceMs = totalMs, onOpen, body, orJson, ...call }) {
       try {
+        const { headers, ...sent } = asJson(body)
+        const accept = { ...headers, accept: 'text/event-stream' }
         const times = { headersTimeout: silenceMs, bodyTimeout: silenceMs }
-        const answer = await open(call, { method: 'GET', ...times, headers: { accept: 'text/event-stream' } })
+        const method = body === undefined ? 'GET' : 'POST'
+        const answer = await open(call, { method, ...sent, ...times, headers: accept })
         onOpen?.(answer.headers)
-        yield* framesOf(answer.body)
+        if (orJson && hasJson(answer)) yield { data: await textOf(answer.body) }
+        else yield* framesOf(answer.body)
       } catch (error) {
         throw asFailure(error, { signal: call.signal })
       }
@@ -127,6 +133,25 @@ export function createConnection(
   }
 }
 
+const asJson = (body: unknown): { body?: string; headers?: Readonly<Record<string, string>> } =>
+  body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+
+/** Reports whether a response is JSON, not a stream. Throws for any other content type. */
+function hasJson({ headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>): boolean {
+  const type =
+    String(headers['content-type'] ?? 'none')
+      .split(';')[0]
+      ?.trim()
+      .toLowerCase() ?? ''
+  if (type === 'text/event-stream') return false
+  if (/^application\/([\w.-]+\+)?json$/.test(type)) return true
+  destroy(body)
+  throw new RuntimeFailure(
+    'model_request_failed_error',
+    `the runtime answered with content type ${type.slice(0, 100)} in place of a stream`,
+  )
+}
+
 /** Yields the frames of a body, and destroys the body when the reader stops. */
 async function* framesOf(body: Dispatcher.ResponseData['body']): AsyncGenerator<SseFrame> {
   const read = sseReader()
@@ -134,10 +159,14 @@ async function* framesOf(body: Dispatcher.ResponseData['body']): AsyncGenerator<
   try {
     for await (const chunk of body) yield* read(decoder.write(chunk as Buffer))
   } finally {
-    // The destroyed body may emit an error, which is not an error of the stream.
-    body.on('error', () => undefined)
-    body.destroy()
+    destroy(body)
   }
+}
+
+function destroy(body: Dispatcher.ResponseData['body']): void {
+  // The destroyed body may emit an error, which is not an error of the stream.
+  body.on('error', () => undefined)
+  body.destroy()
 }
 
 async function textOf(body: Dispatcher.ResponseData['body']): Promise<string> {

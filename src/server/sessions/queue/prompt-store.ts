@@ -27,6 +27,8 @@ export interface QueuedPrompt {
   readonly model: string
   readonly system: string | null
   readonly output_schema: Readonly<Record<string, unknown>> | null
+  /** Id that the client chose for its message. */
+  readonly message_id: string | null
   readonly mode: PromptMode
   readonly state: PromptState
   readonly principal: string
@@ -93,7 +95,7 @@ const acceptText = `
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, interval '${leaseSeconds} seconds', $16, $17)`
 
 const columns =
-  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema'
+  'id, session_id, kind, parts, model, system, mode, state, principal, key_id, run_id, resumes, stop_requested, ran_ms, output_schema, message_id'
 
 /** SQL for the first prompt in the queue of a session: one interrupted by a crash, else the first waiting one. */
 export const firstInLine = (what: string, session: string): string => `
@@ -129,7 +131,7 @@ const joinText = `
   ) of_run order by position`
 
 /** Returns the row of a prompt that has not run yet. */
-const asQueued = ({ id, sessionId, parts, model, system, mode, principal, keyId }: NewPrompt) => ({
+const asQueued = ({ id, sessionId, parts, model, system, mode, messageId, principal, keyId }: NewPrompt) => ({
   id,
   session_id: sessionId,
   kind: 'prompt' as const,
@@ -137,6 +139,7 @@ const asQueued = ({ id, sessionId, parts, model, system, mode, principal, keyId 
   model,
   system: system ?? null,
   output_schema: null,
+  message_id: messageId ?? null,
   mode,
   state: 'waiting' as const,
   principal,

@@ -1,4 +1,5 @@
 import type { pause } from '../../platform/timers.ts'
+import { RuntimeFailure } from '../runtime.ts'
 
 const firstMs = 500
 const maxDelayMs = 10_000
@@ -38,3 +39,9 @@ export function createBackoff({ wait, signal, maxMs = Number.POSITIVE_INFINITY }
     },
   }
 }
+
+const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529])
+
+/** Reports whether the same call may succeed later: there was no response, or its status allows a retry. */
+export const isPassing = (error: unknown): error is RuntimeFailure =>
+  error instanceof RuntimeFailure && (error.status === undefined || passing.has(error.status))
