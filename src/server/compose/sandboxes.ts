@@ -24,7 +24,14 @@ export async function composeSandboxes({ config, workspacesDir, innerHosts, log 
     allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false,
     log,
   })
-  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus, networkOf })
+  const sandboxes = await createSandboxes({
+    workspacesDir,
+    log,
+    prefer: config.sandbox.driver === 'auto' ? undefined : config.sandbox.driver,
+    settings: config.sandbox,
+    cpus: config.limits.sandboxCpus,
+    networkOf,
+  })
   const parts: readonly Part[] = [{ name: 'sandboxes', stop: sandboxes.stopAll }]
   return { sandboxes, parts }
 }
