@@ -32,7 +32,9 @@ import { createRegistry } from '../runtimes/registry/registry.ts'
 import { serveRuntimes } from '../runtimes/registry/routes.ts'
 import { runtimeStore } from '../runtimes/registry/store.ts'
 import type { Cloning } from '../runtimes/repositories/with-repository.ts'
-import type { RuntimeKind } from '../runtimes/runtime.ts'
+import type { Runtime, RuntimeKind } from '../runtimes/runtime.ts'
+import { withSetup } from '../runtimes/with-setup.ts'
+import { createSandboxCheck } from '../sandboxes/check-sandbox.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark, type SandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
@@ -73,7 +75,7 @@ interface Needs {
 }
 
 const noClones = (driver: string): string =>
-  `needs a sandbox with git and a network (bubblewrap), but this server uses the ${driver} sandbox`
+  `needs a sandbox with git and a network (bubblewrap or docker), but this server uses the ${driver} sandbox`
 
 /** Runtimes of agents. */
 export function composeRuntimes(needs: Needs) {
@@ -98,6 +100,12 @@ export function composeRuntimes(needs: Needs) {
   const programs = createLocalPrograms({ sandboxes, log, serve: needs.serveProgram })
 
   const cloning = needs.cloning(sandboxes, markSandboxRunning)
+  // The set-up runs before the clone, which needs the image of the agent.
+  const prepared = (runtime: Runtime): Runtime => (runtime.workspace ? withSetup(runtime, sandboxes) : runtime)
+  const inSandbox = (kind: RuntimeKind): RuntimeKind => {
+    const cloned = cloning.kind(kind)
+    return { ...cloned, connect: endpoint => prepared(cloned.connect(endpoint)) }
+  }
   const web = createWeb({ guard, searchSettings: needs.webSearch })
 
   // kinds
@@ -114,12 +122,12 @@ export function composeRuntimes(needs: Needs) {
     resultSchemas: needs.resultSchemas,
     log,
   })
-  const builtin = cloning.runtime(ownRuntime)
+  const builtin = prepared(cloning.runtime(ownRuntime))
   const runtimeKinds: readonly RuntimeKind[] = [
-    cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
+    inSandbox(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
-    cloning.kind(
+    inSandbox(
       opencodeKind({
         outbound,
         memories,
@@ -151,6 +159,7 @@ export function composeRuntimes(needs: Needs) {
     canSearch: () => web.canSearch,
     noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
     networkCheck: createNetworkCheck({ allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false, sandboxes }),
+    sandboxCheck: createSandboxCheck(sandboxes),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })

@@ -121,6 +121,8 @@ export type Isolation = 'sandbox' | 'none'
 /** Where a session's program runs. */
 export interface ProgramPlace {
   readonly isolation: Isolation
+  /** True when the system folders that the program sees are those of an image, not of the host. */
+  readonly hasOwnSystem: boolean
   /** The folders as the program sees them. */
   readonly foldersInside: ProgramFolders
   /** The same folders on the host. */

@@ -240,6 +240,7 @@ async function makePlace(
   const inside = { workspace: workspaceRoot, home: homeRoot, sockets: socketRoot }
   return {
     isolation,
+    hasOwnSystem: isolation === 'sandbox' && driver.hasOwnSystem === true,
     foldersInside: isolation === 'sandbox' ? inside : folders,
     folders,
     homeFiles: workspaceFiles(folders.home),

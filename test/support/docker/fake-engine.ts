@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -48,10 +48,15 @@ export async function startFakeEngine(options: Options = {}) {
   let created = 0
 
   const newId = () => randomBytes(32).toString('hex')
-  async function addImage(name: string, from?: string, labels = {}): Promise<Image> {
-    const id = newId()
+  async function newLayer(from: string | undefined): Promise<string> {
     const layer = await mkdtemp(join(folder, 'layer-'))
     if (from !== undefined) await cp(from, layer, { recursive: true })
+    await chmod(layer, 0o755)
+    return layer
+  }
+  async function addImage(name: string, from?: string, labels = {}): Promise<Image> {
+    const id = newId()
+    const layer = await newLayer(from)
     const image = { id: `sha256:${id}`, created: ++created, labels, layer }
     images.set(name, image)
     return image
@@ -79,8 +84,7 @@ export async function startFakeEngine(options: Options = {}) {
     if (body.HostConfig.NetworkMode !== 'none' && body.Hostname !== undefined)
       throw new Reply(400, 'conflicting options: hostname and the network mode')
     if (body.HostConfig.Runtime === 'missing') throw new Reply(400, 'unknown or invalid runtime name: missing')
-    const layer = await mkdtemp(join(folder, 'layer-'))
-    await cp(image.layer, layer, { recursive: true })
+    const layer = await newLayer(image.layer)
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const id = newId()
     containers.set(name, { id, name, body, layer, process: undefined, client: undefined, exit: undefined, ended, end })

@@ -8,6 +8,7 @@ import { createEgress } from '../../../src/server/egress/egress.ts'
 import type { EgressSession, InnerHost } from '../../../src/server/egress/inner-host.ts'
 import { createOutbound, type Lookup, type Outbound } from '../../../src/server/platform/outbound.ts'
 import { buildConnector } from '../../../src/server/platform/undici.ts'
+import type { DriverSettings } from '../../../src/server/sandboxes/choose-driver.ts'
 import type { SandboxDriverName } from '../../../src/server/sandboxes/sandbox.ts'
 import { createSandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
 import { quiet } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
@@ -19,6 +20,8 @@ interface Settings {
   readonly lookup?: Lookup
   readonly innerHosts?: readonly InnerHost[]
   readonly allowUnrestricted?: boolean
+  /** For the driver docker. */
+  readonly settings?: DriverSettings
 }
 
 /** Returns sandboxes whose network passes the proxy, and the lines that it logs. */
@@ -28,6 +31,7 @@ export async function networkForTests({
   lookup,
   innerHosts = [],
   allowUnrestricted = false,
+  settings,
 }: Settings) {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const lines: Readonly<Record<string, unknown>>[] = []
@@ -43,7 +47,13 @@ export async function networkForTests({
     },
   }
   const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, allowUnrestricted, log })
-  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer: driver, networkOf })
+  const sandboxes = await createSandboxes({
+    workspacesDir,
+    log: quiet,
+    prefer: driver,
+    networkOf,
+    ...(settings && { settings }),
+  })
   after(async () => {
     await sandboxes.stopAll()
     await rm(workspacesDir, { recursive: true, force: true })

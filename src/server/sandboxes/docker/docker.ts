@@ -56,7 +56,7 @@ export async function dockerDriver({ limits, settings, image, workspacesDir }: D
     const proxyImage = settings.proxyImage ?? image
     const hasNetwork = await hasForwarder({ ...own, image: proxyImage })
     const withProxy: OwnWithProxy = { ...own, proxyImage }
-    const setups = createSetups({ ...withProxy, engine, images, owner, folder })
+    const setups = createSetups({ ...withProxy, engine, images, owner, diskFolder: folder })
     return {
       name: 'docker',
       detail: [

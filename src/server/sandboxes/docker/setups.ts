@@ -21,7 +21,7 @@ interface Deps {
   readonly runtime: string | undefined
   readonly user: string
   /** Folder on the disk of the server whose free space is watched. */
-  readonly folder: string
+  readonly diskFolder: string
 }
 
 /** Label of the images, with the id of the data folder. */
@@ -57,7 +57,9 @@ export function createSetups(deps: Deps) {
           if (code === 0 && !request.signal.aborted) await commit(id, request.digest)
         },
       })
-      checkSetup(await collect(container, { ...request, timeoutMs: setupMs, folder: deps.folder, limits: deps.limits }))
+      checkSetup(
+        await collect(container, { ...request, timeoutMs: setupMs, folder: deps.diskFolder, limits: deps.limits }),
+      )
     } finally {
       proxy?.end()
     }
