@@ -3,7 +3,6 @@ import type { EgressSession } from '../egress/inner-host.ts'
 import { runChild } from '../platform/child-process.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Json, listOf, nonEmptyText, recordOf, textOf } from '../platform/json.ts'
-import { pause } from '../platform/timers.ts'
 import { linked } from './network-link.ts'
 import {
   networkFolderOf,
@@ -14,6 +13,7 @@ import {
 } from './sandbox.ts'
 import { deleteTree, foldersOf, makeWorkspace, setupMarkerOf, workspaceOf } from './session-folders.ts'
 import { setupDigest } from './setup.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 interface Wish {
   readonly image: string | undefined
@@ -81,7 +81,7 @@ export function createSessionBases({ driver, root, networkOf, isAllowed }: Deps)
         work.catch(() => undefined)
         running.set(digest, work)
       }
-      const base = await unlessAborted(work, signal)
+      const base = await unlessAborted(work, signal, cancelled)
       if (base.home === undefined) return base
       await copyHome(base.home, { workspace, home, digest, owner: driver.owner })
       return { home }
@@ -95,25 +95,10 @@ export function createSessionBases({ driver, root, networkOf, isAllowed }: Deps)
   }
 }
 
+const cancelled = () => new AppError('unavailable', 'cancelled during config.sandbox.setup')
+
 const unsupported = ({ detail }: SandboxDriver) =>
   new AppError('unavailable', `config.sandbox is not supported by the sandbox of this server: ${detail}`)
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return await work
-  const done = new AbortController()
-  const aborted = pause(maxPauseMs, AbortSignal.any([signal, done.signal])).then(() => {
-    throw new AppError('unavailable', 'cancelled during config.sandbox.setup')
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    aborted.catch(() => undefined)
-    done.abort()
-  }
-}
-
-/** Longer than any set-up with the pull of its image. */
-const maxPauseMs = 3_600_000
 
 const markerOf = (workspace: string): Promise<string | undefined> =>
   readFile(setupMarkerOf(workspace), 'utf8').catch(() => undefined)

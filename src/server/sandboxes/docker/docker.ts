@@ -52,8 +52,9 @@ export async function dockerDriver({ limits, settings, image, workspacesDir }: D
   const containers = createContainers({ engine, images, owner })
   const own: Own = { limits, image, containers, runtime: settings.runtime, user: identity.user }
   try {
-    await tryOut(own, folder, identity.owner)
     const proxyImage = settings.proxyImage ?? image
+    for (const needed of new Set([image, proxyImage])) await images.ensure(needed)
+    await tryOut(own, folder, identity.owner)
     const hasNetwork = await hasForwarder({ ...own, image: proxyImage })
     const withProxy: OwnWithProxy = { ...own, proxyImage }
     const setups = createSetups({ ...withProxy, engine, images, owner, diskFolder: folder })

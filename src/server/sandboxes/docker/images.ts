@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
 import { textOf } from '../../platform/json.ts'
-import { pause } from '../../platform/timers.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { type Engine, EngineError } from './engine.ts'
 
 /** Time to pull an image. */
@@ -66,7 +66,7 @@ export function createImages(engine: Engine, { pull }: { readonly pull: boolean 
         running = download(image).finally(() => pulls.delete(image))
         pulls.set(image, running)
       }
-      await unlessAborted(running, signal)
+      await unlessAborted(running, signal, () => new PullCancelled())
     },
   }
 }
@@ -76,14 +76,3 @@ const missing = (image: string, problem: string) =>
 
 /** Without a tag the engine would pull all of them. */
 const withTag = (image: string): string => (/(:[\w.-]+|@sha256:[0-9a-f]{64})$/.test(image) ? image : `${image}:latest`)
-
-async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return await work
-  // A download that fails later is reported to the next call.
-  work.catch(() => undefined)
-  const cancelled = pause(pullMs, signal).then(() => {
-    throw new PullCancelled()
-  })
-  cancelled.catch(() => undefined)
-  await Promise.race([work, cancelled])
-}

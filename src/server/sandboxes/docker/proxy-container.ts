@@ -66,14 +66,16 @@ export async function startProxy(own: Own, network: NetworkMount): Promise<Proxy
       if (/listening on/.test(output.text())) resolve(true)
     })
   })
+  const decided = new AbortController()
   const isReady = await Promise.race([
     listening,
     container.exited.then(
       () => false,
       () => false,
     ),
-    pause(startMs).then(() => false),
+    pause(startMs, decided.signal).then(() => false),
   ])
+  decided.abort()
   if (isReady) return { id: container.id, end: container.kill }
   container.kill()
   throw new AppError('unavailable', 'the network of the sandbox did not start; retry later', {
