@@ -37,9 +37,7 @@ interface Deps {
   readonly isAllowed: (image: string) => boolean
 }
 
-/** What sessions start from: the image and the set-up of their agent. */
-export type SessionBases = ReturnType<typeof createSessionBases>
-
+/** Finds what sessions start from: the image and the set-up of their agent. */
 export function createSessionBases({ driver, root, networkOf, isAllowed }: Deps) {
   const stopping = new AbortController()
   /** Set-ups that run, by digest: sessions of one agent share them. */
