@@ -105,6 +105,7 @@ export async function startFakeEngine(options: Options = {}) {
       killProcesses(container)
       await container.ended
     }
+    container.client?.destroy()
     containers.delete(container.name)
     await rm(container.layer, { recursive: true, force: true })
   }

@@ -19,12 +19,12 @@ export function createContainers({ engine, images, owner }: Deps) {
   const left = new Set<string>()
 
   async function remove(name: string): Promise<void> {
-    left.add(name)
     try {
       await removeContainer(engine, name)
       left.delete(name)
     } catch {
       // The engine does not respond. The next container tries again, or the next start of a server.
+      left.add(name)
     }
   }
 
