@@ -15,7 +15,7 @@ const nouns = [
   'mcp/agents/(agent-mcp|agent-mcp-check)',
   'memories/session-memories',
   'runtimes/(runtime|model-choice|conversation-text)',
-  'sandboxes/(sandbox|sandboxes|beneath|bounded-output|workspace-path)',
+  'sandboxes/(sandbox|sandboxes|check-sandbox|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
   'sessions/(sessions|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page|run-answer))',
   'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|subagents|large-results|media|jobs|todo)',

@@ -4,6 +4,7 @@ import { AttachedSkill } from './attached-skill.ts'
 import { named } from './named.ts'
 import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
+import { SandboxConfig } from './sandboxes.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
 import { WebhookConfig } from './webhooks.ts'
 
@@ -56,6 +57,7 @@ const AgentConfig = named(
       ),
       approvals: Type.Optional(Nullable(ApprovalsConfig)),
       network: Type.Optional(Nullable(NetworkConfig)),
+      sandbox: Type.Optional(Nullable(SandboxConfig)),
     }),
   ]),
 )

@@ -1,13 +1,13 @@
 import { access, constants, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Config, Environment, Overrides } from './config/config.ts'
 import { ConfigError, loadConfig } from './config/load.ts'
 import { createPool } from './db/connect.ts'
 import { packagedBuild } from './db/embedded/binaries.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { reasonOf } from './db/reachable.ts'
-import { bubblewrapDriver } from './sandboxes/bubblewrap.ts'
 import { bubblewrapRemedy } from './sandboxes/bubblewrap-remedy.ts'
+import { chooseDriver } from './sandboxes/choose-driver.ts'
 import { sandboxLimits } from './sandboxes/sandbox.ts'
 import { portProblem } from './start-checks.ts'
 
@@ -25,17 +25,17 @@ interface Inputs {
   readonly overrides: Overrides
 }
 
-/** Checks whether a server could start here, without starting or changing anything. */
+/** Checks whether a server could start here, without starting it. A trial run of the sandbox leaves no session. */
 export async function examine({ env, overrides }: Inputs): Promise<Finding[]> {
   const { config, finding } = examineConfig({ env, overrides })
-  if (!config) return [finding, await examineSandbox()]
+  if (!config) return [finding, await examineSandbox(undefined)]
   return [
     finding,
     ...config.warnings.map(warned),
     examineModels(config),
     await examineDataDir(config.dataDir),
     await examineDatabase(config),
-    await examineSandbox(),
+    await examineSandbox(config),
   ]
 }
 
@@ -119,15 +119,22 @@ async function examineServer(url: string): Promise<Finding> {
   }
 }
 
-async function examineSandbox(): Promise<Finding> {
+async function examineSandbox(config: Config | undefined): Promise<Finding> {
   const name = 'sandbox'
+  const settings = config?.sandbox
+  const prefer = settings?.driver === 'auto' ? undefined : settings?.driver
+  const workspacesDir = join(resolve(config?.dataDir ?? '.'), 'workspaces')
   try {
-    const { detail } = await bubblewrapDriver(sandboxLimits)
-    return { name, state: 'ok', detail: `bubblewrap: ${detail}` }
+    const choice = await chooseDriver({ prefer, limits: sandboxLimits, settings, workspacesDir })
+    const { driver, detail, problem } = choice
+    await driver.close?.()
+    if (problem === undefined) return { name, state: 'ok', detail: `${driver.name}: ${detail}` }
+    const simulated = `tools run in a simulated shell without real programs: ${problem}`
+    return { name, state: 'warn', detail: simulated, next: bubblewrapRemedy(problem) }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    const detail = `tools run in a simulated shell without real programs: ${reason}`
-    return { name, state: 'warn', detail, next: bubblewrapRemedy(reason) }
+    const next = prefer === 'bubblewrap' ? bubblewrapRemedy(reason) : 'correct this, or set another sandbox.driver'
+    return { name, state: 'fail', detail: reason, next }
   }
 }
 

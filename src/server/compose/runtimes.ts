@@ -35,7 +35,9 @@ import { createRegistry } from '../runtimes/registry/registry.ts'
 import { serveRuntimes } from '../runtimes/registry/routes.ts'
 import { runtimeStore } from '../runtimes/registry/store.ts'
 import type { Cloning } from '../runtimes/repositories/with-repository.ts'
-import type { RuntimeKind } from '../runtimes/runtime.ts'
+import type { Runtime, RuntimeKind } from '../runtimes/runtime.ts'
+import { withSetup } from '../runtimes/with-setup.ts'
+import { createSandboxCheck } from '../sandboxes/check-sandbox.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { createSandboxMark, type SandboxMark } from '../sessions/sandbox-mark.ts'
 import { sessionStore } from '../sessions/session-store.ts'
@@ -78,7 +80,7 @@ interface Needs {
 }
 
 const noClones = (driver: string): string =>
-  `needs a sandbox with git and a network (bubblewrap), but this server uses the ${driver} sandbox`
+  `needs a sandbox with git and a network (bubblewrap or docker), but this server uses the ${driver} sandbox`
 
 /** Runtimes of agents. */
 export function composeRuntimes(needs: Needs) {
@@ -104,6 +106,12 @@ export function composeRuntimes(needs: Needs) {
 
   const cloning = needs.cloning(sandboxes, markSandboxRunning)
   const redaction = createNetworkRedaction(needs.sessionSecrets)
+  // The set-up runs before the clone, which needs the image of the agent.
+  const prepared = (runtime: Runtime): Runtime => (runtime.workspace ? withSetup(runtime, sandboxes) : runtime)
+  const inSandbox = (kind: RuntimeKind): RuntimeKind => {
+    const cloned = cloning.kind(kind)
+    return redaction.kind({ ...cloned, connect: endpoint => prepared(cloned.connect(endpoint)) })
+  }
   const web = createWeb({ guard, searchSettings: needs.webSearch })
 
   // kinds
@@ -120,23 +128,19 @@ export function composeRuntimes(needs: Needs) {
     resultSchemas: needs.resultSchemas,
     log,
   })
-  const builtin = redaction.runtime(cloning.runtime(ownRuntime))
+  const builtin = redaction.runtime(prepared(cloning.runtime(ownRuntime)))
   const runtimeKinds: readonly RuntimeKind[] = [
-    redaction.kind(
-      cloning.kind(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
-    ),
+    inSandbox(acpKind({ programs, sandboxes, markSandboxRunning, memories, mcp: needs.agentMcp, log })),
     cursorKind({ outbound, memories: memories.block }),
     managedAgentsKind({ outbound, memories: memories.block }),
     a2aKind({ outbound, isListed: url => guard().lists(url), memories: memories.block }),
-    redaction.kind(
-      cloning.kind(
-        opencodeKind({
-          outbound,
-          memories,
-          log,
-          local: { programs, sandboxes, markSandboxRunning, mcp: needs.agentMcp },
-        }),
-      ),
+    inSandbox(
+      opencodeKind({
+        outbound,
+        memories,
+        log,
+        local: { programs, sandboxes, markSandboxRunning, mcp: needs.agentMcp },
+      }),
     ),
   ]
   const kinds = new Map(runtimeKinds.map(kind => [kind.spec, kind]))
@@ -162,6 +166,7 @@ export function composeRuntimes(needs: Needs) {
     canSearch: () => web.canSearch,
     noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
     networkCheck: createNetworkCheck({ allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false, sandboxes }),
+    sandboxCheck: createSandboxCheck(sandboxes),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })
   const probes = createProbes({ ownId: builtin.id, kinds, externals, store, nowMs: () => performance.now() })

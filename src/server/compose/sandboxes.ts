@@ -32,7 +32,14 @@ export async function composeSandboxes(needs: Needs) {
     allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false,
     log,
   })
-  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus, networkOf })
+  const sandboxes = await createSandboxes({
+    workspacesDir,
+    log,
+    prefer: config.sandbox.driver === 'auto' ? undefined : config.sandbox.driver,
+    settings: config.sandbox,
+    cpus: config.limits.sandboxCpus,
+    networkOf,
+  })
   const parts: readonly Part[] = [{ name: 'sandboxes', stop: sandboxes.stopAll }]
   return { sandboxes, sessionSecrets, parts }
 }

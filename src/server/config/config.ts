@@ -272,6 +272,32 @@ export interface Limits {
   readonly allowUnrestrictedEgress?: boolean
 }
 
+export type SandboxDriverChoice = 'auto' | 'bubblewrap' | 'virtual' | 'docker'
+
+/** Where the commands and programs of sessions run. */
+export interface SandboxConfig {
+  /** `auto`: bubblewrap if it works here, else virtual. */
+  readonly driver: SandboxDriverChoice
+  /** Image of agents that name none; empty for a driver without images. */
+  readonly image: string
+  /** Other images that agents may name. */
+  readonly images: readonly string[]
+  readonly docker: DockerSettings
+}
+
+export interface DockerSettings {
+  /** Path of the engine's socket. */
+  readonly socket: string
+  /** Runtime of the engine, such as `runsc`; undefined for its default. */
+  readonly runtime: string | undefined
+  /** `uid:gid` of commands; undefined for the owner of the workspaces. */
+  readonly user: string | undefined
+  /** Image with socat, which connects containers with the proxy of the network; undefined for the default image. */
+  readonly proxyImage: string | undefined
+  /** True when missing images are pulled. */
+  readonly pull: boolean
+}
+
 export type SearchProvider = 'brave' | 'tavily' | 'searxng'
 
 /** Provider of the tool `web_search`. */
@@ -393,6 +419,7 @@ export interface Config {
   readonly outboundAllow: readonly string[]
   readonly limits: Limits
   readonly toolLimits: ToolSettings
+  readonly sandbox: SandboxConfig
   /** Undefined without a search provider: the tool `web_search` does not exist then. */
   readonly webSearch: WebSearchSettings | undefined
   /** Hosts of repositories beside the well-known ones. */

@@ -91,6 +91,12 @@ interface FileValue {
     readonly max_files?: number
   }
   readonly git_hosts?: readonly (GitHostEntry | undefined)[]
+  readonly sandbox?: {
+    readonly driver?: string
+    readonly image?: string
+    readonly images?: readonly (string | undefined)[]
+    readonly docker?: Partial<Record<'socket' | 'runtime' | 'user' | 'proxy_image' | 'pull', string>>
+  }
   readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
@@ -195,6 +201,15 @@ const fileShape: Shape = {
     git_hosts: {
       kind: 'list',
       of: { kind: 'block', keys: { host: text, type: text, api_base: text, credential: text, auth: text } },
+    },
+    sandbox: {
+      kind: 'block',
+      keys: {
+        driver: text,
+        image: text,
+        images: texts,
+        docker: { kind: 'block', keys: { socket: text, runtime: text, user: text, proxy_image: text, pull: text } },
+      },
     },
     web_search: { kind: 'block', keys: { provider: text, api_key: text, api_base: text } },
     responses: { kind: 'block', keys: { store: text } },

@@ -17,6 +17,7 @@ import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
+import { sandboxOfFile } from './sandbox-of-file.ts'
 import {
   bucketWarnings,
   gitHostWarnings,
@@ -108,6 +109,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     outboundAllow,
     limits: limitsOf(file),
     toolLimits: toolLimitsOf(file),
+    sandbox: sandboxOfFile({ file, report }),
     webSearch,
     gitHosts,
     ...changedAt(filePath),

@@ -35,6 +35,8 @@ export interface Recipe {
   readonly limits: SandboxLimits
   /** Absent for a command. A program has more folders, its own variables and a separate standard error. */
   readonly program?: ProgramParts | undefined
+  /** HOME of a command on the host; absent: the workspace. */
+  readonly home?: string | undefined
   /** Absent: the sandbox has only its own loopback. */
   readonly network?: NetworkMount | undefined
 }
@@ -66,18 +68,24 @@ const environment = {
   TMPDIR: '/tmp',
 }
 
+/** Variables of a command with the home of a set-up. */
+const ofHome = { HOME: homeRoot, PATH: `${homeRoot}/.local/bin:${homeRoot}/bin:${environment.PATH}` }
+
 /** Returns the arguments of bubblewrap for one command. Everything not listed is unshared. Source: Security, S35. */
 export function bubblewrapArguments(recipe: Recipe): string[] {
-  const { filter, folder, identity, limits, network, program } = recipe
+  const { filter, folder, home, identity, limits, network, program } = recipe
   const files = bubblewrapFiles(recipe).length
   return [
     ...(identity === 'user-namespace' ? ['--unshare-user', ...numbers('--uid', '--gid')] : []),
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     // The shell is process 1: when it exits, the kernel kills all others before bubblewrap returns.
     ...['--die-with-parent', '--new-session', '--as-pid-1', '--clearenv', '--hostname', 'sandbox'],
-    ...Object.entries({ ...environment, ...network?.env, ...(program && { HOME: homeRoot, ...program.env }) }).flatMap(
-      ([name, value]) => ['--setenv', name, value],
-    ),
+    ...Object.entries({
+      ...environment,
+      ...network?.env,
+      ...(home && ofHome),
+      ...(program && { HOME: homeRoot, ...program.env }),
+    }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...recipe.system.flatMap(({ path, link }) => (link ? ['--symlink', link, path] : ['--ro-bind', path, path])),
     ...['--perms', '0755', '--dir', '/etc'],
     ...['/etc/alternatives', '/etc/ld.so.cache', '/etc/ssl'].flatMap(path => ['--ro-bind-try', path, path]),
@@ -100,9 +108,10 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
   ]
 }
 
-function mountsInside({ network, program, system }: Recipe): string[] {
+function mountsInside({ home, network, program, system }: Recipe): string[] {
   const mounts = [
     ...(network ? [['--ro-bind', network.folder, networkRoot]] : []),
+    ...(home ? [['--bind', home, homeRoot]] : []),
     ...(program ? programMounts(program, system) : []),
   ]
   return mounts.flatMap(mount => [...foldersAbove(mount.at(-1) ?? '').flatMap(openToAll), ...mount])

@@ -23,6 +23,7 @@ import type {
   SandboxProgram,
 } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
+import { createHomes } from './setup-homes.ts'
 
 interface Settings {
   readonly limits: SandboxLimits
@@ -41,8 +42,11 @@ const joinAndBecome = [
 
 const searchPath = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 
-/** Returns the driver that isolates with Linux namespaces. Rejects with the reason when a trial run fails. */
-export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDriver> {
+/**
+ * Returns the driver that isolates with Linux namespaces. Rejects with the reason when a trial run fails. Results of
+ * set-ups are stored below `workspacesDir`; without it there are none.
+ */
+export async function bubblewrapDriver(limits: SandboxLimits, workspacesDir?: string): Promise<SandboxDriver> {
   if (process.platform !== 'linux') throw new Error('bubblewrap runs on Linux only')
   const identity = process.getuid?.() === 0 ? 'other-user' : 'user-namespace'
   const cgroups = await findCgroups(limits)
@@ -50,6 +54,12 @@ export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDr
   const settings: Settings = { limits, cgroups, identity, filter: seccompFilter(process.arch), system }
   const owner = identity === 'other-user' ? sandboxUser : undefined
   await tryOut(settings, owner)
+  const exec: SandboxDriver['exec'] = async (folder, request) => {
+    const { errorOutput, ...result } = await run(settings, folder, request)
+    // The standard error of the shell is elsewhere: this output comes from bubblewrap before it started the command.
+    if (result.outcome === 'exited' && errorOutput) throw notStarted(errorOutput)
+    return result
+  }
   return {
     name: 'bubblewrap',
     detail: [
@@ -61,13 +71,11 @@ export async function bubblewrapDriver(limits: SandboxLimits): Promise<SandboxDr
     ].join('; '),
     owner,
     hasNetwork: true,
-    async exec(folder, request) {
-      const { errorOutput, ...result } = await run(settings, folder, request)
-      // The standard error of the shell is elsewhere: this output comes from bubblewrap before it started the command.
-      if (result.outcome === 'exited' && errorOutput) throw notStarted(errorOutput)
-      return result
-    },
+    exec,
     start: (folders, request) => startInside(settings, folders, request),
+    ...(workspacesDir !== undefined && {
+      setUp: createHomes({ folder: join(workspacesDir, '.setups'), owner, exec }).setUp,
+    }),
   }
 }
 
@@ -105,8 +113,8 @@ async function run(settings: Settings, folder: string, request: BoundRequest): P
   const { cgroups, limits } = settings
   const cgroup = cgroups && (await makeCgroup(cgroups, limits))
   try {
-    const { command, network } = request
-    const launch = launchOf(settings, { folder, command, network }, cgroup)
+    const { base, command, network } = request
+    const launch = launchOf(settings, { folder, command, network, home: base?.home }, cgroup)
     return await runLimited(launch, { ...request, limits })
   } finally {
     await cgroup?.remove()
@@ -128,7 +136,7 @@ async function startInside(
 
 function launchOf(
   settings: Settings,
-  task: Pick<Recipe, 'folder' | 'command' | 'network' | 'program'>,
+  task: Pick<Recipe, 'folder' | 'command' | 'network' | 'program' | 'home'>,
   cgroup: Cgroup | undefined,
 ): Launch {
   const args = bubblewrapArguments({ ...settings, ...task, isBounded: !!cgroup })

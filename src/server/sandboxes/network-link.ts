@@ -32,6 +32,6 @@ export async function openLink({ driver, network }: Wanted): Promise<NetworkLink
   if (driver.hasNetwork) return await network.open()
   throw new AppError(
     'unavailable',
-    `config.network needs the bubblewrap sandbox, but this server uses: ${driver.detail}`,
+    `config.network needs a sandbox with a network, but this server uses: ${driver.detail}`,
   )
 }

@@ -11,6 +11,8 @@ const retainedErrorBytes = 64 * 1024
 const exitOfMissingProgram = 127
 
 interface Bounds {
+  /** Folder on the disk whose free space is watched. */
+  readonly folder: string
   readonly limits: SandboxLimits
   /** Kills the program when it aborts. */
   readonly signal: AbortSignal
@@ -18,36 +20,54 @@ interface Bounds {
   readonly ended: () => Promise<void>
 }
 
-/** Starts a program that runs until it exits, is stopped, its signal aborts, or it fills the disk. */
-export function startProgram(launch: Launch, bounds: Bounds): SandboxProgram {
-  return supervised(startWithInput(launch), launch, bounds)
+/** A program that was started, before its limits apply. */
+interface Started {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Resolves at its exit; its output may still have unread data. `problem` is added to its errors. Never rejects. */
+  readonly exited: Promise<ProgramExit & { readonly problem: string }>
+  /** Requests the end of all its processes. Returns false when there is no process to signal. */
+  terminate(): boolean
+  kill(): void
 }
 
-function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended }: Bounds): SandboxProgram {
+/** Starts a program that runs until it exits, is stopped, its signal aborts, or it fills the disk. */
+export function startProgram(launch: Launch, bounds: Omit<Bounds, 'folder'>): SandboxProgram {
+  return supervised(processOf(startWithInput(launch), launch), { ...bounds, folder: launch.folder })
+}
+
+function processOf(child: ChildProcess, { terminate, kill }: Pick<Launch, 'terminate' | 'kill'>): Started {
   const { stdin, stdout, stderr } = child
   if (!(stdin instanceof Writable && stdout instanceof Readable && stderr instanceof Readable))
     throw new Error('program has no pipes (bug)')
+  return { stdin, stdout, stderr, exited: exitOf(child), terminate: () => terminate(child), kill: () => kill(child) }
+}
+
+/** Applies the limits to a program that was started. */
+export function supervised(started: Started, { folder, limits, signal, ended }: Bounds): SandboxProgram {
+  const { stdin, stdout, stderr, kill } = started
   const errors = boundedOutput(retainedErrorBytes)
   stderr.on('data', (chunk: Buffer) => errors.add(chunk))
 
-  const kill = () => launch.kill(child)
   signal.addEventListener('abort', kill, { once: true })
-  const stopWatching = watchDisk(launch.folder, limits, () => {
+  const stopWatching = watchDisk(folder, limits, () => {
     errors.add(Buffer.from('disk is full; the program was killed\n'))
     kill()
   })
-  const exited = exitOf(child, message => errors.add(Buffer.from(message))).then(async exit => {
+  const exited = started.exited.then(async ({ code, problem }) => {
+    errors.add(Buffer.from(problem))
     signal.removeEventListener('abort', kill)
     await stopWatching()
     await ended()
-    return exit
+    return { code }
   })
   if (signal.aborted) kill()
 
   let stopping: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     stdin.end()
-    const grace = launch.terminate(child) ? setTimeout(kill, limits.graceMs) : undefined
+    const grace = started.terminate() ? setTimeout(kill, limits.graceMs) : undefined
     if (!grace) kill()
     await exited
     clearTimeout(grace)
@@ -64,16 +84,13 @@ function supervised(child: ChildProcess, launch: Launch, { limits, signal, ended
   }
 }
 
-/** Resolves at the exit of the process. Its output may still have unread data. */
-function exitOf(child: ChildProcess, addError: (message: string) => void): Promise<ProgramExit> {
+function exitOf(child: ChildProcess): Started['exited'] {
   return new Promise(resolve => {
     child.once('error', ({ message }) => {
       // Also emitted for a signal that could not be sent; the process then still runs.
-      if (child.pid !== undefined) return
-      addError(`${message}\n`)
-      resolve({ code: exitOfMissingProgram })
+      if (child.pid === undefined) resolve({ code: exitOfMissingProgram, problem: `${message}\n` })
     })
-    child.once('exit', code => resolve({ code }))
+    child.once('exit', code => resolve({ code, problem: '' }))
   })
 }
 
@@ -87,7 +104,7 @@ const guarded = [
   'exec /bin/sh -c "$2"',
 ].join('\n')
 
-interface Trusted extends Omit<Bounds, 'ended'> {
+interface Trusted extends Omit<Bounds, 'ended' | 'folder'> {
   readonly folders: ProgramFolders
 }
 
@@ -102,16 +119,12 @@ export function startTrusted({ command, env }: BoundProgram, { folders, ...bound
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   })
   const group = (name: NodeJS.Signals) => () => signalGroup(child, name)
-  const launch = {
-    file: '',
-    args: [],
-    env,
-    folder: folders.workspace,
-    terminate: group('SIGTERM'),
-    kill: group('SIGKILL'),
-  }
   // Processes that the program has left behind are still in its group.
-  return supervised(child, launch, { ...bounds, ended: () => endGroup(child) })
+  return supervised(processOf(child, { terminate: group('SIGTERM'), kill: group('SIGKILL') }), {
+    ...bounds,
+    folder: folders.workspace,
+    ended: () => endGroup(child),
+  })
 }
 
 const maxChecks = 100

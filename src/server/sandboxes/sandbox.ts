@@ -16,7 +16,7 @@ export const networkFolderOf = (workspace: string): string => `${workspace}.netw
 /** Port on 127.0.0.1 where commands and programs reach the proxy, inside a sandbox. */
 export const proxyPort = 3128
 
-export type SandboxDriverName = 'bubblewrap' | 'virtual'
+export type SandboxDriverName = 'bubblewrap' | 'virtual' | 'docker'
 
 /** Why a command has ended. */
 export type ExecOutcome = 'exited' | 'timed_out' | 'cancelled' | 'output_limit' | 'disk_limit'
@@ -121,6 +121,8 @@ export type Isolation = 'sandbox' | 'none'
 /** Where a session's program runs. */
 export interface ProgramPlace {
   readonly isolation: Isolation
+  /** True when the system folders that the program sees are those of an image, not of the host. */
+  readonly hasOwnSystem: boolean
   /** The folders as the program sees them. */
   readonly foldersInside: ProgramFolders
   /** The same folders on the host. */
@@ -169,6 +171,28 @@ export interface BoundRequest extends Pick<ExecRequest, 'command' | 'onOutput'> 
   readonly signal: AbortSignal
   /** Absent: the command has no network. */
   readonly network?: NetworkMount | undefined
+  /** Absent: it starts from the default. */
+  readonly base?: SandboxBase | undefined
+}
+
+/** What the commands and programs of a session start from. */
+export interface SandboxBase {
+  /** Image of the system. */
+  readonly image?: string
+  /** Folder of the host that is HOME of commands, and of which programs see their own. */
+  readonly home?: string
+}
+
+/** A set-up of an agent's sandboxes. It sees no files of sessions. */
+export interface SetupRequest {
+  /** Absent: the default image. */
+  readonly image: string | undefined
+  /** Empty: only the image is made available. */
+  readonly commands: readonly string[]
+  /** Identifies the result: 40 hex digits. */
+  readonly digest: string
+  readonly signal: AbortSignal
+  readonly network?: NetworkMount | undefined
 }
 
 /** Runs commands; the whole server uses one driver. */
@@ -183,12 +207,24 @@ export interface SandboxDriver {
   readonly hasNetwork: boolean
   /** Absent when the driver cannot isolate programs. */
   readonly start?: (folders: ProgramFolders, request: BoundProgram) => Promise<SandboxProgram>
+  /** True when agents can have an image. */
+  readonly hasImages?: boolean
+  /** True when the system folders inside are not those of the host. */
+  readonly hasOwnSystem?: boolean
+  /**
+   * Returns the result of a set-up, which is cached. `home` in the result is a folder to copy into that of the session.
+   * Absent when the driver has none. Errors: `SetupFailed`; `unavailable` for an image that cannot be used.
+   */
+  readonly setUp?: (request: SetupRequest) => Promise<SandboxBase>
+  /** Frees its resources. No command runs. */
+  readonly close?: () => Promise<void>
 }
 
 export interface BoundProgram extends Omit<ProgramRequest, 'network'> {
   readonly signal: AbortSignal
   /** Absent: the program has no network besides its sockets. */
   readonly network?: NetworkMount | undefined
+  readonly base?: SandboxBase | undefined
 }
 
 /** Limits of one command. */

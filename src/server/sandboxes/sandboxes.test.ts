@@ -3,17 +3,23 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { dockerForTests } from '../../../test/support/docker/docker-for-tests.ts'
 import { lack } from '../../../test/support/service/lack.ts'
+import type { SandboxDriverName } from './sandbox.ts'
 import { createSandboxes } from './sandboxes.ts'
 import { eventually, quiet, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const needsBubblewrap = { skip: lack('bubblewrap') }
 
-for (const driver of ['bubblewrap', 'virtual'] as const) {
+/** Returns sandboxes of a driver; the containers of the fake engine of Docker are bubblewrap sandboxes. */
+const sandboxesOf = async (driver: SandboxDriverName) =>
+  sandboxesForTests(driver, driver === 'docker' ? { settings: (await dockerForTests()).settings } : {})
+
+for (const driver of ['bubblewrap', 'docker', 'virtual'] as const) {
   test(`${driver}: a workspace persists after its sandbox, private to its user, until it is removed`, {
-    skip: driver === 'bubblewrap' && lack(driver),
+    skip: driver !== 'virtual' && lack('bubblewrap'),
   }, async () => {
-    const sandboxes = await sandboxesForTests(driver)
+    const sandboxes = await sandboxesOf(driver)
     const sandbox = await sandboxes.open('ses_1')
     assert.equal(sandbox.driver, driver)
     assert.equal(await sandboxes.open('ses_1'), sandbox)
@@ -31,9 +37,9 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 
   test(`${driver}: file tools and commands can change each other’s files`, {
-    skip: driver === 'bubblewrap' && lack(driver),
+    skip: driver !== 'virtual' && lack('bubblewrap'),
   }, async () => {
-    const sandbox = await (await sandboxesForTests(driver)).open('ses_1')
+    const sandbox = await (await sandboxesOf(driver)).open('ses_1')
     await sandbox.files.write('made/by/tool', 'one\n')
     const command =
       'echo two >> made/by/tool && echo three > made/by/command && mkdir made/more && echo x > made/more/y'
@@ -47,9 +53,9 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 
   test(`${driver}: removing a session kills its commands at once`, {
-    skip: driver === 'bubblewrap' && lack(driver),
+    skip: driver !== 'virtual' && lack('bubblewrap'),
   }, async () => {
-    const sandboxes = await sandboxesForTests(driver)
+    const sandboxes = await sandboxesOf(driver)
     const sandbox = await sandboxes.open('ses_1')
     const running = sandbox.exec({ command: 'echo x > started; sleep 100' })
     const folder = join(sandboxes.workspacesDir, 'ses_1')
@@ -60,15 +66,24 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 }
 
-test('a workspace is removed even when a command made that difficult', needsBubblewrap, async () => {
-  const sandboxes = await sandboxesForTests('bubblewrap')
-  const sandbox = await sandboxes.open('ses_1')
-  const deep = 'for i in $(seq 60); do mkdir -p $(printf "d%.0s" $(seq 100)) && cd d* || exit 1; done; cd /workspace'
-  const locked = 'mkdir -p locked/below; touch locked/below/file; chmod 000 locked/below locked'
-  assert.equal((await sandbox.exec({ command: `${deep}; ${locked}` })).exitCode, 0)
-  await sandboxes.remove('ses_1')
-  assert(!existsSync(join(sandboxes.workspacesDir, 'ses_1')))
-})
+for (const driver of ['bubblewrap', 'docker'] as const) {
+  test(`${driver}: a workspace is removed even when a command made that difficult`, needsBubblewrap, async () => {
+    const sandboxes = await sandboxesOf(driver)
+    const sandbox = await sandboxes.open('ses_1')
+    const deep = 'for i in $(seq 60); do mkdir -p $(printf "d%.0s" $(seq 100)) && cd d* || exit 1; done; cd /workspace'
+    const locked = 'mkdir -p locked/below; touch locked/below/file; chmod 000 locked/below locked'
+    assert.equal((await sandbox.exec({ command: `${deep}; ${locked}` })).exitCode, 0)
+    await sandboxes.remove('ses_1')
+    assert(!existsSync(join(sandboxes.workspacesDir, 'ses_1')))
+  })
+
+  test(`${driver}: commands that the kernel cannot accept are rejected with a reason`, needsBubblewrap, async () => {
+    const sandbox = await (await sandboxesOf(driver)).open('ses_1')
+    await assert.rejects(sandbox.exec({ command: 'echo \0' }), { code: 'invalid_request' })
+    await assert.rejects(sandbox.exec({ command: `: ${'x'.repeat(200_000)}` }), { code: 'invalid_request' })
+    assert.equal((await sandbox.exec({ command: `: ${'x'.repeat(99_000)}` })).exitCode, 0)
+  })
+}
 
 test('a workspace of another driver remains usable', needsBubblewrap, async () => {
   const workspacesDir = await temporaryFolder()
@@ -98,13 +113,6 @@ test('a failed open can be retried', async () => {
   await assert.rejects(sandboxes.open('ses_1'))
   await assert.rejects(sandboxes.open('ses_1'))
   await chmod(workspacesDir, 0o600)
-})
-
-test('commands that the kernel cannot accept are rejected with a reason', needsBubblewrap, async () => {
-  const sandbox = await (await sandboxesForTests('bubblewrap')).open('ses_1')
-  await assert.rejects(sandbox.exec({ command: 'echo \0' }), { code: 'invalid_request' })
-  await assert.rejects(sandbox.exec({ command: `: ${'x'.repeat(200_000)}` }), { code: 'invalid_request' })
-  assert.equal((await sandbox.exec({ command: `: ${'x'.repeat(99_000)}` })).exitCode, 0)
 })
 
 test('the best driver of this machine is selected and described', needsBubblewrap, async () => {

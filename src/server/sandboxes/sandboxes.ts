@@ -1,12 +1,10 @@
-import { chmod, chown, lchown, lstat, mkdir, readdir, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Egress } from '../egress/egress.ts'
 import type { EgressSession } from '../egress/inner-host.ts'
-import { runChild } from '../platform/child-process.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
-import { bubblewrapDriver } from './bubblewrap.ts'
 import { bubblewrapRemedy } from './bubblewrap-remedy.ts'
+import { chooseDriver, type DriverSettings } from './choose-driver.ts'
 import { markDisk } from './disk-room.ts'
 import { linked, openLink, withNetwork } from './network-link.ts'
 import { startTrusted } from './program.ts'
@@ -16,19 +14,18 @@ import {
   type ExecResult,
   homeRoot,
   type Isolation,
-  networkFolderOf,
-  type ProgramFolders,
   type ProgramPlace,
   type Sandbox,
+  type SandboxBase,
   type SandboxDriver,
   type SandboxDriverName,
-  type SandboxLimits,
   type SandboxProgram,
   sandboxLimits,
   socketRoot,
   workspaceRoot,
 } from './sandbox.ts'
-import { virtualDriver } from './virtual.ts'
+import { createSessionBases } from './session-base.ts'
+import { deleteSession, deleteTree, foldersOf, makeWorkspace, workspaceOf } from './session-folders.ts'
 import { workspaceFiles } from './workspace-files.ts'
 
 export interface SandboxSettings {
@@ -37,6 +34,8 @@ export interface SandboxSettings {
   readonly log: Pick<Log, 'info' | 'warn'>
   /** The driver to use, or the start fails; absent selects the best driver that works here. */
   readonly prefer?: SandboxDriverName | undefined
+  /** Settings of the drivers; only that of `docker` needs them. */
+  readonly settings?: DriverSettings
   /** Processors that a command may use; default: half of the machine. */
   readonly cpus?: number | undefined
   /** Returns the network of a session's commands and programs; default: none. */
@@ -49,28 +48,43 @@ export interface Sandboxes {
   readonly detail: string
   /** True when the driver can give commands and programs a network. */
   readonly hasNetwork: boolean
+  /** Image of agents that name none; undefined for a driver without images. */
+  readonly image: string | undefined
+  /** All images that agents may name. */
+  readonly images: readonly string[]
+  /** True when the driver can run the set-up commands of agents. */
+  readonly hasSetup: boolean
+  /**
+   * Makes the image and the set-up of the session's agent available, so that `open` need not wait for them. Errors:
+   * `SetupFailed`, `unavailable`, `invalid_request`.
+   */
+  prepare(session: EgressSession, signal: AbortSignal): Promise<void>
   /**
    * Returns the sandbox of a session, the same one until it is disposed of. Creates a missing workspace. Its commands
-   * and isolated programs have the network of `session`; without it they have none.
+   * and isolated programs have the network, the image and the set-up of `session`; without it they have no network and
+   * the default image.
    */
   open(sessionId: string, session?: EgressSession): Promise<Sandbox>
   /** Creates the workspace folder of a session with the owner that the driver needs. */
   makeFolder(sessionId: string): Promise<void>
   /** Kills all processes and deletes the workspace with its checkpoint marker. Does nothing when it does not exist. */
   remove(sessionId: string): Promise<void>
-  /** Kills all processes in all sandboxes; the workspaces stay. */
+  /** Kills all processes in all sandboxes and frees the driver; the workspaces stay. */
   stopAll(): Promise<void>
 }
 
 /** Detects the driver for this machine. Errors: `unavailable` when `prefer` names a driver that does not work. */
-export async function createSandboxes(settings: SandboxSettings): Promise<Sandboxes> {
-  const { workspacesDir, log, prefer, cpus, networkOf = () => undefined } = settings
-  const { driver, detail, problem } = await choose(prefer, { ...sandboxLimits, ...(cpus !== undefined && { cpus }) })
+export async function createSandboxes(given: SandboxSettings): Promise<Sandboxes> {
+  const { workspacesDir, log, prefer, cpus, networkOf = () => undefined, settings } = given
+  const root = resolve(workspacesDir)
+  const limits = { ...sandboxLimits, ...(cpus !== undefined && { cpus }) }
+  const { driver, detail, problem } = await chooseDriver({ prefer, limits, settings, workspacesDir: root })
   if (problem)
     log.warn(`tools run in a simulated shell without real programs: ${problem}; ${bubblewrapRemedy(problem)}`)
   else log.info({ driver: driver.name, detail }, 'sandbox')
-  const root = resolve(workspacesDir)
-  const opened = new Map<string, Promise<Sandbox>>()
+  const images = driver.hasImages && settings ? [settings.image, ...settings.images] : []
+  const bases = createSessionBases({ driver, root, networkOf, isAllowed: image => images.includes(image) })
+  const opened = new Map<string, Promise<OpenSandbox>>()
 
   const stop = async (sessionId: string) => {
     const sandbox = await opened.get(sessionId)?.catch(() => undefined)
@@ -78,69 +92,58 @@ export async function createSandboxes(settings: SandboxSettings): Promise<Sandbo
     await sandbox?.dispose()
   }
 
+  const openedFor = (sessionId: string): Promise<OpenSandbox> => {
+    const folder = workspaceOf(root, sessionId)
+    let sandbox = opened.get(sessionId)
+    if (!sandbox) {
+      sandbox = openSandbox(driver, folder, () => opened.delete(sessionId))
+      opened.set(sessionId, sandbox)
+      // A failed attempt must not be cached: the disk may have free space later.
+      sandbox.catch(() => opened.delete(sessionId))
+    }
+    return sandbox
+  }
+
+  const prepare = async (session: EgressSession, signal?: AbortSignal) => {
+    const { start } = await openedFor(session.id)
+    start.base = await bases.baseOf(session, signal)
+    start.isKnown = true
+  }
+
   return {
     driver: driver.name,
     detail,
     hasNetwork: driver.hasNetwork,
+    image: images[0],
+    images,
+    hasSetup: driver.setUp !== undefined,
+    prepare,
     async open(sessionId, session) {
-      const folder = folderOf(root, sessionId)
-      let sandbox = opened.get(sessionId)
-      if (!sandbox) {
-        sandbox = openSandbox(driver, folder, () => opened.delete(sessionId))
-        opened.set(sessionId, sandbox)
-        // A failed attempt must not be cached: the disk may have free space later.
-        sandbox.catch(() => opened.delete(sessionId))
-      }
+      const sandbox = await openedFor(sessionId)
+      if (session && !sandbox.start.isKnown) await prepare(session)
       const network = session && networkOf(session)
-      return network ? withNetwork(await sandbox, network) : await sandbox
+      return network ? withNetwork(sandbox, network) : sandbox
     },
-    makeFolder: sessionId => makeWorkspace(folderOf(root, sessionId), driver.owner),
+    async makeFolder(sessionId) {
+      await makeWorkspace(workspaceOf(root, sessionId), driver.owner)
+    },
     async remove(sessionId) {
-      const folder = folderOf(root, sessionId)
+      const folder = workspaceOf(root, sessionId)
       await stop(sessionId)
-      const { workspace, home, sockets } = foldersOf(folder)
-      for (const each of [markerOf(folder), networkFolderOf(folder), sockets, home, workspace]) await deleteTree(each)
+      await deleteSession(folder)
     },
     async stopAll() {
+      await bases.stop()
       await Promise.all([...opened.keys()].map(stop))
+      await driver.close?.()
     },
   }
 }
 
-interface Choice {
-  readonly driver: SandboxDriver
-  readonly detail: string
-  /** Why no better driver is used. */
-  readonly problem?: string
+interface OpenSandbox extends Sandbox {
+  /** What its commands and programs start from, once that is known. */
+  readonly start: { base: SandboxBase | undefined; isKnown: boolean }
 }
-
-async function choose(prefer: SandboxDriverName | undefined, limits: SandboxLimits): Promise<Choice> {
-  const virtual = virtualDriver(limits)
-  if (prefer === 'virtual') return { driver: virtual, detail: virtual.detail }
-  try {
-    const driver = await bubblewrapDriver(limits)
-    return { driver, detail: driver.detail }
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    if (prefer) throw new AppError('unavailable', `sandbox driver bubblewrap: ${reason}`, { cause })
-    return { driver: virtual, detail: `${virtual.detail}; bubblewrap is not used: ${reason}`, problem: reason }
-  }
-}
-
-function folderOf(root: string, sessionId: string): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(sessionId)) throw invalid('invalid session_id')
-  return join(root, sessionId)
-}
-
-/** Returns the file that names the last checkpoint of a workspace. */
-const markerOf = (workspace: string): string => `${workspace}.checkpoint`
-
-/** Session ids contain no dot, so these paths cannot collide with a workspace. */
-const foldersOf = (workspace: string): ProgramFolders => ({
-  workspace,
-  home: `${workspace}.home`,
-  sockets: `${workspace}.run`,
-})
 
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
@@ -152,10 +155,11 @@ function timeLimit({ timeoutMs, isBackground = false }: Pick<ExecRequest, 'timeo
   return Math.min(Math.max(wanted, 1), isBackground ? maxBackgroundMs : maxTimeoutMs)
 }
 
-async function openSandbox(driver: SandboxDriver, folder: string, forget: () => void): Promise<Sandbox> {
+async function openSandbox(driver: SandboxDriver, folder: string, forget: () => void): Promise<OpenSandbox> {
   await makeWorkspace(folder, driver.owner)
   const disposal = new AbortController()
   const running = new Set<Promise<unknown>>()
+  const start: OpenSandbox['start'] = { base: undefined, isKnown: false }
   const started = (program: SandboxProgram): SandboxProgram => {
     const { exited } = program
     running.add(exited)
@@ -163,10 +167,11 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
     return program
   }
   return {
+    start,
     driver: driver.name,
     files: workspaceFiles(folder),
     async programPlace(isolation) {
-      const place = await makePlace(driver, folder, { isolation, signal: disposal.signal })
+      const place = await makePlace(driver, folder, { isolation, signal: disposal.signal, base: start.base })
       return { ...place, start: async request => started(await place.start(request)) }
     },
     async exec(request) {
@@ -175,7 +180,7 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       const either = signal ? AbortSignal.any([signal, disposal.signal]) : disposal.signal
       const bounds = { timeoutMs: timeLimit(request), signal: either, ...(onOutput && { onOutput }) }
       const run = linked({ driver, network: request.network }, network =>
-        execWithin(driver, folder, { command, network, ...bounds }),
+        execWithin(driver, folder, { command, network, base: start.base, ...bounds }),
       )
       running.add(run)
       try {
@@ -213,14 +218,19 @@ function checkCommand(command: string): void {
 interface Placing {
   readonly isolation: Isolation
   readonly signal: AbortSignal
+  readonly base: SandboxBase | undefined
 }
 
-async function makePlace(driver: SandboxDriver, folder: string, { isolation, signal }: Placing): Promise<ProgramPlace> {
+async function makePlace(
+  driver: SandboxDriver,
+  folder: string,
+  { isolation, signal, base }: Placing,
+): Promise<ProgramPlace> {
   const { start, owner } = driver
   if (!start && isolation === 'sandbox')
     throw new AppError(
       'unavailable',
-      `isolated programs need the bubblewrap sandbox, but this server uses: ${driver.detail}`,
+      `isolated programs need the sandbox bubblewrap or docker, but this server uses: ${driver.detail}`,
     )
   const folders = foldersOf(folder)
   // Remove the sockets of an earlier program.
@@ -230,6 +240,7 @@ async function makePlace(driver: SandboxDriver, folder: string, { isolation, sig
   const inside = { workspace: workspaceRoot, home: homeRoot, sockets: socketRoot }
   return {
     isolation,
+    hasOwnSystem: isolation === 'sandbox' && driver.hasOwnSystem === true,
     foldersInside: isolation === 'sandbox' ? inside : folders,
     folders,
     homeFiles: workspaceFiles(folders.home),
@@ -239,7 +250,7 @@ async function makePlace(driver: SandboxDriver, folder: string, { isolation, sig
         return startTrusted({ ...request, signal }, { folders, limits: sandboxLimits, signal })
       const link = await openLink({ driver, network })
       try {
-        const program = await start(folders, { ...request, network: link, signal })
+        const program = await start(folders, { ...request, network: link, signal, base })
         void program.exited.then(() => link?.close())
         return program
       } catch (error) {
@@ -247,26 +258,5 @@ async function makePlace(driver: SandboxDriver, folder: string, { isolation, sig
         throw error
       }
     },
-  }
-}
-
-async function makeWorkspace(folder: string, owner: number | undefined): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await chmod(folder, 0o700)
-  if (owner === undefined || (await lstat(folder)).uid === owner) return
-  // Migrates a workspace that another driver created. Its root is changed last and marks completion.
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    await lchown(join(entry.parentPath, entry.name), owner, owner)
-  }
-  await chown(folder, owner, owner)
-}
-
-/** Also deletes what a tool made hard to delete: folders without permissions, and trees deeper than a path can name. */
-async function deleteTree(folder: string): Promise<void> {
-  try {
-    await rm(folder, { recursive: true, force: true })
-  } catch {
-    const script = 'chmod -R u+rwX -- "$1" 2>/dev/null; exec rm -rf -- "$1"'
-    await runChild('/bin/sh', ['-c', script, 'sh', folder], { env: { PATH: '/usr/bin:/bin' } })
   }
 }

@@ -8,6 +8,7 @@ import { createEgress } from '../../../src/server/egress/egress.ts'
 import type { EgressSession, InnerHost } from '../../../src/server/egress/inner-host.ts'
 import { createOutbound, type Lookup, type Outbound } from '../../../src/server/platform/outbound.ts'
 import { buildConnector } from '../../../src/server/platform/undici.ts'
+import type { DriverSettings } from '../../../src/server/sandboxes/choose-driver.ts'
 import type { SandboxDriverName } from '../../../src/server/sandboxes/sandbox.ts'
 import { createSandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
 import { quiet } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
@@ -23,6 +24,8 @@ interface Settings {
   readonly vault?: Readonly<Record<string, string>>
   /** Authority of the certificates of servers at those names, in PEM. */
   readonly ca?: string
+  /** For the driver docker. */
+  readonly settings?: DriverSettings
 }
 
 /** Returns sandboxes whose network passes the proxy, and the lines that it logs. */
@@ -34,6 +37,7 @@ export async function networkForTests({
   allowUnrestricted = false,
   vault = {},
   ca,
+  settings,
 }: Settings) {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const lines: Readonly<Record<string, unknown>>[] = []
@@ -53,7 +57,13 @@ export async function networkForTests({
   }
   const secretReader = () => async (name: string) => vault[name]
   const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, secretReader, allowUnrestricted, log })
-  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer: driver, networkOf })
+  const sandboxes = await createSandboxes({
+    workspacesDir,
+    log: quiet,
+    prefer: driver,
+    networkOf,
+    ...(settings && { settings }),
+  })
   after(async () => {
     await sandboxes.stopAll()
     await rm(workspacesDir, { recursive: true, force: true })

@@ -117,6 +117,7 @@ export async function runtimeApps() {
     const registry = createRegistry({
       canSearch: () => false,
       networkCheck: () => undefined,
+      sandboxCheck: () => undefined,
       builtin,
       publicUrl: () => 'https://switchyard.example',
       kinds,

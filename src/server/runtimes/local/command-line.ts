@@ -9,22 +9,36 @@ export interface FoundCommand {
   readonly words: readonly string[]
   /** Folders that it must be able to read besides the system's: its package, Node, and those of file arguments. */
   readonly readable: readonly string[]
-  /** Folder of Node, for the program's PATH. */
-  readonly nodeFolder: string
+  /** Its PATH; undefined for that of its image. */
+  readonly path: string | undefined
 }
 
 const searchPath = ['/usr/local/bin', '/usr/bin', '/bin']
 
-/** Finds the program of a command. `node` is the Node that runs this server. Rejects with `RuntimeFailure`. */
-export async function findCommand(command: readonly string[]): Promise<FoundCommand> {
+/**
+ * Finds the program of a command. `node` is the Node that runs this server. For a place with the system of an image,
+ * names are those of the image. Rejects with `RuntimeFailure`.
+ */
+export async function findCommand(
+  command: readonly string[],
+  { hasOwnSystem }: { readonly hasOwnSystem: boolean },
+): Promise<FoundCommand> {
   const [name = '', ...args] = command
+  if (hasOwnSystem) {
+    const given = await Promise.all(command.filter(isAbsolute).map(homeOf))
+    return { words: command, readable: withoutInner(given.filter(path => path !== undefined)), path: undefined }
+  }
   const program = await findProgram(name)
   if (program === undefined)
     throw new RuntimeFailure('model_request_failed_error', `program ${name} was not found on this server`)
   const node = await realpath(process.execPath)
   const given = await Promise.all(args.filter(isAbsolute).map(homeOf))
   const readable = [dirname(node), await homeOf(program), ...given].filter(path => path !== undefined)
-  return { words: [program, ...args], readable: withoutInner(readable), nodeFolder: dirname(node) }
+  return {
+    words: [program, ...args],
+    readable: withoutInner(readable),
+    path: [dirname(node), ...searchPath].join(':'),
+  }
 }
 
 async function findProgram(name: string): Promise<string | undefined> {

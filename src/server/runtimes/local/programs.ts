@@ -68,8 +68,9 @@ export function createLocalPrograms(deps: Deps) {
   return {
     /** Rejects with `RuntimeFailure` when the program does not exist or cannot be isolated. */
     async start({ sessionId, session, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
-      const sandbox = await sandboxFor(deps, { sessionId, session, isolation })
-      const place = await placeIn(sandbox, isolation)
+      const place = await placeIn(await deps.sandboxes.open(sessionId, session), isolation)
+      // Without the system of an image, the sandbox has that of the host.
+      if (isolation === 'sandbox' && !place.hasOwnSystem) await access('/usr/bin/socat', constants.X_OK).catch(noSocat)
       const gateway = await gatewayFor(place, deps)
       try {
         const isInside = isolation === 'sandbox'
@@ -96,13 +97,6 @@ export function createLocalPrograms(deps: Deps) {
       }
     },
   }
-}
-
-type Placed = Pick<ProgramRequest, 'sessionId' | 'session' | 'isolation'>
-
-async function sandboxFor({ sandboxes }: Deps, { sessionId, session, isolation }: Placed): Promise<Sandbox> {
-  if (isolation === 'sandbox') await access('/usr/bin/socat', constants.X_OK).catch(noSocat)
-  return await sandboxes.open(sessionId, session)
 }
 
 async function placeIn(sandbox: Sandbox, isolation: Isolation): Promise<ProgramPlace> {
@@ -156,7 +150,10 @@ export async function startCommand(
   { command, env }: Pick<Setup, 'command' | 'env'>,
   script: (words: readonly string[]) => string = execCommand,
 ): Promise<SandboxProgram> {
-  const { words, readable, nodeFolder } = await findCommand(command)
-  const path = [nodeFolder, '/usr/local/bin', '/usr/bin', '/bin'].join(':')
-  return await place.start({ command: script(words), env: { PATH: path, ...env }, readable })
+  const { words, readable, path } = await findCommand(command, place)
+  return await place.start({
+    command: script(words),
+    env: { ...(path !== undefined && { PATH: path }), ...env },
+    readable,
+  })
 }

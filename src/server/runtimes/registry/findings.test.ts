@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingsFor } from './findings.ts'
 
-const noSearch = { canSearch: false, networkProblem: () => undefined }
+const noSearch = { canSearch: false, sandboxProblem: () => undefined }
 
 test('a runtime that calls models itself reports the model settings that it does not support', () => {
   const config = { model_settings: { effort: 'low', temperature: 1, top_p: null }, context: { kept_tokens: 1 } }

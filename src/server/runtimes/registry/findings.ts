@@ -17,8 +17,8 @@ interface RuntimeFacts {
   readonly noClones?: string | undefined
   /** True for a server of another machine, where its protocol also has programs that this service starts. */
   readonly isRemote?: boolean
-  /** Returns a problem of `config.network` with the runtime. */
-  readonly networkProblem: (config: RequestedSettings['config']) => Finding | undefined
+  /** Returns a problem of `config.network` or `config.sandbox` with the runtime. */
+  readonly sandboxProblem: (config: RequestedSettings['config']) => Finding | undefined
 }
 
 /** Lists the settings of an agent and a session that runtimes of a protocol do not support. Rulings: 1. */
@@ -31,17 +31,25 @@ export function findingsFor(
   // Servers of a remote runtime cannot reach this service as programs of sessions do.
   const isOut = facts.isRemote && known.mcpServers === 'all'
   const support: SettingSupport = isOut ? { ...known, mcpServers: 'none' } : known
-  const networkFinding = facts.networkProblem(config)
+  const sandboxFinding = facts.sandboxProblem(config)
   return [
     ...(environment === undefined ? [] : environmentFindings(support, environment, facts)),
+    ...(spec === 'claude_managed_agents' ? [] : packageFindings(environment)),
     ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: facts }) }),
     ...serverFindings({ support, tools, config }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
     ...(spec === 'cursor' || spec === 'a2a' ? settingFindings('approvals', config['approvals']) : []),
     ...(spec !== 'builtin' && isGiven(config['output_schema']) ? [noTypedResults] : []),
-    ...(networkFinding ? [networkFinding] : []),
+    ...(sandboxFinding ? [sandboxFinding] : []),
     ...agentFindings(spec, config),
   ]
+}
+
+/** Packages of an environment of the Managed Agents API: sandboxes have those of `config.sandbox.setup`. */
+function packageFindings(environment: RequestedSettings['environment']): Finding[] {
+  const packages = recordOf(recordOf(environment?.['config'])['packages'])
+  const isSet = Object.values(packages).some(list => Array.isArray(list) && list.length > 0)
+  return isSet ? [{ field: 'environment.config.packages' }] : []
 }
 
 /** External runtimes call models and manage the context themselves. */

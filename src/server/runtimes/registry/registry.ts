@@ -2,6 +2,8 @@ import type { AgentRuntime, ApiSpec, RuntimeHarness } from '../../../contract/ru
 import { runtimeSpecs } from '../../config/runtime-specs.ts'
 import type { NetworkCheck, Workplace } from '../../egress/check-network.ts'
 import type { WholeEchoes } from '../../platform/echoes.ts'
+import type { Json } from '../../platform/json.ts'
+import type { SandboxCheck } from '../../sandboxes/check-sandbox.ts'
 import {
   failed,
   noCapabilities,
@@ -33,6 +35,8 @@ interface Deps {
   readonly noClones?: string | undefined
   /** Returns a problem of `config.network`. */
   readonly networkCheck: NetworkCheck
+  /** Returns a problem of `config.sandbox`. */
+  readonly sandboxCheck: SandboxCheck
 }
 
 /** Registry of the server's runtimes. A change takes effect with the next call on every replica. */
@@ -48,9 +52,12 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones, networkCheck } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
+
+  const problemIn = (config: Json, workplace: Workplace) =>
+    deps.networkCheck(config, workplace) ?? deps.sandboxCheck(config, workplace)
 
   const runtimeOf = (found: ExternalRuntime): Runtime => {
     const kind = kinds.get(found.spec)
@@ -94,7 +101,7 @@ export function createRegistry(deps: Deps): Registry {
         canSearch: canSearch(),
         noClones,
         isRemote: (external?.endpoint?.apiBase ?? '') !== '',
-        networkProblem: config => networkCheck(config, workplaceOf(external)),
+        sandboxProblem: config => problemIn(config, workplaceOf(external)),
       })
     },
 

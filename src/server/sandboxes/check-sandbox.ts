@@ -1,0 +1,38 @@
+import type { Workplace } from '../egress/check-network.ts'
+import { type Json, listOf, nonEmptyText, recordOf } from '../platform/json.ts'
+import type { Finding } from '../runtimes/runtime.ts'
+import type { Sandboxes } from './sandboxes.ts'
+
+/** Checks `config.sandbox` beyond its schema. */
+export type SandboxCheck = ReturnType<typeof createSandboxCheck>
+
+const fields = ['image', 'setup'] as const
+
+export function createSandboxCheck({ detail, images, hasSetup }: Pick<Sandboxes, 'detail' | 'images' | 'hasSetup'>) {
+  const imageProblem = (image: string): string | undefined => {
+    if (images.length === 0) return `needs sandbox.driver docker in the configuration, but this service uses: ${detail}`
+    return images.includes(image)
+      ? undefined
+      : `is not allowed; use one of ${images.join(', ')}, or add it to sandbox.images in the configuration`
+  }
+
+  /** Returns the first problem; undefined for a valid or absent value. */
+  return (config: Json, workplace: Workplace): Finding | undefined => {
+    const sandbox = recordOf(config['sandbox'])
+    const unknown = Object.keys(sandbox).find(name => !fields.some(field => field === name))
+    if (unknown !== undefined)
+      return finding(`.${unknown.slice(0, 100)}`, `is unknown; known fields: ${fields.join(', ')}`)
+    const image = nonEmptyText(sandbox['image'])
+    const hasCommands = listOf(sandbox['setup']).length > 0
+    if (image === undefined && !hasCommands) return undefined
+    if (workplace !== 'sandbox')
+      return finding('', 'is not supported: the runtime does not work in a sandbox of this service')
+    const wrongImage = image === undefined ? undefined : imageProblem(image)
+    if (wrongImage !== undefined) return finding('.image', wrongImage)
+    return hasCommands && !hasSetup
+      ? finding('.setup', `needs the sandbox bubblewrap or docker, but this service uses: ${detail}`)
+      : undefined
+  }
+}
+
+const finding = (path: string, problem: string): Finding => ({ field: `config.sandbox${path}`, problem })
