@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { SseBlockTooLong, sseBlocks } from './sse-blocks.ts'
 
-const stream = ': hi\n\nid: 1\ndata: a\ndata:b\n\nevent: x\r\ndata: c\r\n\r\nretry: 5\n\ndata: rest'
+const stream = ': hi\n\nid: 1\ndata: a\ndata:b\n\nevent: x\r\ndata: c\r\n\r\nretry: 5\n\ndata: d\rdata: e\r\rdata: rest'
 
 test('events keep their exact text wherever the stream is cut', () => {
   fc.assert(
@@ -17,7 +17,8 @@ test('events keep their exact text wherever the stream is cut', () => {
       }
       assert.equal(found.map(({ raw }) => raw).join('') + blocks.rest(), stream)
       const data = found.map(each => each.data).filter(each => each !== '')
-      assert.deepEqual(data, ['a\nb', 'c'])
+      assert.deepEqual(data, ['a\nb', 'c', 'd\ne'])
+      assert.ok(found.some(({ raw, data }) => /^\n?event: x\r\n/.test(raw) && data === 'c'))
       assert.equal(found.filter(({ hasId }) => hasId).length, 1)
     }),
   )

@@ -11,7 +11,8 @@ export class SseBlockTooLong extends Error {
   override readonly name = 'SseBlockTooLong'
 }
 
-const blockEnd = /(\r\n|\n|\r)(\r\n|\n|\r)/g
+/** An empty line. A CR before a LF is not an end of its own. */
+const blockEnd = /(\r\n|\n|\r(?!\n))(\r\n|\n|\r(?!\n))/g
 
 /**
  * Returns a function that takes chunks of text and yields complete events with their exact text, so that a relay can
