@@ -38,9 +38,12 @@ function withMeta(value: Json, meta: Json): Json {
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta }
 }
 
-/** Returns the parameters of a modern request for a legacy server; `token` replaces its progress token, if it has one. */
+/**
+ * Returns the parameters of a modern request for a legacy server; `token` replaces its progress token, if it has one. Modern
+ * servers ignore `task`, which older clients may still send and with which a legacy server would create a task.
+ */
 export function paramsForLegacy(params: Json, token: string): Json {
-  const { inputResponses, requestState, ...rest } = params
+  const { inputResponses, requestState, task, ...rest } = params
   const meta = withoutModernMeta(recordOf(params['_meta']))
   return withMeta(rest, 'progressToken' in meta ? { ...meta, progressToken: token } : meta)
 }
