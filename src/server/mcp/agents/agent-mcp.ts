@@ -2,6 +2,7 @@ import type { McpTool } from '../../../contract/mcp.ts'
 import type { Caller, GrantedServer } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { type Json, recordOf } from '../../platform/json.ts'
+import { untilAborted } from '../../platform/until-aborted.ts'
 import { type EnabledServer, enabledServers, mcpToolName } from '../../tools/mcp-toolset.ts'
 import type { ToolResult } from '../../tools/tool.ts'
 import type { CallableTool, CallContext, SourceWarning, ToolSource } from '../../tools/tool-source.ts'
@@ -255,19 +256,4 @@ function withinTime<T>(
         )
       : new AppError('upstream_unreachable', 'cancelled'),
   )
-}
-
-/** Returns the outcome of the work, or rejects once the signal aborts. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, failure: () => AppError): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(failure())
-  signal.addEventListener('abort', stop, { once: true })
-  // Without a reader, its rejection after the signal would end the process.
-  work.catch(() => undefined)
-  if (signal.aborted) stop()
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }

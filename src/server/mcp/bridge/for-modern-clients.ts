@@ -60,10 +60,10 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
       const method = textOf(message['method'])
       const silence = watchSilence(server)
       const signal = AbortSignal.any([request.signal, silence.signal])
-      const params = paramsForLegacy(recordOf(message['params']), newToken())
-      const wants = wantsOf(message)
+      const token = newToken()
+      const params = paramsForLegacy(recordOf(message['params']), token)
+      const onMessage = passTo(reply, wantsOf(message), token)
       try {
-        const onMessage = (notification: RpcMessage) => pass(notification, wants, reply)
         const result = await session.request({ method, params, signal, onMessage, onBytes: silence.heard })
         return resultForModern(method, result, session.initialized['serverInfo'])
       } finally {
@@ -90,12 +90,14 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
 
   async function started(request: BridgeRequest): Promise<OpenCall> {
     const { server, message } = request
+    const progressToken = newToken()
     return startCall({
       server,
       acquired: await acquired(request, wantsOf(message).level),
       capabilities: capabilitiesOf(request),
       method: textOf(message['method']),
-      params: paramsForLegacy(recordOf(message['params']), newToken()),
+      params: paramsForLegacy(recordOf(message['params']), progressToken),
+      progressToken,
     })
   }
 
@@ -119,8 +121,7 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
     const cancel = () => call.cancel(new AppError('upstream_unreachable', 'the client cancelled the call'))
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      const wants = wantsOf(message)
-      const step = await call.next(notification => pass(notification, wants, reply))
+      const step = await call.next(passTo(reply, wantsOf(message), call.progressToken))
       if (step.kind === 'result') return resultForModern(textOf(message['method']), step.result, call.serverInfo)
       return {
         ...inputRequired(step.questions),
@@ -189,11 +190,13 @@ async function setLevel(session: AcquiredSession['session'], level: string | und
   session.level = level
 }
 
-/** Passes a notification on if it belongs to the request. */
-function pass(message: RpcMessage, wants: Wants, reply: ClientReply): void {
-  const notification = notificationForModern(message, wants)
-  if (notification) reply.send(notification)
-}
+/** Returns a function that passes a notification on if it belongs to the request. */
+const passTo =
+  (reply: ClientReply, wants: Wants, sentToken: string) =>
+  (message: RpcMessage): void => {
+    const notification = notificationForModern(message, wants, sentToken)
+    if (notification) reply.send(notification)
+  }
 
 const inputRequired = (questions: Readonly<Record<string, ServerRequest>>): Json => ({
   resultType: 'input_required',

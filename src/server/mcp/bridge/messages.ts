@@ -59,12 +59,20 @@ export function wantsOf({ params }: RpcMessage): Wants {
   return { progressToken: meta['progressToken'], level: nonEmptyText(meta[metaKeys.logLevel]) }
 }
 
-/** Returns a notification of a legacy server for the modern request to which it belongs; undefined if it is unwanted. */
-export function notificationForModern(message: RpcMessage, { progressToken, level }: Wants): Json | undefined {
-  const { method, params } = message
+/**
+ * Returns a notification of a legacy server for the modern request to which it belongs; undefined if it is unwanted. `sentToken` is
+ * the progress token that the server got for this request: a session may still have progress of an earlier one.
+ */
+export function notificationForModern(
+  message: RpcMessage,
+  { progressToken, level }: Wants,
+  sentToken: unknown,
+): Json | undefined {
+  const { method } = message
+  const params = recordOf(message['params'])
   if (method === 'notifications/message') return level !== undefined && isLoud(message, level) ? message : undefined
   if (method !== 'notifications/progress' || progressToken === undefined) return undefined
-  return { ...message, params: { ...recordOf(params), progressToken } }
+  return params['progressToken'] === sentToken ? { ...message, params: { ...params, progressToken } } : undefined
 }
 
 /** Returns the result of a legacy server for a modern client. Legacy results have no hints for caches. */
