@@ -50,8 +50,9 @@ interface OfferedServer {
 const listMs = 10_000
 /** Time limit of a call, also of one that reports progress. */
 const callMs = 10 * 60_000
-/** Each request to the model contains all tools. */
-const maxTools = 128
+/** Tools of one server in a run of ours, whose model searches many tools, and of a program, whose model may get all of them. */
+const maxRunTools = 1_000
+const maxProgramTools = 128
 const maxToolBytes = 32 * 1024
 
 /** Tools of MCP servers for the runs of agents. A server that fails costs a run only its own tools. */
@@ -69,7 +70,11 @@ export function createAgentMcp({ servers, tools }: Deps) {
   }
 
   /** Lists the tools of a server that the agent may call. Throws an AppError. */
-  async function offered(wanted: EnabledServer, by: Payer, { signal, warn }: Listing): Promise<OfferedServer> {
+  async function offered(
+    wanted: EnabledServer,
+    by: Payer,
+    { signal, warn, maxTools }: Listing,
+  ): Promise<OfferedServer> {
     const server = await resolved(wanted, by)
     const list = await withinTime(tools.offered(server, by), { server, signal })
     const usable = list.tools.flatMap((tool): OfferedTool[] => {
@@ -86,6 +91,7 @@ export function createAgentMcp({ servers, tools }: Deps) {
       leftOutWarning(
         server,
         usable.filter(each => !kept.includes(each)),
+        maxTools,
       ),
       missingWarning(
         server,
@@ -122,7 +128,7 @@ export function createAgentMcp({ servers, tools }: Deps) {
           const by = await calls.payer()
           // The run ends with its first model request, which reports the reason.
           if (!by) return []
-          const { server, tools: found } = await offered(wanted, by, { signal, warn })
+          const { server, tools: found } = await offered(wanted, by, { signal, warn, maxTools: maxRunTools })
           return found.map(each =>
             runTool(server, each, (tool, input, context) => called(wanted, calls, { tool, input, context })),
           )
@@ -149,10 +155,12 @@ export function createAgentMcp({ servers, tools }: Deps) {
       const lists = await Promise.all(
         wanted.map(async (server, at) => {
           const warn = (warning: SourceWarning): void => void warnings[at]?.push(warning)
-          const found = await offered(server, by, { signal, warn }).catch((error: unknown) => {
-            if (!(error instanceof AppError)) throw error
-            warn(failedWarning(`MCP server ${server.name}`, error.message))
-          })
+          const found = await offered(server, by, { signal, warn, maxTools: maxProgramTools }).catch(
+            (error: unknown) => {
+              if (!(error instanceof AppError)) throw error
+              warn(failedWarning(`MCP server ${server.name}`, error.message))
+            },
+          )
           const tools = found?.tools.map(({ tool, policy }) => [tool.name, policy] as const) ?? []
           return { name: found?.server.server_name ?? server.name, url: server.url, tools: Object.fromEntries(tools) }
         }),
@@ -182,6 +190,7 @@ const failedWarning = (name: string, message: string): SourceWarning => ({
 interface Listing {
   readonly signal: AbortSignal
   readonly warn: (warning: SourceWarning) => void
+  readonly maxTools: number
 }
 
 interface Called {
@@ -227,7 +236,7 @@ const heldWarning = ({ server_id, server_name }: RegisteredServer, names: readon
         message: `new or changed tools of MCP server ${server_name} are not used until an admin accepts them (POST /v1/mcp/server/${server_id}/accept): ${shown(names)}`,
       }
 
-const leftOutWarning = ({ server_name }: RegisteredServer, tools: readonly OfferedTool[]) =>
+const leftOutWarning = ({ server_name }: RegisteredServer, tools: readonly OfferedTool[], maxTools: number) =>
   tools.length === 0
     ? undefined
     : {

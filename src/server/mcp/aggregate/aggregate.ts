@@ -5,6 +5,7 @@ import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { type Json, recordOf, textOf } from '../../platform/json.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
+import { foundTools, minToolsForSearch, searchName, searchRequestOf } from '../../tools/tool-search.ts'
 import type { RpcMessage } from '../client/json-rpc.ts'
 import { agreedVersion } from '../client/legacy.ts'
 import { mirroredName, plainValue } from '../client/mirrored-headers.ts'
@@ -13,8 +14,8 @@ import { isModern } from '../client/modern-request.ts'
 import { namesOf, type RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
 import type { McpTools } from '../tools/tools.ts'
+import { callName, searchTools } from './search-tools.ts'
 import { mayBeOf } from './tool-names.ts'
-import { callName, foundTools, minToolsForSearch, searchName, searchRequestOf, searchTools } from './tool-search.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'available'>
@@ -71,7 +72,7 @@ export function createAggregate({ servers, tools }: Deps) {
   async function searched(request: AggregateRequest, given: unknown): Promise<Json> {
     const wanted = searchRequestOf(given)
     if (typeof wanted === 'string') return { content: [{ type: 'text', text: wanted }], isError: true }
-    const found = foundTools(await listed(request), wanted)
+    const found = await foundTools(await listed(request), wanted, request.signal)
     return { content: [{ type: 'text', text: JSON.stringify(found) }], structuredContent: { tools: found } }
   }
 
