@@ -1,6 +1,4 @@
-import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
-import { isPrivateAddress, isPrivateName } from '../platform/addresses.ts'
+import { hostPatternProblem } from '../platform/host-pattern.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../platform/json.ts'
 import type { Finding } from '../runtimes/runtime.ts'
 
@@ -63,20 +61,8 @@ function firstHostProblem(network: Json): Finding | undefined {
       const path = `.allowed_hosts[${at}].${unknown.slice(0, 100)}`
       return finding(path, 'is unknown; known fields: host, ports, methods')
     }
-    const problem = hostProblem(textOf(isRecord(entry) ? entry['host'] : entry).toLowerCase())
+    const problem = hostPatternProblem(textOf(isRecord(entry) ? entry['host'] : entry))
     if (problem !== undefined) return finding(field, problem)
   }
   return undefined
-}
-
-const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
-const hostName = new RegExp(`^(\\*\\.)?(${label}\\.)+${label}$`)
-
-function hostProblem(host: string): string | undefined {
-  const bare = host.replace(/^\[|\]$/g, '')
-  if (isIP(bare) !== 0)
-    return isPrivateAddress(bare) ? 'is not a public address; sandboxes can reach public addresses only' : undefined
-  if (!hostName.test(host) || domainToASCII(host.replace(/^\*\./, '')) === '')
-    return 'must be a host name such as api.example.com or *.example.com, without scheme, port and path'
-  return isPrivateName(host) ? 'is not a public name; sandboxes can reach public addresses only' : undefined
 }

@@ -6,7 +6,7 @@ import { pathOf } from '../platform/handle-path.ts'
 import type { Log } from '../platform/log.ts'
 import type { Outbound } from '../platform/outbound.ts'
 import { type NetworkLink, networkFolderOf, proxyPort, proxySocket, type SandboxNetwork } from '../sandboxes/sandbox.ts'
-import type { EgressSession, InnerHost } from './inner-host.ts'
+import type { EgressSession, InnerHost, NetworkSetting } from './inner-host.ts'
 import { networkPolicy } from './policy.ts'
 import { createProxy } from './proxy.ts'
 
@@ -28,7 +28,9 @@ export function createEgress(deps: Deps) {
   return {
     /** Returns the network of a session; undefined for a session without one. */
     networkOf(session: EgressSession): SandboxNetwork | undefined {
-      const policy = networkPolicy(session.config, deps)
+      const { allowUnrestricted } = deps
+      const { networkSetting: setting = ofAgent } = session
+      const policy = networkPolicy(session.config, { allowUnrestricted, setting })
       const innerHosts = deps.innerHosts.filter(host => host.isFor(session))
       if (!policy && innerHosts.length === 0) return undefined
       return {
@@ -45,6 +47,8 @@ export function createEgress(deps: Deps) {
     },
   }
 }
+
+const ofAgent: NetworkSetting = { field: 'config.network', owner: 'this agent' }
 
 /** Listens in a new folder below `parent`, which is deleted on close. */
 async function linkTo(server: Server, parent: string, closeProxy: () => Promise<void>): Promise<NetworkLink> {

@@ -4,10 +4,12 @@ import { createNetworkCheck } from './check-network.ts'
 import { placeOfAuthority } from './place.ts'
 import { networkPolicy } from './policy.ts'
 
+const setting = { field: 'config.network', owner: 'this agent' }
+
 const isAllowed = (network: object, target: string, method?: string, more: object = {}): boolean => {
   const place = placeOfAuthority(target)
   assert(place, target)
-  const policy = networkPolicy({ network, ...more }, { allowUnrestricted: false })
+  const policy = networkPolicy({ network, ...more }, { allowUnrestricted: false, setting })
   return policy !== undefined && policy.denial({ ...place, method }) === undefined
 }
 

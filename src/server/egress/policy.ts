@@ -1,5 +1,6 @@
 import type { Json } from '../platform/json.ts'
 import { isRecord, listOf, recordOf, recordsOf, textOf } from '../platform/json.ts'
+import type { NetworkSetting } from './inner-host.ts'
 import { presetHosts } from './presets.ts'
 
 /** What a sandbox wants to reach. */
@@ -30,35 +31,38 @@ const defaultPorts: readonly number[] = [80, 443]
 interface Settings {
   /** `limits.allow_unrestricted_egress`. */
   readonly allowUnrestricted: boolean
+  /** Where the network is set, for messages. */
+  readonly setting: NetworkSetting
 }
 
 /** Returns the policy of `config.network`, which has been checked; undefined when there is none. */
-export function networkPolicy(config: Json, { allowUnrestricted }: Settings): NetworkPolicy | undefined {
+export function networkPolicy(config: Json, { allowUnrestricted, setting }: Settings): NetworkPolicy | undefined {
   const network = recordOf(config['network'])
-  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted : forbidden
+  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted : forbidden(setting)
   if (network['type'] !== 'limited') return undefined
-  return limited(rulesOf(network, config))
+  return limited(rulesOf(network, config), setting)
 }
 
 const unrestricted: NetworkPolicy = { denial: () => undefined }
 
 /** For agents that were stored before the operator changed the setting. */
-const forbidden: NetworkPolicy = {
-  denial: () => 'config.network.type unrestricted needs limits.allow_unrestricted_egress in the configuration',
-}
+const forbidden = ({ field }: NetworkSetting): NetworkPolicy => ({
+  denial: () => `${field}.type unrestricted needs limits.allow_unrestricted_egress in the configuration`,
+})
 
-function limited(rules: readonly Rule[]): NetworkPolicy {
+function limited(rules: readonly Rule[], { field, owner }: NetworkSetting): NetworkPolicy {
+  const list = `${field}.allowed_hosts`
   const about = (host: string) => rules.filter(rule => matches(rule.host, host))
   return {
     denial({ host, port, method }) {
       const named = about(host)
-      if (named.length === 0) return `${host} is not in config.network.allowed_hosts of this agent`
+      if (named.length === 0) return `${host} is not in ${list} of ${owner}`
       const open = named.filter(rule => rule.ports.includes(port))
-      if (open.length === 0) return `port ${port} of ${host} is not in config.network.allowed_hosts of this agent`
+      if (open.length === 0) return `port ${port} of ${host} is not in ${list} of ${owner}`
       if (method === undefined && open.every(rule => rule.methods !== undefined))
-        return `requests to ${host} are limited to some methods, which a tunnel hides; remove methods from its entry of config.network.allowed_hosts`
+        return `requests to ${host} are limited to some methods, which a tunnel hides; remove methods from its entry of ${list}`
       if (method === undefined || open.some(({ methods }) => methods?.includes(method) ?? true)) return undefined
-      return `method ${method} to ${host} is not in config.network.allowed_hosts of this agent`
+      return `method ${method} to ${host} is not in ${list} of ${owner}`
     },
   }
 }
