@@ -34,7 +34,7 @@ async function runOf({ server, tools = [], held = [], call = async () => ({ cont
         return { ...wiki, ...server }
       },
     },
-    tools: { offered: async () => ({ tools, held }), callTool: call },
+    tools: { offered: async () => ({ tools, held }), accepted: async () => tools, callTool: call },
   })
   const stop = new AbortController()
   const listed = await toolsOfSources(

@@ -14,7 +14,7 @@ import { type ResultOptions, toolResult } from './results.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
-  readonly tools: Pick<McpTools, 'offered' | 'callTool'>
+  readonly tools: Pick<McpTools, 'offered' | 'accepted' | 'callTool'>
 }
 
 /** Who pays for a run: its key decides which servers and tools the run may use. */
@@ -166,6 +166,24 @@ export function createAgentMcp({ servers, tools }: Deps) {
         }),
       )
       return { servers: lists, warnings: warnings.flat() }
+    },
+
+    /**
+     * Returns the input schema of an accepted tool of a session's servers; undefined for an unknown one. `name` is `server__tool`, both
+     * as they are.
+     */
+    async inputSchemaOf(name: string, { owner_id, tools: given, config }: Agent & { readonly owner_id: string }) {
+      for (const wanted of enabledServers(given, config)) {
+        const server = await resolved(wanted, { principal: owner_id, key: undefined }).catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'not_found') return undefined
+          throw error
+        })
+        const prefix = `${server?.server_name}__`
+        const accepted = server && name.startsWith(prefix) ? await tools.accepted(server) : []
+        const tool = accepted.find(each => each.name === name.slice(prefix.length))
+        if (tool) return tool.inputSchema
+      }
+      return undefined
     },
 
     resolved,

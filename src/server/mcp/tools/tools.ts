@@ -104,6 +104,11 @@ export function createMcpTools({ client, states, calls, nowMs }: Deps) {
     /** Returns the tools that a caller may call, and the held ones. Throws like `listTools`. */
     offered,
 
+    /** Returns the accepted tools of a server without asking it; none before its first list. */
+    async accepted(server: RegisteredServer): Promise<readonly McpTool[]> {
+      return (await states.find(server))?.tools ?? []
+    },
+
     /** Returns the tools that a caller may call. Throws `upstream_unreachable` or `upstream_timeout`. */
     listTools,
 

@@ -26,8 +26,10 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
     offersCustomTools: true,
     workspace: { isRead: isReadTool, onlyByCalls: true, outlivesCall: startsJob },
     reads: 'own log',
-    inputSchemaOf: name =>
-      isSubagentTool(name) ? subagentInput : everyTool.find(tool => tool.name === name)?.inputSchema,
+    async inputSchemaOf(name, session) {
+      if (isSubagentTool(name)) return subagentInput
+      return everyTool.find(tool => tool.name === name)?.inputSchema ?? deps.mcp.inputSchemaOf(name, session)
+    },
     capabilities: {
       streaming: true,
       interrupt: true,

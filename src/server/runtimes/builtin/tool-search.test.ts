@@ -84,7 +84,8 @@ interface Run {
 async function runOn(log: readonly NewEvent[], { model, source, batches = Infinity, changes = {} }: Run) {
   const stored = [...log]
   let left = batches
-  const runtime = builtinRuntime({ gateway: model.gateway, ...rigOver([]), mcp: { sources: () => [source] } })
+  const rig = rigOver([])
+  const runtime = builtinRuntime({ gateway: model.gateway, ...rig, mcp: { ...rig.mcp, sources: () => [source] } })
   for await (const batch of runtime.run(session, prompt, contextOver(log, changes))) {
     if (left-- <= 0) break
     stored.push(...partsOf(batch).events.map((event, at) => ({ id: `evt_${stored.length + at}`, ...event })))
