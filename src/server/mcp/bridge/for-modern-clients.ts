@@ -54,7 +54,7 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
   const newToken = () => `switchyard-${nextId()}`
 
   /** Sends a request in which the server can neither ask nor log, on the session that all of them share. */
-  async function plain(request: BridgeRequest, reply: ClientReply): Promise<Json> {
+  async function plain(request: BridgeRequest, reply: Sends): Promise<Json> {
     const { server, caller, message } = request
     return client.onSession({ server, principal: caller.principal }, async session => {
       const method = textOf(message['method'])
@@ -114,7 +114,7 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
   }
 
   /** Runs a call until its result, or until the server asks the client. */
-  async function asking(request: BridgeRequest, reply: ClientReply, isRetry = false): Promise<Json> {
+  async function asking(request: BridgeRequest, reply: Sends, isRetry = false): Promise<Json> {
     const { message, server, caller, signal } = request
     const isContinued = 'requestState' in recordOf(message['params'])
     const call = isContinued ? continued(request) : await started(request)
@@ -135,7 +135,7 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
     return asking(request, reply, true)
   }
 
-  async function resultOf(request: BridgeRequest, reply: ClientReply): Promise<Json> {
+  async function resultOf(request: BridgeRequest, reply: Sends): Promise<Json> {
     const method = textOf(request.message['method'])
     if (method === 'server/discover') return discovered(request)
     if (removedMethods.has(method)) throw new RpcFailure(rpcCodes.unknownMethod, `method ${method} is not supported`)
@@ -154,21 +154,31 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
       return resultForModern('server/discover', result, serverInfo)
     })
 
+  /** Returns the result of a request; `input_required` if the server asks. Throws RpcFailure, and NotLegacy like `serve`. */
+  async function answerTo(request: BridgeRequest, reply: Sends): Promise<Json> {
+    try {
+      return await resultOf(request, reply)
+    } catch (error) {
+      if (!(error instanceof RpcFailure)) throw error
+      const elicitations = elicitationsIn(error)
+      if (!elicitations) throw failureForModern(error)
+      return demanded(elicitations, request)
+    }
+  }
+
   return {
+    answerTo,
+
     /** Answers a request. Throws NotLegacy, before anything was sent to the client, for a server that is not legacy. */
     async serve(request: BridgeRequest, reply: ClientReply): Promise<void> {
       if (request.message['method'] === 'subscriptions/listen') return subscriptions.serve(request, reply)
-      try {
-        await reply.result(await resultOf(request, reply))
-      } catch (error) {
-        if (!(error instanceof RpcFailure)) throw error
-        const elicitations = elicitationsIn(error)
-        if (!elicitations) throw failureForModern(error)
-        await reply.result(demanded(elicitations, request))
-      }
+      await reply.result(await answerTo(request, reply))
     },
   }
 }
+
+/** Where messages before the response go. */
+type Sends = Pick<ClientReply, 'send'>
 
 const capabilitiesOf = ({ message }: BridgeRequest): Json =>
   bridgedCapabilities(recordOf(recordOf(message['params'])['_meta'])[metaKeys.capabilities])
@@ -192,7 +202,7 @@ async function setLevel(session: AcquiredSession['session'], level: string | und
 
 /** Returns a function that passes a notification on if it belongs to the request. */
 const passTo =
-  (reply: ClientReply, wants: Wants, sentToken: string) =>
+  (reply: Sends, wants: Wants, sentToken: string) =>
   (message: RpcMessage): void => {
     const notification = notificationForModern(message, wants, sentToken)
     if (notification) reply.send(notification)

@@ -3,6 +3,7 @@ import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
 import { metaKeys } from '../client/modern.ts'
+import { logLevels } from '../client/modern-request.ts'
 import type { ServerRequest } from './capabilities.ts'
 
 /** Results that carry hints for caches in the modern era. */
@@ -17,9 +18,6 @@ const cacheable = new Set([
 
 /** Requests that a modern server may answer with `input_required`. */
 export const askingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-
-/** Levels of log messages, the least severe first. */
-export const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
 
 /** True if a log message is as severe as the level that a client asked for. */
 const isLoud = (message: RpcMessage, level: string): boolean => {
