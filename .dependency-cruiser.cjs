@@ -18,7 +18,7 @@ const nouns = [
   'sandboxes/(sandbox|sandboxes|check-sandbox|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
   'sessions/(sessions|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page|run-answer))',
-  'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|subagents|large-results|media|jobs|todo)',
+  'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo)',
   'usage/(usage|store)',
   'vault/vault',
   'webhook-endpoints/send',
@@ -97,7 +97,7 @@ module.exports = {
         path: features,
         pathNot: [
           '^src/server/$1/',
-          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|subagents|large-results|media|jobs|todo)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
+          '^src/server/(runtimes/(runtime|model-choice|conversation-text)|tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo)|sandboxes/(sandbox|beneath|bounded-output|workspace-path)|sessions/log/(conversation|log-page)|opencode/(messages|session)|gateway/tokens/estimate)\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

@@ -274,6 +274,9 @@ export const eventSchemas = [
     prompt_ids: Type.Optional(
       Type.Array(Type.String(), { description: 'Prompts of the run that the summary replaces' }),
     ),
+    found_tools: Type.Optional(
+      Type.Array(Type.String(), { description: 'Tools of MCP servers that the model has found with `search_tools`' }),
+    ),
     tokens_before: Type.Optional(Type.Integer({ description: 'Estimated input tokens of a request' })),
     tokens_after: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('request')])),

@@ -191,6 +191,23 @@ test('a call that needs approval parks, and runs once after a crash with the app
   assert.match(textOf(results[0]), /PATH/)
 })
 
+test('an approver may change the arguments of a call, as far as they match the schema of the accepted tool', async () => {
+  const ask = { permission_policy: { type: 'always_ask' } }
+  const agent = await agentWith({ tools: [{ ...toolset('everything'), default_config: ask }] })
+  const { id, tail } = await started(agent, calling('everything__echo', { message: 'of the model' }), { text: 'Done.' })
+  await tail.event(waitsForAction, 30_000)
+  const use = tail.events.find(({ type }) => type === 'agent.mcp_tool_use')
+  const body = { result: 'allow', input: { message: 7 } }
+  const wrong = await send(rig.service, `POST /api/approvals/${use?.id}`, { body })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /input does not match the schema of tool everything__echo: message must be string/)
+  await ok(`POST /api/approvals/${use?.id}`, { result: 'allow', input: { message: 'of a person' } })
+  const after = await followEvents(rig.service, id)
+  await after.event(endsTurn, 60_000)
+  const [result] = resultsIn(after.events)
+  assert.match(JSON.stringify(result?.content), /A person changed the arguments.*Echo: of a person/)
+})
+
 test('after a crash a lost call is repeated only if the tool says that it only reads', async () => {
   const agent = await agentWith({ config: { mcp_servers: ['wiki'] } })
   const calls = () => wiki.requests.filter(({ body }) => body['method'] === 'tools/call')

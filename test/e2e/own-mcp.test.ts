@@ -293,6 +293,7 @@ test('with the extension a call is a task, whose questions are answered after a 
   const { result: created } = await rpc('tools/call', call, key)
   const { taskId } = created
   assert.deepEqual([created['resultType'], created['ttlMs']], ['task', null])
+  // A fast run may have asked already.
   assert.match(String(created['status']), /^(working|input_required)$/)
   assert.equal((await rpc('tools/call', call, key)).result['taskId'], taskId, 'a repeated call starts nothing')
   const other = await rpc('tools/call', { name: scribe, arguments: { prompt: 'x' } }, key)

@@ -150,7 +150,8 @@ export function composeMcp(needs: Needs) {
       serveMcpLogins(app, { servers, logins })
       serveMcpTools(app, { servers, tools })
       serveMcpCalls(app, { calls: callRows })
-      serveMcpAggregate(app, { aggregate: createAggregate({ servers, tools }), sessionIds, publicUrl: needs.publicUrl })
+      const aggregate = createAggregate({ servers, tools, callTool: bridge.callTool })
+      serveMcpAggregate(app, { aggregate, sessionIds, publicUrl: needs.publicUrl })
       serveMcpProxy(app, {
         servers,
         upstream,

@@ -30,6 +30,7 @@ import { createDisposal } from '../sessions/disposal.ts'
 import { disposalStore } from '../sessions/disposal-store.ts'
 import { leaseStore } from '../sessions/engine/lease-store.ts'
 import { Leases } from '../sessions/engine/leases.ts'
+import { runSessionOf } from '../sessions/engine/run-session.ts'
 import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
@@ -198,6 +199,10 @@ export function composeSessions(needs: Needs) {
     eventLog,
     runtimes,
     resultSchemas: needs.resultSchemas,
+    async runSession(id) {
+      const row = await sessionRows.ofRun(id)
+      return row && runSessionOf(row, agentRows)
+    },
   })
   const approvalLinks = createApprovalLinks({
     keyring: needs.keyring,

@@ -205,6 +205,8 @@ export interface StdioCommand {
   readonly env: Readonly<Record<string, string>>
   /** Names of global vault entries by the variable that gets the value. */
   readonly vaultEnv: Readonly<Record<string, string>>
+  /** Network of its sandbox, as `config.network` of agents; none by default. */
+  readonly network?: Readonly<Record<string, unknown>>
   /** Present if the program runs without a sandbox, with the rights of the service. */
   readonly isolation?: 'none'
 }

@@ -72,7 +72,12 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   )
   const outboundAllow = [...listed, ...implicitAllow]
   const runtimeHarnesses = harnessesOfFile({ file, report })
-  const mcpServers = mcpServersOfFile({ entries: file.value.mcp_servers ?? [], place: file.place, report })
+  const mcpServers = mcpServersOfFile({
+    entries: file.value.mcp_servers ?? [],
+    allowUnrestricted: file.value.limits?.allow_unrestricted_egress ?? false,
+    place: file.place,
+    report,
+  })
   const hooks = hooksOfFile({ entries: file.value.hooks ?? [], place: file.place, report })
   // Includes names of invalid entries, so that a fallback to one is not reported as a second problem.
   const named = models?.flatMap(entry => entry?.model_name ?? []) ?? deployments.map(({ alias }) => alias)

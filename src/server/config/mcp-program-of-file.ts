@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import type { StdioCommand } from './config.ts'
+import { type NetworkEntry, networkEntry, networkOfFile } from './network-of-file.ts'
 import { type ReportAt, type Shape, text, texts } from './yaml-shape.ts'
 
 type Named = Readonly<Record<string, string | undefined>>
@@ -12,6 +13,7 @@ export interface McpProgramEntry {
   readonly env?: Named
   readonly vault_env?: Named
   readonly sandbox?: string
+  readonly network?: NetworkEntry
 }
 
 export const programKeys: Readonly<Record<string, Shape>> = {
@@ -20,13 +22,20 @@ export const programKeys: Readonly<Record<string, Shape>> = {
   env: { kind: 'by name', of: text },
   vault_env: { kind: 'by name', of: text },
   sandbox: text,
+  network: networkEntry,
 }
 
 /** Keys of servers that are reached over HTTP. */
 const httpKeys = ['url', 'auth_type', 'auth_value', 'vault_key', 'static_headers'] as const
 
+interface Checking {
+  /** `limits.allow_unrestricted_egress`. */
+  readonly allowUnrestricted: boolean
+  readonly reportAt: ReportAt
+}
+
 /** Returns the program of a server with `transport: stdio`; undefined for the others. */
-export function programOf(entry: McpProgramEntry, reportAt: ReportAt): StdioCommand | undefined {
+export function programOf(entry: McpProgramEntry, { allowUnrestricted, reportAt }: Checking): StdioCommand | undefined {
   if (entry.transport !== 'stdio') {
     const given = Object.keys(programKeys).find(key => key in entry)
     if (given !== undefined) reportAt(`.${given} requires transport stdio`, given)
@@ -41,7 +50,10 @@ export function programOf(entry: McpProgramEntry, reportAt: ReportAt): StdioComm
   const twice = Object.keys(vaultEnv).find(name => Object.hasOwn(env, name))
   if (twice !== undefined) reportAt(`.vault_env.${twice} is set in env too; remove one`, 'vault_env', twice)
   const command = checkedCommand(entry, reportAt)
-  return { command, env, vaultEnv, ...(sandbox === 'none' && { isolation: 'none' }) }
+  const network = networkOfFile(entry.network, { allowUnrestricted, reportAt })
+  if (network && sandbox === 'none')
+    reportAt('.network is not supported with sandbox: none, which has the network of the service', 'network')
+  return { command, env, vaultEnv, ...(network && { network }), ...(sandbox === 'none' && { isolation: 'none' }) }
 }
 
 function checkedCommand({ command, args = [], ...entry }: McpProgramEntry, reportAt: ReportAt): string[] {

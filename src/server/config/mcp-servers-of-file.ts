@@ -43,6 +43,8 @@ export const mcpServerEntry: Shape = {
 
 interface Options {
   readonly entries: readonly (McpServerEntry | undefined)[]
+  /** `limits.allow_unrestricted_egress`. */
+  readonly allowUnrestricted: boolean
   readonly place: (path: readonly (string | number)[]) => { readonly line: number }
   readonly report: (text: string, place: { readonly line: number }) => void
 }
@@ -51,7 +53,7 @@ interface Options {
 const authTypes: readonly McpAuthType[] = ['none', 'api_key', 'bearer_token', 'basic', 'authorization']
 
 /** Returns the checked `mcp_servers` of the file. */
-export function mcpServersOfFile({ entries, place, report }: Options): ConfiguredMcpServer[] {
+export function mcpServersOfFile({ entries, allowUnrestricted, place, report }: Options): ConfiguredMcpServer[] {
   const taken = new Set<string>()
   return entries.flatMap((entry, index) => {
     if (!entry) return []
@@ -59,7 +61,7 @@ export function mcpServersOfFile({ entries, place, report }: Options): Configure
       report(`mcp_servers[${index}]${problem}`, place(['mcp_servers', index, ...path]))
     const serverName = checkedName(entry, 'server_name', { taken, reportAt })
     const alias = checkedName(entry, 'alias', { taken, reportAt })
-    const stdio = programOf(entry, reportAt)
+    const stdio = programOf(entry, { allowUnrestricted, reportAt })
     const url = entry.transport === 'stdio' ? '' : checkedUrl(entry, reportAt)
     if (entry.transport !== undefined && entry.transport !== 'http' && entry.transport !== 'stdio')
       reportAt(`.transport ${entry.transport} is not supported; use http (streamable HTTP) or stdio`, 'transport')

@@ -17,6 +17,8 @@ export type Shape =
       readonly later?: readonly string[]
       /** True: unknown keys, which another program may read, are only a warning. */
       readonly ignoresOthers?: true
+      /** A text may stand in place of the block. */
+      readonly orWord?: true
     }
 
 export const text: Shape = { kind: 'text' }
@@ -64,6 +66,7 @@ function read(walk: Walk, shape: Shape, at: At): unknown {
   const node = isAlias(at.node) ? (at.node.resolve(walk.document) ?? null) : at.node
   switch (shape.kind) {
     case 'block':
+      if (shape.orWord && isScalar(node)) return readScalar(walk, { kind: 'text' }, { ...at, node })
       return isMap(node) ? readBlock(walk, shape, { ...at, node }) : mismatch(walk, at, 'a mapping')
     case 'by name':
       return isMap(node) ? readNamed(walk, shape.of, { ...at, node }) : mismatch(walk, at, 'a mapping')

@@ -1,10 +1,8 @@
-import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
-import { isPrivateAddress, isPrivateName } from '../platform/addresses.ts'
+import { hostPatternProblem } from '../platform/host-pattern.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../platform/json.ts'
 import type { Finding } from '../runtimes/runtime.ts'
 import { firstSecretProblem } from './check-secrets.ts'
-import { networkPolicy } from './policy.ts'
+import { networkPolicy, ofAgent } from './policy.ts'
 
 interface Deps {
   /** `limits.allow_unrestricted_egress`. */
@@ -36,12 +34,12 @@ export function createNetworkCheck({ allowUnrestricted, sandboxes }: Deps) {
       return finding('', `needs a sandbox with a network, but this service uses: ${sandboxes.detail}`)
     if (type === 'unrestricted' && !allowUnrestricted)
       return finding('.type', 'unrestricted needs limits.allow_unrestricted_egress: true in the configuration')
-    return firstHostProblem(network) ?? secretFinding(config, { allowUnrestricted })
+    return firstHostProblem(network) ?? secretFinding(config, allowUnrestricted)
   }
 }
 
-function secretFinding(config: Json, settings: Parameters<typeof networkPolicy>[1]): Finding | undefined {
-  const policy = networkPolicy(config, settings)
+function secretFinding(config: Json, allowUnrestricted: boolean): Finding | undefined {
+  const policy = networkPolicy(config, { allowUnrestricted, setting: ofAgent })
   const problem = firstSecretProblem(recordOf(config['network']), host => policy?.names(host) === true)
   return problem && finding(`.secrets${problem.path}`, problem.text)
 }
@@ -73,20 +71,8 @@ function firstHostProblem(network: Json): Finding | undefined {
       const path = `.allowed_hosts[${at}].${unknown.slice(0, 100)}`
       return finding(path, 'is unknown; known fields: host, ports, methods')
     }
-    const problem = hostProblem(textOf(isRecord(entry) ? entry['host'] : entry).toLowerCase())
+    const problem = hostPatternProblem(textOf(isRecord(entry) ? entry['host'] : entry))
     if (problem !== undefined) return finding(field, problem)
   }
   return undefined
-}
-
-const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
-const hostName = new RegExp(`^(\\*\\.)?(${label}\\.)+${label}$`)
-
-function hostProblem(host: string): string | undefined {
-  const bare = host.replace(/^\[|\]$/g, '')
-  if (isIP(bare) !== 0)
-    return isPrivateAddress(bare) ? 'is not a public address; sandboxes can reach public addresses only' : undefined
-  if (!hostName.test(host) || domainToASCII(host.replace(/^\*\./, '')) === '')
-    return 'must be a host name such as api.example.com or *.example.com, without scheme, port and path'
-  return isPrivateName(host) ? 'is not a public name; sandboxes can reach public addresses only' : undefined
 }

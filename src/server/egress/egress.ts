@@ -9,7 +9,7 @@ import { type NetworkLink, networkFolderOf, proxyPort, proxySocket, type Sandbox
 import type { EgressSession, InnerHost } from './inner-host.ts'
 import { createAuthority } from './interception/authority.ts'
 import { bundleVariables, writeBundle } from './interception/ca-bundle.ts'
-import { networkPolicy } from './policy.ts'
+import { networkPolicy, ofAgent } from './policy.ts'
 import { createProxy, type EgressProxy } from './proxy.ts'
 import type { ReadSecret } from './secrets.ts'
 
@@ -33,7 +33,9 @@ export function createEgress(deps: Deps) {
   return {
     /** Returns the network of a session; undefined for a session without one. */
     networkOf(session: EgressSession): SandboxNetwork | undefined {
-      const policy = networkPolicy(session.config, deps)
+      const { allowUnrestricted } = deps
+      const { networkSetting: setting = ofAgent } = session
+      const policy = networkPolicy(session.config, { allowUnrestricted, setting })
       const innerHosts = deps.innerHosts.filter(host => host.isFor(session))
       if (!policy && innerHosts.length === 0) return undefined
       return {

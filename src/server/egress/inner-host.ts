@@ -2,7 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RunSession } from '../runtimes/runtime.ts'
 
 /** The session whose sandbox sends a request. */
-export type EgressSession = Pick<RunSession, 'id' | 'owner_id' | 'agent_id' | 'config' | 'environment'>
+export interface EgressSession extends Pick<RunSession, 'id' | 'owner_id' | 'agent_id' | 'config' | 'environment'> {
+  /** Where its network is set; `config.network` of its agent by default. */
+  readonly networkSetting?: NetworkSetting
+}
+
+/** Names the place of a network setting in messages. */
+export interface NetworkSetting {
+  readonly field: string
+  readonly owner: string
+}
 
 /** A host name that only sandboxes can reach, and that the server answers itself. */
 export interface InnerHost {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createNetworkCheck } from './check-network.ts'
 import { placeOfAuthority } from './place.ts'
-import { networkPolicy } from './policy.ts'
+import { networkPolicy, ofAgent } from './policy.ts'
 
 const isAllowed = (network: object, target: string, method?: string, more: object = {}): boolean => {
   const place = placeOfAuthority(target)
   assert(place, target)
-  const policy = networkPolicy({ network, ...more }, { allowUnrestricted: false })
+  const policy = networkPolicy({ network, ...more }, { allowUnrestricted: false, setting: ofAgent })
   return policy !== undefined && policy.denial({ ...place, method }) === undefined
 }
 
@@ -33,11 +33,14 @@ test('ports and methods belong to a host, and the widest entry counts', () => {
   assert.ok(!isAllowed(network, 'a.example:443', 'GET'))
   assert.ok(isAllowed(network, 'b.example:443', 'POST'))
   assert.ok(isAllowed(network, 'b.example:443'))
-  const policy = networkPolicy({ network }, { allowUnrestricted: false })
+  const policy = networkPolicy({ network }, { allowUnrestricted: false, setting: ofAgent })
   assert.ok(policy?.hasIntercepted)
   assert.ok(policy.intercepts({ host: 'a.example', port: 8443 }), 'a tunnel would hide the method')
   assert.ok(!policy.intercepts({ host: 'b.example', port: 443 }))
-  assert.equal(networkPolicy({ network: { type: 'limited' } }, { allowUnrestricted: true })?.hasIntercepted, false)
+  assert.equal(
+    networkPolicy({ network: { type: 'limited' } }, { allowUnrestricted: true, setting: ofAgent })?.hasIntercepted,
+    false,
+  )
 })
 
 test('a host with a secret is intercepted, also where every host is allowed', () => {
@@ -46,7 +49,7 @@ test('a host with a secret is intercepted, also where every host is allowed', ()
     { type: 'limited', allowed_hosts: ['*.example'], secrets },
     { type: 'unrestricted', secrets },
   ]) {
-    const policy = networkPolicy({ network }, { allowUnrestricted: true })
+    const policy = networkPolicy({ network }, { allowUnrestricted: true, setting: ofAgent })
     assert.ok(policy?.hasIntercepted)
     assert.ok(policy.intercepts({ host: 'a.example', port: 443 }))
     assert.ok(!policy.intercepts({ host: 'b.example', port: 443 }))

@@ -1,5 +1,6 @@
 import type { Json } from '../platform/json.ts'
 import { isRecord, listOf, recordOf, recordsOf, textOf } from '../platform/json.ts'
+import type { NetworkSetting } from './inner-host.ts'
 import type { Place } from './place.ts'
 import { presetHosts } from './presets.ts'
 import { type BoundSecret, boundSecrets } from './secrets.ts'
@@ -34,18 +35,23 @@ interface Rule {
 
 const defaultPorts: readonly number[] = [80, 443]
 
+/** The network of an agent. */
+export const ofAgent: NetworkSetting = { field: 'config.network', owner: 'this agent' }
+
 interface Settings {
   /** `limits.allow_unrestricted_egress`. */
   readonly allowUnrestricted: boolean
+  /** Where the network is set, for messages. */
+  readonly setting: NetworkSetting
 }
 
 /** Returns the policy of `config.network`, which has been checked; undefined when there is none. */
-export function networkPolicy(config: Json, { allowUnrestricted }: Settings): NetworkPolicy | undefined {
+export function networkPolicy(config: Json, { allowUnrestricted, setting }: Settings): NetworkPolicy | undefined {
   const network = recordOf(config['network'])
   const secrets = boundSecrets(network)
-  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted(secrets) : forbidden
+  if (network['type'] === 'unrestricted') return allowUnrestricted ? unrestricted(secrets) : forbidden(setting)
   if (network['type'] !== 'limited') return undefined
-  return limited(rulesOf(network, config), secrets)
+  return limited(rulesOf(network, config), secrets, setting)
 }
 
 function unrestricted(secrets: readonly BoundSecret[]): NetworkPolicy {
@@ -60,15 +66,20 @@ function unrestricted(secrets: readonly BoundSecret[]): NetworkPolicy {
 }
 
 /** For agents that were stored before the operator changed the setting. */
-const forbidden: NetworkPolicy = {
-  denial: () => 'config.network.type unrestricted needs limits.allow_unrestricted_egress in the configuration',
+const forbidden = ({ field }: NetworkSetting): NetworkPolicy => ({
+  denial: () => `${field}.type unrestricted needs limits.allow_unrestricted_egress in the configuration`,
   names: () => false,
   intercepts: () => false,
   hasIntercepted: false,
   secretsFor: () => [],
-}
+})
 
-function limited(rules: readonly Rule[], secrets: readonly BoundSecret[]): NetworkPolicy {
+function limited(
+  rules: readonly Rule[],
+  secrets: readonly BoundSecret[],
+  { field, owner }: NetworkSetting,
+): NetworkPolicy {
+  const list = `${field}.allowed_hosts`
   const about = (host: string) => rules.filter(rule => matches(rule.host, host))
   const { secretsFor } = unrestricted(secrets)
   return {
@@ -81,11 +92,11 @@ function limited(rules: readonly Rule[], secrets: readonly BoundSecret[]): Netwo
     },
     denial({ host, port, method }) {
       const named = about(host)
-      if (named.length === 0) return `${host} is not in config.network.allowed_hosts of this agent`
+      if (named.length === 0) return `${host} is not in ${list} of ${owner}`
       const open = named.filter(rule => rule.ports.includes(port))
-      if (open.length === 0) return `port ${port} of ${host} is not in config.network.allowed_hosts of this agent`
+      if (open.length === 0) return `port ${port} of ${host} is not in ${list} of ${owner}`
       if (method === undefined || open.some(({ methods }) => methods?.includes(method) ?? true)) return undefined
-      return `method ${method} to ${host} is not in config.network.allowed_hosts of this agent`
+      return `method ${method} to ${host} is not in ${list} of ${owner}`
     },
   }
 }

@@ -212,10 +212,10 @@ export interface Runtime {
    */
   readonly reads?: 'own log' | 'any log'
   /**
-   * Returns the schema of a tool's arguments, so that a person may edit them; undefined for an unknown tool. Absent
-   * where the provider or the program runs the tools: it takes an answer only, no arguments.
+   * Returns the schema of a tool's arguments in a session, so that a person may edit them; undefined for an unknown tool. A tool of
+   * an MCP server is `server__tool`. Absent where the provider or the program runs the tools: it takes an answer only, no arguments.
    */
-  readonly inputSchemaOf?: (tool: string) => Readonly<Record<string, unknown>> | undefined
+  readonly inputSchemaOf?: (tool: string, session: RunSession) => Promise<Readonly<Record<string, unknown>> | undefined>
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
   /** Its models are not those of the gateway; it chooses one for a prompt that names none. */

@@ -19,6 +19,8 @@ interface ToolFacts {
   readonly idempotent: boolean
   /** Present for a tool of an MCP server: its own name, and that of its server. */
   readonly mcp?: McpPlace
+  /** True for a tool that the model sees only once it has found it with the search. */
+  readonly isHidden?: boolean
 }
 
 /** A tool of an MCP server. */

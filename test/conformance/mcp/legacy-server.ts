@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { type EventStore, StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -40,6 +40,8 @@ type Form = ElicitRequestFormParams['requestedSchema']
 
 interface Call {
   readonly server: Server
+  /** Every session has its own server, and all of them have changed lists. */
+  readonly servers: readonly Server[]
   readonly extra: Extra
   readonly args: Readonly<Record<string, unknown>>
 }
@@ -83,6 +85,20 @@ const calls: Readonly<Record<string, (call: Call) => Promise<CallToolResult>>> =
   test_elicitation: call => elicited(call, String(call.args['message']), formWith('username')),
   test_elicitation_sep1034_defaults: call => elicited(call, 'Review', forms.test_elicitation_sep1034_defaults),
   test_elicitation_sep1330_enums: call => elicited(call, 'Select', forms.test_elicitation_sep1330_enums),
+  async test_trigger_tool_change({ servers }) {
+    await Promise.all(servers.map(each => each.sendToolListChanged()))
+    return text('changed')
+  },
+  async test_trigger_prompt_change({ servers }) {
+    await Promise.all(servers.map(each => each.sendPromptListChanged()))
+    return text('changed')
+  },
+  greet: async ({ args }) => text(`Hello, ${args['name']}!`),
+  async slow_compute({ args }) {
+    await new Promise(resolve => setTimeout(resolve, Math.min(Number(args['seconds']), 1) * 1_000))
+    return text(`Computed ${args['label']}`)
+  },
+  failing_job: async () => ({ ...text('The job failed'), isError: true }),
   // What the suite of the modern era calls; through the proxy its client is answered by questions of a session.
   test_logging_tool: async ({ extra }) => {
     await extra.sendNotification({ method: 'notifications/message', params: { level: 'info', data: 'Tool executed' } })
@@ -124,10 +140,20 @@ const calls: Readonly<Record<string, (call: Call) => Promise<CallToolResult>>> =
   },
 }
 
-function conformanceServer(): Server {
+const askingPrompt = 'test_input_required_result_prompt'
+
+function conformanceServer(servers: readonly Server[]): Server {
   const server = new Server(
     { name: 'legacy-conformance', version: '1.0.0' },
-    { capabilities: { tools: {}, prompts: {}, resources: { subscribe: true }, completions: {}, logging: {} } },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true },
+        completions: {},
+        logging: {},
+      },
+    },
   )
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
     tools: listedTools([...Object.keys(fixedResults), ...Object.keys(calls)]),
@@ -136,7 +162,7 @@ function conformanceServer(): Server {
     if (isFixed(name)) return fixedResults[name] as unknown as CallToolResult
     const call = calls[name]
     if (!call) throw new McpError(-32_602, `unknown tool ${name}`)
-    return call({ server, extra: extra as unknown as Extra, args })
+    return call({ server, servers, extra: extra as unknown as Extra, args })
   })
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({ resources }))
   server.setRequestHandler(ListResourceTemplatesRequestSchema, async () => ({ resourceTemplates }))
@@ -147,9 +173,14 @@ function conformanceServer(): Server {
   })
   server.setRequestHandler(SubscribeRequestSchema, async () => ({}))
   server.setRequestHandler(UnsubscribeRequestSchema, async () => ({}))
-  server.setRequestHandler(ListPromptsRequestSchema, async () => ({ prompts }))
-  server.setRequestHandler(GetPromptRequestSchema, async ({ params }) => {
-    const messages = messagesOf(params.name, params.arguments)
+  server.setRequestHandler(ListPromptsRequestSchema, async () => ({
+    prompts: [...prompts, { name: askingPrompt, description: 'Asks first' }],
+  }))
+  server.setRequestHandler(GetPromptRequestSchema, async ({ params }, extra) => {
+    const asks = params.name === askingPrompt
+    if (asks)
+      await elicited({ server, servers, extra: extra as unknown as Extra, args: {} }, 'Context?', formWith('context'))
+    const messages = messagesOf(asks ? 'test_simple_prompt' : params.name, params.arguments)
     if (!messages) throw new McpError(-32_602, `unknown prompt ${params.name}`)
     return { messages }
   })
@@ -157,6 +188,21 @@ function conformanceServer(): Server {
     completion: { values: [], total: 0, hasMore: false },
   }))
   return server
+}
+
+/** Keeps the events of one session, so that its streams can be resumed. */
+function eventStore(): EventStore {
+  const events: { readonly streamId: string; readonly message: Parameters<EventStore['storeEvent']>[1] }[] = []
+  return {
+    storeEvent: async (streamId, message) => String(events.push({ streamId, message })),
+    getStreamIdForEventId: async id => events[Number(id) - 1]?.streamId,
+    async replayEventsAfter(last, { send }) {
+      const streamId = events[Number(last) - 1]?.streamId ?? ''
+      for (const [at, event] of events.entries())
+        if (at >= Number(last) && event.streamId === streamId) await send(String(at + 1), event.message)
+      return streamId
+    },
+  }
 }
 
 /** Starts the server of the legacy era, with sessions; stopped after the last test. */
@@ -174,11 +220,13 @@ export async function startLegacyConformanceServer(): Promise<string> {
       const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: id => void sessions.set(id, transport),
+        eventStore: eventStore(),
+        retryInterval: 100,
         enableDnsRebindingProtection: true,
         allowedHosts: [`127.0.0.1:${port}`, `localhost:${port}`],
         allowedOrigins: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
       })
-      const server = conformanceServer()
+      const server = conformanceServer(servers)
       servers.push(server)
       await server.connect(transport as Parameters<typeof server.connect>[0])
       await transport.handleRequest(request, response)

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { variablesOf, withTestDatabase } from '../../../scripts/test-database.ts'
-import { differencesOf, lineOf, type Run } from './outcomes.ts'
+import { differencesOf, lineOf, type Run, reasonFor } from './outcomes.ts'
 
 const here = import.meta.dirname
 execFileSync(process.execPath, [join(here, '..', '..', '..', 'scripts', 'install.mjs'), here], { stdio: 'inherit' })
@@ -27,6 +27,7 @@ await withTestDatabase(async database => {
 
 for (const each of runs) {
   console.log(lineOf(each))
-  for (const difference of differencesOf(each)) console.log(`  ${difference}`)
+  for (const difference of differencesOf(each))
+    console.log(`  ${difference}: ${reasonFor(each, difference) ?? 'UNEXPLAINED'}`)
 }
 if (failures > 0 || runs.length === 0) process.exitCode = 1

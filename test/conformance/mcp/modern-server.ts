@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import {
   createMcpHandler,
   createRequestStateCodec,
+  fromJsonSchema,
   inputRequired,
   type McpHttpHandler,
+  McpServer,
   ProtocolError,
-  Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { serveHandler } from '../../support/mcp/serve-handler.ts'
@@ -24,6 +25,7 @@ import {
   stepsOf,
   text,
 } from './content.ts'
+import { createTasks, taskExtensions, taskTools } from './modern-tasks.ts'
 
 const states = createRequestStateCodec<{ step: string }>({ key: randomBytes(32) })
 
@@ -159,8 +161,14 @@ const calls: Readonly<Record<string, (call: Call) => Promise<Result>>> = {
   },
 }
 
-function conformanceServer(notify: () => McpHttpHandler['notify']): Server {
-  const server = new Server(
+const headerTool = 'test_tool_with_header'
+const markedInput = {
+  type: 'object' as const,
+  properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+}
+
+function conformanceServer(notify: () => McpHttpHandler['notify'], tasks: ReturnType<typeof createTasks>): McpServer {
+  const registered = new McpServer(
     { name: 'modern-conformance', version: '1.0.0' },
     {
       capabilities: {
@@ -169,15 +177,28 @@ function conformanceServer(notify: () => McpHttpHandler['notify']): Server {
         resources: {},
         completions: {},
         logging: {},
+        extensions: taskExtensions,
       },
       requestState: { verify: states.verify },
     },
   )
+  // The SDK checks the headers of registered tools only.
+  const inputSchema = fromJsonSchema<{ region?: string }>(markedInput)
+  registered.registerTool(headerTool, { description: 'Wants its region in a header', inputSchema }, async () =>
+    text(''),
+  )
+  const { server } = registered
+  tasks.serve(server)
   server.setRequestHandler('tools/list', async () => ({
-    tools: listedTools([...Object.keys(fixedResults), ...Object.keys(calls)]),
+    tools: listedTools([...Object.keys(fixedResults), ...Object.keys(calls), ...taskTools, headerTool], {
+      [headerTool]: markedInput,
+    }),
   }))
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, context) => {
     if (isFixed(name)) return fixedResults[name] as never
+    if (name === headerTool) return text(String(args['region'])) as never
+    const tasked = await tasks.called(name, args, context)
+    if (tasked) return tasked as never
     const call = calls[name]
     if (!call) throw new ProtocolError(-32_602, `unknown tool ${name}`)
     return (await call({ context, notify, args, answers: (context.mcpReq.inputResponses ?? {}) as Answers })) as never
@@ -205,12 +226,15 @@ function conformanceServer(notify: () => McpHttpHandler['notify']): Server {
   server.setRequestHandler('completion/complete', async () => ({
     completion: { values: [], total: 0, hasMore: false },
   }))
-  return server
+  return registered
 }
 
 /** Starts the server of the modern era; stopped after the last test. */
 export async function startModernConformanceServer(): Promise<string> {
-  const handler: McpHttpHandler = createMcpHandler(() => conformanceServer(() => handler.notify), { legacy: 'reject' })
+  const tasks = createTasks()
+  const handler: McpHttpHandler = createMcpHandler(() => conformanceServer(() => handler.notify, tasks), {
+    legacy: 'reject',
+  })
   return serveHandler(handler, ({ headers: { host, origin } }, port) => {
     const isOwn = (given: string | undefined) =>
       given === undefined || ['127.0.0.1', 'localhost'].some(name => given === `${name}:${port}`)

@@ -180,6 +180,7 @@ export function createEngine(
       eventLog,
       runtimes,
       resultSchemas: { mismatch: async () => undefined },
+      runSession: async () => undefined,
     }),
     customToolCalls: createCustomToolCalls({ pool, wakeUps, store: customToolCalls, sessions, events, eventLog }),
     queue,

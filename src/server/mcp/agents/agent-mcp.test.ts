@@ -34,7 +34,7 @@ async function runOf({ server, tools = [], held = [], call = async () => ({ cont
         return { ...wiki, ...server }
       },
     },
-    tools: { offered: async () => ({ tools, held }), callTool: call },
+    tools: { offered: async () => ({ tools, held }), accepted: async () => tools, callTool: call },
   })
   const stop = new AbortController()
   const listed = await toolsOfSources(
@@ -80,7 +80,7 @@ test('tools have names of the aggregate server, and the policy of the agent or t
 })
 
 test('the log is warned about held tools, tools that are too large or too many, and names that do not exist', async () => {
-  const many = Array.from({ length: 130 }, (_, at) => toolNamed(`t${at}`))
+  const many = Array.from({ length: 1_002 }, (_, at) => toolNamed(`t${at}`))
   const { byName, warnings } = await runOf({
     tools: [toolNamed('huge', { description: 'x'.repeat(40_000) }), ...many],
     held: ['changed', 'off'],
@@ -90,12 +90,12 @@ test('the log is warned about held tools, tools that are too large or too many, 
       ],
     },
   })
-  assert.equal(byName.size, 128)
+  assert.equal(byName.size, 1_000)
   assert.deepEqual(
     warnings.map(({ type, message }) => [type, message.split(': ').at(-1)]),
     [
       ['mcp_tools_held', 'changed'],
-      ['mcp_tools_left_out', 'huge, t128, t129'],
+      ['mcp_tools_left_out', 'huge, t1000, t1001'],
       ['mcp_tools_missing', 'gone'],
     ],
   )

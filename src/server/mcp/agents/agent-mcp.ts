@@ -2,6 +2,7 @@ import type { McpTool } from '../../../contract/mcp.ts'
 import type { Caller, GrantedServer } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { type Json, recordOf } from '../../platform/json.ts'
+import { untilAborted } from '../../platform/until-aborted.ts'
 import { type EnabledServer, enabledServers, mcpToolName } from '../../tools/mcp-toolset.ts'
 import type { ToolResult } from '../../tools/tool.ts'
 import type { CallableTool, CallContext, SourceWarning, ToolSource } from '../../tools/tool-source.ts'
@@ -13,7 +14,7 @@ import { type ResultOptions, toolResult } from './results.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
-  readonly tools: Pick<McpTools, 'offered' | 'callTool'>
+  readonly tools: Pick<McpTools, 'offered' | 'accepted' | 'callTool'>
 }
 
 /** Who pays for a run: its key decides which servers and tools the run may use. */
@@ -49,8 +50,9 @@ interface OfferedServer {
 const listMs = 10_000
 /** Time limit of a call, also of one that reports progress. */
 const callMs = 10 * 60_000
-/** Each request to the model contains all tools. */
-const maxTools = 128
+/** Tools of one server in a run of ours, whose model searches many tools, and of a program, whose model may get all of them. */
+const maxRunTools = 1_000
+const maxProgramTools = 128
 const maxToolBytes = 32 * 1024
 
 /** Tools of MCP servers for the runs of agents. A server that fails costs a run only its own tools. */
@@ -68,7 +70,11 @@ export function createAgentMcp({ servers, tools }: Deps) {
   }
 
   /** Lists the tools of a server that the agent may call. Throws an AppError. */
-  async function offered(wanted: EnabledServer, by: Payer, { signal, warn }: Listing): Promise<OfferedServer> {
+  async function offered(
+    wanted: EnabledServer,
+    by: Payer,
+    { signal, warn, maxTools }: Listing,
+  ): Promise<OfferedServer> {
     const server = await resolved(wanted, by)
     const list = await withinTime(tools.offered(server, by), { server, signal })
     const usable = list.tools.flatMap((tool): OfferedTool[] => {
@@ -85,6 +91,7 @@ export function createAgentMcp({ servers, tools }: Deps) {
       leftOutWarning(
         server,
         usable.filter(each => !kept.includes(each)),
+        maxTools,
       ),
       missingWarning(
         server,
@@ -121,7 +128,7 @@ export function createAgentMcp({ servers, tools }: Deps) {
           const by = await calls.payer()
           // The run ends with its first model request, which reports the reason.
           if (!by) return []
-          const { server, tools: found } = await offered(wanted, by, { signal, warn })
+          const { server, tools: found } = await offered(wanted, by, { signal, warn, maxTools: maxRunTools })
           return found.map(each =>
             runTool(server, each, (tool, input, context) => called(wanted, calls, { tool, input, context })),
           )
@@ -148,15 +155,35 @@ export function createAgentMcp({ servers, tools }: Deps) {
       const lists = await Promise.all(
         wanted.map(async (server, at) => {
           const warn = (warning: SourceWarning): void => void warnings[at]?.push(warning)
-          const found = await offered(server, by, { signal, warn }).catch((error: unknown) => {
-            if (!(error instanceof AppError)) throw error
-            warn(failedWarning(`MCP server ${server.name}`, error.message))
-          })
+          const found = await offered(server, by, { signal, warn, maxTools: maxProgramTools }).catch(
+            (error: unknown) => {
+              if (!(error instanceof AppError)) throw error
+              warn(failedWarning(`MCP server ${server.name}`, error.message))
+            },
+          )
           const tools = found?.tools.map(({ tool, policy }) => [tool.name, policy] as const) ?? []
           return { name: found?.server.server_name ?? server.name, url: server.url, tools: Object.fromEntries(tools) }
         }),
       )
       return { servers: lists, warnings: warnings.flat() }
+    },
+
+    /**
+     * Returns the input schema of an accepted tool of a session's servers; undefined for an unknown one. `name` is `server__tool`, both
+     * as they are.
+     */
+    async inputSchemaOf(name: string, { owner_id, tools: given, config }: Agent & { readonly owner_id: string }) {
+      for (const wanted of enabledServers(given, config)) {
+        const server = await resolved(wanted, { principal: owner_id, key: undefined }).catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'not_found') return undefined
+          throw error
+        })
+        const prefix = `${server?.server_name}__`
+        const accepted = server && name.startsWith(prefix) ? await tools.accepted(server) : []
+        const tool = accepted.find(each => each.name === name.slice(prefix.length))
+        if (tool) return tool.inputSchema
+      }
+      return undefined
     },
 
     resolved,
@@ -181,6 +208,7 @@ const failedWarning = (name: string, message: string): SourceWarning => ({
 interface Listing {
   readonly signal: AbortSignal
   readonly warn: (warning: SourceWarning) => void
+  readonly maxTools: number
 }
 
 interface Called {
@@ -226,7 +254,7 @@ const heldWarning = ({ server_id, server_name }: RegisteredServer, names: readon
         message: `new or changed tools of MCP server ${server_name} are not used until an admin accepts them (POST /v1/mcp/server/${server_id}/accept): ${shown(names)}`,
       }
 
-const leftOutWarning = ({ server_name }: RegisteredServer, tools: readonly OfferedTool[]) =>
+const leftOutWarning = ({ server_name }: RegisteredServer, tools: readonly OfferedTool[], maxTools: number) =>
   tools.length === 0
     ? undefined
     : {
@@ -255,19 +283,4 @@ function withinTime<T>(
         )
       : new AppError('upstream_unreachable', 'cancelled'),
   )
-}
-
-/** Returns the outcome of the work, or rejects once the signal aborts. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, failure: () => AppError): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(failure())
-  signal.addEventListener('abort', stop, { once: true })
-  // Without a reader, its rejection after the signal would end the process.
-  work.catch(() => undefined)
-  if (signal.aborted) stop()
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }

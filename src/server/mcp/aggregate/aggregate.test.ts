@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { startFullLegacyServer } from '../../../../test/support/mcp/full-legacy-server.ts'
 import { type McpCaller, startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
 import { startModernServer } from '../../../../test/support/mcp/real-servers.ts'
 import { legacyScript, sendJson, startScriptedUpstream, tool } from '../../../../test/support/mcp/scripted-upstream.ts'
 
 const app = await startMcpApp()
-const modern = await startModernServer()
+const [modern, legacy] = await Promise.all([startModernServer(), startFullLegacyServer()])
 const cancelled: unknown[] = []
 const files = await startScriptedUpstream((request, response) => {
   if (request.body['method'] === 'notifications/cancelled') cancelled.push(request.body['params'])
@@ -112,12 +113,17 @@ test('sessions belong to their principal, other methods are refused by name, and
   assert.equal((await app.call('ana', 'POST /mcp', ping, { origin: 'https://evil.example' })).status, 403)
 })
 
+const metaOf = (version: string, capabilities: object = {}) => ({
+  'io.modelcontextprotocol/protocolVersion': version,
+  'io.modelcontextprotocol/clientCapabilities': capabilities,
+})
+
 test('modern: an unknown method is 404, headers that differ and other revisions are 400', async () => {
   const send = (method: string, version = '2026-07-28', headers: Record<string, string> = {}) =>
     app.call(
       'ana',
       'POST /mcp',
-      { jsonrpc: '2.0', id: 1, method, params: { _meta: { 'io.modelcontextprotocol/protocolVersion': version } } },
+      { jsonrpc: '2.0', id: 1, method, params: { _meta: metaOf(version) } },
       { 'mcp-protocol-version': version, 'mcp-method': method, ...headers },
     )
   const listed = await send('tools/list')
@@ -130,6 +136,46 @@ test('modern: an unknown method is 404, headers that differ and other revisions 
     assert.equal(answer.status, status, answer.text)
     assert.ok(answer.text.includes(code), answer.text)
   }
+})
+
+test('a modern client answers questions of servers of both eras through the one server', async () => {
+  await app.registered({ server_name: 'full', url: legacy.url })
+  const client = new ModernClient(
+    { name: 'test', version: '1' },
+    { capabilities: { elicitation: {} }, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  )
+  client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ana' } }))
+  await client.connect(new ModernTransport(url, { requestInit: { headers: { 'x-api-key': 'ana' } } }))
+  const called = async (name: string) => firstText(await client.callTool({ name, arguments: {} }, { timeout: longMs }))
+  assert.equal(await called('modern__confirm'), 'hello Ana')
+  assert.equal(await called('full__confirm'), 'accept Ana')
+  assert.equal(await called('full__two-rounds'), 'both rounds')
+  const progress: number[] = []
+  const onprogress = (each: { progress: number }) => void progress.push(each.progress)
+  await client.callTool({ name: 'full__steps', arguments: {} }, { onprogress, timeout: longMs })
+  assert.deepEqual(progress, [1, 2])
+  await assert.rejects(client.callTool({ name: 'full__early-url', arguments: {} }), { code: -32_021 })
+  await client.close()
+})
+
+test('the state of a question belongs to its principal, and a client without capabilities is not asked', async () => {
+  const call = (caller: McpCaller, capabilities: object, more: object = {}) => {
+    const params = { name: 'full__confirm', arguments: {}, ...more, _meta: metaOf('2026-07-28', capabilities) }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': params.name }
+    return app.call<{ result: Record<string, unknown> }>(
+      caller,
+      'POST /mcp',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      headers,
+    )
+  }
+  const { requestState, resultType } = (await call('ana', { elicitation: {} })).body.result
+  assert.equal(resultType, 'input_required')
+  const inputResponses = { 'question-1': { action: 'decline' } }
+  const foreign = await call('bo', { elicitation: {} }, { requestState, inputResponses })
+  assert.match(foreign.text, /-32602.*requestState is not known/)
+  assert.match((await call('ana', { elicitation: {} }, { requestState, inputResponses })).text, /"text":"decline/)
+  assert.doesNotMatch((await call('ana', {})).text, /input_required/)
 })
 
 test('from 60 tools on a client finds and calls tools by a search', async () => {

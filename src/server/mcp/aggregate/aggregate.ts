@@ -2,23 +2,27 @@ import { apiVersion } from '../../../contract/api.ts'
 import type { McpTool } from '../../../contract/mcp.ts'
 import type { Caller } from '../../http/caller.ts'
 import { rpcCodes } from '../../http/json-rpc-error.ts'
-import { AppError, invalid } from '../../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type Json, recordOf, textOf } from '../../platform/json.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
+import { foundTools, minToolsForSearch, searchName, searchRequestOf } from '../../tools/tool-search.ts'
+import { bridgedCapabilities } from '../bridge/capabilities.ts'
+import type { AskingToolCalls } from '../bridge/tool-calls.ts'
 import type { RpcMessage } from '../client/json-rpc.ts'
 import { agreedVersion } from '../client/legacy.ts'
-import { mirroredName, plainValue } from '../client/mirrored-headers.ts'
 import { metaKeys, modernVersion } from '../client/modern.ts'
-import { isModern } from '../client/modern-request.ts'
+import { checkModernRequest, isModern } from '../client/modern-request.ts'
 import { namesOf, type RegisteredServer } from '../registry/server.ts'
 import type { McpServers } from '../registry/servers.ts'
 import type { McpTools } from '../tools/tools.ts'
+import { callName, searchTools } from './search-tools.ts'
 import { mayBeOf } from './tool-names.ts'
-import { callName, foundTools, minToolsForSearch, searchName, searchRequestOf, searchTools } from './tool-search.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'available'>
-  readonly tools: Pick<McpTools, 'listTools' | 'callTool'>
+  readonly tools: Pick<McpTools, 'listTools' | 'callTool' | 'callAsking'>
+  /** Calls tools for clients that answer questions. */
+  readonly callTool: AskingToolCalls
 }
 
 /** One request of a client, and where its answer goes. */
@@ -30,6 +34,8 @@ export interface AggregateRequest {
   /** Cancels calls at their servers. */
   readonly signal: AbortSignal
   readonly onProgress: (progress: Json) => void
+  /** Sends a message before the response. */
+  readonly send: (message: Json) => void
 }
 
 const serverInfo = { name: 'switchyard', version: apiVersion }
@@ -40,7 +46,7 @@ const listTtlMs = 60_000
 /** One MCP server with the tools of all servers that the caller may use, for clients of both eras. */
 export type Aggregate = ReturnType<typeof createAggregate>
 
-export function createAggregate({ servers, tools }: Deps) {
+export function createAggregate({ servers, tools, callTool }: Deps) {
   /** Returns the servers of the caller; only those that `x-mcp-servers` names, if it is sent. */
   async function serversOf({ caller, header }: AggregateRequest): Promise<readonly RegisteredServer[]> {
     const available = await servers.available(caller)
@@ -71,7 +77,7 @@ export function createAggregate({ servers, tools }: Deps) {
   async function searched(request: AggregateRequest, given: unknown): Promise<Json> {
     const wanted = searchRequestOf(given)
     if (typeof wanted === 'string') return { content: [{ type: 'text', text: wanted }], isError: true }
-    const found = foundTools(await listed(request), wanted)
+    const found = await foundTools(await listed(request), wanted, request.signal)
     return { content: [{ type: 'text', text: JSON.stringify(found) }], structuredContent: { tools: found } }
   }
 
@@ -92,6 +98,12 @@ export function createAggregate({ servers, tools }: Deps) {
       const tool = found.find(each => mcpToolName(server.server_name, each.name) === name)
       if (!tool) continue
       const call = { name: tool.name, arguments: recordOf(params['arguments']), signal, via: 'aggregate' as const }
+      if (answersQuestions(request.message)) {
+        const message = { ...request.message, params: { ...given, name: call.name, arguments: call.arguments } }
+        const asking = { server, caller, rule: undefined, message, signal }
+        const send = (inputSchema: unknown) => callTool(asking, { inputSchema, send: request.send })
+        return tools.callAsking(server, caller, { ...call, send })
+      }
       const wantsProgress = recordOf(given['_meta'])['progressToken'] !== undefined
       return tools.callTool(server, caller, { ...call, ...(wantsProgress && { onProgress }) })
     }
@@ -99,11 +111,11 @@ export function createAggregate({ servers, tools }: Deps) {
   }
 
   return {
-    /** Returns the result of a request. Throws an AppError with the code of JSON-RPC in its field `rpc`. */
+    /** Returns the result of a request. Throws RpcFailure, or an AppError with the code of JSON-RPC in its field `rpc`. */
     async resultOf(request: AggregateRequest): Promise<Json> {
       const { message, header } = request
       const modern = isModern(message)
-      if (modern) checkModern(message, header)
+      if (modern) checkModernRequest(message, header)
       const marked = (result: Json): Json =>
         modern ? { resultType: 'complete', ...result, _meta: { [metaKeys.server]: serverInfo } } : result
       const listing = modern ? { ttlMs: listTtlMs, cacheScope: 'private' } : {}
@@ -127,28 +139,13 @@ export function createAggregate({ servers, tools }: Deps) {
   }
 }
 
+/** True for a call of a modern client that can answer questions, or answers one. */
+function answersQuestions(message: RpcMessage): boolean {
+  if (!isModern(message)) return false
+  const { _meta, requestState, inputResponses } = recordOf(message['params'])
+  const capabilities = bridgedCapabilities(recordOf(_meta)[metaKeys.capabilities])
+  return Object.keys(capabilities).length > 0 || requestState !== undefined || inputResponses !== undefined
+}
+
 const rpcError = (rpc: number, message: string): AppError =>
   new AppError('invalid_request', message, { fields: { rpc: String(rpc) } })
-
-/** Throws for a revision that is not served, and for headers that differ from the body. Dialects: section 6.1, rule 2. */
-function checkModern(message: RpcMessage, header: AggregateRequest['header']): void {
-  const params = recordOf(message['params'])
-  const version = recordOf(params['_meta'])[metaKeys.version]
-  if (version !== modernVersion)
-    throw rpcError(
-      rpcCodes.unsupportedVersion,
-      `revision ${textOf(version).slice(0, 40)} is not served; use ${modernVersion}`,
-    )
-  const method = textOf(message['method'])
-  const expected = [
-    ['mcp-protocol-version', version],
-    ['mcp-method', method],
-    ['mcp-name', mirroredName(method, params)],
-  ] as const
-  for (const [name, value] of expected) {
-    const given = header(name)
-    if ((given === undefined ? undefined : plainValue(given)) !== value)
-      throw rpcError(rpcCodes.headerMismatch, `${name} differs from the body`)
-  }
-  if (method === '') throw invalid('request body must be a JSON-RPC message')
-}

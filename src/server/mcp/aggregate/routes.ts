@@ -6,9 +6,9 @@ import type { Caller } from '../../http/caller.ts'
 import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
-import { isResponse, type RpcMessage } from '../client/json-rpc.ts'
+import { failureResponse, isResponse, RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
 import { sessionHeader } from '../client/legacy.ts'
-import { isModern, statusOfModern } from '../client/modern-request.ts'
+import { isModern, statusOfFailure, statusOfModern } from '../client/modern-request.ts'
 import { rejectForeignOrigin } from '../proxy/origin.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
 import type { Aggregate } from './aggregate.ts'
@@ -83,8 +83,7 @@ async function answer(
   const id = message['id'] as string | number
   const header = (name: string): string | undefined => nonEmptyText(request.headers[name])
   const token = recordOf(recordOf(message['params'])['_meta'])['progressToken']
-  const isStream = message['method'] === 'tools/call' && token !== undefined
-  const accepts = isStream && /text\/event-stream/i.test(header('accept') ?? '')
+  const accepts = message['method'] === 'tools/call' && /text\/event-stream/i.test(header('accept') ?? '')
   const send = (frame: Json): void => {
     if (!reply.raw.headersSent) {
       reply.hijack()
@@ -96,12 +95,15 @@ async function answer(
     }
     reply.raw.write(sseFrame({ event: 'message', data: JSON.stringify(frame) }))
   }
+  const sendBefore = (frame: Json): void => {
+    if (accepts && !signal.aborted) send(frame)
+  }
   const onProgress = (progress: Json): void => {
-    const params = { ...progress, progressToken: token }
-    if (accepts && !signal.aborted) send({ jsonrpc: '2.0', method: 'notifications/progress', params })
+    if (token === undefined) return
+    sendBefore({ jsonrpc: '2.0', method: 'notifications/progress', params: { ...progress, progressToken: token } })
   }
   const outcome = await outcomeOf(
-    aggregate.resultOf({ message, caller: request.caller, header, signal, onProgress }),
+    aggregate.resultOf({ message, caller: request.caller, header, signal, onProgress, send: sendBefore }),
     id,
   )
   if (signal.aborted && reply.raw.destroyed) return
@@ -123,6 +125,7 @@ async function outcomeOf(result: Promise<Json>, id: string | number): Promise<Ou
   try {
     return { status: 200, body: { jsonrpc: '2.0', id, result: await result } }
   } catch (error) {
+    if (error instanceof RpcFailure) return { status: statusOfFailure(error), body: failureResponse(error, id) }
     if (!(error instanceof AppError) || error.code === 'internal') throw error
     const body = jsonRpcError(error, id)
     return { status: statusOfModern(Number(error.fields['rpc'])), body }

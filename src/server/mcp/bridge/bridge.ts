@@ -8,7 +8,7 @@ import type { McpClient } from '../client/client.ts'
 import { failureIn, isResponse, messagesIn, type RpcMessage } from '../client/json-rpc.ts'
 import { legacyVersions, NotLegacy, sessionHeader } from '../client/legacy.ts'
 import { modernCodes } from '../client/modern.ts'
-import type { HeaderOf } from '../client/modern-request.ts'
+import { checkModernRequest, type HeaderOf, isModernHere } from '../client/modern-request.ts'
 import type { Upstream } from '../client/upstream.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
 import type { RegisteredServer, ToolRule } from '../registry/server.ts'
@@ -17,12 +17,12 @@ import { createForLegacyClients } from './for-legacy-clients.ts'
 import { createForModernClients } from './for-modern-clients.ts'
 import { createLegacyPool } from './legacy-pool.ts'
 import { createSession, isBridgedId, openSession } from './legacy-session.ts'
-import { checkModernRequest, isModernHere } from './modern-request.ts'
 import { createParkedCalls } from './parked-calls.ts'
 import type { BridgeRequest } from './request.ts'
 import { createSessionMessages } from './session-messages.ts'
 import { createSessionStates, keyOf } from './session-state.ts'
 import { serveSessionStream } from './session-stream.ts'
+import { createAskingToolCalls } from './tool-calls.ts'
 
 interface Deps {
   readonly upstream: Upstream
@@ -68,6 +68,7 @@ export function createBridge({ upstream, client, sessionIds, notifications, keyr
   const states = createSessionStates({ messages: createSessionMessages({ notifications, keyring }) })
   const forModern = createForModernClients({ ...connection, client, pool, parked })
   const forLegacy = createForLegacyClients({ ...connection, states })
+  const callTool = createAskingToolCalls({ ...connection, client, forModern })
   /** Servers that reject `initialize`, with the end of this knowledge. */
   const modernOnly = new Map<string, number>()
 
@@ -148,6 +149,8 @@ export function createBridge({ upstream, client, sessionIds, notifications, keyr
   }
 
   return {
+    callTool,
+
     /** Answers a request to a server of the other era. Returns false for a request that the server itself must answer. */
     async serves(incoming: Incoming): Promise<boolean> {
       const { given, messages, isBatch, server, request } = incoming

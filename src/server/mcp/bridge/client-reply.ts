@@ -5,9 +5,8 @@ import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Json } from '../../platform/json.ts'
 import { failureResponse, RpcFailure } from '../client/json-rpc.ts'
-import { statusOfModern } from '../client/modern-request.ts'
+import { statusOfFailure } from '../client/modern-request.ts'
 import { maxAnswerBytes } from '../client/read-answer.ts'
-import { Malformed } from './modern-request.ts'
 
 /** Answer to one request: JSON, or an event stream from the first message that comes before the response. */
 export type ClientReply = ReturnType<typeof createClientReply>
@@ -75,10 +74,7 @@ export function createClientReply(reply: FastifyReply, { id, accept, isModern }:
 
     /** Sends an error. Throws errors that are bugs. */
     async failure(error: unknown): Promise<void> {
-      if (error instanceof RpcFailure) {
-        const status = error instanceof Malformed ? 400 : statusOfModern(error.code)
-        return end(isModern ? status : 200, failureResponse(error, id))
-      }
+      if (error instanceof RpcFailure) return end(isModern ? statusOfFailure(error) : 200, failureResponse(error, id))
       if (!(error instanceof AppError)) throw error
       reply.headers(error.headers)
       return end(statusOfCode(error.code), jsonRpcError(error, id))

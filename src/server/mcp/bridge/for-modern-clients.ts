@@ -54,16 +54,16 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
   const newToken = () => `switchyard-${nextId()}`
 
   /** Sends a request in which the server can neither ask nor log, on the session that all of them share. */
-  async function plain(request: BridgeRequest, reply: ClientReply): Promise<Json> {
+  async function plain(request: BridgeRequest, reply: Sends): Promise<Json> {
     const { server, caller, message } = request
     return client.onSession({ server, principal: caller.principal }, async session => {
       const method = textOf(message['method'])
       const silence = watchSilence(server)
       const signal = AbortSignal.any([request.signal, silence.signal])
-      const params = paramsForLegacy(recordOf(message['params']), newToken())
-      const wants = wantsOf(message)
+      const token = newToken()
+      const params = paramsForLegacy(recordOf(message['params']), token)
+      const onMessage = passTo(reply, wantsOf(message), token)
       try {
-        const onMessage = (notification: RpcMessage) => pass(notification, wants, reply)
         const result = await session.request({ method, params, signal, onMessage, onBytes: silence.heard })
         return resultForModern(method, result, session.initialized['serverInfo'])
       } finally {
@@ -90,12 +90,14 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
 
   async function started(request: BridgeRequest): Promise<OpenCall> {
     const { server, message } = request
+    const progressToken = newToken()
     return startCall({
       server,
       acquired: await acquired(request, wantsOf(message).level),
       capabilities: capabilitiesOf(request),
       method: textOf(message['method']),
-      params: paramsForLegacy(recordOf(message['params']), newToken()),
+      params: paramsForLegacy(recordOf(message['params']), progressToken),
+      progressToken,
     })
   }
 
@@ -112,15 +114,14 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
   }
 
   /** Runs a call until its result, or until the server asks the client. */
-  async function asking(request: BridgeRequest, reply: ClientReply, isRetry = false): Promise<Json> {
+  async function asking(request: BridgeRequest, reply: Sends, isRetry = false): Promise<Json> {
     const { message, server, caller, signal } = request
     const isContinued = 'requestState' in recordOf(message['params'])
     const call = isContinued ? continued(request) : await started(request)
     const cancel = () => call.cancel(new AppError('upstream_unreachable', 'the client cancelled the call'))
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      const wants = wantsOf(message)
-      const step = await call.next(notification => pass(notification, wants, reply))
+      const step = await call.next(passTo(reply, wantsOf(message), call.progressToken))
       if (step.kind === 'result') return resultForModern(textOf(message['method']), step.result, call.serverInfo)
       return {
         ...inputRequired(step.questions),
@@ -134,7 +135,7 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
     return asking(request, reply, true)
   }
 
-  async function resultOf(request: BridgeRequest, reply: ClientReply): Promise<Json> {
+  async function resultOf(request: BridgeRequest, reply: Sends): Promise<Json> {
     const method = textOf(request.message['method'])
     if (method === 'server/discover') return discovered(request)
     if (removedMethods.has(method)) throw new RpcFailure(rpcCodes.unknownMethod, `method ${method} is not supported`)
@@ -153,21 +154,31 @@ export function createForModernClients({ client, pool, parked, upstream, nextId 
       return resultForModern('server/discover', result, serverInfo)
     })
 
+  /** Returns the result of a request; `input_required` if the server asks. Throws RpcFailure, and NotLegacy like `serve`. */
+  async function answerTo(request: BridgeRequest, reply: Sends): Promise<Json> {
+    try {
+      return await resultOf(request, reply)
+    } catch (error) {
+      if (!(error instanceof RpcFailure)) throw error
+      const elicitations = elicitationsIn(error)
+      if (!elicitations) throw failureForModern(error)
+      return demanded(elicitations, request)
+    }
+  }
+
   return {
+    answerTo,
+
     /** Answers a request. Throws NotLegacy, before anything was sent to the client, for a server that is not legacy. */
     async serve(request: BridgeRequest, reply: ClientReply): Promise<void> {
       if (request.message['method'] === 'subscriptions/listen') return subscriptions.serve(request, reply)
-      try {
-        await reply.result(await resultOf(request, reply))
-      } catch (error) {
-        if (!(error instanceof RpcFailure)) throw error
-        const elicitations = elicitationsIn(error)
-        if (!elicitations) throw failureForModern(error)
-        await reply.result(demanded(elicitations, request))
-      }
+      await reply.result(await answerTo(request, reply))
     },
   }
 }
+
+/** Where messages before the response go. */
+type Sends = Pick<ClientReply, 'send'>
 
 const capabilitiesOf = ({ message }: BridgeRequest): Json =>
   bridgedCapabilities(recordOf(recordOf(message['params'])['_meta'])[metaKeys.capabilities])
@@ -189,11 +200,13 @@ async function setLevel(session: AcquiredSession['session'], level: string | und
   session.level = level
 }
 
-/** Passes a notification on if it belongs to the request. */
-function pass(message: RpcMessage, wants: Wants, reply: ClientReply): void {
-  const notification = notificationForModern(message, wants)
-  if (notification) reply.send(notification)
-}
+/** Returns a function that passes a notification on if it belongs to the request. */
+const passTo =
+  (reply: Sends, wants: Wants, sentToken: string) =>
+  (message: RpcMessage): void => {
+    const notification = notificationForModern(message, wants, sentToken)
+    if (notification) reply.send(notification)
+  }
 
 const inputRequired = (questions: Readonly<Record<string, ServerRequest>>): Json => ({
   resultType: 'input_required',

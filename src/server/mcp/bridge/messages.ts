@@ -3,6 +3,7 @@ import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { isRecord, type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
 import { metaKeys } from '../client/modern.ts'
+import { logLevels } from '../client/modern-request.ts'
 import type { ServerRequest } from './capabilities.ts'
 
 /** Results that carry hints for caches in the modern era. */
@@ -17,9 +18,6 @@ const cacheable = new Set([
 
 /** Requests that a modern server may answer with `input_required`. */
 export const askingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-
-/** Levels of log messages, the least severe first. */
-export const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
 
 /** True if a log message is as severe as the level that a client asked for. */
 const isLoud = (message: RpcMessage, level: string): boolean => {
@@ -38,9 +36,12 @@ function withMeta(value: Json, meta: Json): Json {
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta }
 }
 
-/** Returns the parameters of a modern request for a legacy server; `token` replaces its progress token, if it has one. */
+/**
+ * Returns the parameters of a modern request for a legacy server; `token` replaces its progress token, if it has one. Modern
+ * servers ignore `task`, which older clients may still send and with which a legacy server would create a task.
+ */
 export function paramsForLegacy(params: Json, token: string): Json {
-  const { inputResponses, requestState, ...rest } = params
+  const { inputResponses, requestState, task, ...rest } = params
   const meta = withoutModernMeta(recordOf(params['_meta']))
   return withMeta(rest, 'progressToken' in meta ? { ...meta, progressToken: token } : meta)
 }
@@ -56,12 +57,20 @@ export function wantsOf({ params }: RpcMessage): Wants {
   return { progressToken: meta['progressToken'], level: nonEmptyText(meta[metaKeys.logLevel]) }
 }
 
-/** Returns a notification of a legacy server for the modern request to which it belongs; undefined if it is unwanted. */
-export function notificationForModern(message: RpcMessage, { progressToken, level }: Wants): Json | undefined {
-  const { method, params } = message
+/**
+ * Returns a notification of a legacy server for the modern request to which it belongs; undefined if it is unwanted. `sentToken` is
+ * the progress token that the server got for this request: a session may still have progress of an earlier one.
+ */
+export function notificationForModern(
+  message: RpcMessage,
+  { progressToken, level }: Wants,
+  sentToken: unknown,
+): Json | undefined {
+  const { method } = message
+  const params = recordOf(message['params'])
   if (method === 'notifications/message') return level !== undefined && isLoud(message, level) ? message : undefined
   if (method !== 'notifications/progress' || progressToken === undefined) return undefined
-  return { ...message, params: { ...recordOf(params), progressToken } }
+  return params['progressToken'] === sentToken ? { ...message, params: { ...params, progressToken } } : undefined
 }
 
 /** Returns the result of a legacy server for a modern client. Legacy results have no hints for caches. */

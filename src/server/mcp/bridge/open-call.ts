@@ -28,12 +28,17 @@ interface Start {
   readonly capabilities: Json
   readonly method: string
   readonly params: Json
+  /** What `params` has for progress. */
+  readonly progressToken: string
 }
 
 const maxQuestions = 20
+/** Notifications that are kept while the client answers questions. */
+const maxKept = 100
+const maxKeptLength = 10_000
 
 /** Sends a request in a session, which it releases at its end. */
-export function startCall({ server, acquired, capabilities, method, params }: Start) {
+export function startCall({ server, acquired, capabilities, method, params, progressToken }: Start) {
   const { session, release } = acquired
   const cancelled = new AbortController()
   const silence = watchSilence(server)
@@ -41,6 +46,7 @@ export function startCall({ server, acquired, capabilities, method, params }: St
   let asked = 0
   let isDone = false
   let onMessage: ((message: RpcMessage) => void) | undefined
+  let kept: RpcMessage[] = []
   let wake: () => void = () => undefined
 
   function ask(message: RpcMessage): Promise<RpcOutcome> {
@@ -64,7 +70,10 @@ export function startCall({ server, acquired, capabilities, method, params }: St
   }
 
   const take = (message: RpcMessage): void => {
-    if (message['id'] === undefined) onMessage?.(message)
+    if (message['id'] !== undefined) return
+    if (onMessage) onMessage(message)
+    // Between two requests of the client; the next one gets it.
+    else if (JSON.stringify(message).length <= maxKeptLength) kept = [...kept, message].slice(-maxKept)
   }
   session.user = { onMessage: take, onRequest: ask }
   const outcome = session
@@ -104,6 +113,8 @@ export function startCall({ server, acquired, capabilities, method, params }: St
     /** Identity of the server. */
     serverInfo: session.initialized['serverInfo'],
 
+    progressToken,
+
     /** Whether `next` and `answer` belong to the same request as before. */
     isSame: (other: { readonly method: string; readonly params: Json }): boolean =>
       other.method === method &&
@@ -111,9 +122,12 @@ export function startCall({ server, acquired, capabilities, method, params }: St
       textOf(other.params['uri']) === textOf(params['uri']) &&
       JSON.stringify(recordOf(other.params['arguments'])) === JSON.stringify(recordOf(params['arguments'])),
 
-    /** Waits for the result, or for questions. Notifications go to `listener` until then. */
+    /** Waits for the result, or for questions. Notifications go to `listener` until then, those since the last wait first. */
     async next(listener: (message: RpcMessage) => void): Promise<Step> {
       onMessage = listener
+      const missed = kept
+      kept = []
+      for (const message of missed) listener(message)
       const questioned = new Promise<void>(resolve => {
         wake = resolve
         if (questions.size > 0) resolve()

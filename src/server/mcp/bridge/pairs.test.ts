@@ -109,7 +109,9 @@ for (const era of ['legacy', 'modern'] as const) {
   for (const name of ['everything', 'modern'] as const) {
     test(`a ${era} client lists, calls, follows, cancels and answers tools of ${name}`, async () => {
       const { echo, steps, slow, ask } = servers[name]
-      const { pair } = await clients[era](name)
+      // Without roots: `everything` asks for them 350 ms after the start, whatever it does then, and the modern client of the SDK
+      // reports every question as progress, too.
+      const { pair } = await clients[era](name, { elicitation: {} })
       assert.ok((await pair.listTools()).tools.some(tool => tool.name === echo[0]))
       assert.match(firstText(await pair.call(echo[0], echo[1])), echo[2])
 

@@ -1,12 +1,14 @@
 import type { McpTool, McpToolResult } from '../../../contract/mcp.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, type Json, listOf, nonEmptyText, recordOf } from '../../platform/json.ts'
+import { untilAborted } from '../../platform/until-aborted.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import type { Era } from '../registry/state-store.ts'
 import type { RpcMessage } from './json-rpc.ts'
 import { type LegacySession, NotLegacy, openLegacy, SessionExpired } from './legacy.ts'
 import { hasValidMarks } from './mirrored-headers.ts'
 import { discoverModern, modernVersion, NotModern, requestModern } from './modern.ts'
+import { timedOut } from './read-answer.ts'
 import type { Upstream } from './upstream.ts'
 
 /** A call of a tool. */
@@ -70,6 +72,8 @@ const sweepMs = 60_000
 export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient {
   const eras = new Map<string, Era>()
   const sessions = new Map<string, OpenSession>()
+  /** Detections in flight. */
+  const detections = new Map<string, Promise<Detected>>()
   let lastId = 0
   const deps = { upstream, nextId: () => ++lastId }
 
@@ -90,7 +94,7 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
     work: (session: LegacySession) => Promise<T>,
     isRetry = false,
   ): Promise<T> {
-    const key = JSON.stringify([server.server_id, server.version, server.url, principal])
+    const key = sessionKey({ server, principal })
     // Not the signal of the call: other calls wait for the same session.
     const opening = () => openLegacy(server, AbortSignal.timeout(openMs), deps)
     const open = sessions.get(key) ?? { session: opening(), usedMs: nowMs(), inFlight: 0 }
@@ -112,12 +116,16 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
     return onSession({ server, principal }, work, true)
   }
 
-  async function detect(server: RegisteredServer, principal: string, signal: AbortSignal): Promise<Detected> {
+  async function detected({ server, principal }: Omit<Place, 'signal'>): Promise<Detected> {
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(timedOut(server)), openMs)
     try {
-      await discoverModern(server, signal, deps)
+      await discoverModern(server, limit.signal, deps)
       return { era: 'modern', protocolVersion: modernVersion }
     } catch (error) {
       if (!(error instanceof NotModern)) throw error
+    } finally {
+      clearTimeout(timer)
     }
     try {
       const { protocolVersion } = await onSession({ server, principal }, async session => session)
@@ -127,10 +135,24 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
     }
   }
 
+  /** Finds the era of a server. Concurrent callers share one detection, which none of them can cancel for the others. */
+  function detect({ signal, ...place }: Place): Promise<Detected> {
+    const key = sessionKey(place)
+    const detection =
+      detections.get(key) ??
+      detected(place)
+        .then(found => {
+          eras.set(eraKey(place.server), found.era)
+          return found
+        })
+        .finally(() => detections.delete(key))
+    detections.set(key, detection)
+    return untilAborted(detection, signal)
+  }
+
   async function eraOf(place: Place): Promise<Era> {
     const key = eraKey(place.server)
-    const era =
-      eras.get(key) ?? (await knownEra(place.server)) ?? (await detect(place.server, place.principal, place.signal)).era
+    const era = eras.get(key) ?? (await knownEra(place.server)) ?? (await detect(place)).era
     eras.set(key, era)
     return era
   }
@@ -146,8 +168,7 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
     } catch (error) {
       if (!(error instanceof NotModern || error instanceof NotLegacy)) throw error
       if (isRetry) throw new AppError('upstream_unreachable', error.message, { cause: error })
-      const { era } = await detect(server, place.principal, signal)
-      eras.set(eraKey(server), era)
+      await detect(place)
       return request(place, call, true)
     }
   }
@@ -181,11 +202,7 @@ export function createMcpClient({ upstream, knownEra, nowMs }: Deps): McpClient 
       return { ...result, content: listOf(result['content']).filter(isRecord) }
     },
 
-    async detect(server, principal, signal) {
-      const found = await detect(server, principal, signal)
-      eras.set(eraKey(server), found.era)
-      return found
-    },
+    detect: (server, principal, signal) => detect({ server, principal, signal }),
 
     eraOf: (server, principal, signal) => eraOf({ server, principal, signal }),
 
@@ -210,6 +227,9 @@ interface Request {
   readonly onMessage?: (message: RpcMessage) => void
   readonly inputSchema?: unknown
 }
+
+const sessionKey = ({ server, principal }: Omit<Place, 'signal'>): string =>
+  JSON.stringify([server.server_id, server.version, server.url, principal])
 
 const eraKey = ({ server_id, url }: RegisteredServer): string => `${server_id} ${url}`
 

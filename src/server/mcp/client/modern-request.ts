@@ -1,7 +1,7 @@
 import { rpcCodes } from '../../http/json-rpc-error.ts'
-import { recordOf, textOf } from '../../platform/json.ts'
+import { isRecord, recordOf, textOf } from '../../platform/json.ts'
 import { RpcFailure, type RpcMessage } from './json-rpc.ts'
-import { plainValue } from './mirrored-headers.ts'
+import { mirroredName, plainValue } from './mirrored-headers.ts'
 import { metaKeys, modernVersion } from './modern.ts'
 
 // What every server of the modern era checks of the requests of its clients, be it this service or one that it stands for.
@@ -16,8 +16,45 @@ export const hasRevision = ({ params }: RpcMessage): boolean => metaKeys.version
 export const isModern = (message: RpcMessage): boolean =>
   message['method'] === 'server/discover' || hasRevision(message)
 
-/** Throws RpcFailure for a revision that is not served. */
-export function checkRevision(version: unknown): void {
+/** True for a request of the modern era that may carry its revision only in the header. */
+export const isModernHere = (message: RpcMessage, header: HeaderOf): boolean =>
+  isModern(message) || header('mcp-protocol-version') === modernVersion
+
+/** Levels of log messages, the least severe first. */
+export const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
+
+/**
+ * Throws RpcFailure for a request that a modern server must reject: fields of `_meta` that are missing or wrong, a revision that is
+ * not served, and headers that are missing or differ from the body.
+ */
+export function checkModernRequest(message: RpcMessage, header: HeaderOf): void {
+  const method = textOf(message['method'])
+  const params = recordOf(message['params'])
+  const meta = recordOf(params['_meta'])
+  const version = meta[metaKeys.version]
+  const level = meta[metaKeys.logLevel]
+  if (typeof version !== 'string') throw missing(metaKeys.version)
+  checkHeaders(header, [
+    ['mcp-protocol-version', version],
+    ['mcp-method', method],
+    // Without a name in the body the request fails as invalid later, whatever its header is.
+    ['mcp-name', mirroredName(method, params)],
+  ])
+  checkRevision(version)
+  if (!isRecord(meta[metaKeys.capabilities])) throw missing(metaKeys.capabilities)
+  if (level !== undefined && !logLevels.some(each => each === level))
+    throw new Malformed(
+      rpcCodes.invalidParams,
+      `params._meta.${metaKeys.logLevel} must be one of ${logLevels.join(', ')}`,
+    )
+}
+
+const missing = (field: string): Malformed => new Malformed(rpcCodes.invalidParams, `params._meta must have ${field}`)
+
+/** A request whose `_meta` lacks a field or has an invalid one. Its status is 400. */
+class Malformed extends RpcFailure {}
+
+function checkRevision(version: unknown): void {
   if (version === modernVersion) return
   throw new RpcFailure(rpcCodes.unsupportedVersion, 'unsupported protocol version', {
     supported: [modernVersion],
@@ -45,5 +82,9 @@ const statuses: Readonly<Record<number, number>> = {
   [rpcCodes.unsupportedVersion]: 400,
 }
 
-/** Status of an error of the modern transport; other errors are responses with status 200. */
+/** Returns the status of an error of the modern transport. */
+export const statusOfFailure = (failure: RpcFailure): number =>
+  failure instanceof Malformed ? 400 : statusOfModern(failure.code)
+
+/** Status of the code of an error of the modern transport; other errors are responses with status 200. */
 export const statusOfModern = (code: number): number => statuses[code] ?? 200

@@ -12,7 +12,7 @@ import { AppError, invalid } from '../../platform/errors.ts'
 import { isRecord, type Json, nonEmptyText, recordOf } from '../../platform/json.ts'
 import { failureResponse, isResponse, RpcFailure, type RpcMessage } from '../client/json-rpc.ts'
 import { sessionHeader } from '../client/legacy.ts'
-import { isModern, statusOfModern } from '../client/modern-request.ts'
+import { isModern, statusOfFailure } from '../client/modern-request.ts'
 import { rejectForeignOrigin } from '../proxy/origin.ts'
 import type { SessionIds } from '../proxy/session-ids.ts'
 import type { AgentCalls } from './agent-calls.ts'
@@ -157,7 +157,7 @@ async function outcomeOf(message: RpcMessage, work: () => Promise<Json>): Promis
     return { status: 200, body: { jsonrpc: '2.0', id, result: await work() } }
   } catch (error) {
     if (error instanceof RpcFailure)
-      return { status: isModern(message) ? statusOfModern(error.code) : 200, body: failureResponse(error, id) }
+      return { status: isModern(message) ? statusOfFailure(error) : 200, body: failureResponse(error, id) }
     if (!(error instanceof AppError) || error.code === 'internal' || error.code === 'not_found') throw error
     return { status: 200, body: jsonRpcError(error, id) }
   }

@@ -1,4 +1,6 @@
+import type { EgressSession } from '../../egress/inner-host.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Json } from '../../platform/json.ts'
 import type { Log } from '../../platform/log.ts'
 import type { ProgramPlace, SandboxProgram } from '../../sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
@@ -102,7 +104,7 @@ export function createStdioPrograms({ sandboxes, startCommand, vault, log, nowMs
 
   async function placeOf({ server_name: name, stdio }: RegisteredServer): Promise<ProgramPlace> {
     try {
-      const sandbox = await sandboxes.open(`mcp-${name}`)
+      const sandbox = await sandboxes.open(`mcp-${name}`, stdio?.network && sessionOf(name, stdio.network))
       return await sandbox.programPlace(stdio?.isolation ?? 'sandbox')
     } catch (cause) {
       const reason = (cause as Error).message
@@ -213,6 +215,13 @@ export function createStdioPrograms({ sandboxes, startCommand, vault, log, nowMs
     },
   }
 }
+
+/** Returns what the sandbox of a program is to the network: a session without an agent. */
+const sessionOf = (name: string, network: Json): EgressSession => ({
+  ...{ id: `mcp-${name}`, owner_id: '', agent_id: '', environment: {} },
+  config: { network },
+  networkSetting: { field: 'network', owner: `MCP server ${name}` },
+})
 
 const unreachable = (message: string, cause?: unknown): AppError =>
   new AppError('upstream_unreachable', message, { cause })

@@ -5,9 +5,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type McpCaller, startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
 import type { McpServer, McpServerTest } from '../../../contract/mcp.ts'
-import type { ConfiguredMcpServer, StdioCommand } from '../../config/config.ts'
 import { masterCaller, serviceActor } from '../../http/caller.ts'
 import { countRunning, sandboxesForTests } from '../../sandboxes/sandboxes-for-tests.ts'
+import { serverWith } from './stdio-for-tests.ts'
 
 const require = createRequire(import.meta.url)
 const programs = {
@@ -18,36 +18,21 @@ const programs = {
 
 const app = await startMcpApp({ sandboxes: await sandboxesForTests('bubblewrap') })
 
-const configured = (serverName: string, stdio: Partial<StdioCommand>): ConfiguredMcpServer => ({
-  serverName,
-  alias: null,
-  description: null,
-  url: '',
-  stdio: { command: [], env: {}, vaultEnv: {}, ...stdio },
-  authType: 'none',
-  authValue: undefined,
-  vaultKey: null,
-  staticHeaders: {},
-  allowedTools: null,
-  disallowedTools: null,
-  requireApproval: null,
-})
-
 const secret = 'a-secret-of-the-vault'
 await app.vault.set(
   { key: 'everything-token', value: secret, scope: 'global' },
   { caller: masterCaller, actor: serviceActor },
 )
 app.configured.push(
-  configured('files', { command: ['node', programs.filesystem, '/workspace'] }),
-  configured('graph', { command: ['node', programs.memory], env: { MEMORY_FILE_PATH: '/workspace/graph.jsonl' } }),
-  configured('everything', {
+  serverWith('files', { command: ['node', programs.filesystem, '/workspace'] }),
+  serverWith('graph', { command: ['node', programs.memory], env: { MEMORY_FILE_PATH: '/workspace/graph.jsonl' } }),
+  serverWith('everything', {
     command: ['node', programs.everything, 'stdio'],
     vaultEnv: { TOKEN: 'everything-token' },
   }),
-  configured('broken', { command: ['node', '-e', 'console.error("no database"); process.exit(3)'] }),
-  configured('trusted', { command: ['node', programs.memory], isolation: 'none' }),
-  configured('needy', { command: ['node', programs.memory], vaultEnv: { KEY: 'absent' } }),
+  serverWith('broken', { command: ['node', '-e', 'console.error("no database"); process.exit(3)'] }),
+  serverWith('trusted', { command: ['node', programs.memory], isolation: 'none' }),
+  serverWith('needy', { command: ['node', programs.memory], vaultEnv: { KEY: 'absent' } }),
 )
 
 async function connect(path: string, caller: McpCaller = 'ana') {
@@ -151,8 +136,8 @@ test('a program that ends at once names its errors and starts again only after a
 test('without an isolating sandbox a program does not start', async () => {
   const weak = await startMcpApp({ sandboxes: await sandboxesForTests('virtual') })
   weak.configured.push(
-    configured('files', { command: ['node', programs.filesystem, '/workspace'] }),
-    configured('trusted', { command: ['node', programs.memory], isolation: 'none' }),
+    serverWith('files', { command: ['node', programs.filesystem, '/workspace'] }),
+    serverWith('trusted', { command: ['node', programs.memory], isolation: 'none' }),
   )
   const answer = await weak.call('ana', 'GET /mcp-rest/tools/list?server_id=files')
   assert.equal(answer.status, 503)

@@ -1,7 +1,9 @@
 import type { McpListedTool, McpServerTest, McpTool, McpToolResult } from '../../../contract/mcp.ts'
 import type { McpCallVia } from '../../../contract/mcp-calls.ts'
 import type { Caller } from '../../http/caller.ts'
+import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError, invalid } from '../../platform/errors.ts'
+import type { Json } from '../../platform/json.ts'
 import { type McpCallLog, sizeOf } from '../calls/call-log.ts'
 import type { McpClient, ToolCall } from '../client/client.ts'
 import { RpcFailure } from '../client/json-rpc.ts'
@@ -18,6 +20,14 @@ interface Deps {
 
 /** `via` says where the call came from, for the log. */
 type LoggedCall = ToolCall & { readonly via?: McpCallVia }
+
+/** Sends a call; it gets the input schema of the tool. */
+type Send<Result> = (inputSchema: unknown) => Promise<Result>
+
+interface AskingCall extends Pick<ToolCall, 'name' | 'arguments' | 'signal'> {
+  readonly via: McpCallVia
+  readonly send: Send<Json>
+}
 
 type By = Pick<Caller, 'key' | 'principal'>
 
@@ -87,16 +97,21 @@ export function createMcpTools({ client, states, calls, nowMs }: Deps) {
   const listTools = async (server: RegisteredServer, by: By): Promise<readonly McpTool[]> =>
     (await offered(server, by)).tools
 
-  async function callNow(server: RegisteredServer, by: By, call: ToolCall): Promise<McpToolResult> {
-    const tool = (await listTools(server, by)).find(({ name }) => name === call.name)
+  /** Calls a tool that the caller may call; `call` gets its input schema. */
+  async function calledNow<Result>(
+    server: RegisteredServer,
+    by: By,
+    { name: wanted, signal, call }: Pick<ToolCall, 'name' | 'signal'> & { readonly call: Send<Result> },
+  ): Promise<Result> {
+    const tool = (await listTools(server, by)).find(({ name }) => name === wanted)
     if (!tool)
       throw invalid(
-        `name ${call.name.slice(0, 200)} is not a tool of MCP server ${server.server_name} that this key may call`,
+        `name ${wanted.slice(0, 200)} is not a tool of MCP server ${server.server_name} that this key may call`,
       )
     try {
-      return await client.callTool(server, by.principal, { ...call, inputSchema: tool.inputSchema })
+      return await call(tool.inputSchema)
     } catch (error) {
-      throw asAppError(error, server, call.signal)
+      throw asAppError(error, server, signal)
     }
   }
 
@@ -104,13 +119,27 @@ export function createMcpTools({ client, states, calls, nowMs }: Deps) {
     /** Returns the tools that a caller may call, and the held ones. Throws like `listTools`. */
     offered,
 
+    /** Returns the accepted tools of a server without asking it; none before its first list. */
+    async accepted(server: RegisteredServer): Promise<readonly McpTool[]> {
+      return (await states.find(server))?.tools ?? []
+    },
+
     /** Returns the tools that a caller may call. Throws `upstream_unreachable` or `upstream_timeout`. */
     listTools,
 
     /** Calls a tool. Throws `invalid_request` for a tool that `listTools` does not return. */
     callTool(server: RegisteredServer, by: By, { via = 'session', ...call }: LoggedCall): Promise<McpToolResult> {
       const requestBytes = sizeOf(call.arguments)
-      return calls.recorded({ server, tool: call.name, by, via, requestBytes }, () => callNow(server, by, call))
+      const send: Send<McpToolResult> = inputSchema => client.callTool(server, by.principal, { ...call, inputSchema })
+      const work = () => calledNow(server, by, { ...call, call: send })
+      return calls.recorded({ server, tool: call.name, by, via, requestBytes }, work)
+    },
+
+    /** Like `callTool`, for a client that answers questions: `send` calls the tool, and its result may be `input_required`. */
+    callAsking(server: RegisteredServer, by: By, { via, send, ...call }: AskingCall): Promise<Json> {
+      const requestBytes = sizeOf(call.arguments)
+      const work = async () => ({ content: [], ...(await calledNow(server, by, { ...call, call: send })) })
+      return calls.recorded({ server, tool: call.name, by, via, requestBytes }, work)
     },
 
     /** Tests a server now. */
@@ -162,8 +191,10 @@ interface Checked {
 const invalidParams = -32_602
 
 /** Converts errors of a server into errors for the caller; `message` is that of the server. */
-function asAppError(error: unknown, { server_name }: RegisteredServer, signal: AbortSignal): AppError {
+function asAppError(error: unknown, { server_name }: RegisteredServer, signal: AbortSignal): AppError | RpcFailure {
   if (error instanceof AppError) return error
+  // What the client lacks is in its data.
+  if (error instanceof RpcFailure && error.code === rpcCodes.missingCapability) return error
   const name = `MCP server ${server_name}`
   if (error instanceof RpcFailure) {
     const code = error.code === invalidParams ? 'invalid_request' : 'upstream_unreachable'

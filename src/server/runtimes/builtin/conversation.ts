@@ -1,9 +1,12 @@
 import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
 import type { PromptPart } from '../../../contract/prompts.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
+import { namesInResult } from '../../tools/searched-tools.ts'
+import { searchName } from '../../tools/tool-search.ts'
 import { sentArguments } from './call-arguments.ts'
-import type { Block } from './context/blocks.ts'
+import { blockOf, textsOf } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
+import { FoundTools } from './found-tools.ts'
 import { repairInstruction } from './result-events.ts'
 import { addUsage, noUsage, tokensInWindow, type UsageTotals } from './usage-totals.ts'
 
@@ -53,6 +56,7 @@ export class Conversation {
   #entered: { readonly seq: number; readonly at: number }[] = []
   readonly #open = new Map<string, OpenToolUse>()
   readonly #asked = new Set<string>()
+  readonly #found = new FoundTools()
   /** Results of clients by the ids of the calls' events. They enter the conversation when work continues. */
   readonly #answers = new Map<string, ClientResult>()
   #isWaiting = false
@@ -74,6 +78,7 @@ export class Conversation {
     for (const id of this.#included) copy.#included.add(id)
     for (const [id, use] of this.#open) copy.#open.set(id, use)
     for (const id of this.#asked) copy.#asked.add(id)
+    copy.#found.add(this.#found.names)
     for (const [id, answer] of this.#answers) copy.#answers.set(id, answer)
     copy.#entered = [...this.#entered]
     copy.#isWaiting = this.#isWaiting
@@ -168,6 +173,11 @@ export class Conversation {
     return [...this.#open.values()]
   }
 
+  /** Names of the tools that the model has found with the search, or called without it, in their order. */
+  get foundTools(): readonly string[] {
+    return this.#found.names
+  }
+
   /** Reports whether the result of a client for the call is known. */
   isAnswered({ eventId = '' }: OpenToolUse): boolean {
     return this.#answers.has(eventId)
@@ -260,12 +270,16 @@ export class Conversation {
     const { input, evaluated_permission: permission = 'allow' } = event
     const id = event.tool_use_id ?? event.id ?? ''
     this.#open.set(id, { eventId: event.id, tool_use_id: id, ...called, input, permission })
+    if (called.isMcp) this.#found.add([called.name])
     this.transcript.add('assistant', { type: 'tool_use', id, name: called.name, input: sentArguments(input) }, event)
   }
 
   #answerTool(id: string, event: EventOf<'agent.tool_result' | 'agent.mcp_tool_result'>): void {
-    if (!this.#open.delete(id)) return
+    const use = this.#open.get(id)
+    if (!use) return
+    this.#open.delete(id)
     const content = event.content ?? []
+    if (use.name === searchName && !event.is_error) this.#found.add(namesInResult(content))
     const isError = event.is_error ? { is_error: true } : {}
     this.transcript.add('user', { type: 'tool_result', tool_use_id: id, content, ...isError }, event)
   }
@@ -287,16 +301,8 @@ export class Conversation {
     const compaction = contextCompacted(event)
     if (!compaction) return
     this.transcript.compact(compaction)
+    this.#found.putFirst(compaction.found_tools ?? [])
     this.#entered = this.#entered.filter(({ at }) => at >= compaction.kept_from_seq)
     for (const id of compaction.prompt_ids) this.#included.add(id)
   }
-}
-
-/** A file is part of the conversation by its name and hash; its content is added to the request. */
-const blockOf = (part: PromptPart): Block => (part.type === 'text' ? { type: 'text', text: part.text } : { ...part })
-
-/** Models reject results without content or with empty texts. */
-function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {
-  const texts = content.flatMap(({ text }) => (typeof text === 'string' && text.trim() !== '' ? [text] : []))
-  return (texts.length > 0 ? texts : ['(no output)']).map(text => ({ type: 'text', text }))
 }

@@ -37,6 +37,7 @@ function systemOf(memories: string, changes: { readonly system?: string } = {}):
     maxTokens: 16_000,
     messages: [],
     tools: { byName: new Map(), failures: [] },
+    found: [],
   }
   const blocks = modelRequestBody(given)['system'] as { text: string; cache_control?: object }[]
   return blocks.map(({ text, cache_control }) => (cache_control ? `${text}*` : text))

@@ -1,4 +1,5 @@
 import { isAbsent, type Json, recordOf } from '../../platform/json.ts'
+import { shownTools } from '../../tools/searched-tools.ts'
 import type { RunTools } from '../../tools/tool-source.ts'
 import { isSandboxTool } from '../../tools/toolset.ts'
 import { timezoneNote } from '../prompt-words.ts'
@@ -20,6 +21,8 @@ interface RequestParts {
   /** Schema that the answer must match; undefined for an answer in prose. */
   readonly schema: Json | undefined
   readonly tools: RunTools
+  /** Names of the tools that the model has found. */
+  readonly found: readonly string[]
 }
 
 /** Marks the end of a prefix that the provider may cache; other providers ignore it. */
@@ -34,9 +37,10 @@ export function modelRequestBody({
   maxTokens,
   schema,
   tools,
+  found,
 }: RequestParts): Readonly<Record<string, unknown>> {
   const settings = recordOf(session.config['model_settings'])
-  const enabled = [...tools.byName.values()].filter(({ policy }) => policy !== 'deny')
+  const enabled = shownTools(tools, found)
   const hasFiles = enabled.some(({ name }) => isSandboxTool(name))
   return {
     model: prompt.model,
@@ -57,7 +61,7 @@ export function modelRequestBody({
 
 /** Returns the model request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
-  const { session, memories, schema, tools, files, deps } = run
+  const { session, memories, schema, tools, files, deps, conversation } = run
   return modelRequestBody({
     session,
     prompt,
@@ -66,6 +70,7 @@ export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]
     maxTokens: limitsOf(run, prompt).answer,
     schema,
     tools,
+    found: conversation.foundTools,
   })
 }
 

@@ -1,3 +1,4 @@
+import { withToolSearch } from '../../tools/searched-tools.ts'
 import { isSubagentTool, subagentInput } from '../../tools/subagents.ts'
 import { toolsOfSources } from '../../tools/tool-source.ts'
 import { builtinTools, everyTool } from '../../tools/toolset.ts'
@@ -25,8 +26,10 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
     offersCustomTools: true,
     workspace: { isRead: isReadTool, onlyByCalls: true, outlivesCall: startsJob },
     reads: 'own log',
-    inputSchemaOf: name =>
-      isSubagentTool(name) ? subagentInput : everyTool.find(tool => tool.name === name)?.inputSchema,
+    async inputSchemaOf(name, session) {
+      if (isSubagentTool(name)) return subagentInput
+      return everyTool.find(tool => tool.name === name)?.inputSchema ?? deps.mcp.inputSchemaOf(name, session)
+    },
     capabilities: {
       streaming: true,
       interrupt: true,
@@ -44,7 +47,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       const { conversation } = await conversationOf(context)
       const services = servicesOf({ prompt, context })
       const callContext = { signal: context.signal, limits: deps.toolLimits, log: deps.log }
-      const tools = await toolsOfSources(sourcesOf({ session, prompt, context, services }), callContext)
+      const listed = await toolsOfSources(sourcesOf({ session, prompt, context, services }), callContext)
       const memories = await deps.memories.block(session)
       const redactor = createRedactor(deps.gateway.echoes(), context)
       const run: Run = {
@@ -54,7 +57,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
         context: redactor.context,
         conversation,
         memories,
-        tools,
+        tools: withToolSearch(listed),
         callContext,
         files: noContents,
         schema: undefined,

@@ -2,6 +2,7 @@ import type { NewEventOf } from '../../../contract/events.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord } from '../../platform/json.ts'
 import { failureResult, type ToolResult } from '../../tools/tool.ts'
+import { searchName } from '../../tools/tool-search.ts'
 import { type AwaitedTool, type CallContext, isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
 import type { OpenToolUse } from './conversation.ts'
 
@@ -97,7 +98,9 @@ async function resultOf(
 ): Promise<ToolResult> {
   const tool = byName.get(name)
   if (!tool) {
-    const known = `tool ${name} does not exist; the tools are ${[...byName.keys()].join(', ') || 'none'}`
+    const names = [...byName.values()].flatMap(each => (each.isHidden ? [] : [each.name]))
+    const others = names.length < byName.size ? `, and those that ${searchName} finds` : ''
+    const known = `tool ${name} does not exist; the tools are ${names.join(', ') || 'none'}${others}`
     return failureResult([known, ...failures].join('; '))
   }
   if (permission === 'deny') return failureResult(`the policy of this agent does not allow ${name}`)

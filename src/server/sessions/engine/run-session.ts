@@ -1,12 +1,11 @@
+import type { AgentStore } from '../../agents/store.ts'
 import { AppError } from '../../platform/errors.ts'
 import { failed, noCapabilities, type RunSession, type Runtime } from '../../runtimes/runtime.ts'
+import { withOverrides } from '../agent-overrides.ts'
 import { type RunRow, refsOf } from '../session-row.ts'
 
-/** Returns the session as a runtime sees it: its own fields, and those of the agent version that it runs. */
-export const toRunSession = (
-  row: RunRow,
-  agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined,
-): RunSession => ({
+/** Returns the session's own fields, and those of the agent version that it runs. */
+const toRunSession = (row: RunRow, agent: Pick<RunSession, 'system' | 'tools' | 'config'> | undefined): RunSession => ({
   id: row.id,
   owner_id: row.owner_id,
   agent_id: row.agent_id,
@@ -18,6 +17,13 @@ export const toRunSession = (
   title: row.title,
   refs: refsOf(row),
 })
+
+/** Reads the agent version of a session, with the overrides of the session, and returns the session as a runtime sees it. */
+export async function runSessionOf(row: RunRow, agents: Pick<AgentStore, 'version'>): Promise<RunSession> {
+  const { agent_id, agent_version, environment } = row
+  const found = agent_version === null ? undefined : await agents.version(agent_id, agent_version)
+  return toRunSession(row, found && withOverrides(found.agent, environment))
+}
 
 /** Replaces a runtime that was removed after the session was created: every run fails and names the missing runtime. */
 export function missingRuntime(id: string): Runtime {

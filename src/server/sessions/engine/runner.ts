@@ -2,7 +2,6 @@ import type { AgentStore } from '../../agents/store.ts'
 import { DatabaseUnavailable } from '../../platform/errors.ts'
 import { every, pause } from '../../platform/timers.ts'
 import type { RuntimeRegistry } from '../../runtimes/runtime.ts'
-import { withOverrides } from '../agent-overrides.ts'
 import { FenceLost, whileLeased } from '../log/event-log.ts'
 import type { Offer } from '../queue/prompt-queue.ts'
 import type { QueuedPrompt } from '../queue/prompt-store.ts'
@@ -12,7 +11,7 @@ import type { LeaseStore } from './lease-store.ts'
 import type { LeasedSession, Leases } from './leases.ts'
 import { giveUp, type RunDeps, runPrompt } from './run.ts'
 import { runWithRetries } from './run-retries.ts'
-import { missingRuntime, toRunSession } from './run-session.ts'
+import { missingRuntime, runSessionOf } from './run-session.ts'
 
 export interface RunnerDeps extends Omit<RunDeps, 'draining' | 'onAwaitingApproval' | 'wakeLater'> {
   readonly agents: Pick<AgentStore, 'version'>
@@ -346,11 +345,8 @@ export class Runner {
     const row = leased.session ?? (await this.#reread(leased))
     if (!row) throw new FenceLost(leased.sessionId)
     leased.session = undefined
-    const { agent_id, agent_version } = row
-    const snapshot =
-      agent_version === null ? undefined : await whileLeased(leased, () => agents.version(agent_id, agent_version))
+    const session = await whileLeased(leased, () => runSessionOf(row, agents))
     const runtime = (await whileLeased(leased, () => runtimes.find(row.runtime))) ?? missingRuntime(row.runtime)
-    const session = toRunSession(row, snapshot && withOverrides(snapshot.agent, row.environment))
     return runPrompt(this.#runDeps, {
       leased,
       row,

@@ -5,7 +5,7 @@ import { transaction } from '../../db/connect.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import type { ResultSchemas } from '../../platform/result-schema/result-schemas.ts'
-import type { RuntimeRegistry } from '../../runtimes/runtime.ts'
+import type { RunSession, RuntimeRegistry } from '../../runtimes/runtime.ts'
 import type { Appended, EventLog } from '../log/event-log.ts'
 import type { WakeUps } from '../queue/wake-ups.ts'
 import type { SessionRow } from '../session-row.ts'
@@ -34,6 +34,8 @@ interface Deps {
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
+  /** Returns a session as its runtime sees it; undefined for a deleted one. */
+  readonly runSession: (sessionId: string) => Promise<RunSession | undefined>
 }
 
 interface Decide {
@@ -69,7 +71,8 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps, ...d
         `input is not supported by runtime ${runtime}, which runs its tools itself; deny the call with a message instead`,
       )
     }
-    const schema = inputSchemaOf(approval.name)
+    const session = await deps.runSession(sessionId)
+    const schema = session && (await inputSchemaOf(approval.name, session))
     if (!schema) throw invalid(`input cannot be changed: tool ${approval.name} has no input schema`)
     const problem = await deps.resultSchemas.mismatch(schema, input)
     if (problem !== undefined) throw invalid(`input does not match the schema of tool ${approval.name}: ${problem}`)

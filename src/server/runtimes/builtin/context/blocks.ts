@@ -1,3 +1,5 @@
+import type { TextBlock } from '../../../../contract/events.ts'
+import type { PromptPart } from '../../../../contract/prompts.ts'
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { isRecord, listOf, textIn } from '../../../platform/json.ts'
 
@@ -60,3 +62,13 @@ export const summaryOf = (summary: string): Block => ({
   type: 'text',
   text: `The conversation before this point was replaced by a summary, to save room:\n\n<summary>\n${summary}\n</summary>\n\nContinue from there.`,
 })
+
+/** A file is part of the conversation by its name and hash; its content is added to the request. */
+export const blockOf = (part: PromptPart): Block =>
+  part.type === 'text' ? { type: 'text', text: part.text } : { ...part }
+
+/** Returns the texts of a result. Models reject results without content or with empty texts. */
+export function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {
+  const texts = content.flatMap(({ text }) => (typeof text === 'string' && text.trim() !== '' ? [text] : []))
+  return (texts.length > 0 ? texts : ['(no output)']).map(text => ({ type: 'text', text }))
+}
