@@ -3,7 +3,7 @@ import { isRecord, type Json } from '../platform/json.ts'
 import { failureResult } from './tool.ts'
 import { searchName } from './tool-search.ts'
 import type { AwaitedResult, ToolSource } from './tool-source.ts'
-import { isToolName } from './toolset.ts'
+import { isBuiltinName } from './toolset.ts'
 
 /** A tool that a client of the service runs. */
 export interface CustomTool {
@@ -58,7 +58,7 @@ export function customEntryProblem(entry: Json, others: readonly unknown[]): Ent
   const { name, description, input_schema: schema, timeout_seconds: seconds } = entry
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,128}$/.test(name))
     return { field: '.name', problem: 'must have 1 to 128 letters, digits, underscores and hyphens' }
-  if (isToolName(name) || name === searchName)
+  if (isBuiltinName(name) || name === searchName)
     return { field: '.name', problem: `${name} is the name of a built-in tool; choose another name` }
   if (others.includes(name)) return { field: '.name', problem: `${name} is already used by another custom tool` }
   if (others.length >= maxCustomTools)

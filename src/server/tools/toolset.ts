@@ -127,6 +127,9 @@ export const toolNames: readonly string[] = everyTool.flatMap(({ name }) => (com
 
 export const isToolName = (name: string): boolean => toolNames.includes(name)
 
+/** Reports whether a built-in tool has the name, also one that comes with another tool. */
+export const isBuiltinName = (name: string): boolean => everyTool.some(tool => tool.name === name)
+
 /** Reports whether the name is that of a tool that works in the sandbox. */
 export const isSandboxTool = (name: string): boolean => builtinTools.some(tool => tool.name === name)
 

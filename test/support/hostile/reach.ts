@@ -225,7 +225,7 @@ export async function reachAttacks(scene: Scene): Promise<Attack[]> {
         assert.match(result('toolu_agent')?.text ?? '', /of-the-agent/)
         assert.match(result('toolu_bash')?.text ?? '', /of-the-sandbox/)
         assert.ok(!scene.foreignTools.requests.some(({ body }) => body['method'] === 'tools/call'))
-        for (const name of ['bash', 'read', 'save_memory']) {
+        for (const name of ['bash', 'bash_output', 'read', 'save_memory']) {
           const tools = [{ type: 'custom', name, description: 'x', input_schema: { type: 'object' } }]
           const body = { name: 'Shadow', owner_id: 'mallory', model: 'scripted', tools }
           assert.equal(
