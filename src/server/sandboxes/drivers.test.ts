@@ -6,7 +6,7 @@ import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { dockerForTests } from '../../../test/support/docker/docker-for-tests.ts'
+import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
 import { keepBusy } from '../../../test/support/service/busy-processors.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
@@ -49,7 +49,7 @@ interface Subject {
 const addressOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
 const isLacking = lack('bubblewrap')
 // The containers of the fake engine are bubblewrap sandboxes.
-const docker = isLacking ? undefined : await dockerForTests()
+const docker = lackEngine ? undefined : await dockerForTests()
 const dockerFolder = await temporaryFolder()
 
 const subjects: readonly Subject[] = [
@@ -65,7 +65,7 @@ const subjects: readonly Subject[] = [
   },
   {
     name: 'docker',
-    skip: isLacking,
+    skip: lackEngine,
     isReal: true,
     create: async wanted => {
       if (!docker) throw new Error('no engine')
