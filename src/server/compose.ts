@@ -181,8 +181,10 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     live: engine.live,
     slots: engine.slots,
     turns: engine.turns,
-    rename: engine.rename,
-    setMetadata: engine.setMetadata,
+    eventLog: engine.eventLog,
+    eventReading: engine.eventReading,
+    sessionRows: engine.sessionRows,
+    subagentRows: engine.subagentRows,
   })
   const a2a = composeA2a({
     pool,

@@ -32,6 +32,7 @@ import { leaseStore } from '../sessions/engine/lease-store.ts'
 import { Leases } from '../sessions/engine/leases.ts'
 import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
+import { createEventReading } from '../sessions/event-reading.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
 import { createEventTransaction } from '../sessions/event-transaction.ts'
 import { serveFeed } from '../sessions/feed-routes.ts'
@@ -69,6 +70,8 @@ import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
 import { createSubagentResults } from '../sessions/waits/subagent-results.ts'
 import { subagentStore } from '../sessions/waits/subagent-store.ts'
 import { createSubagents } from '../sessions/waits/subagents.ts'
+import { threadRequestStore } from '../sessions/waits/thread-request-store.ts'
+import { createThreadRequests } from '../sessions/waits/thread-requests.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
 /** Event loop delay at which new runs wait; much lower than the delay at which the gateway rejects calls. */
@@ -129,6 +132,7 @@ export function composeSessions(needs: Needs) {
   const approvalRows = approvalStore(pool)
   const customToolRows = customToolStore(pool)
   const subagentRows = subagentStore(pool)
+  const threadRows = threadRequestStore(pool)
   const leaseRows = leaseStore(pool)
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(notifications)
@@ -198,6 +202,7 @@ export function composeSessions(needs: Needs) {
     eventLog,
     runtimes,
     resultSchemas: needs.resultSchemas,
+    onAnswered: id => subagentResults.changed(id),
   })
   const approvalLinks = createApprovalLinks({
     keyring: needs.keyring,
@@ -211,6 +216,7 @@ export function composeSessions(needs: Needs) {
     sessions: sessionRows,
     events,
     eventLog,
+    onAnswered: id => subagentResults.changed(id),
   })
   const queue = createPromptQueue({
     pool,
@@ -239,6 +245,8 @@ export function composeSessions(needs: Needs) {
     promptFiles: needs.promptFiles,
     dispose: disposal.begin,
     onStopped: id => subagentResults.changed(id),
+    onAnswered: id => subagentResults.changed(id),
+    threads: threadRows,
     makeRoom: needs.makeRoom,
   })
   const subagents = createSubagents({
@@ -251,10 +259,12 @@ export function composeSessions(needs: Needs) {
     eventLog,
     startWithin: sessions.startWithin,
   })
+  const eventTransaction = createEventTransaction(pool, eventLog)
   const subagentResults = createSubagentResults({
     store: subagentRows,
     sessions: sessionRows,
-    eventTransaction: createEventTransaction(pool, eventLog),
+    requests: createThreadRequests({ store: threadRows, sessions: sessionRows, events, eventLog, eventTransaction }),
+    eventTransaction,
     eventLog,
     wakeUps,
     answerOf: createAnswerOf(events),
@@ -274,6 +284,8 @@ export function composeSessions(needs: Needs) {
     prompts,
     waitForPrompt,
   })
+
+  const eventReading = createEventReading({ store: events, live, keys, slots, turns, shutdown })
 
   const parts: readonly Part[] = [
     { name: 'live events', stop: () => live.stop() },
@@ -302,8 +314,10 @@ export function composeSessions(needs: Needs) {
     slots,
     turns,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
-    rename: sessionRows.rename,
-    setMetadata: sessionRows.setMetadata,
+    eventLog,
+    eventReading,
+    sessionRows,
+    subagentRows,
     parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)
@@ -320,7 +334,7 @@ export function composeSessions(needs: Needs) {
       serveApprovalLinks(app, { approvals, links: approvalLinks, logins: needs.logins })
       serveCustomTools(app, { customToolCalls })
       serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
-      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
+      serveEvents(app, { sessions, reading: eventReading, tickets: needs.tickets })
     },
   }
 }

@@ -92,6 +92,8 @@ export async function startSchedulesApp() {
       checkMcp: async () => undefined,
       dispose: async () => undefined,
       onStopped: () => undefined,
+      onAnswered: () => undefined,
+      threads: { askingThread: async () => undefined },
       makeRoom: async () => false,
     })
   }

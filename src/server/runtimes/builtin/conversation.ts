@@ -1,4 +1,11 @@
-import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import {
+  awaitedApprovals,
+  budgetReached,
+  contextCompacted,
+  endsRun,
+  isOfThread,
+  type TextBlock,
+} from '../../../contract/events.ts'
 import type { PromptPart } from '../../../contract/prompts.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
 import type { Block } from './context/blocks.ts'
@@ -85,6 +92,7 @@ export class Conversation {
   }
 
   add(event: ReadEvent): void {
+    if (isOfThread(event)) return
     if (endsRun(event) && !budgetReached(event)) {
       this.#prompts.delete(event.prompt_id ?? '')
       this.#repair = undefined

@@ -34,6 +34,8 @@ interface Deps {
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly runtimes: Pick<RuntimeRegistry, 'find'>
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
+  /** Called with the session of each decision, after its commit. */
+  readonly onAnswered: (sessionId: string) => void
 }
 
 interface Decide {
@@ -115,6 +117,7 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps, ...d
       return store.find(client, session.id, id)
     })
     for (const appended of unpublished) eventLog.publish(appended)
+    deps.onAnswered(session.id)
     if (!decided) throw new Error(`approval ${verdict.id} is missing right after its decision (bug)`)
     return decided
   }

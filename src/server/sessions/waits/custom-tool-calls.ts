@@ -27,6 +27,8 @@ interface Deps {
   readonly sessions: Pick<SessionStore, 'lock' | 'setDue'>
   readonly eventLog: EventLog
   readonly wakeUps: Pick<WakeUps, 'send'>
+  /** Called with the session of each answer, after its commit. */
+  readonly onAnswered: (sessionId: string) => void
 }
 
 interface ListFilter {
@@ -43,7 +45,7 @@ interface Answering {
 /** The rules of custom tool calls: each is answered once, by a caller who may see its session. */
 export type CustomToolCalls = ReturnType<typeof createCustomToolCalls>
 
-export function createCustomToolCalls({ pool, store, events, sessions, eventLog, wakeUps }: Deps) {
+export function createCustomToolCalls({ pool, store, events, sessions, eventLog, wakeUps, onAnswered }: Deps) {
   /** Appends the event of a new answer and wakes the session. */
   async function record(
     client: PoolClient,
@@ -99,6 +101,7 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
         return store.find(client, sessionId, answer.id)
       })
       for (const appended of unpublished) eventLog.publish(appended)
+      onAnswered(sessionId)
       if (!answered) throw new Error(`custom tool call ${answer.id} is missing right after its answer (bug)`)
       return shownCall(answered)
     },
