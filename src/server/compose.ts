@@ -160,7 +160,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sandboxes,
     makeRoom: dataFolder.makeRoom,
     agentRows,
-    checkMcp,
+    checkSupport: library.agents.checkRuntimeSupport,
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)

@@ -72,9 +72,6 @@ interface Needs {
   readonly serveProgram: ServeRequest
 }
 
-const noClones = (driver: string): string =>
-  `needs a sandbox with git and a network (bubblewrap), but this server uses the ${driver} sandbox`
-
 /** Runtimes of agents. */
 export function composeRuntimes(needs: Needs) {
   const {
@@ -149,7 +146,7 @@ export function composeRuntimes(needs: Needs) {
     store: readStore,
     modelSecrets: gateway.echoes,
     canSearch: () => web.canSearch,
-    noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
+    canClone: sandboxes.hasNetwork,
     networkCheck: createNetworkCheck({ allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false, sandboxes }),
   })
   const changes = createRuntimeChanges({ store, encryption, configured, guard, audit })

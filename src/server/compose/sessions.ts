@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import type { RuntimeSupport } from '../agents/runtime-support.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
@@ -11,7 +12,6 @@ import type { LoginLimiter } from '../http/login-limiter.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
 import { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
-import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { createModelName } from '../opencode/model-name.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
@@ -108,7 +108,7 @@ interface Needs {
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
   /** Checks the MCP servers that a session gives its agent. */
-  readonly checkMcp: AgentMcpCheck
+  readonly checkSupport: RuntimeSupport['check']
 }
 
 /** The session engine: queue, event log and its readers, runner, and session routes. */
@@ -241,7 +241,7 @@ export function composeSessions(needs: Needs) {
     queue,
     resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
-    checkMcp: needs.checkMcp,
+    checkSupport: needs.checkSupport,
     promptFiles: needs.promptFiles,
     dispose: disposal.begin,
     onStopped: id => subagentResults.changed(id),

@@ -12,6 +12,7 @@ import { modelOfSession } from './prompt-model.ts'
 import type { SessionRow } from './session-row.ts'
 import type { Approvals } from './waits/approvals.ts'
 import type { CustomToolCalls } from './waits/custom-tool-calls.ts'
+import { type CheckedAnswer, checkedAnswer } from './waits/custom-tool-result.ts'
 import type { AskingThread, ThreadRequestStore } from './waits/thread-request-store.ts'
 
 export interface SentEventDeps extends Pick<CreationDeps, 'store' | 'queue'> {
@@ -41,10 +42,13 @@ interface Accepting {
   readonly mode: PromptMode | undefined
   /** Returns the content of a message, with its files stored. */
   readonly messageOf: (message: SentMessage) => PreparedParts
+  /** Returns the checked result of a custom tool. */
+  readonly resultOf: (result: SentResult) => CheckedAnswer
   readonly unpublished: Appended[]
 }
 
 type SentMessage = Extract<SentEvent, { type: 'user.message' }>
+type SentResult = Extract<SentEvent, { type: 'user.custom_tool_result' }>
 type SentAnswer = Extract<SentEvent, { type: 'user.tool_confirmation' | 'user.custom_tool_result' }>
 
 /**
@@ -59,7 +63,7 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     client: PoolClient,
     id: string,
     event: SentEvent,
-    { caller, model, mode, messageOf, unpublished }: Accepting,
+    { caller, model, mode, messageOf, resultOf, unpublished }: Accepting,
   ): Promise<SessionEvent | undefined> {
     switch (event.type) {
       case 'user.interrupt':
@@ -68,10 +72,8 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
       case 'user.tool_confirmation':
         await approvals.decideWithin(client, id, { verdict: verdictOf(event), by: caller, unpublished })
         return undefined
-      case 'user.custom_tool_result': {
-        const answer = { ...event, id: event.custom_tool_use_id }
-        return customToolCalls.answerWithin(client, id, { answer, caller, unpublished })
-      }
+      case 'user.custom_tool_result':
+        return customToolCalls.answerWithin(client, id, { answer: resultOf(event), caller, unpublished })
       case 'user.message':
         await queue.enqueue(client, { id, caller, prompt: { ...messageOf(event), model, mode } }, unpublished)
         return undefined
@@ -109,6 +111,7 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
       if (event.type === 'user.message')
         messages.set(event, await rules.prepare(row, sentParts(event.content, `events[${at}].content`)))
     const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
+    const resultOf = await checkedResults(sent)
     const stored = await rules.eventTransaction(async (client, unpublished) => {
       await store.lock(client, id)
       const repeated: SessionEvent[] = []
@@ -116,7 +119,7 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
         const target = targetOf(event)
         // Sessions are locked from the top down.
         if (target !== id) await store.lock(client, target)
-        const earlier = await accept(client, target, event, { caller, model, mode, messageOf, unpublished })
+        const earlier = await accept(client, target, event, { caller, model, mode, messageOf, resultOf, unpublished })
         if (earlier) repeated.push(inThread(earlier, target, id))
       }
       // Events that follow from the sent ones are only in the log.
@@ -127,6 +130,20 @@ export function createSentEvents(deps: SentEventDeps & Parameters<typeof modelOf
     })
     for (const target of new Set(sent.filter(isAnswer).map(targetOf))) deps.onAnswered(target)
     return stored
+  }
+}
+
+/** Checks the results of custom tools before the transaction. Throws `invalid_request`. */
+async function checkedResults(sent: readonly SentEvent[]): Promise<(result: SentResult) => CheckedAnswer> {
+  const checked = new Map<SentResult, CheckedAnswer>()
+  for (const [at, event] of sent.entries()) {
+    if (event.type !== 'user.custom_tool_result') continue
+    checked.set(event, await checkedAnswer({ ...event, id: event.custom_tool_use_id }, `events[${at}].content`))
+  }
+  return result => {
+    const found = checked.get(result)
+    if (!found) throw new Error(`result of ${result.custom_tool_use_id} was not checked (bug)`)
+    return found
   }
 }
 

@@ -197,7 +197,7 @@ export function createEngine(
     budgets: { setLimits: async () => undefined },
     resultSchemas: { schemaProblem: async () => undefined },
     defaultModel: () => 'demo',
-    checkMcp: async () => undefined,
+    checkSupport: async () => undefined,
     dispose: async () => undefined,
     makeRoom: async () => false,
   })

@@ -79,7 +79,7 @@ test('blocks become events in their order, except empty text and unknown blocks'
     block(4, { type: 'redacted_thinking', data: 'abc' }),
     stop,
   )
-  const events = answerEvents(answer, new Map([[2, 'evt_shown']]), noTools)
+  const events = answerEvents(answer, new Map([[2, 'evt_shown']]), { tools: noTools, rejected: new Set() })
   assert.deepEqual(events, [
     { type: 'agent.message', content: [{ type: 'text', text: 'hi' }], id: 'evt_shown' },
     {
@@ -96,7 +96,7 @@ test('blocks become events in their order, except empty text and unknown blocks'
 test('arguments that are not a JSON object stay text, so that the call fails', () => {
   const inputOf = (json: string) => {
     const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
-    return answerEvents(answer, new Map(), noTools)[0]?.['input']
+    return answerEvents(answer, new Map(), { tools: noTools, rejected: new Set() })[0]?.['input']
   }
   assert.deepEqual(inputOf(''), {})
   for (const json of ['{"command":"ec', '[1]', '"ls"', 'null']) assert.equal(inputOf(json), json)

@@ -4,10 +4,11 @@ import {
   contextCompacted,
   endsRun,
   isOfThread,
-  type TextBlock,
+  textOfBlock,
 } from '../../../contract/events.ts'
 import type { PromptPart } from '../../../contract/prompts.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
+import { isMediaBlock, type ToolResult } from '../../tools/tool.ts'
 import type { Block } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { repairInstruction } from './result-events.ts'
@@ -26,6 +27,8 @@ export interface OpenToolUse {
   readonly permission: string
   /** True for a call of an MCP server. */
   readonly isMcp?: true
+  /** True for a call whose result a client sends. */
+  readonly isClient?: true
 }
 
 /** Failed requests for one answer so far. */
@@ -36,10 +39,7 @@ export interface FailedTries {
 }
 
 /** Result of a call that came from a client. */
-interface ClientResult {
-  readonly content: readonly TextBlock[]
-  readonly is_error: boolean
-}
+type ClientResult = Pick<ToolResult, 'content' | 'is_error'>
 
 interface PendingMessage {
   readonly seq: number
@@ -116,14 +116,16 @@ export class Conversation {
         for (const block of event.content ?? []) this.transcript.add('assistant', block, event)
         break
       case 'agent.tool_use':
-      case 'agent.custom_tool_use':
         this.#useTool(event, { name: event.name })
+        break
+      case 'agent.custom_tool_use':
+        this.#useTool(event, { name: event.name, isClient: true })
         break
       case 'agent.mcp_tool_use':
         this.#useTool(event, { name: mcpToolName(event.mcp_server_name ?? '', event.name), isMcp: true })
         break
       case 'user.custom_tool_result':
-        this.#answers.set(event.custom_tool_use_id, { content: textsOf(event), is_error: event.is_error ?? false })
+        this.#answers.set(event.custom_tool_use_id, { content: contentOf(event), is_error: event.is_error ?? false })
         break
       case 'agent.tool_result':
         this.#answerTool(event.tool_use_id, event)
@@ -182,7 +184,7 @@ export class Conversation {
 
   /** Notes a result of a client that was logged during the run. */
   answer({ eventId = '' }: OpenToolUse, { content, is_error }: ClientResult): void {
-    this.#answers.set(eventId, { content: textsOf({ content }), is_error })
+    this.#answers.set(eventId, { content: contentOf({ content }), is_error })
   }
 
   /** Reports whether an answer to the tool call of that event was requested. */
@@ -262,7 +264,7 @@ export class Conversation {
 
   #useTool(
     event: EventOf<'agent.tool_use' | 'agent.mcp_tool_use' | 'agent.custom_tool_use'>,
-    called: Pick<OpenToolUse, 'name' | 'isMcp'>,
+    called: Pick<OpenToolUse, 'name' | 'isMcp' | 'isClient'>,
   ): void {
     const { input, evaluated_permission: permission = 'allow' } = event
     const id = event.tool_use_id ?? event.id ?? ''
@@ -303,7 +305,11 @@ export class Conversation {
 const blockOf = (part: PromptPart): Block => (part.type === 'text' ? { type: 'text', text: part.text } : { ...part })
 
 /** Models reject results without content or with empty texts. */
-function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {
-  const texts = content.flatMap(({ text }) => (typeof text === 'string' && text.trim() !== '' ? [text] : []))
-  return (texts.length > 0 ? texts : ['(no output)']).map(text => ({ type: 'text', text }))
+function contentOf({ content = [] }: { readonly content?: readonly object[] }): ToolResult['content'] {
+  const blocks = content.flatMap((block): ToolResult['content'][number][] => {
+    if (isMediaBlock(block)) return [block]
+    const text = textOfBlock(block) ?? ''
+    return text.trim() === '' ? [] : [{ type: 'text', text }]
+  })
+  return blocks.length > 0 ? blocks : [{ type: 'text', text: '(no output)' }]
 }

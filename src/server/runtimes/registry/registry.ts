@@ -30,7 +30,7 @@ interface Deps {
   /** True while the tool `web_search` exists. */
   readonly canSearch: () => boolean
   /** Why this server clones no repositories; undefined when it does. */
-  readonly noClones?: string | undefined
+  readonly canClone: boolean
   /** Returns a problem of `config.network`. */
   readonly networkCheck: NetworkCheck
 }
@@ -48,7 +48,7 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones, networkCheck } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, canClone, networkCheck } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
@@ -92,7 +92,7 @@ export function createRegistry(deps: Deps): Registry {
       if (spec === undefined) return []
       return findingsFor(spec, requested, {
         canSearch: canSearch(),
-        noClones,
+        canClone,
         isRemote: (external?.endpoint?.apiBase ?? '') !== '',
         networkProblem: config => networkCheck(config, workplaceOf(external)),
       })

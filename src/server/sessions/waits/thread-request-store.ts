@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { TextBlock } from '../../../contract/events.ts'
+import type { CustomToolCall } from '../../../contract/custom-tools.ts'
 import type { Queryable } from '../log/event-store.ts'
 
 /** A call of an agent whose session works, or whose requests the log of the calling session still shows. */
@@ -40,7 +40,7 @@ export type ThreadAnswer =
       readonly id: string
       readonly kind: 'result'
       readonly tool_use_id: string
-      readonly content: readonly TextBlock[] | null
+      readonly content: CustomToolCall['content']
       readonly is_error: boolean | null
     }
 

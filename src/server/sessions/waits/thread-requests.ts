@@ -4,6 +4,7 @@ import type { EventTransaction } from '../event-transaction.ts'
 import type { Appended, EventLog } from '../log/event-log.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { SessionStore } from '../session-store.ts'
+import { contentInWords } from './custom-tool-result.ts'
 import type { CallingSession, ThreadAnswer, ThreadCall, ThreadRequestStore } from './thread-request-store.ts'
 
 interface Deps {
@@ -154,7 +155,7 @@ function answerEvent(answer: ThreadAnswer, session_thread_id: string): NewEvent 
     type: 'user.custom_tool_result',
     custom_tool_use_id: id,
     tool_use_id,
-    content: content ?? [],
+    content: contentInWords(content ?? []),
     ...(is_error && { is_error }),
     session_thread_id,
   }
