@@ -181,10 +181,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     live: engine.live,
     slots: engine.slots,
     turns: engine.turns,
-    eventLog: engine.eventLog,
+    archiveThread: engine.archiveThread,
     eventReading: engine.eventReading,
     sessionRows: engine.sessionRows,
-    subagentRows: engine.subagentRows,
   })
   const a2a = composeA2a({
     pool,

@@ -29,16 +29,13 @@ import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
 import type { EventReading } from '../sessions/event-reading.ts'
-import { createEventTransaction } from '../sessions/event-transaction.ts'
-import type { EventLog } from '../sessions/log/event-log.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { LiveEvents } from '../sessions/log/live-events.ts'
 import { toSession } from '../sessions/session-row.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { Sessions, ThreadArchive } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
 import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
-import type { SubagentStore } from '../sessions/waits/subagent-store.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
 import type { Skills } from '../skills/skills.ts'
 
@@ -62,9 +59,8 @@ interface Needs {
   readonly live: LiveEvents
   readonly slots: StreamSlots
   readonly turns: WriteTurns
-  readonly eventLog: EventLog
   readonly eventReading: EventReading
-  readonly subagentRows: SubagentStore
+  readonly archiveThread: ThreadArchive
   readonly sessionRows: SessionStore
 }
 
@@ -99,10 +95,7 @@ export function composeDialects(needs: Needs) {
   const threads = createSessionThreads({
     store: sessionDetails,
     sessions,
-    lock: needs.sessionRows.lock,
-    calls: needs.subagentRows,
-    eventLog: needs.eventLog,
-    eventTransaction: createEventTransaction(pool, needs.eventLog),
+    archive: needs.archiveThread,
     read,
   })
 

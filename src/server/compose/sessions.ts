@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
-import type { RuntimeSupport } from '../agents/runtime-support.ts'
+import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
@@ -57,6 +57,7 @@ import { createWakeUps } from '../sessions/queue/wake-ups.ts'
 import { serveSessions } from '../sessions/routes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createSessions } from '../sessions/sessions.ts'
+import { createThreadArchive } from '../sessions/thread-archive.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { createApprovalLinks } from '../sessions/waits/approval-links.ts'
 import { approvalStore } from '../sessions/waits/approval-store.ts'
@@ -108,7 +109,7 @@ interface Needs {
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
   /** Checks the MCP servers that a session gives its agent. */
-  readonly checkSupport: RuntimeSupport['check']
+  readonly checkSupport: Agents['checkRuntimeSupport']
 }
 
 /** The session engine: queue, event log and its readers, runner, and session routes. */
@@ -314,10 +315,9 @@ export function composeSessions(needs: Needs) {
     slots,
     turns,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
-    eventLog,
+    archiveThread: createThreadArchive({ sessions: sessionRows, calls: subagentRows, eventLog, eventTransaction }),
     eventReading,
     sessionRows,
-    subagentRows,
     parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)

@@ -1,12 +1,8 @@
 import type { ManagedStatus } from '../../contract/managed-sessions.ts'
 import type { SessionThread } from '../../contract/managed-threads.ts'
 import type { Caller } from '../http/caller.ts'
-import { AppError, invalid, notFound } from '../platform/errors.ts'
-import type { EventTransaction } from '../sessions/event-transaction.ts'
-import type { EventLog } from '../sessions/log/event-log.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import type { SubagentStore } from '../sessions/waits/subagent-store.ts'
+import { invalid, notFound } from '../platform/errors.ts'
+import type { Sessions, ThreadArchive } from '../sessions/sessions.ts'
 import type { SessionDetailsStore } from './session-details-store.ts'
 import type { SessionReading, SessionRow } from './session-reading.ts'
 import { toThread } from './thread-object.ts'
@@ -14,10 +10,7 @@ import { toThread } from './thread-object.ts'
 interface Deps {
   readonly store: Pick<SessionDetailsStore, 'threadIds' | 'archive'>
   readonly sessions: Pick<Sessions, 'open' | 'among' | 'threadOf'>
-  readonly lock: SessionStore['lock']
-  readonly calls: Pick<SubagentStore, 'ofChild'>
-  readonly eventLog: Pick<EventLog, 'appendByCaller'>
-  readonly eventTransaction: EventTransaction
+  readonly archive: ThreadArchive
   readonly read: SessionReading
 }
 
@@ -79,20 +72,7 @@ export function createSessionThreads(deps: Deps) {
       const [callerId = sessionId] = row.ancestors
       const before = await get(sessionId, threadId, caller)
       if (before.archived_at !== null) return before
-      await deps.eventTransaction(async (client, unpublished) => {
-        // Sessions are locked from the top down.
-        await deps.lock(client, callerId)
-        await deps.lock(client, threadId)
-        const call = await deps.calls.ofChild(client, threadId)
-        if (row.unfinished > 0 || call?.state === 'running')
-          throw new AppError('conflict', `thread ${threadId} is running; interrupt it before archiving`)
-        await store.archive(client, threadId)
-        if (!call) return
-        const { tool_use_id, agent_name } = call
-        const thread = { session_thread_id: threadId, tool_use_id, agent_name }
-        const event = { type: 'session.thread_status_terminated', ...thread } as const
-        unpublished.push(await deps.eventLog.appendByCaller(client, callerId, [event]))
-      })
+      await deps.archive(threadId, callerId, client => store.archive(client, threadId))
       return get(sessionId, threadId, caller)
     },
   }

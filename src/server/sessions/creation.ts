@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import type { UserContent } from '../../contract/event-routes.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
 import type { Session } from '../../contract/sessions.ts'
-import type { RuntimeSupport } from '../agents/runtime-support.ts'
+import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { once, sqlOfClient } from '../db/once.ts'
@@ -31,7 +31,7 @@ export interface CreationDeps {
   readonly promptFiles: Pick<PromptFiles, 'prepare'>
   readonly defaultModel: () => string
   /** Checks the MCP servers that a session gives its agent. */
-  readonly checkSupport: RuntimeSupport['check']
+  readonly checkSupport: Agents['checkRuntimeSupport']
 }
 
 interface Shared {

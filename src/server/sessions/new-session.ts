@@ -1,6 +1,6 @@
 import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
-import type { RuntimeSupport } from '../agents/runtime-support.ts'
+import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
@@ -17,7 +17,7 @@ interface Deps {
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly defaultModel: () => string
   /** Checks tools and servers as those of an agent. */
-  readonly checkSupport: RuntimeSupport['check']
+  readonly checkSupport: Agents['checkRuntimeSupport']
 }
 
 /** A session that is ready to be stored, and the model of its first prompt. */

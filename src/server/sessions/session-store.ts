@@ -36,7 +36,7 @@ export type SessionWithLog = Pick<SessionRow, 'id' | 'deleted_at'>
 
 /** True while the session waits for sessions that it has called, and all of these ask a person or a client. */
 const threadsAsk = `
-  exists (select 1 from subagent_calls k where k.session_id = s.id and k.asks <> '{}' and k.is_idle_logged)`
+  exists (select 1 from subagent_calls k where k.session_id = s.id and k.requests <> '{}' and k.is_idle_logged)`
 
 const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
 

@@ -40,8 +40,10 @@ interface Deps extends CreationDeps, SentEventDeps {
 }
 
 export type { Started } from './creation.ts'
+export type { EventReading } from './event-reading.ts'
 export type { SentPart } from './files/sent-file.ts'
 export type { Halted } from './queue/prompt-queue.ts'
+export type { ThreadArchive } from './thread-archive.ts'
 
 /** The rules of sessions: creation, queue, interruption and deletion. */
 export type Sessions = ReturnType<typeof createSessions>

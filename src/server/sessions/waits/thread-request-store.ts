@@ -10,9 +10,9 @@ export interface ThreadCall {
   readonly agent_name: string
   readonly is_running: boolean
   /** Ids of the events that ask, as the log of the calling session shows them. */
-  readonly asks: readonly string[]
+  readonly requests: readonly string[]
   /** Ids of the events that ask now: of the called session, and of those that it has called. */
-  readonly asks_now: readonly string[]
+  readonly requests_now: readonly string[]
   readonly is_idle_logged: boolean
 }
 
@@ -23,7 +23,7 @@ export interface CallingSession {
   /** True while one of its prompts runs. */
   readonly is_busy: boolean
   /** Ids of its own events that ask. */
-  readonly own_asks: readonly string[]
+  readonly own_requests: readonly string[]
 }
 
 /** What was answered to an event that asks. */
@@ -50,14 +50,14 @@ export interface AskingThread {
   readonly runtime: string
 }
 
-const asksOf = (session: string) =>
+const requestsOf = (session: string) =>
   `select w.subject from waits w where w.session_id = ${session} and w.kind in ('approval', 'custom_tool')`
 
-const asksNow = `
+const requestsNow = `
   case when c.state = 'running' then array(
-    ${asksOf('c.child_id')}
+    ${requestsOf('c.child_id')}
     union
-    select unnest(k.asks) from subagent_calls k where k.session_id = c.child_id and k.state = 'running'
+    select unnest(k.requests) from subagent_calls k where k.session_id = c.child_id and k.state = 'running'
     order by 1) else '{}' end`
 
 /** A run that waits for a called session does nothing else. */
@@ -75,10 +75,10 @@ export function threadRequestStore(pool: Pool) {
     async behind(sessionIds?: readonly string[]): Promise<string[]> {
       const text = `
         select distinct c.session_id from subagent_calls c
-        where (c.state = 'running' or c.asks <> '{}')
+        where (c.state = 'running' or c.requests <> '{}')
           and ($1::text[] is null or c.session_id = any ($1) or c.child_id = any ($1))
-          and (c.asks <> ${asksNow}
-            or (c.asks <> '{}' and not c.is_idle_logged and ${isParked('c.session_id')}))
+          and (c.requests <> ${requestsNow}
+            or (c.requests <> '{}' and not c.is_idle_logged and ${isParked('c.session_id')}))
         order by 1 limit ${maxCallers}`
       const { rows } = await pool.query<{ session_id: string }>({
         name: 'thread_requests',
@@ -91,24 +91,24 @@ export function threadRequestStore(pool: Pool) {
     /** Returns the calls of a session. Requires a transaction that has locked it. */
     async callsOf(on: Queryable, sessionId: string): Promise<ThreadCall[]> {
       const text = `
-        select c.id, c.child_id, c.tool_use_id, c.agent_name, c.state = 'running' as is_running, c.asks,
-               ${asksNow} as asks_now, c.is_idle_logged
-        from subagent_calls c where c.session_id = $1 and (c.state = 'running' or c.asks <> '{}') order by c.id`
+        select c.id, c.child_id, c.tool_use_id, c.agent_name, c.state = 'running' as is_running, c.requests,
+               ${requestsNow} as requests_now, c.is_idle_logged
+        from subagent_calls c where c.session_id = $1 and (c.state = 'running' or c.requests <> '{}') order by c.id`
       return (await on.query<ThreadCall>({ name: 'threads_of_session', text, values: [sessionId] })).rows
     },
 
     async callingSession(on: Queryable, sessionId: string): Promise<CallingSession> {
       const text = `
-        select ${isParked('$1')} as is_parked, array(${asksOf('$1')} order by 1) as own_asks,
+        select ${isParked('$1')} as is_parked, array(${requestsOf('$1')} order by 1) as own_requests,
                exists (select from prompts p where p.session_id = $1 and p.state = 'running') as is_busy`
       const { rows } = await on.query<CallingSession>({ name: 'calling_session', text, values: [sessionId] })
-      return rows[0] ?? { is_parked: false, is_busy: false, own_asks: [] }
+      return rows[0] ?? { is_parked: false, is_busy: false, own_requests: [] }
     },
 
     /** Records what the log of a calling session shows of one of its calls. */
-    async logged(on: Queryable, id: string, asks: readonly string[], isIdle: boolean): Promise<void> {
-      const text = 'update subagent_calls set asks = $2, is_idle_logged = $3 where id = $1'
-      await on.query({ name: 'logged_requests', text, values: [id, asks, isIdle] })
+    async logged(on: Queryable, id: string, requests: readonly string[], isIdle: boolean): Promise<void> {
+      const text = 'update subagent_calls set requests = $2, is_idle_logged = $3 where id = $1'
+      await on.query({ name: 'logged_requests', text, values: [id, requests, isIdle] })
     },
 
     /** Returns the answers to these events that exist. */

@@ -36,7 +36,7 @@ export function createThreadRequests({ store, sessions, events, eventLog, eventT
   }
 
   async function answered(client: PoolClient, sessionId: string, call: ThreadCall): Promise<NewEvent[]> {
-    const over = call.asks.filter(id => !call.asks_now.includes(id))
+    const over = call.requests.filter(id => !call.requests_now.includes(id))
     if (over.length === 0) return []
     const found: NewEvent[] = []
     for (const answer of await store.answers(client, over)) {
@@ -47,9 +47,9 @@ export function createThreadRequests({ store, sessions, events, eventLog, eventT
   }
 
   async function changesOf(client: PoolClient, sessionId: string, call: ThreadCall): Promise<NewEvent[]> {
-    const { asks, asks_now: now } = call
+    const { requests, requests_now: now } = call
     if (!isChanged(call)) return []
-    const fresh = now.filter(id => !asks.includes(id))
+    const fresh = now.filter(id => !requests.includes(id))
     return [
       ...(await answered(client, sessionId, call)),
       ...(await requested(client, call, fresh)),
@@ -70,7 +70,7 @@ export function createThreadRequests({ store, sessions, events, eventLog, eventT
     const isIdle = asksOnly(calls, caller)
     changes.push(...sessionStatus(calls, caller, isIdle))
     if (changes.length > 0) unpublished.push(await eventLog.appendByCaller(client, sessionId, changes))
-    for (const call of calls) await store.logged(client, call.id, call.asks_now, isIdle && call.is_running)
+    for (const call of calls) await store.logged(client, call.id, call.requests_now, isIdle && call.is_running)
     return calls.some(isChanged)
   }
 
@@ -95,19 +95,19 @@ export function createThreadRequests({ store, sessions, events, eventLog, eventT
   }
 }
 
-const isChanged = ({ asks, asks_now: now }: ThreadCall): boolean =>
-  asks.length !== now.length || asks.some((id, at) => id !== now[at])
+const isChanged = ({ requests, requests_now: now }: ThreadCall): boolean =>
+  requests.length !== now.length || requests.some((id, at) => id !== now[at])
 
 /** True while the calling session waits for sessions that all ask something. */
 function asksOnly(calls: readonly ThreadCall[], { is_parked }: CallingSession): boolean {
   const running = calls.filter(call => call.is_running)
-  return is_parked && running.length > 0 && running.every(({ asks_now: now }) => now.length > 0)
+  return is_parked && running.length > 0 && running.every(({ requests_now: now }) => now.length > 0)
 }
 
 /** Returns the status of the calling session when the log does not show it yet. */
 function sessionStatus(
   calls: readonly ThreadCall[],
-  { own_asks, is_busy }: CallingSession,
+  { own_requests, is_busy }: CallingSession,
   isIdle: boolean,
 ): NewEvent[] {
   const running = calls.filter(call => call.is_running)
@@ -117,7 +117,7 @@ function sessionStatus(
     return wasIdle && is_busy ? [{ type: 'session.status_running', ...threads }] : []
   }
   if (!calls.some(call => isChanged(call) || (call.is_running && !call.is_idle_logged))) return []
-  const event_ids = [...own_asks, ...running.flatMap(({ asks_now: now }) => now)]
+  const event_ids = [...own_requests, ...running.flatMap(({ requests_now: now }) => now)]
   return [
     {
       type: 'session.status_idle',
@@ -129,7 +129,7 @@ function sessionStatus(
 }
 
 /** Returns the status that a running call has after a change. */
-function statusChange({ child_id, tool_use_id, agent_name, is_running, asks_now: now }: ThreadCall): NewEvent[] {
+function statusChange({ child_id, tool_use_id, agent_name, is_running, requests_now: now }: ThreadCall): NewEvent[] {
   if (!is_running) return []
   const thread = { session_thread_id: child_id, tool_use_id, agent_name }
   if (now.length === 0) return [{ type: 'session.thread_status_running', ...thread }]
