@@ -34,7 +34,10 @@ export const SessionThread = named(
 export type SessionThread = Static<typeof SessionThread>
 
 const SessionPath = Type.Object({ session_id: Type.String() })
-const ThreadPath = Type.Object({ session_id: Type.String(), thread_id: Type.String() })
+const ThreadPath = Type.Object({
+  session_id: Type.String(),
+  thread_id: Type.String({ description: 'Id of the session of the thread' }),
+})
 const base = { access: 'key', errorShape: 'anthropic' } as const
 
 export const threadRoutes = {
