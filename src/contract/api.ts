@@ -13,6 +13,7 @@ import { geminiRoutes } from './gemini.ts'
 import { keyRoutes } from './keys.ts'
 import { managedAgentRoutes } from './managed-agents.ts'
 import { dialectSessionRoutes } from './managed-sessions.ts'
+import { threadRoutes } from './managed-threads.ts'
 import { mcpRoutes } from './mcp.ts'
 import { mcpCallRoutes } from './mcp-calls.ts'
 import { mcpOwnRoutes } from './mcp-own.ts'
@@ -68,6 +69,7 @@ export const api = {
   ManagedAgents: managedAgentRoutes,
   Environments: environmentRoutes,
   ManagedSessions: dialectSessionRoutes,
+  SessionThreads: threadRoutes,
   A2a: a2aRoutes,
   Approvals: approvalRoutes,
   CustomTools: customToolRoutes,
@@ -100,6 +102,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   ManagedAgents: 'Managed Agents',
   Environments: 'Managed Agents',
   ManagedSessions: 'Managed Agents',
+  SessionThreads: 'Managed Agents',
   A2a: 'A2A',
   WebhookReplies: 'Webhooks',
   CustomTools: 'Custom tools',

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
+import { DocumentWrite, ImageWrite, promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
 import { NextCursor, Nullable, pageQuery } from './schemas.ts'
 
@@ -11,16 +12,37 @@ export type CustomToolCallState = Static<typeof CustomToolCallState>
 
 /** Characters of all texts of a result. */
 export const maxCustomResultChars = 262_144
+/** Bytes of one image or document of a result, and of all together. */
+export const maxCustomMediaBytes = 3_750_000
+export const maxCustomMediaTotal = 7_500_000
 
-/** Result of a custom tool. A union of one member, so that an error names the `type` of other content. */
+const TextBlock = Type.Object({ type: Type.Literal('text'), text: Type.String({ maxLength: maxCustomResultChars }) })
+
+/** Result of a custom tool. */
+const ResultWrite = Type.Array(Type.Union([TextBlock, ImageWrite, DocumentWrite]), {
+  maxItems: 100,
+  description: `Texts with at most ${maxCustomResultChars} characters together; images (PNG, JPEG, GIF, WebP) and PDF files in base64, with at most ${maxCustomMediaBytes} bytes each and ${maxCustomMediaTotal} together`,
+})
+
+/** An image or a document of a result; the event of the answer has its content. */
+const ResultMedia = named(
+  'ResultMedia',
+  Type.Object({
+    type: Type.Union([Type.Literal('image'), Type.Literal('document')]),
+    media_type: Type.String(),
+    size: Type.Integer({ description: 'Bytes' }),
+    sha256: Type.String({ description: 'Hash of the content, in hexadecimal digits' }),
+  }),
+)
+export type ResultMedia = Static<typeof ResultMedia>
+
 const ResultContent = Type.Array(
-  Type.Union([Type.Object({ type: Type.Literal('text'), text: Type.String({ maxLength: maxCustomResultChars }) })]),
-  { maxItems: 100, description: `Text blocks with at most ${maxCustomResultChars} characters together` },
+  Type.Union([Type.Object({ type: Type.Literal('text'), text: Type.String() }), ResultMedia]),
 )
 
 /** Fields with which a client answers a call. */
 export const customToolAnswer = {
-  content: Type.Optional(ResultContent),
+  content: Type.Optional(ResultWrite),
   is_error: Type.Optional(Nullable(Type.Boolean(), 'True tells the model that the call failed')),
 }
 
@@ -33,7 +55,7 @@ export const CustomToolCall = named(
     agent_id: Type.String(),
     tool_use_id: Type.String({ description: 'Id of the call at the runtime' }),
     name: Type.String(),
-    input: Type.Unknown({ description: 'Arguments of the model; not checked against `input_schema`' }),
+    input: Type.Unknown({ description: 'Arguments of the model; they match `input_schema`' }),
     state: CustomToolCallState,
     content: Nullable(ResultContent, 'The answer; null without one'),
     is_error: Nullable(Type.Boolean()),
@@ -67,6 +89,7 @@ export const customToolRoutes = {
     id: 'custom_tools.answer',
     method: 'POST',
     path: '/api/custom-tool-calls/{custom_tool_use_id}',
+    bodyLimit: promptBodyLimit,
     params: Type.Object({ custom_tool_use_id: Type.String() }),
     body: Type.Object(customToolAnswer),
     responses: { 200: CustomToolCall },

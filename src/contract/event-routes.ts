@@ -33,11 +33,20 @@ export const UserMessage = named(
   }),
 )
 
+const Thread = Type.Optional(
+  Nullable(
+    Type.String({
+      maxLength: 200,
+      description: 'The called session that the event is for; absent: the one that asks, for an interrupt this one',
+    }),
+  ),
+)
+
 const SentEvent = named(
   'SentEvent',
   Type.Union([
     UserMessage,
-    Type.Object({ type: Type.Literal('user.interrupt') }),
+    Type.Object({ type: Type.Literal('user.interrupt'), session_thread_id: Thread }),
     Type.Object({
       type: Type.Literal('user.tool_confirmation'),
       tool_use_id: Type.String({
@@ -47,6 +56,7 @@ const SentEvent = named(
       result: Verdict,
       deny_message: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
       input: Type.Optional(EditedInput),
+      session_thread_id: Thread,
     }),
     Type.Object({
       type: Type.Literal('user.custom_tool_result'),
@@ -55,6 +65,7 @@ const SentEvent = named(
         description: 'Id of the `agent.custom_tool_use` event, or of the runtime’s call',
       }),
       ...customToolAnswer,
+      session_thread_id: Thread,
     }),
   ]),
 )

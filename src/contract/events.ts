@@ -104,8 +104,17 @@ export function endsRun(event: NewEvent): boolean {
 }
 
 /** Returns the ids of the tool calls that wait for an answer from outside since this event; empty for other events. */
-export const awaitedApprovals = ({ stop_reason: reason }: NewEvent): readonly string[] =>
-  reason?.type === 'requires_action' ? (reason.event_ids ?? []) : []
+export const awaitedApprovals = (event: NewEvent): readonly string[] => {
+  const reason = stopReasonOf(event)
+  return reason?.type === 'requires_action' ? (reason.event_ids ?? []) : []
+}
+
+/**
+ * Reports whether the log shows the event for a session that this one has called. The conversation of this session does
+ * not contain it.
+ */
+export const isOfThread = (event: NewEvent): boolean =>
+  event.session_thread_id !== undefined || event.session_thread_ids !== undefined
 
 /** `session.prompt_ended`: the end of a prompt that no status event reports. */
 export type PromptEnded = Pick<NewEventOf<'session.prompt_ended'>, 'prompt_id' | 'run_id' | 'state' | 'reason'>
@@ -114,8 +123,14 @@ export type PromptEnded = Pick<NewEventOf<'session.prompt_ended'>, 'prompt_id' |
 export type BudgetReached = Extract<StopReason, { readonly type: 'budget_reached' }>
 
 /** Returns the stop reason of a run that a budget stopped; undefined for other events. */
-export const budgetReached = ({ stop_reason: reason }: NewEvent): BudgetReached | undefined =>
-  reason?.type === 'budget_reached' ? reason : undefined
+export const budgetReached = (event: NewEvent): BudgetReached | undefined => {
+  const reason = stopReasonOf(event)
+  return reason?.type === 'budget_reached' ? reason : undefined
+}
+
+/** Called sessions have stop reasons, too, in the log of the calling one. */
+const stopReasonOf = (event: NewEvent): StopReason | undefined =>
+  event.type === 'session.status_idle' ? event.stop_reason : undefined
 
 /** `agent.thread_context_compacted`: a summary replaces the start of the conversation. */
 export type ContextCompacted = Required<

@@ -99,9 +99,56 @@ export const managedSetup = {
   skills: Type.Optional(Nullable(Skills)),
 }
 
-/** Fields of the dialect that are not supported; they must be absent or null. */
-const notHere = {
-  multiagent: Type.Optional(Type.Null({ description: 'Not supported' })),
+const Disabled = Type.Object({ type: Type.Literal('disabled') })
+const Off = Type.Optional(Nullable(Type.Union([Disabled]), 'Not supported: absent, null or disabled'))
+
+/** An agent that another one may call. */
+const RosterEntry = named(
+  'RosterEntry',
+  Type.Union([
+    Type.String({ minLength: 1, maxLength: 200 }),
+    Type.Object({
+      type: Type.Literal('agent'),
+      id: Type.String({ minLength: 1, maxLength: 200 }),
+      version: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+    }),
+  ]),
+)
+export type ManagedRosterEntry = Static<typeof RosterEntry>
+const Roster = Type.Array(RosterEntry, { maxItems: 20 })
+
+/** The agents that an agent may call: `config.agents` of `/api/agents`. */
+export const ManagedMultiagent = named(
+  'ManagedMultiagent',
+  Type.Union([
+    Type.Object({
+      type: Type.Literal('coordinator'),
+      agents: Type.Array(RosterEntry, { minItems: 1, maxItems: 20 }),
+    }),
+    Type.Object({
+      type: Type.Literal('multiagent_20261001'),
+      subagents: Type.Optional(
+        Nullable(
+          Type.Union([
+            Type.Object({
+              type: Type.Literal('enabled'),
+              predefined_agents: Type.Optional(Nullable(Roster)),
+              inline_agents: Off,
+            }),
+            Disabled,
+          ]),
+        ),
+      ),
+      workflows: Off,
+      advisor: Off,
+    }),
+  ]),
+)
+export type ManagedMultiagent = Static<typeof ManagedMultiagent>
+
+/** Fields that agents have in addition to those of a session. */
+const ofAgents = {
+  multiagent: Type.Optional(Nullable(ManagedMultiagent)),
   execution_identity: Type.Optional(Nullable(Type.Object({ type: Type.Literal('service_account') }))),
 }
 
@@ -113,7 +160,7 @@ export const ManagedAgentCreate = named(
     name: Name,
     description: Type.Optional(Nullable(Description)),
     metadata: Type.Optional(Metadata),
-    ...notHere,
+    ...ofAgents,
   }),
 )
 export type ManagedAgentCreate = Static<typeof ManagedAgentCreate>
@@ -129,13 +176,13 @@ export const ManagedAgentUpdate = named(
     version: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Must be the current version; otherwise the answer is 409' }),
     ),
-    ...notHere,
+    ...ofAgents,
   }),
 )
 export type ManagedAgentUpdate = Static<typeof ManagedAgentUpdate>
 
-/** Agent of a session, with its overrides. */
-export const managedSnapshot = {
+/** Agent of a thread. */
+export const managedThreadAgent = {
   id: Type.String(),
   type: Type.Literal('agent'),
   version: Type.Integer(),
@@ -146,9 +193,11 @@ export const managedSnapshot = {
   tools: Type.Array(JsonObject),
   mcp_servers: Type.Array(JsonObject),
   skills: Type.Array(JsonObject),
-  multiagent: Type.Null(),
   execution_identity: Type.Object({ type: Type.Literal('service_account') }),
 }
+
+/** Agent of a session, with its overrides. */
+export const managedSnapshot = { ...managedThreadAgent, multiagent: Nullable(JsonObject) }
 
 /** An agent in the Managed Agents dialect: the same record as `Agent`. Dialects: section 1.3. */
 export const ManagedAgent = named(

@@ -102,11 +102,11 @@ export const ManagedSessionUpdate = named(
 )
 export type ManagedSessionUpdate = Static<typeof ManagedSessionUpdate>
 
-const SessionStatus = named(
+export const DialectSessionStatus = named(
   'DialectSessionStatus',
   Type.Union([Type.Literal('rescheduling'), Type.Literal('running'), Type.Literal('idle'), Type.Literal('terminated')]),
 )
-export type ManagedStatus = Static<typeof SessionStatus>
+export type ManagedStatus = Static<typeof DialectSessionStatus>
 
 const Resource = named(
   'SessionResource',
@@ -128,7 +128,7 @@ export const DialectSession = named(
   Type.Object({
     id: Type.String(),
     type: Type.Literal('session'),
-    status: SessionStatus,
+    status: DialectSessionStatus,
     title: Nullable(Type.String()),
     agent: Type.Object(managedSnapshot),
     environment_id: Type.String({ description: 'Empty for sessions that were created without one' }),

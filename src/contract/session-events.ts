@@ -43,6 +43,18 @@ const thread = {
   session_thread_id: Type.String({ description: 'Id of the session of the called agent' }),
   tool_use_id: ToolUseId,
 }
+const AgentName = Type.Optional(Type.String({ description: 'Name of the called agent' }))
+/** Present when the log of a session shows the event of a session that it has called. */
+const ofThread = {
+  session_thread_id: Type.Optional(
+    Type.String({ description: 'The called session that the event belongs to; absent for this session itself' }),
+  ),
+}
+const ofThreads = {
+  session_thread_ids: Type.Optional(
+    Type.Array(Type.String(), { description: 'The called sessions that the status is about' }),
+  ),
+}
 const toolResult = { content: Type.Optional(Content), is_error: Type.Optional(Type.Boolean()) }
 const tokenCounts = {
   input_tokens: Type.Integer(),
@@ -112,6 +124,9 @@ const StopReason = named(
   ]),
 )
 
+const StopDetails = Type.Object({ type: Type.Optional(Type.String()), message: Type.Optional(Type.String()) }, open)
+const stop = { stop_reason: StopReason, stop_details: Type.Optional(Nullable(StopDetails)) }
+
 const Branch = Type.Object(
   {
     repoUrl: Type.Optional(Type.String()),
@@ -120,7 +135,6 @@ const Branch = Type.Object(
   },
   open,
 )
-const StopDetails = Type.Object({ type: Type.Optional(Type.String()), message: Type.Optional(Type.String()) }, open)
 
 const SessionError = named(
   'SessionError',
@@ -157,6 +171,7 @@ export const eventSchemas = [
     reason: Type.Optional(
       Type.String({ description: 'Why the service stopped the run; absent for a request of a client' }),
     ),
+    ...ofThread,
   }),
   event('user.tool_confirmation', 'UserToolConfirmationEvent', {
     tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event' }),
@@ -166,6 +181,7 @@ export const eventSchemas = [
       Type.Unknown({ description: 'Arguments of the approver, which replace those of the `agent.tool_use` event' }),
     ),
     decided_by: Type.Optional(Type.String({ description: 'Principal who decided, or `link`' })),
+    ...ofThread,
   }),
   event('session.approval_expired', 'ApprovalExpiredEvent', {
     tool_use_id: Type.String({ description: 'Id of the `agent.tool_use` event that was not decided in time' }),
@@ -175,20 +191,21 @@ export const eventSchemas = [
     custom_tool_use_id: Type.String({ description: 'Id of the `agent.custom_tool_use` event' }),
     tool_use_id: Type.Optional(ToolUseId),
     ...toolResult,
+    ...ofThread,
   }),
   event('user.compact', 'UserCompactEvent', {
     prompt_id: PromptId,
     model: Type.Optional(Nullable(Type.String())),
   }),
-  event('session.status_running', 'SessionRunningEvent', promptOf),
+  event('session.status_running', 'SessionRunningEvent', { ...promptOf, ...ofThreads }),
   event('session.status_idle', 'SessionIdleEvent', {
-    stop_reason: StopReason,
-    stop_details: Type.Optional(Nullable(StopDetails)),
+    ...stop,
     result: Type.Optional(Type.Unknown({ description: 'The value of a run with a result schema' })),
     git: Type.Optional(
       Type.Object({ branches: Type.Array(Branch, { description: 'Branches that the run wrote' }) }, open),
     ),
     ...promptOf,
+    ...ofThreads,
   }),
   event('session.status_rescheduled', 'SessionRescheduledEvent', promptOf),
   event('session.status_terminated', 'SessionTerminatedEvent', promptOf),
@@ -227,7 +244,7 @@ export const eventSchemas = [
     interrupted: Type.Optional(Type.Boolean({ description: 'True when the run stopped while the model wrote it' })),
   }),
   event('agent.thinking', 'AgentThinkingEvent', { content: Type.Optional(Content) }),
-  event('agent.tool_use', 'AgentToolUseEvent', toolUse),
+  event('agent.tool_use', 'AgentToolUseEvent', { ...toolUse, ...ofThread }),
   event('agent.tool_result', 'AgentToolResultEvent', {
     tool_use_id: ToolUseId,
     ...toolResult,
@@ -239,9 +256,11 @@ export const eventSchemas = [
     timeout_seconds: Type.Optional(
       Type.Integer({ description: 'Seconds after which the call fails unless a client answers it' }),
     ),
+    ...ofThread,
   }),
   event('agent.mcp_tool_use', 'AgentMcpToolUseEvent', {
     ...toolUse,
+    ...ofThread,
     mcp_server_name: Type.Optional(Type.String()),
   }),
   event('agent.mcp_tool_result', 'AgentMcpToolResultEvent', {
@@ -255,11 +274,23 @@ export const eventSchemas = [
       description: 'As `session_thread_id`; in a stream over many sessions, the session of the log',
     }),
   }),
-  event('session.thread_status_running', 'ThreadRunningEvent', thread),
-  event('session.thread_status_idle', 'ThreadIdleEvent', thread),
-  event('agent.thread_message_sent', 'ThreadMessageSentEvent', { ...thread, content: Content }),
+  event('session.thread_status_running', 'ThreadRunningEvent', { ...thread, agent_name: AgentName }),
+  event('session.thread_status_idle', 'ThreadIdleEvent', {
+    ...thread,
+    agent_name: AgentName,
+    ...Type.Partial(Type.Object(stop)).properties,
+  }),
+  event('session.thread_status_terminated', 'ThreadTerminatedEvent', { ...thread, agent_name: AgentName }),
+  event('agent.thread_message_sent', 'ThreadMessageSentEvent', {
+    ...thread,
+    to_session_thread_id: Type.Optional(Type.String({ description: 'As `session_thread_id`' })),
+    to_agent_name: AgentName,
+    content: Content,
+  }),
   event('agent.thread_message_received', 'ThreadMessageReceivedEvent', {
     ...thread,
+    from_session_thread_id: Type.Optional(Type.String({ description: 'As `session_thread_id`' })),
+    from_agent_name: AgentName,
     content: Content,
     is_error: Type.Optional(Type.Boolean({ description: 'True when the called agent gave no answer' })),
   }),

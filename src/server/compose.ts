@@ -171,7 +171,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     sandboxes,
     makeRoom: dataFolder.makeRoom,
     agentRows,
-    checkMcp,
+    checkSupport: library.agents.checkRuntimeSupport,
   })
   const { sessions } = engine
   const sessionFiles = stored.composeFiles(engine)
@@ -192,8 +192,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     live: engine.live,
     slots: engine.slots,
     turns: engine.turns,
-    rename: engine.rename,
-    setMetadata: engine.setMetadata,
+    archiveThread: engine.archiveThread,
+    eventReading: engine.eventReading,
+    sessionRows: engine.sessionRows,
   })
   const a2a = composeA2a({
     ...base,

@@ -10,7 +10,7 @@ import { type EventTail, followEvents } from '../support/sessions/event-tail.ts'
 import { endsTurn, startScriptedRig, waitsForAction } from '../support/sessions/scripted-rig.ts'
 import { saying } from '../support/upstream/scripted-service.ts'
 
-const rig = await startScriptedRig()
+const rig = await startScriptedRig({ params: { capabilities: { vision: true, pdf_input: true } } })
 const { upstream, database, ok } = rig
 
 const schema = { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] }
@@ -40,6 +40,10 @@ async function callingSession(...numbers: readonly number[]): Promise<Calling> {
   return { id, tail, calls: await openCalls(id) }
 }
 
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const pdf = Buffer.from('%PDF-1.4\n%%EOF\n').toString('base64')
+const image = (data: string) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } })
+const byUrl = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
 const content = (text: string) => [{ type: 'text', text }]
 const answer = (call: CustomToolCall | undefined, text: string, more: object = {}) =>
   send(rig.service, `POST /api/custom-tool-calls/${call?.id}`, { body: { content: content(text), ...more } })
@@ -170,12 +174,23 @@ test('interrupt and delete end the waits; no answer counts afterwards', async ()
   deleted.tail.close()
 })
 
-test('an answer has a bounded size and only text, and must name a call of the session', async () => {
+test('an answer has a bounded size, and must name a call of the session', async () => {
   const { id, tail, calls } = await callingSession(10)
   const long = Array.from({ length: 2 }, () => ({ type: 'text', text: 'x'.repeat(200_000) }))
   for (const [fields, status, message] of [
     [{ custom_tool_use_id: calls[0]?.id, content: long }, 400, /content must have at most 262144 characters/],
-    [{ custom_tool_use_id: calls[0]?.id, content: [{ type: 'image' }] }, 400, /content\[0\]\.type must be/],
+    [{ custom_tool_use_id: calls[0]?.id, content: [{ type: 'video' }] }, 400, /content\[0\]\.type must be/],
+    [
+      { custom_tool_use_id: calls[0]?.id, content: [image('bm8=')] },
+      400,
+      /content\[0\]\.source\.data: media_type is image\/png, but/,
+    ],
+    [
+      { custom_tool_use_id: calls[0]?.id, content: [byUrl] },
+      400,
+      /content\[0\]\.source\.type .*url.* is not supported/,
+    ],
+    [{ custom_tool_use_id: calls[0]?.id, content: [image('A'.repeat(5_200_000))] }, 400, /exceeds 3750000 bytes/],
     [{ content: content('x') }, 400, /custom_tool_use_id/],
     [{ custom_tool_use_id: 'evt_nothing', content: content('x') }, 404, /custom tool call evt_nothing not found/],
   ] as const) {
@@ -193,6 +208,64 @@ test('an answer has a bounded size and only text, and must name a call of the se
   tail.close()
 })
 
+test('an image and a PDF file in a result reach a model that reads them; records show what they are', async () => {
+  const { id, tail, calls } = await callingSession(11)
+  const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf } }
+  const text = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'as-a-text' } }
+  const body = { content: [...content('see'), image(png), document, text] }
+  const record = await ok<CustomToolCall>(`POST /api/custom-tool-calls/${calls[0]?.id}`, body)
+  const size = Buffer.from(png, 'base64').length
+  assert.deepEqual(
+    record.content?.map(block => ('size' in block ? [block.type, block.media_type, block.size] : block.text)),
+    [
+      'see',
+      ['image', 'image/png', size],
+      ['document', 'application/pdf', Buffer.from(pdf, 'base64').length],
+      'as-a-text',
+    ],
+  )
+  // The same answer again is accepted.
+  assert.deepEqual(await ok<CustomToolCall>(`POST /api/custom-tool-calls/${calls[0]?.id}`, body), record)
+  await tail.event(endsTurn, 30_000)
+  const answered = tail.events.find(({ type }) => type === 'user.custom_tool_result')
+  assert.deepEqual(answered?.content?.[1], image(png))
+  const request = requestWith('as-a-text')
+  assert.match(request, new RegExp(`"type":"tool_result".*"media_type":"image/png","data":"${RegExp.escape(png)}"`))
+  assert.match(request, /"media_type":"application\/pdf"/)
+  assert.equal((await openCalls(id)).length, 0)
+  tail.close()
+})
+
+test('arguments that do not match the schema never reach a client: the model corrects them', async () => {
+  const prompt = saying(
+    {
+      text: 'I look.',
+      tool_calls: [
+        { name: 'look_up', input: { number: 'ten' } },
+        { name: 'look_up', input: { number: 1 } },
+      ],
+    },
+    { text: 'I correct it.', tool_calls: [{ name: 'look_up', input: { number: 10 } }] },
+    { text: 'All done.' },
+  )
+  const { id } = await ok<Session>('POST /session', { agent_id: agentId, prompt })
+  const tail = await followEvents(rig.service, id)
+  await tail.event(waitsForAction, 30_000)
+  const [first, ...others] = await openCalls(id)
+  assert.deepEqual([first?.input, others], [{ number: 1 }, []])
+  // The rejected call stays rejected after a crash.
+  await rig.crash()
+  assert.equal((await answer(first, 'one')).status, 200)
+  const next = await eventually(async () => (await openCalls(id))[0], { what: 'the corrected call' })
+  assert.deepEqual(next.input, { number: 10 })
+  assert.match(requestWith('I look.'), /do not match the schema of look_up: number must be integer; correct them/)
+  assert.equal((await answer(next, 'ten')).status, 200)
+  await eventually(async () => (await statusOf(id)) === 'idle' && (await openCalls(id)).length === 0, {
+    what: 'the end',
+  })
+  tail.close()
+})
+
 test('arguments that are not JSON never reach a client: the model gets an error at once', async () => {
   const tool_calls = [{ name: 'look_up', input: 'no object' }]
   const prompt = saying({ text: 'I look.', tool_calls }, { text: 'All done.' })
@@ -202,4 +275,26 @@ test('arguments that are not JSON never reach a client: the model gets an error 
   assert.ok(tail.events.every(({ type }) => type !== 'agent.custom_tool_use'))
   assert.match(JSON.stringify(tail.events.find(({ type }) => type === 'agent.tool_result')), /not a JSON object/)
   tail.close()
+})
+
+test('tools of a session are checked like those of its agent', async () => {
+  for (const [overrides, message] of [
+    [
+      { tools: [{ ...lookUp, name: 'bash' }] },
+      /environment\.agent_overrides\.tools\[0\]\.name bash is the name of a built-in/,
+    ],
+    [
+      { tools: [{ ...lookUp, input_schema: { type: 'object', required: 1 } }] },
+      /agent_overrides\.tools\[0\]\.input_schema/,
+    ],
+    [{ config: { agents: ['agent_none'] } }, /agent_overrides\.config\.agents cannot be set for one session/],
+    [{ config: { mcp_servers: [{ name: 'x' }] } }, /agent_overrides\.config\.mcp_servers\[0\]/],
+  ] as const) {
+    const body = { agent_id: agentId, environment: { agent_overrides: overrides } }
+    const { status, text } = await send(rig.service, 'POST /session', { body })
+    assert.equal(status, 400, text)
+    assert.match(text, message)
+  }
+  const valid = { agent_overrides: { tools: [lookUp], system: 'Be brief.' } }
+  await ok<Session>('POST /session', { agent_id: agentId, environment: valid })
 })

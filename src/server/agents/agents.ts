@@ -11,9 +11,9 @@ import { newId } from '../platform/ids.ts'
 import { isAbsent } from '../platform/json.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
-import { subagentEntries } from '../tools/subagents.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
+import { createCalledAgentsCheck } from './called-agents.ts'
 import { type AgentDefaults, fieldsAfter, fieldsWhere, pick } from './fields.ts'
 import { checkModelSettings } from './model-defaults.ts'
 import { checkRunDefaults } from './run-defaults.ts'
@@ -38,14 +38,12 @@ interface Deps {
   readonly secrets: Parameters<typeof agentFile>[1]
 }
 
-/** Agents that a check for circles reads at most. Depth is limited for each session as well. */
-const maxExamined = 200
-
 /** Rules of agents: who may change which agent, what a write changes, and which writes are rejected. */
 export type Agents = ReturnType<typeof createAgents>
 
 export function createAgents(deps: Deps) {
   const { store, defaults, isRuntime, ownsModels, runtimeSupport, audit, secrets } = deps
+  const checkCalled = createCalledAgentsCheck(store)
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -94,32 +92,6 @@ export function createAgents(deps: Deps) {
         throw invalid(`${field} ${JSON.stringify(runtime)} is unknown; GET /api/capabilities lists the runtimes`)
       }
     }
-  }
-
-  /** Checks that the agents in `config.agents` exist, have the same owner, and do not lead back to agent `id`. */
-  async function checkCalled(id: string | undefined, { config, owner_id }: AgentWrite): Promise<void> {
-    for (const [at, { agentId }] of subagentEntries(config ?? {}).entries()) {
-      const field = `config.agents[${at}].agent_id`
-      if (agentId === id) throw invalid(`${field} is the agent itself; an agent cannot call itself`)
-      const found = await store.find(agentId, owner_id)
-      if (!found) throw invalid(`${field} ${agentId.slice(0, 100)} is not an agent of owner ${owner_id}`)
-      if (id !== undefined && (await leadsTo(id, found, owner_id)))
-        throw invalid(`${field} ${agentId} calls this agent, directly or through others; remove one of the calls`)
-    }
-  }
-
-  /** Reports whether calls of `from` lead to agent `id`. */
-  async function leadsTo(id: string, from: StoredAgent, owner: string): Promise<boolean> {
-    const seen = new Set<string>()
-    const next = subagentEntries(from.config).map(({ agentId }) => agentId)
-    for (let called = next.pop(); called !== undefined && seen.size < maxExamined; called = next.pop()) {
-      if (called === id) return true
-      if (seen.has(called)) continue
-      seen.add(called)
-      const agent = await store.find(called, owner)
-      if (agent) next.push(...subagentEntries(agent.config).map(({ agentId }) => agentId))
-    }
-    return false
   }
 
   /** Checks that the vault entries in `config.network.secrets` exist for agents that this caller sets up. */
@@ -173,6 +145,9 @@ export function createAgents(deps: Deps) {
 
   return {
     get,
+    checkCalled,
+    /** Returns an agent that another one of that owner may call. */
+    called: (id: string, owner: string | null): Promise<StoredAgent | undefined> => store.find(id, owner ?? undefined),
     checkRuntimeSupport: runtimeSupport.check,
     ignored: runtimeSupport.ignored,
 

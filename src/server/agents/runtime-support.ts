@@ -21,6 +21,8 @@ interface Options {
   readonly caller: Caller
   /** Path of the MCP servers in the body of the caller. */
   readonly serversField?: string
+  /** Path of the object with `tools` and `config` in the body of the caller, with a final dot; empty for the body. */
+  readonly place?: string
 }
 
 const serversField = 'config.mcp_servers'
@@ -29,14 +31,14 @@ export function createRuntimeSupport({ findings, resultSchemas, checkMcp }: Deps
   const findingsOf = ({ tools, config }: Setup) => findings(String(config['runtime']), { tools, config })
 
   /** Throws `invalid` for a custom tool whose input schema is no valid JSON Schema. */
-  async function checkSchemas(tools: unknown): Promise<void> {
+  async function checkSchemas(tools: unknown, place: string): Promise<void> {
     const entries = Array.isArray(tools)
       ? tools.map((entry, at) => [`tools[${at}]`, entry] as const)
       : [['tools', tools]]
     for (const [field, entry] of entries) {
       if (!isRecord(entry) || entry['type'] !== 'custom') continue
       const problem = await resultSchemas.schemaProblem(entry['input_schema'])
-      if (problem !== undefined) throw invalid(`${field}.input_schema ${problem}`)
+      if (problem !== undefined) throw invalid(`${place}${field}.input_schema ${problem}`)
     }
   }
 
@@ -48,15 +50,19 @@ export function createRuntimeSupport({ findings, resultSchemas, checkMcp }: Deps
     async check(
       write: Pick<AgentWrite, 'tools' | 'config'>,
       after: Pick<AgentFields, keyof Setup>,
-      { caller, serversField: shownField = serversField }: Options,
+      { caller, place = '', serversField: shownField = `${place}${serversField}` }: Options,
     ) {
       const isWritten = (field: string) =>
         field.startsWith('tools')
           ? write.tools !== undefined
           : !field.startsWith('config.') || write.config?.[/^config\.(\w+)/.exec(field)?.[1] ?? ''] !== undefined
       const wrong = (await findingsOf(after)).find(({ field, problem }) => problem !== undefined && isWritten(field))
-      if (wrong) throw invalid(`${wrong.field.replace(serversField, shownField)} ${wrong.problem}`)
-      await checkSchemas(write.tools)
+      if (wrong) {
+        const isServer = wrong.field.startsWith(serversField)
+        const field = isServer ? wrong.field.replace(serversField, shownField) : `${place}${wrong.field}`
+        throw invalid(`${field} ${wrong.problem}`)
+      }
+      await checkSchemas(write.tools, place)
       const written = { tools: isWritten('tools'), servers: isWritten(serversField), serversField: shownField }
       await checkMcp(after, { ...written, runtime: String(after.config['runtime']) }, caller)
     },

@@ -15,7 +15,10 @@ import { environmentStore } from '../managed-agents/environment-store.ts'
 import { createEnvironments } from '../managed-agents/environments.ts'
 import { serveDialectSessions, serveEnvironments, serveManagedAgents } from '../managed-agents/routes.ts'
 import { sessionDetailsStore } from '../managed-agents/session-details-store.ts'
+import { createSessionReading } from '../managed-agents/session-reading.ts'
 import { createDialectSessions } from '../managed-agents/sessions.ts'
+import { serveThreads } from '../managed-agents/thread-routes.ts'
+import { createSessionThreads } from '../managed-agents/threads.ts'
 import { feedStore } from '../opencode/feed-store.ts'
 import { serveOpencode } from '../opencode/routes.ts'
 import { opencodeSession } from '../opencode/session.ts'
@@ -25,11 +28,12 @@ import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import { withOverrides } from '../sessions/agent-overrides.ts'
+import type { EventReading } from '../sessions/event-reading.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { LiveEvents } from '../sessions/log/live-events.ts'
 import { toSession } from '../sessions/session-row.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { Sessions, ThreadArchive } from '../sessions/sessions.ts'
 import type { Approvals } from '../sessions/waits/approvals.ts'
 import type { CustomToolCalls } from '../sessions/waits/custom-tool-calls.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
@@ -55,8 +59,9 @@ interface Needs {
   readonly live: LiveEvents
   readonly slots: StreamSlots
   readonly turns: WriteTurns
-  readonly rename: SessionStore['rename']
-  readonly setMetadata: SessionStore['setMetadata']
+  readonly eventReading: EventReading
+  readonly archiveThread: ThreadArchive
+  readonly sessionRows: SessionStore
 }
 
 /** Our agents and sessions under the API of Managed Agents and of opencode's clients. */
@@ -72,19 +77,26 @@ export function composeDialects(needs: Needs) {
     blocks,
   })
   const environments = createEnvironments({ pool, store: environmentStore(pool), audit })
+  const sessionDetails = sessionDetailsStore(pool)
+  const read = createSessionReading({ store: sessionDetails, toSession, withOverrides, agents: agentRows, blocks })
   const dialectSessions = createDialectSessions({
     pool,
-    store: sessionDetailsStore(pool),
+    store: sessionDetails,
     sessions,
-    rename: needs.rename,
-    setMetadata: needs.setMetadata,
-    toSession,
-    withOverrides,
+    rename: needs.sessionRows.rename,
+    setMetadata: needs.sessionRows.setMetadata,
+    read,
     agents: agentRows,
     managedAgents,
     environments,
     budgets: needs.budgetRows,
     blocks,
+  })
+  const threads = createSessionThreads({
+    store: sessionDetails,
+    sessions,
+    archive: needs.archiveThread,
+    read,
   })
 
   // opencode's clients
@@ -100,6 +112,7 @@ export function composeDialects(needs: Needs) {
       serveManagedAgents(app, { agents: managedAgents })
       serveEnvironments(app, { environments })
       serveDialectSessions(app, { sessions: dialectSessions })
+      serveThreads(app, { threads, reading: needs.eventReading })
       serveOpencode(app, {
         bus: { feed, translations, events, turns: needs.turns },
         sessions,

@@ -53,7 +53,7 @@ export function composeRepositories({ guard, gitHosts, vault, gitCacheDir, hasNe
         markSandboxRunning,
       })
       const cloning = (runtime: Runtime): Runtime =>
-        runtime.workspace ? withRepository(runtime, repositories) : runtime
+        runtime.workspace && sandboxes.hasNetwork ? withRepository(runtime, repositories) : runtime
       return {
         runtime: cloning,
         kind: kind => ({ ...kind, connect: endpoint => cloning(kind.connect(endpoint)) }),

@@ -79,9 +79,6 @@ interface Needs {
   readonly serveProgram: ServeRequest
 }
 
-const noClones = (driver: string): string =>
-  `needs a sandbox with git and a network (bubblewrap or docker), but this server uses the ${driver} sandbox`
-
 /** Runtimes of agents. */
 export function composeRuntimes(needs: Needs) {
   const {
@@ -164,7 +161,7 @@ export function composeRuntimes(needs: Needs) {
     store: readStore,
     modelSecrets: gateway.echoes,
     canSearch: () => web.canSearch,
-    noClones: sandboxes.hasNetwork ? undefined : noClones(sandboxes.driver),
+    canClone: sandboxes.hasNetwork,
     networkCheck: createNetworkCheck({ allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false, sandboxes }),
     sandboxCheck: createSandboxCheck(sandboxes),
   })

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { type BudgetStore, budgetChannel } from '../budgets/store.ts'
 import type { Config } from '../config/config.ts'
@@ -11,7 +12,6 @@ import type { LoginLimiter } from '../http/login-limiter.ts'
 import { StreamSlots } from '../http/stream-slots.ts'
 import { WriteTurns } from '../http/write-turns.ts'
 import type { Keys } from '../keys/keys.ts'
-import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { createModelName } from '../opencode/model-name.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
@@ -33,6 +33,7 @@ import { Leases } from '../sessions/engine/leases.ts'
 import { runSessionOf } from '../sessions/engine/run-session.ts'
 import { runStore } from '../sessions/engine/run-store.ts'
 import { Runner } from '../sessions/engine/runner.ts'
+import { createEventReading } from '../sessions/event-reading.ts'
 import { serveEvents } from '../sessions/event-routes.ts'
 import { createEventTransaction } from '../sessions/event-transaction.ts'
 import { serveFeed } from '../sessions/feed-routes.ts'
@@ -57,6 +58,7 @@ import { createWakeUps } from '../sessions/queue/wake-ups.ts'
 import { serveSessions } from '../sessions/routes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createSessions } from '../sessions/sessions.ts'
+import { createThreadArchive } from '../sessions/thread-archive.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { createApprovalLinks } from '../sessions/waits/approval-links.ts'
 import { approvalStore } from '../sessions/waits/approval-store.ts'
@@ -70,6 +72,8 @@ import { createPausedSessions } from '../sessions/waits/paused-sessions.ts'
 import { createSubagentResults } from '../sessions/waits/subagent-results.ts'
 import { subagentStore } from '../sessions/waits/subagent-store.ts'
 import { createSubagents } from '../sessions/waits/subagents.ts'
+import { threadRequestStore } from '../sessions/waits/thread-request-store.ts'
+import { createThreadRequests } from '../sessions/waits/thread-requests.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
 /** Event loop delay at which new runs wait; much lower than the delay at which the gateway rejects calls. */
@@ -106,7 +110,7 @@ interface Needs {
   readonly makeRoom: (sessionId: string, cause: unknown) => Promise<boolean>
   readonly agentRows: AgentStore
   /** Checks the MCP servers that a session gives its agent. */
-  readonly checkMcp: AgentMcpCheck
+  readonly checkSupport: Agents['checkRuntimeSupport']
 }
 
 /** The session engine: queue, event log and its readers, runner, and session routes. */
@@ -130,6 +134,7 @@ export function composeSessions(needs: Needs) {
   const approvalRows = approvalStore(pool)
   const customToolRows = customToolStore(pool)
   const subagentRows = subagentStore(pool)
+  const threadRows = threadRequestStore(pool)
   const leaseRows = leaseStore(pool)
   const leases = new Leases({ store: leaseRows, prompts, notifications, owner, log })
   const wakeUps = createWakeUps(notifications)
@@ -203,6 +208,7 @@ export function composeSessions(needs: Needs) {
       const row = await sessionRows.ofRun(id)
       return row && runSessionOf(row, agentRows)
     },
+    onAnswered: id => subagentResults.changed(id),
   })
   const approvalLinks = createApprovalLinks({
     keyring: needs.keyring,
@@ -216,6 +222,7 @@ export function composeSessions(needs: Needs) {
     sessions: sessionRows,
     events,
     eventLog,
+    onAnswered: id => subagentResults.changed(id),
   })
   const queue = createPromptQueue({
     pool,
@@ -240,10 +247,12 @@ export function composeSessions(needs: Needs) {
     queue,
     resultSchemas: needs.resultSchemas,
     defaultModel: needs.defaultModel,
-    checkMcp: needs.checkMcp,
+    checkSupport: needs.checkSupport,
     promptFiles: needs.promptFiles,
     dispose: disposal.begin,
     onStopped: id => subagentResults.changed(id),
+    onAnswered: id => subagentResults.changed(id),
+    threads: threadRows,
     makeRoom: needs.makeRoom,
   })
   const subagents = createSubagents({
@@ -256,10 +265,12 @@ export function composeSessions(needs: Needs) {
     eventLog,
     startWithin: sessions.startWithin,
   })
+  const eventTransaction = createEventTransaction(pool, eventLog)
   const subagentResults = createSubagentResults({
     store: subagentRows,
     sessions: sessionRows,
-    eventTransaction: createEventTransaction(pool, eventLog),
+    requests: createThreadRequests({ store: threadRows, sessions: sessionRows, events, eventLog, eventTransaction }),
+    eventTransaction,
     eventLog,
     wakeUps,
     answerOf: createAnswerOf(events),
@@ -279,6 +290,8 @@ export function composeSessions(needs: Needs) {
     prompts,
     waitForPrompt,
   })
+
+  const eventReading = createEventReading({ store: events, live, keys, slots, turns, shutdown })
 
   const parts: readonly Part[] = [
     { name: 'live events', stop: () => live.stop() },
@@ -307,8 +320,9 @@ export function composeSessions(needs: Needs) {
     slots,
     turns,
     changeFiles: createFilesChange({ pool, store: sessionRows, eventLog }),
-    rename: sessionRows.rename,
-    setMetadata: sessionRows.setMetadata,
+    archiveThread: createThreadArchive({ sessions: sessionRows, calls: subagentRows, eventLog, eventTransaction }),
+    eventReading,
+    sessionRows,
     parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)
@@ -325,7 +339,7 @@ export function composeSessions(needs: Needs) {
       serveApprovalLinks(app, { approvals, links: approvalLinks, logins: needs.logins })
       serveCustomTools(app, { customToolCalls })
       serveFeed(app, { feed: { ...feed, ...createSharedReads(feed) }, live, keys, slots, turns, shutdown })
-      serveEvents(app, { sessions, store: events, live, tickets: needs.tickets, keys, slots, turns, shutdown })
+      serveEvents(app, { sessions, reading: eventReading, tickets: needs.tickets })
     },
   }
 }

@@ -10,11 +10,20 @@ export interface AgentTimes {
   readonly archived_at: Date | null
 }
 
-export type Snapshot = Omit<ManagedAgent, 'metadata' | 'created_at' | 'updated_at' | 'archived_at'>
+/** The part of an agent that threads include. */
+export type ThreadAgent = Omit<ManagedAgent, 'metadata' | 'multiagent' | 'created_at' | 'updated_at' | 'archived_at'>
+/** The part of an agent that sessions include. */
+export type Snapshot = ThreadAgent & Pick<ManagedAgent, 'multiagent'>
+
+interface Around extends AgentTimes {
+  readonly blocks: SkillBlocks
+  readonly multiagent: ManagedAgent['multiagent']
+}
 
 /** Returns an agent as an object of the dialect. Source: Dialects, section 1.3. */
-export const toManagedAgent = (agent: StoredAgent, blocks: SkillBlocks, times: AgentTimes): ManagedAgent => ({
-  ...toSnapshot(agent, blocks),
+export const toManagedAgent = (agent: StoredAgent, { blocks, multiagent, ...times }: Around): ManagedAgent => ({
+  ...toThreadAgent(agent, blocks),
+  multiagent,
   metadata: metadataIn(agent.config['metadata']),
   created_at: new Date(agent.created_at).toISOString(),
   updated_at: times.updated_at.toISOString(),
@@ -22,9 +31,9 @@ export const toManagedAgent = (agent: StoredAgent, blocks: SkillBlocks, times: A
 })
 
 /**
- * Returns the part of an agent that sessions include. Skill blocks are separated from the prompt that contains them.
+ * Returns the part of an agent that threads include. Skill blocks are separated from the prompt that contains them.
  */
-export function toSnapshot(agent: StoredAgent, blocks: SkillBlocks): Snapshot {
+export function toThreadAgent(agent: StoredAgent, blocks: SkillBlocks): ThreadAgent {
   const { system } = blocks.detachAll(agent)
   return {
     id: agent.id,
@@ -40,7 +49,6 @@ export function toSnapshot(agent: StoredAgent, blocks: SkillBlocks): Snapshot {
       ...blocks.attachedIds(agent).map(skill_id => ({ type: 'custom', skill_id, version: 'latest' })),
       ...listIn(agent.config['skills']),
     ],
-    multiagent: null,
     execution_identity: { type: 'service_account' },
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completed } from '../agents/fields.ts'
 import { attach, attachedIds, detachAll } from '../skills/blocks.ts'
-import { toSnapshot } from './agent-object.ts'
+import { toThreadAgent } from './agent-object.ts'
 import { configOf, type Setup, withSetup } from './agent-setup.ts'
 
 const blocks = { attach, attachedIds, detachAll }
@@ -34,7 +34,7 @@ test('settings of the dialect without a field of ours are stored, returned, and 
   const servers = [{ type: 'url' as const, name: 'x', url: 'https://x.example/mcp' }]
   const model = { id: 'other', effort: 'high', speed: 'fast' }
   const made = after({ model, mcp_servers: servers, skills: [{ type: 'anthropic', skill_id: 'xlsx' }] }, [])
-  const shown = toSnapshot(made, blocks)
+  const shown = toThreadAgent(made, blocks)
   assert.deepEqual(shown.model, { id: 'other', effort: { type: 'high' }, speed: 'fast' })
   assert.deepEqual(shown.mcp_servers, servers)
   assert.deepEqual(shown.skills, [{ type: 'anthropic', skill_id: 'xlsx', version: 'latest' }])
@@ -45,16 +45,16 @@ test('settings of the dialect without a field of ours are stored, returned, and 
 test('a skill of the library is in the prompt and returned separately', () => {
   const made = after({ skills: [{ type: 'custom', skill_id: skill.id }] })
   assert.match(made.system, /^Base\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
-  assert.equal(toSnapshot(made, blocks).system, 'Base.')
+  assert.equal(toThreadAgent(made, blocks).system, 'Base.')
   const rewritten = after({ system: 'New.' }, [], made)
   assert.match(rewritten.system, /^New\.\n\n<!-- skill:skill_1 -->\nBe terse\.$/)
-  assert.deepEqual(toSnapshot(rewritten, blocks).skills, toSnapshot(made, blocks).skills)
+  assert.deepEqual(toThreadAgent(rewritten, blocks).skills, toThreadAgent(made, blocks).skills)
   const stripped = after({ skills: [] }, [], rewritten)
   assert.deepEqual([stripped.system, stripped.skills], ['New.', []])
 })
 
 test('a cleared prompt is returned as null', () => {
-  assert.equal(toSnapshot(after({ system: null }), blocks).system, null)
+  assert.equal(toThreadAgent(after({ system: null }), blocks).system, null)
 })
 
 test('empty keys are removed, and others stay', () => {

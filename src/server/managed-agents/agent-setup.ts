@@ -1,8 +1,15 @@
 import type { Agent } from '../../contract/agents.ts'
 import type { AttachedSkill } from '../../contract/attached-skill.ts'
-import type { ManagedMcpServer, ManagedModel, ManagedSkill, ManagedTool } from '../../contract/managed-agents.ts'
+import type {
+  ManagedMcpServer,
+  ManagedModel,
+  ManagedMultiagent,
+  ManagedSkill,
+  ManagedTool,
+} from '../../contract/managed-agents.ts'
 import type { Skill } from '../../contract/skills.ts'
 import type { StoredAgent } from '../agents/stored-agent.ts'
+import { multiagentConfig } from './multiagent.ts'
 import { storedTools } from './tool-entries.ts'
 
 /** A prompt and the skill blocks in it. */
@@ -22,6 +29,8 @@ export interface Setup {
   readonly tools?: readonly ManagedTool[] | null
   readonly mcp_servers?: readonly ManagedMcpServer[] | null
   readonly skills?: readonly ManagedSkill[] | null
+  /** Only of agents: a session calls the agents that its agent calls. */
+  readonly multiagent?: ManagedMultiagent | null
 }
 
 /** The stored fields that a setup determines. */
@@ -47,6 +56,7 @@ export function withSetup<F extends SetupFields>(agent: F, setup: Setup, library
     config: configOf(agent.config, {
       ...(model !== undefined && { model_config: modelConfig(model) }),
       ...(servers !== undefined && { mcp_servers: servers }),
+      ...(setup.multiagent !== undefined && multiagentConfig(agent.config, setup.multiagent)),
       ...(setup.skills !== undefined && { skills: unknownSkills(setup.skills, library.found) }),
     }),
   }

@@ -11,6 +11,7 @@ import { metadataIn, patched } from '../platform/metadata.ts'
 import { type AgentTimes, toManagedAgent } from './agent-object.ts'
 import { configOf, type Setup, type SkillBlocks, wantedSkills, withSetup } from './agent-setup.ts'
 import type { AgentTimesStore } from './agent-times-store.ts'
+import { multiagentConfig, rosterField, shownMultiagent } from './multiagent.ts'
 
 interface Deps {
   readonly agents: Pick<
@@ -23,6 +24,8 @@ interface Deps {
     | 'revise'
     | 'setStatus'
     | 'checkRuntimeSupport'
+    | 'checkCalled'
+    | 'called'
     | 'ignored'
   >
   readonly times: AgentTimesStore
@@ -38,15 +41,31 @@ export type ManagedAgents = ReturnType<typeof createManagedAgents>
 export const runtimeKey = 'switchyard_runtime'
 
 export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps) {
+  /** Returns an agent as an object; those that it may call with the version that runs. */
+  async function shown(agent: StoredAgent, changed: AgentTimes): Promise<ManagedAgent> {
+    const multiagent = await shownMultiagent(agent.config, async (id, wanted) => {
+      const called = await agents.called(id, agent.owner_id)
+      const version = wanted ?? called?.version
+      return called && { type: 'agent', id, version }
+    })
+    return toManagedAgent(agent, { ...changed, blocks, multiagent })
+  }
+
   async function present(found: readonly StoredAgent[]): Promise<ManagedAgent[]> {
     const changed = await times.of(found.map(({ id }) => id))
-    return found.map(agent => toManagedAgent(agent, blocks, changed.get(agent.id) ?? unchanged(agent)))
+    return Promise.all(found.map(agent => shown(agent, changed.get(agent.id) ?? unchanged(agent))))
   }
 
   async function presentOne(agent: StoredAgent): Promise<ManagedAgent> {
-    const [shown] = await present([agent])
-    if (!shown) throw new Error(`agent ${agent.id} cannot be presented (bug)`)
-    return shown
+    const [object] = await present([agent])
+    if (!object) throw new Error(`agent ${agent.id} cannot be presented (bug)`)
+    return object
+  }
+
+  /** A version is dated by its creation. */
+  function ofVersion({ agent, created_at }: StoredVersion): Promise<ManagedAgent> {
+    const updated_at = new Date(created_at)
+    return shown(agent, { updated_at, archived_at: agent.status === 'archived' ? updated_at : null })
   }
 
   /** Returns the skills of a setup that exist in the caller's library, in the order of the setup. */
@@ -63,6 +82,15 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
     await agents.checkRuntimeSupport(write, after, { caller, serversField: 'mcp_servers' })
   }
 
+  /** Throws `invalid_request` for agents that the agent cannot call. `id` is undefined for a new agent. */
+  async function checkMultiagent({ multiagent }: Setup, { id, config, caller, owner }: CheckedCalls): Promise<void> {
+    if (!multiagent) return
+    const { agents: called } = multiagentConfig(config, multiagent)
+    const write = { config: { agents: called } }
+    await agents.checkRuntimeSupport(write, { tools: [], config: { ...config, agents: called } }, { caller })
+    await agents.checkCalled(id, { ...write, owner_id: owner }, at => rosterField(multiagent, at))
+  }
+
   return {
     foundFor,
     checkSetup,
@@ -72,7 +100,7 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     async get(id: string, version: number | undefined, caller: Caller): Promise<ManagedAgent> {
       if (version === undefined) return presentOne(await agents.get(id, caller))
-      return ofVersion(await agents.version(id, version, caller), blocks)
+      return ofVersion(await agents.version(id, version, caller))
     },
 
     list: async (page: PageOf & AgentFilter, caller: Caller): Promise<ManagedAgent[]> =>
@@ -80,7 +108,9 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     async create(body: ManagedAgentCreate, by: By, idempotency: Idempotency | undefined): Promise<ManagedAgent> {
       const { name, description, metadata } = body
-      await checkSetup(body, { config: { runtime: metadata?.[runtimeKey] ?? 'builtin' }, caller: by.caller })
+      const checked = { config: { runtime: metadata?.[runtimeKey] ?? 'builtin' }, caller: by.caller }
+      await checkSetup(body, checked)
+      await checkMultiagent(body, { ...checked, id: undefined, owner: by.caller.principal })
       const found = await foundFor(body, by.caller)
       const setup = { ...body, tools: body.tools ?? [] }
       const made = withSetup({ ...nothing, model: '' }, setup, { blocks, found })
@@ -103,8 +133,9 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     /** Updates an agent. An update without changes creates no version. */
     async update(id: string, body: ManagedAgentUpdate, by: By): Promise<ManagedAgent> {
-      const { config } = await agents.get(id, by.caller)
+      const { config, owner_id: owner } = await agents.get(id, by.caller)
       await checkSetup(body, { config, caller: by.caller })
+      await checkMultiagent(body, { id, config, caller: by.caller, owner: owner ?? '' })
       const found = await foundFor(body, by.caller)
       const revised = await agents.revise({ id, ...by }, before => {
         checkRevision(before, body.version)
@@ -131,7 +162,7 @@ export function createManagedAgents({ agents, times, skillsAmong, blocks }: Deps
 
     async versions(id: string, caller: Caller, page: PageOf): Promise<ManagedAgent[]> {
       const found = await agents.versions(id, caller, page)
-      return found.map(version => ofVersion(version, blocks))
+      return Promise.all(found.map(ofVersion))
     },
   }
 }
@@ -141,6 +172,12 @@ interface Checked {
   /** That of the agent before, or of a new agent. */
   readonly config: StoredAgent['config']
   readonly caller: Caller
+}
+
+interface CheckedCalls extends Checked {
+  readonly id: string | undefined
+  /** Owner of the agent, and of all that it may call. */
+  readonly owner: string
 }
 
 const nothing = { system: '', skills: [], tools: [], config: {} }
@@ -154,12 +191,6 @@ const unchanged = ({ created_at }: StoredAgent): AgentTimes => ({
   updated_at: new Date(created_at),
   archived_at: null,
 })
-
-/** A version is dated by its creation. */
-function ofVersion({ agent, created_at }: StoredVersion, blocks: SkillBlocks): ManagedAgent {
-  const updated_at = new Date(created_at)
-  return toManagedAgent(agent, blocks, { updated_at, archived_at: agent.status === 'archived' ? updated_at : null })
-}
 
 function checkRevision({ id, version, status }: StoredAgent, expected: number | undefined): void {
   if (status === 'archived') throw invalid(`agent ${id} is archived and cannot be changed`)

@@ -4,10 +4,10 @@ import { managedAgentRoutes } from '../../contract/managed-agents.ts'
 import { dialectSessionRoutes } from '../../contract/managed-sessions.ts'
 import { bind } from '../http/bind.ts'
 import { createdRange } from '../http/created-range.ts'
-import { pageOf } from '../http/page.ts'
 import { invalid } from '../platform/errors.ts'
 import type { ManagedAgents } from './agents.ts'
 import type { Environments } from './environments.ts'
+import { listOf } from './lists.ts'
 import type { DialectSessions } from './sessions.ts'
 import { archivedIn, statusesOf } from './statuses.ts'
 
@@ -98,19 +98,3 @@ export function serveDialectSessions(app: FastifyInstance, { sessions }: { sessi
 }
 
 const byId = ({ id }: { readonly id: string }): string => id
-
-interface PageQuery {
-  readonly limit?: number
-  readonly page?: string
-}
-
-/** Returns one page in the format of the dialect. Source: Dialects, section 1.8. */
-async function listOf<T>(
-  { limit, page }: PageQuery,
-  load: Parameters<typeof pageOf<T>>[1],
-  keyOf: (item: T) => string,
-): Promise<{ data: T[]; next_page: string | null }> {
-  const pageQuery = { ...(limit !== undefined && { limit }), ...(page !== undefined && { cursor: page }) }
-  const { items, next_cursor } = await pageOf(pageQuery, load, keyOf)
-  return { data: items, next_page: next_cursor }
-}

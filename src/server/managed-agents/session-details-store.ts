@@ -108,6 +108,16 @@ export function sessionDetailsStore(pool: Pool) {
       return (await pool.query<{ id: string }>(listText(query.order), values)).rows.map(({ id }) => id)
     },
 
+    /** Returns the ids of a session and of the sessions below it that are not deleted, oldest first. */
+    async threadIds(sessionId: string, { after, limit }: Pick<SessionQuery, 'after' | 'limit'>): Promise<string[]> {
+      const text = `
+        select id from sessions
+        where (id = $1 or (ancestors <> '{}' and ancestors @> array[$1])) and deleted_at is null
+          and ($2::text is null or id > $2)
+        order by id limit $3`
+      return (await pool.query<{ id: string }>(text, [sessionId, after, limit])).rows.map(({ id }) => id)
+    },
+
     async insert(on: PoolClient, id: string, fields: DialectFields): Promise<void> {
       await on.query(insertText, [id, fields.environment_id, fields.is_untitled])
     },

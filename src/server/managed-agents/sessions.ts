@@ -5,9 +5,7 @@ import type {
   ManagedSessionUpdate,
   ManagedStatus,
 } from '../../contract/managed-sessions.ts'
-import type { Session } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
-import type { StoredAgent } from '../agents/stored-agent.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { transaction } from '../db/connect.ts'
 import { once, sqlOfClient } from '../db/once.ts'
@@ -16,7 +14,6 @@ import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { toSnapshot } from './agent-object.ts'
 import type { SkillBlocks } from './agent-setup.ts'
 import type { ManagedAgents } from './agents.ts'
 import { runtimeKey } from './agents.ts'
@@ -25,9 +22,8 @@ import { usdOf } from './money.ts'
 import { changesOfSession, type SessionChanges } from './session-changes.ts'
 import type { SessionDetailsStore, SessionQuery } from './session-details-store.ts'
 import { toDialectSession } from './session-object.ts'
+import type { SessionReading, SessionRow } from './session-reading.ts'
 import { overridesOf, repositoryOf, type WantedAgent, wantedAgent } from './session-write.ts'
-
-type SessionRow = Awaited<ReturnType<Sessions['open']>>
 
 interface Deps {
   readonly pool: Pool
@@ -37,8 +33,7 @@ interface Deps {
   readonly rename: (on: PoolClient, sessionId: string, title: string) => Promise<void>
   /** Replaces its metadata, in the transaction of the client. */
   readonly setMetadata: (on: PoolClient, sessionId: string, metadata: MetadataMap) => Promise<void>
-  readonly toSession: (row: SessionRow) => Session
-  readonly withOverrides: (agent: StoredAgent, environment: SessionRow['environment']) => StoredAgent
+  readonly read: SessionReading
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly managedAgents: Pick<ManagedAgents, 'foundFor' | 'checkSetup'>
   readonly environments: Pick<Environments, 'forSession'>
@@ -50,21 +45,10 @@ interface Deps {
 export type DialectSessions = ReturnType<typeof createDialectSessions>
 
 export function createDialectSessions(deps: Deps) {
-  const { pool, store, sessions, blocks } = deps
+  const { pool, store, sessions, blocks, read } = deps
 
-  /** Returns session objects in the order of the rows; sessions deleted meanwhile are omitted. */
-  async function present(rows: readonly SessionRow[]): Promise<DialectSession[]> {
-    const details = await store.of(rows.map(({ id }) => id))
-    const agentOf = versionReader(deps.agents)
-    const shown = rows.map(async row => {
-      const facts = details.get(row.id)
-      const found = await agentOf(row)
-      // The model of the session overrides that of the agent.
-      const agent = found && toSnapshot(asRun(deps.withOverrides(found, row.environment), row), blocks)
-      return facts ? [toDialectSession({ session: deps.toSession(row), details: facts, agent })] : []
-    })
-    return (await Promise.all(shown)).flat()
-  }
+  const present = async (rows: readonly SessionRow[]): Promise<DialectSession[]> =>
+    (await read(rows)).map(toDialectSession)
 
   async function get(id: string, caller: Caller): Promise<DialectSession> {
     const [shown] = await present([await sessions.open(id, caller)])
@@ -220,18 +204,3 @@ const noLimits = {
   tpm_limit: null,
   max_parallel: null,
 } as const
-
-const asRun = (agent: StoredAgent, { environment: { model } }: SessionRow): StoredAgent =>
-  typeof model === 'string' && model !== '' ? { ...agent, model } : agent
-
-/** Returns a reader that loads each version once, regardless of the number of sessions that run it. */
-function versionReader({ version }: Pick<AgentStore, 'version'>) {
-  const read = new Map<string, ReturnType<typeof version>>()
-  return async ({ agent_id: id, agent_version: number }: SessionRow): Promise<StoredAgent | undefined> => {
-    if (number === null) return undefined
-    const key = `${id} ${number}`
-    const found = read.get(key) ?? version(id, number)
-    read.set(key, found)
-    return (await found)?.agent
-  }
-}

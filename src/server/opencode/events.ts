@@ -1,4 +1,4 @@
-import { awaitedApprovals, endsRun, type SessionEvent } from '../../contract/events.ts'
+import { awaitedApprovals, endsRun, isOfThread, type SessionEvent } from '../../contract/events.ts'
 import type { Preview } from '../sessions/log/remote-previews.ts'
 import { MessageReading, type Part, partIdOf, type Touched } from './messages.ts'
 import { type ApprovalRequest, permissionOf } from './permissions.ts'
@@ -43,6 +43,7 @@ export class EventMapping {
   }
 
   take(event: SessionEvent): BusEvent[] {
+    if (isOfThread(event)) return []
     const answerId = this.#reading.answerId
     const touched = this.#reading.take(event)
     this.#note(event)

@@ -1,5 +1,5 @@
 import type { Content, SessionEvent } from '../../contract/events.ts'
-import { budgetReached, endsRun, textOfBlock } from '../../contract/events.ts'
+import { budgetReached, endsRun, isOfThread, textOfBlock } from '../../contract/events.ts'
 import type { OpencodeMessage } from '../../contract/sessions.ts'
 
 type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
@@ -56,6 +56,7 @@ export class MessageReading {
   }
 
   take(event: SessionEvent): Touched {
+    if (isOfThread(event)) return untouched
     if (event.type === 'user.message' || event.type === 'user.compact') {
       // A waiting prompt precedes the runs that follow it, and its answer directly follows it.
       const message = userMessage(this.#sessionId, event)

@@ -59,6 +59,7 @@ export const notFound = (
     | 'provider'
     | 'runtime'
     | 'schedule'
+    | 'thread'
     | 'webhook endpoint'
     | 'delivery'
     | 'approval'

@@ -1,4 +1,4 @@
-import { type NewEvent, type NewEventOf, textOfBlock } from '../../contract/events.ts'
+import { isOfThread, type NewEvent, type NewEventOf, textOfBlock } from '../../contract/events.ts'
 import { textOfPart } from './prompt-words.ts'
 import { shortened } from './remote/shortened.ts'
 
@@ -7,6 +7,7 @@ const maxConversationLength = 200_000
 
 /** Renders an event for a reader who has not seen the conversation; empty for events without content. */
 export function conversationEntry(event: NewEvent): string[] {
+  if (isOfThread(event)) return []
   const text = () => (event.content ?? []).map(block => textOfBlock(block) ?? '').join('\n')
   switch (event.type) {
     case 'user.message':

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withOverrides } from './agent-overrides.ts'
+import { overridesProblem, withOverrides } from './agent-overrides.ts'
 
 const agent = { system: 'Base.', tools: {}, config: { runtime: 'builtin', max_turns: 3, skills: ['a'] } }
 
@@ -18,4 +18,34 @@ test('a session may override the prompt, tools, skills and MCP servers of its ag
     tools: [1],
     config: { runtime: 'builtin', max_turns: 3, skills: null, mcp_servers: [1] },
   })
+})
+
+for (const [given, field, problem] of [
+  ['x', '', /must be an object/],
+  [{ prompt: 'x' }, '.prompt', /is unknown; known fields: system, tools, config/],
+  [{ system: 5 }, '.system', /must be a text/],
+  [{ system: 'x'.repeat(1_000_001) }, '.system', /at most 1000000 characters/],
+  [{ tools: 'bash' }, '.tools', /must be a list or an object/],
+  [{ config: [] }, '.config', /must be an object/],
+  [
+    { config: { agents: ['agent_1'] } },
+    '.config.agents',
+    /cannot be set for one session; a session may set mcp_servers/,
+  ],
+  [{ config: { toString: 1 } }, '.config.toString', /cannot be set/],
+  [{ config: { mcp_servers: 'wiki' } }, '.config.mcp_servers', /must be a list/],
+  [{ config: { skills: [1] } }, '.config.skills', /must be a list of objects/],
+  [{ config: { model_config: 'fast' } }, '.config.model_config', /must be an object/],
+] as const) {
+  test(`overrides with a wrong ${field || 'shape'} are named`, () => {
+    const [place, found] = overridesProblem(given) ?? []
+    assert.equal(place, `environment.agent_overrides${field}`)
+    assert.match(found ?? '', problem)
+  })
+}
+
+test('absent and cleared overrides are valid', () => {
+  const config = { mcp_servers: null, skills: [], model_config: { effort: 'low' } }
+  for (const given of [undefined, null, {}, { system: null, tools: null, config: null }, { tools: [], config }])
+    assert.equal(overridesProblem(given), undefined)
 })

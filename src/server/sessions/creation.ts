@@ -2,12 +2,12 @@ import type { PoolClient } from 'pg'
 import type { UserContent } from '../../contract/event-routes.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
 import type { Session } from '../../contract/sessions.ts'
+import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { BudgetStore } from '../budgets/store.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
-import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { invalid } from '../platform/errors.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { EventTransaction } from './event-transaction.ts'
@@ -31,7 +31,7 @@ export interface CreationDeps {
   readonly promptFiles: Pick<PromptFiles, 'prepare'>
   readonly defaultModel: () => string
   /** Checks the MCP servers that a session gives its agent. */
-  readonly checkMcp: AgentMcpCheck
+  readonly checkSupport: Agents['checkRuntimeSupport']
 }
 
 interface Shared {

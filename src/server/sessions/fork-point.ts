@@ -1,4 +1,4 @@
-import { endsRun, type NewEvent, type SessionEvent } from '../../contract/events.ts'
+import { endsRun, isOfThread, type NewEvent, type SessionEvent } from '../../contract/events.ts'
 import { idle } from '../runtimes/runtime.ts'
 
 const notRun = [{ type: 'text', text: 'not run: the session was forked before this call ended' }] as const
@@ -17,6 +17,7 @@ export class ForkPoint {
   #running: { readonly prompt_id: string; readonly run_id: string } | undefined
 
   add(event: SessionEvent): void {
+    if (isOfThread(event)) return
     const promptId = event.prompt_id ?? ''
     if (event.type === 'span.model_request_start') this.#openStart = event.seq
     else if (event.type === 'span.model_request_end') this.#openStart = undefined

@@ -29,7 +29,7 @@ const plan = (body: Parameters<typeof planSession>[1], found: object | undefined
       },
       runtimes: registryOf(builtin, hx),
       defaultModel: () => 'default-model',
-      checkMcp: async () => undefined,
+      checkSupport: async () => undefined,
     },
     body,
     caller,

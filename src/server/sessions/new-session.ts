@@ -1,14 +1,14 @@
-import type { Agent } from '../../contract/agents.ts'
+import type { Agent, AgentWrite } from '../../contract/agents.ts'
 import type { SessionCreate } from '../../contract/new-sessions.ts'
+import type { Agents } from '../agents/agents.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { Caller } from '../http/caller.ts'
-import type { AgentMcpCheck } from '../mcp/agents/agent-mcp-check.ts'
 import { AppError, invalid, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import { recordOf } from '../platform/json.ts'
+import { isAbsent, isRecord, recordOf } from '../platform/json.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
-import { withOverrides } from './agent-overrides.ts'
+import { overridesProblem, withOverrides } from './agent-overrides.ts'
 import { modelWithoutName } from './prompt-model.ts'
 import type { NewSession } from './session-row.ts'
 
@@ -16,7 +16,8 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly defaultModel: () => string
-  readonly checkMcp: AgentMcpCheck
+  /** Checks tools and servers as those of an agent. */
+  readonly checkSupport: Agents['checkRuntimeSupport']
 }
 
 /** A session that is ready to be stored, and the model of its first prompt. */
@@ -70,21 +71,23 @@ interface PlannedRun {
  * before.
  */
 async function ignoredBy(
-  { runtimes, checkMcp }: Deps,
+  { runtimes, checkSupport }: Deps,
   { runtime, environment, agent }: PlannedRun,
   caller: Caller,
 ): Promise<string[]> {
+  const [field, problem] = overridesProblem(environment['agent_overrides']) ?? []
+  if (field !== undefined) throw invalid(`${field} ${problem}`)
   const { tools, config } = withOverrides(agent ?? { system: '', tools: {}, config: {} }, environment)
   const findings = await runtimes.findings(runtime, { tools, config, environment })
   const wrong = findings.find(({ field, problem }) => problem !== undefined && field.startsWith('environment.'))
   if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
-  const overrides = recordOf(environment['agent_overrides'])
-  const written = {
-    tools: overrides['tools'] !== undefined,
-    servers: recordOf(overrides['config'])['mcp_servers'] !== undefined,
-    serversField: 'environment.agent_overrides.config.mcp_servers',
+  const { tools: writtenTools, config: writtenConfig } = recordOf(environment['agent_overrides'])
+  const write = {
+    ...(isAbsent(writtenTools) ? {} : { tools: writtenTools as NonNullable<AgentWrite['tools']> }),
+    ...(isRecord(writtenConfig) && { config: writtenConfig }),
   }
-  await checkMcp({ tools, config }, { ...written, runtime }, caller)
+  const after = { tools: tools ?? {}, config: { ...config, runtime } }
+  await checkSupport(write, after, { caller, place: 'environment.agent_overrides.' })
   return findings.map(({ field }) => field)
 }
 

@@ -34,6 +34,10 @@ export interface SessionFilter {
 /** What a reader of the log needs. */
 export type SessionWithLog = Pick<SessionRow, 'id' | 'deleted_at'>
 
+/** True while the session waits for sessions that it has called, and all of these ask a person or a client. */
+const threadsAsk = `
+  exists (select 1 from subagent_calls k where k.session_id = s.id and k.requests <> '{}' and k.is_idle_logged)`
+
 const isStopped = `exists (select 1 from waits w where w.prompt_id = p.id and w.kind = 'budget')`
 
 // No volatile functions: with one, PostgreSQL computes all rows before it takes a page of them.
@@ -45,7 +49,8 @@ const facts = `
            and exists (select 1 from prompts p where p.session_id = s.id and p.state = 'running') as is_running,
          (select count(*) from prompts p where p.session_id = s.id and p.state in ('waiting', 'running')) as unfinished,
          exists (select 1 from approvals a where a.session_id = s.id and a.state = 'pending')
-           or exists (select 1 from waits w where w.session_id = s.id and w.kind = 'custom_tool') as awaits_answer,
+           or exists (select 1 from waits w where w.session_id = s.id and w.kind = 'custom_tool')
+           or ${threadsAsk} as awaits_answer,
          coalesce((${firstInLine(isStopped, 's.id')}), false) as paused
   from sessions s`
 

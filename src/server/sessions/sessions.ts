@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
-import type { SentEvent, UserContent } from '../../contract/event-routes.ts'
-import type { SessionEvent } from '../../contract/events.ts'
+import type { UserContent } from '../../contract/event-routes.ts'
 import type { Prompt, PromptMode } from '../../contract/prompts.ts'
 import type { Session, SessionStatus } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
@@ -14,25 +13,23 @@ import { type MetadataMap, patched } from '../platform/metadata.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { type CreationDeps, createCreation } from './creation.ts'
 import { createEventTransaction } from './event-transaction.ts'
-import type { PreparedParts } from './files/prompt-files.ts'
 import { sentParts } from './files/sent-file.ts'
 import type { Appended } from './log/event-log.ts'
 import { modelOfSession } from './prompt-model.ts'
 import type { Halt, Halted, PromptWrite } from './queue/prompt-queue.ts'
 import type { PromptStore } from './queue/prompt-store.ts'
+import { createSentEvents, type SentEventDeps } from './sent-events.ts'
 import { createSessionCache, type FixedFacts } from './session-cache.ts'
 import { type SessionRow, toSession } from './session-row.ts'
 import type { SessionWithLog } from './session-store.ts'
 import type { Approvals } from './waits/approvals.ts'
-import type { CustomToolCalls } from './waits/custom-tool-calls.ts'
 import { withRoom } from './with-room.ts'
 
-interface Deps extends CreationDeps {
+interface Deps extends CreationDeps, SentEventDeps {
   readonly pool: Pool
   readonly prompts: PromptStore
   readonly agents: Pick<AgentStore, 'find' | 'version' | 'versionConfig' | 'within'>
   readonly approvals: Pick<Approvals, 'checkInput' | 'decideWithin' | 'closeWithin'>
-  readonly customToolCalls: Pick<CustomToolCalls, 'answerWithin'>
   readonly resultSchemas: Pick<ResultSchemas, 'schemaProblem'>
   /** Stops the run of a deleted session in this process and removes the session at its runtime. */
   readonly dispose: (sessionId: string) => Promise<void>
@@ -43,8 +40,10 @@ interface Deps extends CreationDeps {
 }
 
 export type { Started } from './creation.ts'
+export type { EventReading } from './event-reading.ts'
 export type { SentPart } from './files/sent-file.ts'
 export type { Halted } from './queue/prompt-queue.ts'
+export type { ThreadArchive } from './thread-archive.ts'
 
 /** The rules of sessions: creation, queue, interruption and deletion. */
 export type Sessions = ReturnType<typeof createSessions>
@@ -76,27 +75,11 @@ export function createSessions(deps: Deps) {
     if (refusal !== undefined) throw invalid(`output_schema ${refusal}`)
   }
 
-  /** Handles one event of a caller. Returns the stored event when it repeats an earlier one. */
-  async function accept(
-    client: PoolClient,
-    event: SentEvent,
-    { id, caller, model, mode, messageOf, unpublished }: Accepting,
-  ): Promise<SessionEvent | undefined> {
-    switch (event.type) {
-      case 'user.interrupt':
-        await queue.requestStop(client, id, unpublished)
-        return undefined
-      case 'user.tool_confirmation':
-        await deps.approvals.decideWithin(client, id, { verdict: verdictOf(event), by: caller, unpublished })
-        return undefined
-      case 'user.custom_tool_result': {
-        const answer = { ...event, id: event.custom_tool_use_id }
-        return deps.customToolCalls.answerWithin(client, id, { answer, caller, unpublished })
-      }
-      case 'user.message':
-        await queue.enqueue(client, { id, caller, prompt: { ...messageOf(event), model, mode } }, unpublished)
-        return undefined
-    }
+  /** Returns a session below `id` that is not deleted. Throws `not_found`. */
+  async function threadOf(id: string, threadId: string, caller: Caller): Promise<SessionRow> {
+    const row = await store.find(threadId, caller.ownerScope)
+    if (!row || row.deleted_at || !row.ancestors.includes(id)) throw notFound('thread', threadId)
+    return row
   }
 
   async function deleteWithin(client: PoolClient, id: string, unpublished: Appended[]): Promise<void> {
@@ -125,6 +108,7 @@ export function createSessions(deps: Deps) {
     ...creation,
     open,
     revise,
+    threadOf,
 
     /** Returns a session that the caller may see, deleted or not. Throws `not_found`. */
     async find(id: string, caller: Caller): Promise<SessionRow> {
@@ -166,30 +150,8 @@ export function createSessions(deps: Deps) {
     /** Returns the model of a prompt that names none. */
     modelOf: async (id: string, caller: Caller) => modelOfSession(deps, await open(id, caller)),
 
-    /** Handles user events; messages use the model of the session's agent. Returns the stored user events. */
-    async send(id: string, sent: readonly SentEvent[], caller: Caller): Promise<SessionEvent[]> {
-      const row = await open(id, caller)
-      const model = await modelOfSession(deps, row)
-      const mode = await busyModeOf(row)
-      for (const event of sent)
-        if (event.type === 'user.tool_confirmation') await deps.approvals.checkInput(row, verdictOf(event))
-      const messages = new Map<SentMessage, PreparedParts>()
-      for (const [at, event] of sent.entries())
-        if (event.type === 'user.message')
-          messages.set(event, await creation.prepare(row, sentParts(event.content, `events[${at}].content`)))
-      const messageOf = (message: SentMessage) => messages.get(message) ?? { parts: [] }
-      return eventTransaction(async (client, unpublished) => {
-        await store.lock(client, id)
-        const repeated: SessionEvent[] = []
-        for (const event of sent) {
-          const earlier = await accept(client, event, { id, caller, model, mode, messageOf, unpublished })
-          if (earlier) repeated.push(earlier)
-        }
-        // Events that follow from the sent ones are only in the log.
-        const added = unpublished.flatMap(({ events }) => events.filter(({ type }) => type.startsWith('user.')))
-        return [...repeated, ...added]
-      })
-    },
+    /** Handles user events. Returns the stored ones. */
+    send: createSentEvents(deps, { eventTransaction, open, threadOf, busyModeOf, prepare: creation.prepare }),
 
     /** Stops the running prompt, or cancels the paused one. */
     async interrupt(id: string, caller: Caller): Promise<void> {
@@ -272,39 +234,14 @@ export function createSessions(deps: Deps) {
   }
 }
 
-interface Accepting {
-  readonly id: string
-  readonly caller: Caller
-  /** Model and mode of messages. */
-  readonly model: string
-  readonly mode: PromptMode | undefined
-  /** Returns the content of a message, with its files stored. */
-  readonly messageOf: (message: SentMessage) => PreparedParts
-  readonly unpublished: Appended[]
-}
-
 /** A prompt as a client sends it. */
 export type SentPrompt = Omit<PromptWrite, 'parts' | 'attach'> & { readonly parts: readonly UserContent[] }
-
-type SentMessage = Extract<SentEvent, { type: 'user.message' }>
 
 interface SessionUpdate {
   readonly title?: string | undefined
   /** A value replaces, null removes, an absent key stays. */
   readonly metadata?: Readonly<Record<string, string | null>> | null | undefined
 }
-
-const verdictOf = ({
-  tool_use_id,
-  result,
-  deny_message,
-  input,
-}: Extract<SentEvent, { type: 'user.tool_confirmation' }>) => ({
-  id: tool_use_id,
-  result,
-  message: deny_message ?? undefined,
-  input,
-})
 
 type Revision = (client: PoolClient, session: Session) => Promise<object | undefined>
 

@@ -44,9 +44,10 @@ test('the time to answer is that of the tool, else that of the agent, else 24 h'
 })
 
 test('a call that no client answered in time has an error result that is not in the log yet', async () => {
-  const [tool] = await customSource(customTools([{ ...ring, timeout_seconds: 5 }], {}), async () => ({
-    state: 'expired',
-  })).list(new AbortController().signal, () => undefined)
+  const [tool] = await customSource(customTools([{ ...ring, timeout_seconds: 5 }], {}), {
+    endOf: async () => ({ state: 'expired' }),
+    mismatch: async () => undefined,
+  }).list(new AbortController().signal, () => undefined)
   assert.ok(tool && isAwaitedTool(tool))
   const result = await tool.result('evt_1')
   assert.deepEqual([result?.is_error, result?.isLogged], [true, false])

@@ -1,6 +1,5 @@
-import type { TextBlock } from '../../contract/events.ts'
 import { isRecord, type Json } from '../platform/json.ts'
-import { failureResult } from './tool.ts'
+import { failureResult, type ToolResult } from './tool.ts'
 import { searchName } from './tool-search.ts'
 import type { AwaitedResult, ToolSource } from './tool-source.ts'
 import { isBuiltinName } from './toolset.ts'
@@ -15,9 +14,7 @@ export interface CustomTool {
 }
 
 /** How a call of a custom tool ended. */
-export type CustomToolEnd =
-  | { readonly state: 'answered'; readonly content: readonly TextBlock[]; readonly is_error: boolean }
-  | { readonly state: 'expired' | 'cancelled' }
+export type CustomToolEnd = ({ readonly state: 'answered' } & ToolResult) | { readonly state: 'expired' | 'cancelled' }
 
 /** Seconds a call waits for its answer unless the tool or its agent states another time. */
 export const defaultTimeoutSeconds = 86_400
@@ -74,11 +71,15 @@ export function customEntryProblem(entry: Json, others: readonly unknown[]): Ent
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-/** Returns the source of custom tools. `endOf` returns how a call ended, and parks the run while it has not. */
-export function customSource(
-  tools: readonly CustomTool[],
-  endOf: (eventId: string) => Promise<CustomToolEnd | undefined>,
-): ToolSource {
+interface CustomCalls {
+  /** Returns how a call ended, and parks the run while it has not. */
+  readonly endOf: (eventId: string) => Promise<CustomToolEnd | undefined>
+  /** Returns why arguments do not match a schema; undefined if they do. */
+  readonly mismatch: (schema: Json, input: Json) => Promise<string | undefined>
+}
+
+/** Returns the source of custom tools. */
+export function customSource(tools: readonly CustomTool[], { endOf, mismatch }: CustomCalls): ToolSource {
   return {
     name: 'custom tools',
     list: async () =>
@@ -89,6 +90,7 @@ export function customSource(
         reads: false,
         idempotent: false,
         use: { type: 'agent.custom_tool_use', timeout_seconds: timeoutSeconds },
+        mismatch: input => mismatch(tool.inputSchema, input),
         async result(eventId) {
           const end = await endOf(eventId)
           return end && resultOf(end, timeoutSeconds)

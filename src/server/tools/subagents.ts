@@ -8,6 +8,8 @@ import { type ToolPolicy, toolPolicies, toolPolicyOf } from './toolset.ts'
 /** An agent that another one may call: an entry of `config.agents`. */
 export interface SubagentEntry {
   readonly agentId: string
+  /** Version to run; undefined means the pinned one, else the current one. */
+  readonly version: number | undefined
   /** Largest part of the calling session's budget that one call may spend; undefined means no separate limit. */
   readonly budgetShare: number | undefined
   /** Maximum number of concurrent calls of this agent by one session. */
@@ -51,10 +53,11 @@ export const maxSubagentDepth = 3
 /** Concurrent calls of one session, whatever their agents. */
 export const maxParallelCalls = 4
 const maxEntries = 20
+const maxVersion = 2_147_483_647
 const maxNameLength = 50
 const maxDescription = 2_000
 const prefix = 'agent__'
-const knownFields = ['agent_id', 'budget_share', 'max_parallel', 'permission_policy']
+const knownFields = ['agent_id', 'version', 'budget_share', 'max_parallel', 'permission_policy']
 
 /** Reports whether a tool with that name calls an agent. */
 export const isSubagentTool = (name: string): boolean => name.startsWith(prefix)
@@ -75,12 +78,15 @@ const entryOf = (value: unknown): Json => (isRecord(value) ? value : { agent_id:
 export function subagentEntries(config: Json): SubagentEntry[] {
   const given = config['agents']
   if (!Array.isArray(given) || subagentProblem(given)) return []
-  return given.map(entryOf).map(({ agent_id, budget_share: share, max_parallel: parallel, permission_policy }) => ({
-    agentId: String(agent_id),
-    budgetShare: typeof share === 'number' ? share : undefined,
-    maxParallel: typeof parallel === 'number' ? parallel : maxParallelCalls,
-    policy: toolPolicyOf(permission_policy) ?? 'allow',
-  }))
+  return given
+    .map(entryOf)
+    .map(({ agent_id, version, budget_share: share, max_parallel: parallel, permission_policy }) => ({
+      agentId: String(agent_id),
+      version: typeof version === 'number' ? version : undefined,
+      budgetShare: typeof share === 'number' ? share : undefined,
+      maxParallel: typeof parallel === 'number' ? parallel : maxParallelCalls,
+      policy: toolPolicyOf(permission_policy) ?? 'allow',
+    }))
 }
 
 /** Returns the first problem of `config.agents`. Whether the agents exist is checked elsewhere. */
@@ -98,12 +104,14 @@ export function subagentProblem(given: unknown): EntryProblem | undefined {
 }
 
 function entryProblem(entry: Json, others: readonly unknown[]): EntryProblem | undefined {
-  const { agent_id: id, budget_share: share, max_parallel: parallel, permission_policy: policy } = entry
+  const { agent_id: id, version, budget_share: share, max_parallel: parallel, permission_policy: policy } = entry
   const unknown = Object.keys(entry).find(name => !knownFields.includes(name))
   if (unknown !== undefined)
     return { field: `.${unknown.slice(0, 100)}`, problem: `is unknown; known fields: ${knownFields.join(', ')}` }
   if (typeof id !== 'string' || id === '') return { field: '.agent_id', problem: 'must be the id of an agent' }
   if (others.includes(id)) return { field: '.agent_id', problem: `${id.slice(0, 100)} is already in the list` }
+  if (!isAbsent(version) && !(Number.isInteger(version) && Number(version) >= 1 && Number(version) <= maxVersion))
+    return { field: '.version', problem: 'must be a version of the agent, a whole number from 1' }
   if (!isAbsent(share) && !(typeof share === 'number' && share > 0 && share <= 1))
     return { field: '.budget_share', problem: 'must be a number above 0, at most 1' }
   if (

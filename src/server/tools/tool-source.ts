@@ -1,6 +1,6 @@
 import type { NewEventOf } from '../../contract/events.ts'
 import type { Log } from '../platform/log.ts'
-import type { ServerContext, TextResult, ToolResult } from './tool.ts'
+import type { ServerContext, ToolResult } from './tool.ts'
 import type { ToolPolicy } from './toolset.ts'
 
 /** What the run passes to a call. */
@@ -40,7 +40,7 @@ type AwaitedUse =
   | Pick<NewEventOf<'agent.tool_use'>, 'type'>
 
 /** Result that came from elsewhere. */
-export interface AwaitedResult extends TextResult {
+export interface AwaitedResult extends ToolResult {
   /** True when an event of the log has the result; otherwise the run logs it. */
   readonly isLogged: boolean
 }
@@ -49,6 +49,8 @@ export interface AwaitedResult extends TextResult {
 export interface AwaitedTool extends ToolFacts {
   /** Type of the event of a call, and its own fields. */
   readonly use: AwaitedUse
+  /** Returns why the arguments do not match the schema; undefined if they do. Such a call fails at once. */
+  readonly mismatch?: (input: Readonly<Record<string, unknown>>) => Promise<string | undefined>
   /**
    * Returns the result of the call with that event; undefined while there is none, after it has parked the run. The
    * next owner of the session asks again.

@@ -17,6 +17,10 @@ export type MediaBlock = {
   readonly text?: never
 }
 
+/** Reports whether a block of a stored result is an image or a document for the model. */
+export const isMediaBlock = (block: object): block is MediaBlock =>
+  'type' in block && (block.type === 'image' || block.type === 'document') && 'source' in block
+
 /** Result for the model. The content is never empty, because some models reject an empty result. */
 export interface ToolResult {
   readonly content: readonly (TextBlock | MediaBlock)[]

@@ -8,7 +8,9 @@ export function registryOf(...runtimes: readonly Runtime[]): RuntimeRegistry {
     find: async name => byId.get(name),
     unavailableReason: async name => (byId.has(name) ? undefined : 'is unknown'),
     findings: async (name, requested) =>
-      byId.has(name) ? findingsFor('builtin', requested, { canSearch: false, sandboxProblem: () => undefined }) : [],
+      byId.has(name)
+        ? findingsFor('builtin', requested, { canSearch: false, canClone: true, sandboxProblem: () => undefined })
+        : [],
     list: async () => runtimes.map(({ id, capabilities }) => ({ id, name: id, connected: true, capabilities })),
   }
 }

@@ -116,6 +116,7 @@ export async function runtimeApps() {
     const builtin = silentRuntime('builtin', () => undefined)
     const registry = createRegistry({
       canSearch: () => false,
+      canClone: true,
       networkCheck: () => undefined,
       sandboxCheck: () => undefined,
       builtin,

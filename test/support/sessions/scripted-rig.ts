@@ -59,7 +59,8 @@ function configWith(config: string, { mcpServers = [], allow = [] }: RigOptions)
   return JSON.stringify({ ...rest, mcp_servers: mcpServers, outbound: { allow: [...outbound.allow, ...hosts] } })
 }
 
-const stopReasonOf = (event: SessionEvent) => (event.stop_reason as { type: string } | undefined)?.type
+const stopReasonOf = (event: SessionEvent) =>
+  event.type === 'session.status_idle' ? event.stop_reason.type : undefined
 
 /** True for the event of a run that waits for answers. */
 export const waitsForAction = (event: SessionEvent): boolean => stopReasonOf(event) === 'requires_action'

@@ -89,9 +89,11 @@ export async function startSchedulesApp() {
       resultSchemas: { schemaProblem: async () => undefined },
       promptFiles: { prepare: async () => assert.fail('no prompt has files') },
       defaultModel: () => 'demo',
-      checkMcp: async () => undefined,
+      checkSupport: async () => undefined,
       dispose: async () => undefined,
       onStopped: () => undefined,
+      onAnswered: () => undefined,
+      threads: { askingThread: async () => undefined },
       makeRoom: async () => false,
     })
   }

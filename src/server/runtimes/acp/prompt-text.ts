@@ -1,4 +1,4 @@
-import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
+import { awaitedApprovals, isOfThread, type NewEvent } from '../../../contract/events.ts'
 import { conversationEntry, conversationText } from '../conversation-text.ts'
 import { paragraphs, resumeInstruction, textOfPart, timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
@@ -26,6 +26,7 @@ export async function readHistory(history: AsyncIterable<NewEvent>, promptId: st
   let isWaiting = false
   for await (const event of history) {
     if (event.prompt_id !== promptId || event.type !== 'user.message') entries.push(...conversationEntry(event))
+    if (isOfThread(event)) continue
     noteCall(open, event)
     if (event.type === 'session.status_idle') isWaiting = awaitedApprovals(event).length > 0
     if (event.type === 'session.status_running') isWaiting = false

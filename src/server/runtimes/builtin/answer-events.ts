@@ -8,11 +8,16 @@ import type { Answer, AnswerBlock } from './answer.ts'
 import { argumentsOf } from './call-arguments.ts'
 
 /**
- * Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks.
+ * Returns the events of one model answer, in the order of its blocks. `ids` are the event ids of previewed text blocks;
+ * `rejected` are the calls whose arguments do not match their schemas.
  */
-export function answerEvents({ blocks }: Answer, ids: ReadonlyMap<number, string>, tools: RunTools): NewEvent[] {
+export function answerEvents(
+  { blocks }: Answer,
+  ids: ReadonlyMap<number, string>,
+  { tools, rejected }: { readonly tools: RunTools; readonly rejected: ReadonlySet<string> },
+): NewEvent[] {
   return blocks.flatMap((block, index) => {
-    const event = eventOf(block, tools)
+    const event = eventOf(block, tools, rejected)
     const id = ids.get(index)
     return event ? [id === undefined ? event : { ...event, id }] : []
   })
@@ -30,7 +35,20 @@ export const interruptedEvents = ({ blocks }: Answer, ids: ReadonlyMap<number, s
     return [{ ...(id !== undefined && { id }), type: 'agent.message', content, interrupted: true }]
   })
 
-function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
+/** Returns the ids of calls whose results come from elsewhere and whose arguments do not match their schemas. */
+export async function rejectedCalls({ blocks }: Answer, { byName }: RunTools): Promise<ReadonlySet<string>> {
+  const rejected = new Set<string>()
+  for (const block of blocks) {
+    if (block.type !== 'tool_use') continue
+    const tool = byName.get(block.name)
+    const input = argumentsOf(block.json)
+    if (!tool || !isAwaitedTool(tool) || !isRecord(input)) continue
+    if ((await tool.mismatch?.(input)) !== undefined) rejected.add(block.id)
+  }
+  return rejected
+}
+
+function eventOf(block: AnswerBlock, tools: RunTools, rejected: ReadonlySet<string>): NewEvent | undefined {
   switch (block.type) {
     case 'text':
       // The API rejects a conversation with empty text.
@@ -42,9 +60,10 @@ function eventOf(block: AnswerBlock, tools: RunTools): NewEvent | undefined {
       const { id: tool_use_id, name } = block
       const tool = tools.byName.get(name)
       const input = argumentsOf(block.json)
-      // Arguments that are not an object fail here: they never reach the client.
-      const isAwaited = tool !== undefined && isAwaitedTool(tool) && isRecord(input)
-      if (isAwaited && tool.use.type === 'agent.custom_tool_use')
+      // Arguments that are not an object, or do not match the schema, fail here: they never reach the client.
+      const isPossible = isRecord(input) && !rejected.has(tool_use_id)
+      const isAwaited = tool !== undefined && isAwaitedTool(tool) && isPossible
+      if (isAwaited && isRecord(input) && tool.use.type === 'agent.custom_tool_use')
         return { id: newId('evt'), ...tool.use, tool_use_id, name, input }
       const evaluated_permission = tool?.policy ?? 'allow'
       return {

@@ -79,7 +79,7 @@ test('blocks become events in their order, except empty text and unknown blocks'
     block(4, { type: 'redacted_thinking', data: 'abc' }),
     stop,
   )
-  const events = answerEvents(answer, new Map([[2, 'evt_shown']]), noTools)
+  const events = answerEvents(answer, new Map([[2, 'evt_shown']]), { tools: noTools, rejected: new Set() })
   assert.deepEqual(events, [
     { type: 'agent.message', content: [{ type: 'text', text: 'hi' }], id: 'evt_shown' },
     {
@@ -105,7 +105,7 @@ test('each call of an answer has its own id, also when the provider repeats ids 
 test('arguments that are not a JSON object stay text, so that the call fails', () => {
   const inputOf = (json: string) => {
     const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
-    return answerEvents(answer, new Map(), noTools)[0]?.['input']
+    return answerEvents(answer, new Map(), { tools: noTools, rejected: new Set() })[0]?.['input']
   }
   assert.deepEqual(inputOf(''), {})
   for (const json of ['{"command":"ec', '[1]', '"ls"', 'null']) assert.equal(inputOf(json), json)
@@ -114,7 +114,7 @@ test('arguments that are not a JSON object stay text, so that the call fails', (
 test('arguments that are too deep or too many for a later request stay text', () => {
   const inputOf = (json: string) => {
     const { answer } = collect(block(0, { type: 'tool_use', id: 't', name: 'bash' }), delta(0, { partial_json: json }))
-    return answerEvents(answer, new Map(), noTools)[0]?.['input']
+    return answerEvents(answer, new Map(), { tools: noTools, rejected: new Set() })[0]?.['input']
   }
   const nested = (levels: number) => `${'{"a":'.repeat(levels)}"]}[{"${'}'.repeat(levels)}`
   assert.deepEqual(inputOf(nested(90)), JSON.parse(nested(90)))

@@ -1,10 +1,11 @@
-import { awaitedApprovals, budgetReached, contextCompacted, endsRun, type TextBlock } from '../../../contract/events.ts'
+import { awaitedApprovals, budgetReached, contextCompacted, endsRun, isOfThread } from '../../../contract/events.ts'
 import type { PromptPart } from '../../../contract/prompts.ts'
 import { mcpToolName } from '../../tools/mcp-toolset.ts'
 import { namesInResult } from '../../tools/searched-tools.ts'
+import type { ToolResult } from '../../tools/tool.ts'
 import { searchName } from '../../tools/tool-search.ts'
 import { sentArguments } from './call-arguments.ts'
-import { blockOf, textsOf } from './context/blocks.ts'
+import { blockOf, contentOf } from './context/blocks.ts'
 import { type ReadEvent, seqOf, Transcript } from './context/transcript.ts'
 import { FoundTools } from './found-tools.ts'
 import { repairInstruction } from './result-events.ts'
@@ -23,6 +24,8 @@ export interface OpenToolUse {
   readonly permission: string
   /** True for a call of an MCP server. */
   readonly isMcp?: true
+  /** True for a call whose result a client sends. */
+  readonly isClient?: true
 }
 
 /** Failed requests for one answer so far. */
@@ -33,10 +36,7 @@ export interface FailedTries {
 }
 
 /** Result of a call that came from a client. */
-interface ClientResult {
-  readonly content: readonly TextBlock[]
-  readonly is_error: boolean
-}
+type ClientResult = Pick<ToolResult, 'content' | 'is_error'>
 
 interface PendingMessage {
   readonly seq: number
@@ -91,6 +91,7 @@ export class Conversation {
   }
 
   add(event: ReadEvent): void {
+    if (isOfThread(event)) return
     if (endsRun(event) && !budgetReached(event)) {
       this.#prompts.delete(event.prompt_id ?? '')
       this.#repair = undefined
@@ -114,14 +115,16 @@ export class Conversation {
         for (const block of event.content ?? []) this.transcript.add('assistant', block, event)
         break
       case 'agent.tool_use':
-      case 'agent.custom_tool_use':
         this.#useTool(event, { name: event.name })
+        break
+      case 'agent.custom_tool_use':
+        this.#useTool(event, { name: event.name, isClient: true })
         break
       case 'agent.mcp_tool_use':
         this.#useTool(event, { name: mcpToolName(event.mcp_server_name ?? '', event.name), isMcp: true })
         break
       case 'user.custom_tool_result':
-        this.#answers.set(event.custom_tool_use_id, { content: textsOf(event), is_error: event.is_error ?? false })
+        this.#answers.set(event.custom_tool_use_id, { content: contentOf(event), is_error: event.is_error ?? false })
         break
       case 'agent.tool_result':
         this.#answerTool(event.tool_use_id, event)
@@ -185,7 +188,7 @@ export class Conversation {
 
   /** Notes a result of a client that was logged during the run. */
   answer({ eventId = '' }: OpenToolUse, { content, is_error }: ClientResult): void {
-    this.#answers.set(eventId, { content: textsOf({ content }), is_error })
+    this.#answers.set(eventId, { content: contentOf({ content }), is_error })
   }
 
   /** Reports whether an answer to the tool call of that event was requested. */
@@ -265,7 +268,7 @@ export class Conversation {
 
   #useTool(
     event: EventOf<'agent.tool_use' | 'agent.mcp_tool_use' | 'agent.custom_tool_use'>,
-    called: Pick<OpenToolUse, 'name' | 'isMcp'>,
+    called: Pick<OpenToolUse, 'name' | 'isMcp' | 'isClient'>,
   ): void {
     const { input, evaluated_permission: permission = 'allow' } = event
     const id = event.tool_use_id ?? event.id ?? ''

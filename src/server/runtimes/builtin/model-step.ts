@@ -2,7 +2,7 @@ import type { NewEvent, NewEventOf } from '../../../contract/events.ts'
 import { newId } from '../../platform/ids.ts'
 import { failed, idle } from '../runtime.ts'
 import type { Answer } from './answer.ts'
-import { answerEvents, modelUsage } from './answer-events.ts'
+import { answerEvents, modelUsage, rejectedCalls } from './answer-events.ts'
 import { compactAfterRejection } from './context/compaction.ts'
 import { contentsFor } from './context/prompt-files.ts'
 import { makeRoom } from './context/room.ts'
@@ -78,7 +78,11 @@ async function answered(
   { answer, ids, startId }: Extract<RequestOutcome, { answer: Answer }>,
 ): Promise<{ batch: Events; continues: boolean }> {
   const usage = modelUsage(answer)
-  const events = [...answerEvents(answer, ids, run.tools), requestEnd(startId, { model_usage: usage })]
+  const rejected = await rejectedCalls(answer, run.tools)
+  const events = [
+    ...answerEvents(answer, ids, { tools: run.tools, rejected }),
+    requestEnd(startId, { model_usage: usage }),
+  ]
   if (answer.stopReason === 'pause_turn' || events.some(isToolUse)) {
     return { batch: events, continues: true }
   }

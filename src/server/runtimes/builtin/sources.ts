@@ -20,6 +20,7 @@ interface RunOf {
 /** Returns a function that lists the sources of a run's tools. */
 export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
   const memory = new ByteGate(toolMemoryBytes)
+  const { mismatch } = deps.resultSchemas
   return ({ session, prompt, context, services }) => {
     const { tools, warnings } = toolsFor(session.tools)
     const enabled = tools.filter(({ tool }) => isAvailable(tool.name, deps))
@@ -30,7 +31,9 @@ export function createSources(deps: BuiltinDeps): (run: RunOf) => ToolSource[] {
       sandboxSource(enabled, { open, memory, services }),
       ...(session.agent_id === '' ? [] : [memorySource(enabled, memoriesFor(deps, session, prompt))]),
       ...(subagents ? [subagentSource(subagentEntries(session.config), subagents)] : []),
-      ...(customToolEnd ? [customSource(customTools(session.tools, session.config), customToolEnd)] : []),
+      ...(customToolEnd
+        ? [customSource(customTools(session.tools, session.config), { endOf: customToolEnd, mismatch })]
+        : []),
       ...deps.mcp.sources({
         agent: session,
         payer: () => context.payer(prompt),

@@ -1,9 +1,15 @@
 import type { NewEventOf } from '../../../contract/events.ts'
 import { AppError } from '../../platform/errors.ts'
-import { isRecord } from '../../platform/json.ts'
+import { isRecord, type Json } from '../../platform/json.ts'
 import { failureResult, type ToolResult } from '../../tools/tool.ts'
 import { searchName } from '../../tools/tool-search.ts'
-import { type AwaitedTool, type CallContext, isAwaitedTool, type RunTools } from '../../tools/tool-source.ts'
+import {
+  type AwaitedTool,
+  type CallContext,
+  isAwaitedTool,
+  isClientTool,
+  type RunTools,
+} from '../../tools/tool-source.ts'
 import type { OpenToolUse } from './conversation.ts'
 
 export type ResultEvent = NewEventOf<'agent.tool_result' | 'agent.mcp_tool_result'>
@@ -61,7 +67,9 @@ export const isRepeatable = ({ name }: OpenToolUse, { byName }: RunTools): boole
 export function awaitedTool(use: OpenToolUse, { byName }: RunTools): AwaitedTool | undefined {
   const tool = byName.get(use.name)
   const isPossible = isRecord(use.input) && use.eventId !== undefined && use.permission !== 'deny'
-  return tool && isAwaitedTool(tool) && isPossible ? tool : undefined
+  if (!tool || !isAwaitedTool(tool) || !isPossible) return undefined
+  // A client was not asked when the arguments did not match the schema.
+  return isClientTool(tool) && !use.isClient ? undefined : tool
 }
 
 /** Result of a call that an earlier owner may have run. */
@@ -91,6 +99,12 @@ async function runOne(use: OpenToolUse, tools: RunTools, context: CallContext): 
   return resultEvent(use, await resultOf(use, tools, context))
 }
 
+/** Returns why a call never waited for its result. */
+async function mismatchOf({ name, mismatch }: AwaitedTool, input: Json): Promise<string> {
+  const problem = (await mismatch?.(input)) ?? 'they did not match when the call was made'
+  return `the arguments do not match the schema of ${name}: ${problem}; correct them and call it again`
+}
+
 async function resultOf(
   { name, input, permission }: OpenToolUse,
   { byName, failures }: RunTools,
@@ -105,7 +119,7 @@ async function resultOf(
   }
   if (permission === 'deny') return failureResult(`the policy of this agent does not allow ${name}`)
   if (!isRecord(input)) return failureResult('the arguments are truncated, not a JSON object, or too large')
-  if (isAwaitedTool(tool)) throw new Error(`a call of ${name} has no event to wait for (bug)`)
+  if (isAwaitedTool(tool)) return failureResult(await mismatchOf(tool, input))
   try {
     return await tool.call(input, context)
   } catch (error) {

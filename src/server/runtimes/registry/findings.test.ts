@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingsFor } from './findings.ts'
 
-const noSearch = { canSearch: false, sandboxProblem: () => undefined }
+const noSearch = { canSearch: false, canClone: true, sandboxProblem: () => undefined }
 
 test('a runtime that calls models itself reports the model settings that it does not support', () => {
   const config = { model_settings: { effort: 'low', temperature: 1, top_p: null }, context: { kept_tokens: 1 } }
@@ -52,16 +52,17 @@ test('web_fetch and todo_write are tools of the built-in runtime only', () => {
   assert.deepEqual(findingsFor('acp', { tools, config: {} }, noSearch), [{ field: 'tools[0]' }, { field: 'tools[1]' }])
 })
 
-test('without a sandbox that can clone, a repository is rejected where the service would clone it', () => {
+test('without a sandbox that can clone, a repository is named as ignored where the service would clone it', () => {
   const environment = { repository: 'https://github.com/o/r', ref: 'main' }
   const requested = { tools: [], config: {}, environment }
-  const noClones = 'needs a sandbox with git'
   for (const spec of ['builtin', 'acp', 'opencode'] as const) {
-    const rejected = findingsFor(spec, requested, { ...noSearch, noClones })
-    assert.deepEqual(rejected, [{ field: 'environment.repository', problem: noClones }], spec)
+    const ignored = findingsFor(spec, requested, { ...noSearch, canClone: false })
+    assert.deepEqual(ignored, [{ field: 'environment.repository' }, { field: 'environment.ref' }], spec)
     assert.deepEqual(findingsFor(spec, requested, noSearch), [])
+    const wrong = { ...requested, environment: { repository: 'no address' } }
+    assert.match(findingsFor(spec, wrong, { ...noSearch, canClone: false })[0]?.problem ?? '', /must be/, spec)
   }
-  assert.deepEqual(findingsFor('cursor', requested, { ...noSearch, noClones }), [])
+  assert.deepEqual(findingsFor('cursor', requested, { ...noSearch, canClone: false }), [])
   const elsewhere = findingsFor('opencode', requested, { ...noSearch, isRemote: true })
   assert.deepEqual(elsewhere, [{ field: 'environment.repository' }, { field: 'environment.ref' }])
 })

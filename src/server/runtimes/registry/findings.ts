@@ -13,8 +13,8 @@ type Spec = ApiSpec | 'builtin'
 interface RuntimeFacts {
   /** True while the tool `web_search` exists. */
   readonly canSearch: boolean
-  /** Why this server clones no repositories; undefined when it does. */
-  readonly noClones?: string | undefined
+  /** True when the sandboxes of this server have git and a network. */
+  readonly canClone: boolean
   /** True for a server of another machine, where its protocol also has programs that this service starts. */
   readonly isRemote?: boolean
   /** Returns a problem of `config.network` or `config.sandbox` with the runtime. */
@@ -79,9 +79,9 @@ const noTypedResults: Finding = {
 function environmentFindings(
   support: SettingSupport,
   environment: NonNullable<RequestedSettings['environment']>,
-  { noClones, isRemote = false }: RuntimeFacts,
+  { canClone, isRemote = false }: RuntimeFacts,
 ): Finding[] {
-  if (support.clones && !isRemote) return cloneFindings(environment, noClones)
+  if (support.clones && !isRemote) return cloneFindings(environment, canClone)
   const isUsed = (name: EnvironmentField) => !support.clones && support.environment.includes(name)
   const { repository, source } = environment
   const hasRepository = isGiven(repository) || (isRecord(source) && isGiven(source['repository']))

@@ -32,7 +32,7 @@ interface Deps {
   /** True while the tool `web_search` exists. */
   readonly canSearch: () => boolean
   /** Why this server clones no repositories; undefined when it does. */
-  readonly noClones?: string | undefined
+  readonly canClone: boolean
   /** Returns a problem of `config.network`. */
   readonly networkCheck: NetworkCheck
   /** Returns a problem of `config.sandbox`. */
@@ -52,7 +52,7 @@ export interface Registry extends RuntimeRegistry {
 }
 
 export function createRegistry(deps: Deps): Registry {
-  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, noClones } = deps
+  const { builtin, publicUrl, kinds, externals, store, modelSecrets, canSearch, canClone } = deps
   const ownFacts = () => ({ publicUrl: publicUrl(), canSearch: canSearch() })
   const cache = createRuntimeCache({ models: modelSecrets })
 
@@ -99,7 +99,7 @@ export function createRegistry(deps: Deps): Registry {
       if (spec === undefined) return []
       return findingsFor(spec, requested, {
         canSearch: canSearch(),
-        noClones,
+        canClone,
         isRemote: (external?.endpoint?.apiBase ?? '') !== '',
         sandboxProblem: config => problemIn(config, workplaceOf(external)),
       })

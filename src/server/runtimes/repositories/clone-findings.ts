@@ -11,8 +11,11 @@ const textProblem = (value: unknown): string | undefined =>
     ? undefined
     : 'must be a text of 1 to 200 characters without control characters, < and >'
 
-/** Checks the fields of an environment whose repository the service clones itself. */
-export function cloneFindings(environment: Json, noClones: string | undefined): Finding[] {
+/**
+ * Checks the fields of an environment whose repository the service clones itself. Where its sandboxes cannot clone, the
+ * fields have no effect. Rulings: 1.
+ */
+export function cloneFindings(environment: Json, canClone: boolean): Finding[] {
   const repository = repositoryIn(environment)
   const found: (readonly [field: string, value: unknown, check: (value: unknown) => string | undefined])[] = [
     ['repository', environment['repository'] ?? repository?.url, checkAddress],
@@ -28,7 +31,7 @@ export function cloneFindings(environment: Json, noClones: string | undefined): 
     if (repository === undefined) return isInterface(name) ? [{ field }] : []
     const problem = check(value)
     if (problem !== undefined) return [{ field, problem }]
-    return name === 'repository' && noClones !== undefined ? [{ field, problem: noClones }] : []
+    return canClone ? [] : [{ field }]
   })
 }
 

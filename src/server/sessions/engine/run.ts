@@ -121,11 +121,17 @@ export async function runPrompt(deps: RunDeps, task: RunTask): Promise<boolean> 
   const over = end
     ? { batch: end, refs: driven.refs }
     : endOf({ isStopped: stop.signal.aborted, isLate: clock.signal.aborted, isWaiting, limitSeconds })
-  if (!over) return false
+  if (!over) return handOver(deps, task, isParked)
   const run = { runId, joined, files: await steps.atEnd(), ...over }
   const isReleased = reached ? await pause(deps, task, { ...driven, ...run, reached }) : await finish(deps, task, run)
   if (isRelated(task)) deps.onStopped(leased.sessionId)
   return isReleased
+}
+
+/** Leaves the run to the next owner of its session. */
+function handOver({ onStopped }: RunDeps, task: RunTask, isParked: boolean): false {
+  if (isParked && isRelated(task)) onStopped(task.leased.sessionId)
+  return false
 }
 
 /** True for a session that calls agents, or was started by such a call. */

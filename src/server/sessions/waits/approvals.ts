@@ -36,6 +36,8 @@ interface Deps {
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
   /** Returns a session as its runtime sees it; undefined for a deleted one. */
   readonly runSession: (sessionId: string) => Promise<RunSession | undefined>
+  /** Called with the session of each decision, after its commit. */
+  readonly onAnswered: (sessionId: string) => void
 }
 
 interface Decide {
@@ -118,6 +120,7 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps, ...d
       return store.find(client, session.id, id)
     })
     for (const appended of unpublished) eventLog.publish(appended)
+    deps.onAnswered(session.id)
     if (!decided) throw new Error(`approval ${verdict.id} is missing right after its decision (bug)`)
     return decided
   }

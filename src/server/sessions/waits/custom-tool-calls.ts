@@ -1,24 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Pool, PoolClient } from 'pg'
-import { type CustomToolCall, type CustomToolCallState, maxCustomResultChars } from '../../../contract/custom-tools.ts'
-import type { NewEvent, SessionEvent, TextBlock } from '../../../contract/events.ts'
+import type { CustomToolCall, CustomToolCallState } from '../../../contract/custom-tools.ts'
+import type { NewEvent, SessionEvent } from '../../../contract/events.ts'
 import { transaction } from '../../db/connect.ts'
 import type { Caller } from '../../http/caller.ts'
-import { AppError, invalid, notFound } from '../../platform/errors.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Appended, EventLog } from '../log/event-log.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { WakeUps } from '../queue/wake-ups.ts'
 import type { SessionStore } from '../session-store.ts'
+import { type CheckedAnswer, type CustomToolAnswer, checkedAnswer } from './custom-tool-result.ts'
 import type { CustomToolStore, StoredCall } from './custom-tool-store.ts'
-
-/** Result of a custom tool, as a client sends it. */
-export interface CustomToolAnswer {
-  /** The id of the event of the call, or the runtime's id of the call. */
-  readonly id: string
-  readonly content?: readonly TextBlock[] | undefined
-  readonly is_error?: boolean | null | undefined
-}
 
 interface Deps {
   readonly pool: Pool
@@ -27,6 +20,8 @@ interface Deps {
   readonly sessions: Pick<SessionStore, 'lock' | 'setDue'>
   readonly eventLog: EventLog
   readonly wakeUps: Pick<WakeUps, 'send'>
+  /** Called with the session of each answer, after its commit. */
+  readonly onAnswered: (sessionId: string) => void
 }
 
 interface ListFilter {
@@ -35,7 +30,7 @@ interface ListFilter {
 }
 
 interface Answering {
-  readonly answer: CustomToolAnswer
+  readonly answer: CheckedAnswer
   readonly caller: Caller
   readonly unpublished: Appended[]
 }
@@ -43,11 +38,11 @@ interface Answering {
 /** The rules of custom tool calls: each is answered once, by a caller who may see its session. */
 export type CustomToolCalls = ReturnType<typeof createCustomToolCalls>
 
-export function createCustomToolCalls({ pool, store, events, sessions, eventLog, wakeUps }: Deps) {
+export function createCustomToolCalls({ pool, store, events, sessions, eventLog, wakeUps, onAnswered }: Deps) {
   /** Appends the event of a new answer and wakes the session. */
   async function record(
     client: PoolClient,
-    { call, eventId, sent }: { readonly call: StoredCall; readonly eventId: string; readonly sent: Sent },
+    { call, eventId, answer }: { readonly call: StoredCall; readonly eventId: string; readonly answer: CheckedAnswer },
     unpublished: Appended[],
   ): Promise<void> {
     const { id, session_id: sessionId, tool_use_id } = call
@@ -56,8 +51,8 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
       type: 'user.custom_tool_result',
       custom_tool_use_id: id,
       tool_use_id,
-      content: sent.content,
-      ...(sent.isError && { is_error: true }),
+      content: answer.content,
+      ...(answer.isError && { is_error: true }),
     }
     unpublished.push(await eventLog.appendByCaller(client, sessionId, [event]))
     await sessions.setDue(client, sessionId)
@@ -73,15 +68,15 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
     sessionId: string,
     { answer, caller, unpublished }: Answering,
   ): Promise<SessionEvent | undefined> {
-    const sent = sentIn(answer)
     const call = await store.find(client, sessionId, answer.id)
     if (!call) throw notFound('custom tool call', answer.id)
     const eventId = newId('evt')
-    if (await store.answer(client, call.id, { ...sent, eventId, by: caller.principal })) {
-      await record(client, { call, eventId, sent }, unpublished)
+    const { shown: content, isError } = answer
+    if (await store.answer(client, call.id, { content, isError, eventId, by: caller.principal })) {
+      await record(client, { call, eventId, answer }, unpublished)
       return undefined
     }
-    if (!isSameAnswer(call, sent)) throw new AppError('conflict', refusalOf(call))
+    if (!isSameAnswer(call, answer)) throw new AppError('conflict', refusalOf(call))
     return events.byId(client, sessionId, call.answer_id ?? '')
   }
 
@@ -89,7 +84,8 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
     answerWithin,
 
     /** Answers a call, whichever process runs its session. Returns the record after the answer. */
-    async answer(answer: CustomToolAnswer, caller: Caller): Promise<CustomToolCall> {
+    async answer(sent: CustomToolAnswer, caller: Caller): Promise<CustomToolCall> {
+      const answer = await checkedAnswer(sent, 'content')
       const sessionId = await store.sessionOf(answer.id, caller.ownerScope)
       if (sessionId === undefined) throw notFound('custom tool call', answer.id)
       const unpublished: Appended[] = []
@@ -99,6 +95,7 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
         return store.find(client, sessionId, answer.id)
       })
       for (const appended of unpublished) eventLog.publish(appended)
+      onAnswered(sessionId)
       if (!answered) throw new Error(`custom tool call ${answer.id} is missing right after its answer (bug)`)
       return shownCall(answered)
     },
@@ -116,19 +113,8 @@ export function createCustomToolCalls({ pool, store, events, sessions, eventLog,
 
 const shownCall = ({ answer_id: _id, ...call }: StoredCall): CustomToolCall => call
 
-interface Sent {
-  readonly content: readonly TextBlock[]
-  readonly isError: boolean
-}
-
-function sentIn({ content = [], is_error }: CustomToolAnswer): Sent {
-  if (content.reduce((sum, { text }) => sum + text.length, 0) > maxCustomResultChars)
-    throw invalid(`content must have at most ${maxCustomResultChars} characters; send a shorter result`)
-  return { content, isError: is_error === true }
-}
-
-const isSameAnswer = ({ state, content, is_error }: StoredCall, sent: Sent): boolean =>
-  state === 'answered' && is_error === sent.isError && isDeepStrictEqual(content, sent.content)
+const isSameAnswer = ({ state, content, is_error }: StoredCall, { shown, isError }: CheckedAnswer): boolean =>
+  state === 'answered' && is_error === isError && isDeepStrictEqual(content, shown)
 
 function refusalOf({ id, state }: StoredCall): string {
   return state === 'answered'

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { CustomToolCall, CustomToolCallState } from '../../../contract/custom-tools.ts'
-import type { TextBlock } from '../../../contract/events.ts'
 import type { CustomToolEnd } from '../../tools/custom-tools.ts'
+import type { ToolResult } from '../../tools/tool.ts'
 import type { Queryable } from '../log/event-store.ts'
 
 export interface CustomToolFilter {
@@ -15,7 +15,8 @@ export interface CustomToolFilter {
 }
 
 interface Answer {
-  readonly content: readonly TextBlock[]
+  /** As records show it: the event has the content of files. */
+  readonly content: NonNullable<CustomToolCall['content']>
   readonly isError: boolean
   /** Id of the event with the answer. */
   readonly eventId: string
@@ -82,13 +83,18 @@ export function customToolStore(pool: Pool) {
         update custom_tool_calls set state = 'expired'
         where id = $1 and state = 'pending' and expires_at <= clock_timestamp()`
       await pool.query({ name: 'expire_custom_tool_call', text: expire, values: [id] })
-      const text = `select ${stateNow} as state, c.content, c.is_error from custom_tool_calls c where c.id = $1`
+      const text = `
+        select ${stateNow} as state, e.payload as answer, c.is_error
+        from custom_tool_calls c left join lateral (
+          select payload from session_events where session_id = c.session_id and id = c.answer_id order by seq desc limit 1
+        ) e on true
+        where c.id = $1`
       const { rows } = await pool.query<EndRow>({ name: 'custom_tool_end', text, values: [id] })
       if (!rows[0]) throw new Error(`event ${id} is not a custom tool call, but a run waits for it (bug)`)
-      const { state, content, is_error } = rows[0]
+      const { state, answer, is_error } = rows[0]
       // One that has expired since the update waits until the next reading.
       if (state === 'pending') return undefined
-      return state === 'answered' ? { state, content: content ?? [], is_error: is_error ?? false } : { state }
+      return state === 'answered' ? { state, content: answer?.content ?? [], is_error: is_error ?? false } : { state }
     },
 
     /** Returns a call of a session by the id of its event or the runtime's id of the call. */
@@ -137,6 +143,8 @@ export function customToolStore(pool: Pool) {
   }
 }
 
-interface EndRow extends Pick<CustomToolCall, 'content' | 'is_error'> {
+interface EndRow extends Pick<CustomToolCall, 'is_error'> {
   readonly state: CustomToolCallState
+  /** The event with the answer. */
+  readonly answer: Pick<ToolResult, 'content'> | null
 }

@@ -9,6 +9,7 @@ import type { Halt, Halted } from '../queue/prompt-queue.ts'
 import type { WakeUps } from '../queue/wake-ups.ts'
 import type { SessionStore } from '../session-store.ts'
 import type { OverCall, StoredSubagentCall, SubagentStore } from './subagent-store.ts'
+import type { ThreadRequests } from './thread-requests.ts'
 
 interface Deps {
   readonly store: SubagentStore
@@ -17,6 +18,7 @@ interface Deps {
   readonly eventLog: Pick<EventLog, 'appendByCaller'>
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly answerOf: AnswerOf
+  readonly requests: Pick<ThreadRequests, 'show' | 'showWithin'>
   /** Stops the run of a session and cancels its waiting prompts. */
   readonly halt: (id: string, halt: Halt) => Promise<Halted>
   readonly log: Pick<Log, 'debug'>
@@ -26,9 +28,12 @@ const sweepMs = 5_000
 /** Characters of a result; the called session has the whole answer. */
 const maxResultChars = 65_536
 
-/** Passes the results of called agents on to the sessions that wait for them. Any replica may do so, once per call. */
+/**
+ * Passes the results of called agents, and what they ask, on to the sessions that wait for them. Any replica may do so,
+ * once per call.
+ */
 export interface SubagentResults {
-  /** Called when a run of the session has ended or waits, or its prompts were cancelled. */
+  /** Called when a run of the session has ended or waits, its prompts were cancelled, or one of its questions was answered. */
   changed(sessionId: string): void
   /** Checks now and every 5 s, because a process may exit between the end of a session and its result. */
   start(): void
@@ -36,12 +41,14 @@ export interface SubagentResults {
 }
 
 export function createSubagentResults(deps: Deps): SubagentResults {
-  const { store, log } = deps
+  const { store, requests, log } = deps
   let changed = new Set<string>()
   let checking: Promise<void> | undefined
   let stopSweeping: (() => Promise<void>) | undefined
 
   async function check(sessionIds?: readonly string[]): Promise<void> {
+    // What one session asks, the session above the calling one shows next.
+    for (let shown = await requests.show(sessionIds); shown.length > 0; ) shown = await requests.show(shown)
     for (const call of await store.over(sessionIds)) await finish(deps, call)
     for (const call of await store.orphans(sessionIds)) await abandon(deps, call)
   }
@@ -90,25 +97,29 @@ async function abandon(deps: Deps, call: StoredSubagentCall): Promise<void> {
 }
 
 async function conclude(deps: Deps, call: StoredSubagentCall, end: SubagentEnd): Promise<void> {
-  const { store, sessions, eventLog, wakeUps } = deps
+  const { store, sessions, eventLog, wakeUps, requests } = deps
   const { session_id: sessionId } = call
   await deps.eventTransaction(async (client, unpublished) => {
     const session = await sessions.lock(client, sessionId)
     if (!(await store.end(client, call.id, end)) || !session || session.deleted_at) return
     const events = threadEvents(call, end)
     if (events.length > 0) unpublished.push(await eventLog.appendByCaller(client, sessionId, events))
+    await requests.showWithin(client, sessionId, unpublished)
     await store.endWaits(client, sessionId, call.id)
     await sessions.setDue(client, sessionId)
     wakeUps.send(client, sessionId)
   })
 }
 
-function threadEvents({ child_id, tool_use_id }: StoredSubagentCall, { content, is_error }: SubagentEnd): NewEvent[] {
+function threadEvents(call: StoredSubagentCall, { content, is_error }: SubagentEnd): NewEvent[] {
+  const { child_id, tool_use_id, agent_name } = call
   if (child_id === null) return []
   const thread = { session_thread_id: child_id, tool_use_id }
+  const from = { from_session_thread_id: child_id, from_agent_name: agent_name }
+  const stop = { stop_reason: { type: is_error ? 'retries_exhausted' : 'end_turn' }, stop_details: null } as const
   return [
-    { type: 'agent.thread_message_received', ...thread, content, ...(is_error && { is_error }) },
-    { type: 'session.thread_status_idle', ...thread },
+    { type: 'agent.thread_message_received', ...thread, ...from, content, ...(is_error && { is_error }) },
+    { type: 'session.thread_status_idle', ...thread, agent_name, ...stop },
   ]
 }
 

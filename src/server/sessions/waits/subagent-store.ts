@@ -83,6 +83,12 @@ export function subagentStore(pool: Pool) {
       return (await on.query<StoredSubagentCall>({ name: 'find_subagent_call', text, values: [id] })).rows[0]
     },
 
+    /** Returns the call that a session works on, or has worked on. */
+    async ofChild(on: Queryable, childId: string): Promise<StoredSubagentCall | undefined> {
+      const text = `select ${columns} from subagent_calls c where c.child_id = $1`
+      return (await on.query<StoredSubagentCall>({ name: 'call_of_child', text, values: [childId] })).rows[0]
+    },
+
     /** Returns the calls of a session without a result, oldest first. */
     async openOf(sessionId: string): Promise<StoredSubagentCall[]> {
       const text = `select ${columns} from subagent_calls c where c.session_id = $1 and c.state <> 'ended' order by c.id`

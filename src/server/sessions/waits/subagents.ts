@@ -13,6 +13,7 @@ import {
   type RunSubagents,
   type SubagentCall,
   type SubagentEnd,
+  type SubagentEntry,
   type SubagentFacts,
   subagentEntries,
   subagentFailure,
@@ -59,7 +60,7 @@ export function createSubagents(deps: Deps) {
   async function start(
     run: CallingRun,
     call: StoredSubagentCall,
-    share: number | undefined,
+    { version, budgetShare: share }: SubagentEntry,
   ): Promise<string | undefined> {
     const { prompt, ...others } = recordOf(await store.input(call))
     const [unknown] = Object.keys(others)
@@ -70,7 +71,9 @@ export function createSubagents(deps: Deps) {
     const caller = await callerOf(deps, run)
     if (!caller) return 'was not called: the key of the prompt was revoked or has expired'
     const childId = newId('ses')
+    const { agent_name } = call
     const thread = { session_thread_id: childId, tool_use_id: call.tool_use_id }
+    const to = { to_session_thread_id: childId, to_agent_name: agent_name }
     let started: Started | undefined
     const create = async (client: PoolClient) => {
       const maxBudgetUsd = await shareOf(deps, client, { ...run, share })
@@ -78,6 +81,7 @@ export function createSubagents(deps: Deps) {
         body: {
           agent_id: call.agent_id,
           prompt,
+          ...(version !== undefined && { agent_version: version }),
           ...(run.session.timezone !== null && { timezone: run.session.timezone }),
         },
         caller,
@@ -89,9 +93,9 @@ export function createSubagents(deps: Deps) {
       await eventLog.append(
         run.leased,
         [
-          { type: 'session.thread_created', ...thread, agent_name: call.agent_name, session_id: childId },
-          { type: 'agent.thread_message_sent', ...thread, content: [{ type: 'text', text: prompt }] },
-          { type: 'session.thread_status_running', ...thread },
+          { type: 'session.thread_created', ...thread, agent_name, session_id: childId },
+          { type: 'agent.thread_message_sent', ...thread, ...to, content: [{ type: 'text', text: prompt }] },
+          { type: 'session.thread_status_running', ...thread, agent_name },
         ],
         // With further writes, `append` passes the client of its transaction.
         on => create(on as PoolClient),
@@ -127,7 +131,7 @@ export function createSubagents(deps: Deps) {
     const found = endOf(call)
     if (found) return found
     if (call.state === 'queued' && !signal.aborted && (await whileLeased(leased, () => mayStart(session.id, called)))) {
-      const problem = await start(run, call, entry.budgetShare)
+      const problem = await start(run, call, entry)
       if (problem !== undefined) {
         const failure = subagentFailure(agentName, problem)
         await whileLeased(leased, () => store.end(pool, eventId, failure))
@@ -157,8 +161,7 @@ export function createSubagents(deps: Deps) {
           const calls = await whileLeased(leased, () => store.openOf(session.id))
           return calls.map(({ name, agent_id: agentId, agent_name: agentName }) => {
             const listed = entries.find(entry => entry.agentId === agentId)
-            const removed = { agentId, budgetShare: undefined, maxParallel: maxParallelCalls, policy: 'allow' } as const
-            return { entry: listed ?? removed, name, agentName }
+            return { entry: listed ?? { ...removed, agentId }, name, agentName }
           })
         },
         end: (eventId, call) => end(run, eventId, call),
@@ -166,6 +169,9 @@ export function createSubagents(deps: Deps) {
     },
   }
 }
+
+/** Settings of a called agent that is no longer in `config.agents`. */
+const removed = { version: undefined, budgetShare: undefined, maxParallel: maxParallelCalls, policy: 'allow' } as const
 
 const endOf = (call: StoredSubagentCall | undefined): SubagentEnd | undefined =>
   call?.state === 'ended' ? { content: call.content ?? noText, is_error: call.is_error ?? false } : undefined

@@ -1,7 +1,8 @@
-import type { TextBlock } from '../../../../contract/events.ts'
+import { textOfBlock } from '../../../../contract/events.ts'
 import type { PromptPart } from '../../../../contract/prompts.ts'
 import { estimateInputTokens } from '../../../gateway/tokens/estimate.ts'
 import { isRecord, listOf, textIn } from '../../../platform/json.ts'
+import { isMediaBlock, type ToolResult } from '../../../tools/tool.ts'
 
 /** A content block of the Messages API. */
 export type Block = Readonly<Record<string, unknown>>
@@ -67,8 +68,12 @@ export const summaryOf = (summary: string): Block => ({
 export const blockOf = (part: PromptPart): Block =>
   part.type === 'text' ? { type: 'text', text: part.text } : { ...part }
 
-/** Returns the texts of a result. Models reject results without content or with empty texts. */
-export function textsOf({ content = [] }: { readonly content?: readonly { readonly text?: unknown }[] }): TextBlock[] {
-  const texts = content.flatMap(({ text }) => (typeof text === 'string' && text.trim() !== '' ? [text] : []))
-  return (texts.length > 0 ? texts : ['(no output)']).map(text => ({ type: 'text', text }))
+/** Returns the content of a result. Models reject results without content or with empty texts. */
+export function contentOf({ content = [] }: { readonly content?: readonly object[] }): ToolResult['content'] {
+  const blocks = content.flatMap((block): ToolResult['content'][number][] => {
+    if (isMediaBlock(block)) return [block]
+    const text = textOfBlock(block) ?? ''
+    return text.trim() === '' ? [] : [{ type: 'text', text }]
+  })
+  return blocks.length > 0 ? blocks : [{ type: 'text', text: '(no output)' }]
 }
