@@ -94,7 +94,7 @@ export const consoleRoutes = {
     },
     summary: 'Sign in with a key',
     description:
-      'Checks a key for the console and sets a cookie that stands for it for 7 days. Scripts of pages cannot read the cookie, and it ends when the key is revoked or expires. ' +
+      'Checks a key for the console and sets a cookie that replaces it for 7 days. Scripts of pages cannot read the cookie, and it ends when the key is revoked or expires. ' +
       'A request with the cookie must come from a page of this service; one that changes something must also have the header `x-switchyard-console: 1`. Programs send their key with each request instead.',
   }),
   signOut: route({
@@ -115,7 +115,7 @@ export const consoleRoutes = {
     access: 'key',
     responses: { 200: Me },
     summary: 'Read who you are',
-    description: 'Returns the principal, role and owner that the key of the request stands for.',
+    description: 'Returns principal, role and owner of the caller.',
   }),
   overview: route({
     ...base,

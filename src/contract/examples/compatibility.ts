@@ -7,7 +7,7 @@ const a2aMessage = {
 }
 const served = { agent: '{a2a_agent_id}' }
 const task = { ...served, task_id: '{a2a_task_id}' }
-const pushConfig = { ...task, config_id: 'mine' }
+const pushConfig = { ...task, config_id: '{a2a_push_config_id}' }
 const version = { 'A2A-Version': '1.0' }
 
 /** The APIs of Managed Agents, of opencode's clients and of A2A. */
@@ -42,6 +42,7 @@ export const compatibilityExamples: Examples = {
   'opencode.reply': { params: { request_id: '{approval_id}' }, body: { reply: 'once' } },
   'opencode.answer': { params: pending, body: { response: 'once' } },
   'opencode.log': { body: { service: 'tui', level: 'info', message: 'started' } },
+  'session_threads.archive': { notRun: 'needs the thread of a called agent' },
   'managed_agents.create': { body: { name: 'Scribe', model: 'demo', system: 'Write short notes.' } },
   'managed_agents.update': { body: { system: 'Write short notes in English.' } },
   'environments.create': {

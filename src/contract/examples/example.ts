@@ -25,6 +25,7 @@ export function filled(value: unknown, idOf: (placeholder: string) => string): u
 const samples: Readonly<Record<string, string>> = {
   a2a_agent_id: 'agent_4f9a2c7d10',
   a2a_asking_task_id: 'msg_4f9a2c7d10',
+  a2a_push_config_id: 'mine',
   a2a_task_id: 'msg_4f9a2c7d10',
   alias: 'team-opencode',
   approval_id: 'evt_4f9a2c7d10',
@@ -42,6 +43,7 @@ const samples: Readonly<Record<string, string>> = {
   scope: 'agent',
   secret_key: 'sk-sample-0123456789',
   session_id: 'ses_4f9a2c7d10',
+  thread_id: 'ses_4f9a2c7d10',
   vault_key: 'OLD_TOKEN',
   version: '1',
   waiting_prompt_id: 'prompt_4f9a2c7d10',

@@ -38,8 +38,9 @@ export function createSignInCookie(keyring: Keyring, nowMs: () => number): SignI
       return typeof key === 'string' && typeof until === 'number' && until > nowMs() ? key : undefined
     },
     set(key) {
-      const { sealed } = cipher.encrypt(JSON.stringify({ key, until: nowMs() + lifetimeS * 1_000 }), [])
-      return `${name}=${sealed.toString('base64url')}; Max-Age=${lifetimeS}; ${attributes}`
+      const content = JSON.stringify({ key, until: nowMs() + lifetimeS * 1_000 })
+      const value = cipher.encrypt(content, []).sealed.toString('base64url')
+      return `${name}=${value}; Max-Age=${lifetimeS}; ${attributes}`
     },
     cleared: `${name}=; Max-Age=0; ${attributes}`,
   }

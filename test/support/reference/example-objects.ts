@@ -61,6 +61,14 @@ export function exampleObjects(service: Service): ExampleObjects {
     return (await ok<{ task: { id: string } }>(path, body)).task.id
   }
 
+  async function a2aPushConfig(): Promise<string> {
+    const [agentId, taskId] = [await idOf('a2a_agent_id'), await idOf('a2a_task_id')]
+    const id = sampleId('a2a_push_config_id')
+    const path = `POST /a2a/${agentId}/tasks/${taskId}/pushNotificationConfigs?A2A-Version=1.0`
+    await ok(path, { id, taskId, url: 'https://agent.example.com/push' })
+    return id
+  }
+
   async function harness(): Promise<string> {
     const alias = `team-${randomUUID()}`
     await ok('POST /api/runtime-harnesses', { alias, api_spec: 'opencode', api_base: 'https://opencode.example.com' })
@@ -117,6 +125,7 @@ export function exampleObjects(service: Service): ExampleObjects {
   const makers: Readonly<Record<string, () => Promise<string>>> = {
     a2a_agent_id: a2aAgent,
     a2a_asking_task_id: () => a2aTask('List the files'),
+    a2a_push_config_id: a2aPushConfig,
     a2a_task_id: () => a2aTask('Say hello.'),
     agent_id: agent,
     approval_id: approval,
@@ -157,6 +166,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     session_id: async () =>
       idle(await created('POST /session', { agent: await idOf('agent_id'), prompt: 'Create hello.txt' })),
     skill_id: () => created('POST /api/v1/skills', { name: 'Terse', content: 'Answer in one sentence.' }),
+    thread_id: () => idOf('session_id'),
     vault_key: async () => {
       await ok('POST /api/vault', { key: 'OLD_TOKEN', value: 'sample-0123456789', scope: 'global' })
       return 'OLD_TOKEN'
