@@ -2,8 +2,9 @@ import { type Insertable, type Kysely, type Selectable, sql, type Transaction } 
 import type { PoolClient } from 'pg'
 import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
 import { kyselyOn } from '../db/connect.ts'
+import type { Database } from '../db/database.ts'
 import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
-import type { AgentTable, Database } from '../db/types.ts'
+import type { AgentTable } from '../db/tables/agents.ts'
 import { agentFields, completed, fieldNames, storedNames } from './fields.ts'
 import type { AgentFields, StoredAgent } from './stored-agent.ts'
 

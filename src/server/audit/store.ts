@@ -1,8 +1,9 @@
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { AuditEntry } from '../../contract/audit.ts'
 import { isOlderThan, place } from '../db/by-time.ts'
+import type { Database } from '../db/database.ts'
 import type { RunSql } from '../db/once.ts'
-import type { AuditLogTable, Database } from '../db/types.ts'
+import type { AuditLogTable } from '../db/tables/access.ts'
 
 /** A row to insert; the database sets `created_at`. */
 type AuditRow = Omit<Insertable<AuditLogTable>, 'created_at'>

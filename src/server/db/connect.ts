@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { DatabaseError, Pool, type PoolClient, types } from 'pg'
 import { DatabaseUnavailable } from '../platform/errors.ts'
+import type { Database } from './database.ts'
 import { collectHints, sendHints, takeHints } from './hints.ts'
-import type { Database } from './types.ts'
 
 interface PoolOptions {
   /** `postgres://user:password@host/database`; a socket folder is given as `?host=/folder`. */

@@ -2,7 +2,7 @@ import { CompiledQuery, type Transaction } from 'kysely'
 import type { PoolClient } from 'pg'
 import { DecryptionError, type ValueCipher } from '../platform/encryption.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Database } from './types.ts'
+import type { Database } from './database.ts'
 
 /** Runs one statement in the open transaction of the caller. */
 export type RunSql = (text: string, values: readonly unknown[]) => Promise<{ readonly rows: readonly unknown[] }>

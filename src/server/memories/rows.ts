@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Memory } from '../../contract/memories.ts'
-import type { MemoryTable } from '../db/types.ts'
+import type { MemoryTable } from '../db/tables/agents.ts'
 import { invalidCursor } from '../platform/errors.ts'
 
 /** Columns that responses show. */

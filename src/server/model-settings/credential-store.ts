@@ -1,6 +1,7 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import type { Database } from '../db/database.ts'
 import { type RunSql, sqlOf } from '../db/once.ts'
-import type { Database, ProviderCredentialTable } from '../db/types.ts'
+import type { ProviderCredentialTable } from '../db/tables/gateway.ts'
 import { changesOf } from './version-store.ts'
 
 /** A stored, encrypted credential. */

@@ -1,6 +1,7 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import type { Database } from '../db/database.ts'
 import { type RunSql, sqlOf } from '../db/once.ts'
-import type { Database, DeploymentTable } from '../db/types.ts'
+import type { DeploymentTable } from '../db/tables/gateway.ts'
 import type { Params } from './secret-params.ts'
 import { changesOf } from './version-store.ts'
 

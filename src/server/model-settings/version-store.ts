@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Pool } from 'pg'
-import type { Database } from '../db/types.ts'
+import type { Database } from '../db/database.ts'
 
 /** Channel that notifies all processes of a changed credential or model. */
 export const changeChannel = 'switchyard_models'

@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Skill } from '../../contract/skills.ts'
+import type { Database } from '../db/database.ts'
 import { type RunSql, sqlOf } from '../db/once.ts'
-import type { Database, SkillTable } from '../db/types.ts'
+import type { SkillTable } from '../db/tables/agents.ts'
 
 /** Fields of a skill that a write sets; the store sets the others. */
 export type SkillFields = Pick<Skill, 'name' | 'description' | 'content'>

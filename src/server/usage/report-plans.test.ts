@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Kysely, PostgresDialect } from 'kysely'
 import { freshDatabase } from '../../../test/support/service/database.ts'
-import type { Database } from '../db/types.ts'
+import type { Database } from '../db/database.ts'
 import { type CallFilter, reportStore } from './report-store.ts'
 
 const { pool } = await freshDatabase()

@@ -2,7 +2,7 @@ import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from
 import { DatabaseError } from 'pg'
 import type { UsageCall, UsageDimension, UsageFigures, UsageGroup } from '../../contract/usage.ts'
 import { isOlderThan, place } from '../db/by-time.ts'
-import type { Database } from '../db/types.ts'
+import type { Database } from '../db/database.ts'
 import { invalid } from '../platform/errors.ts'
 
 const filterColumns = [

@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { UsageTable } from '../db/types.ts'
+import type { UsageTable } from '../db/tables/spending.ts'
 
 /** Ledger row of one model call. The database sets its time. */
 export interface UsageRow

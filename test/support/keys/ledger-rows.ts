@@ -1,5 +1,6 @@
 import type { Insertable, Kysely } from 'kysely'
-import type { Database, UsageTable } from '../../../src/server/db/types.ts'
+import type { Database } from '../../../src/server/db/database.ts'
+import type { UsageTable } from '../../../src/server/db/tables/spending.ts'
 
 /** A row of the ledger; what is not given is that of a finished call with the master key. */
 export const ledgerRow = (id: string, changes: Partial<Insertable<UsageTable>> = {}): Insertable<UsageTable> => ({

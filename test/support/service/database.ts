@@ -4,8 +4,8 @@ import type { Kysely } from 'kysely'
 import { Client, type Pool } from 'pg'
 import { dropDatabase } from '../../../scripts/drop-database.ts'
 import { createKysely, createPool } from '../../../src/server/db/connect.ts'
+import type { Database } from '../../../src/server/db/database.ts'
 import { sendHintsBy } from '../../../src/server/db/hints.ts'
-import type { Database } from '../../../src/server/db/types.ts'
 
 interface FreshDatabase {
   readonly url: string

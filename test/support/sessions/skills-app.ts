@@ -9,7 +9,7 @@ import { createRuntimeSupport } from '../../../src/server/agents/runtime-support
 import { agentStore } from '../../../src/server/agents/store.ts'
 import { createAudit } from '../../../src/server/audit/audit.ts'
 import { auditStore } from '../../../src/server/audit/store.ts'
-import type { Database } from '../../../src/server/db/types.ts'
+import type { Database } from '../../../src/server/db/database.ts'
 import { type Caller, masterCaller } from '../../../src/server/http/caller.ts'
 import { createServer } from '../../../src/server/http/server.ts'
 import { createLog } from '../../../src/server/platform/log.ts'

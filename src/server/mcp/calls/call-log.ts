@@ -1,6 +1,6 @@
 import type { McpToolResult } from '../../../contract/mcp.ts'
 import type { McpCallOutcome, McpCallVia } from '../../../contract/mcp-calls.ts'
-import type { McpCallTable } from '../../db/types.ts'
+import type { McpCallTable } from '../../db/tables/mcp.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'

@@ -4,7 +4,8 @@ import type { McpCall } from '../../../contract/mcp-calls.ts'
 import { isOlderThan, place } from '../../db/by-time.ts'
 import { isUniqueViolation } from '../../db/connect.ts'
 import { copyRows } from '../../db/copy-rows.ts'
-import type { Database, McpCallTable } from '../../db/types.ts'
+import type { Database } from '../../db/database.ts'
+import type { McpCallTable } from '../../db/tables/mcp.ts'
 
 export interface CallFilter {
   readonly server?: string

@@ -1,6 +1,7 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import type { Database } from '../../db/database.ts'
 import { type RunSql, sqlOf } from '../../db/once.ts'
-import type { Database, RuntimeCredentialTable, RuntimeHarnessTable, RuntimeHealthTable } from '../../db/types.ts'
+import type { RuntimeCredentialTable, RuntimeHarnessTable, RuntimeHealthTable } from '../../db/tables/runtimes.ts'
 
 /** Credential of a built-in runtime, encrypted. */
 export type CredentialRow = Selectable<RuntimeCredentialTable>
