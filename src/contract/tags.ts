@@ -12,11 +12,6 @@ export const tags = [
       'Health checks for load balancers, the capabilities of this service, this reference and its OpenAPI document.',
   },
   {
-    name: 'Console',
-    description:
-      'What the web console needs besides the rest of this API: signing in with a key, and who is signed in.',
-  },
-  {
     name: 'Models',
     description:
       'The models that a key may call, with context window, prices and the state of their deployments. Admins add, change and remove models at run time.',
@@ -50,6 +45,11 @@ export const tags = [
     name: 'MCP',
     description:
       'Tool servers of the Model Context Protocol: registered once, with their credentials, and called by any client through this service.',
+  },
+  {
+    name: 'Console',
+    description:
+      'What the web console needs besides the rest of this API: signing in with a key, and who is signed in.',
   },
   {
     name: 'OpenAI',
