@@ -14,12 +14,14 @@ test('tools are named for their agents; equal names get the end of the id', () =
 })
 
 test('a string is short for an entry; invalid entries of older releases are skipped', () => {
-  const all = { maxParallel: 4, budgetShare: undefined, policy: 'allow' } as const
+  const all = { version: undefined, maxParallel: 4, budgetShare: undefined, policy: 'allow' } as const
   assert.deepEqual(
-    subagentEntries({ agents: ['a', { agent_id: 'b', budget_share: 0.5, permission_policy: 'always_ask' }] }),
+    subagentEntries({
+      agents: ['a', { agent_id: 'b', version: 2, budget_share: 0.5, permission_policy: 'always_ask' }],
+    }),
     [
       { ...all, agentId: 'a' },
-      { ...all, agentId: 'b', budgetShare: 0.5, policy: 'ask' },
+      { ...all, agentId: 'b', version: 2, budgetShare: 0.5, policy: 'ask' },
     ],
   )
   for (const agents of [undefined, null, 'a', [3], [{ agent_id: 'a', max_parallel: 9 }]])
