@@ -309,6 +309,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^mcp[.](test|call)$|^mcp_(proxy|aggregate)\./, 'they call a tool server and change no setting'],
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
   [/^opencode\./, 'what it answers is in the log of the session'],
+  [/^console\./, 'signing in changes no setting'],
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
   [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
