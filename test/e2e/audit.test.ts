@@ -310,6 +310,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^(webhooks|deliveries)\./, 'deliveries have a log of their own'],
   [/^opencode\./, 'what it answers is in the log of the session'],
   [/^console\./, 'signing in changes no setting'],
+  [/^session_threads\./, 'the end of a thread is in the log of the session that called it'],
   [/^approvals\./, 'who allowed what is in the approval and in the log of its session'],
   [/^custom_tools\./, 'the result of a call is in the log of its session'],
   [/^files\./, 'changed files are in the log of their session'],
