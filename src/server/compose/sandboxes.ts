@@ -24,7 +24,15 @@ export async function composeSandboxes({ config, workspacesDir, innerHosts, log 
     allowUnrestricted: config.limits.allowUnrestrictedEgress ?? false,
     log,
   })
-  const sandboxes = await createSandboxes({ workspacesDir, log, cpus: config.limits.sandboxCpus, networkOf })
+  const { driver, image, kubernetes } = config.sandbox
+  const sandboxes = await createSandboxes({
+    workspacesDir,
+    log,
+    prefer: driver === 'auto' ? undefined : driver,
+    kubernetes: kubernetes && image !== undefined ? { settings: kubernetes, image } : undefined,
+    cpus: config.limits.sandboxCpus,
+    networkOf,
+  })
   const parts: readonly Part[] = [{ name: 'sandboxes', stop: sandboxes.stopAll }]
   return { sandboxes, parts }
 }

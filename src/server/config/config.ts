@@ -350,6 +350,38 @@ export interface WorkspaceBucket {
 /** Where a signed link of an approval may be sent. */
 export type ApprovalLinkPlace = 'webhook_endpoints' | 'replies'
 
+/** Where the commands of agents run. */
+export interface SandboxSelection {
+  /** `auto` selects bubblewrap, or the simulated shell where bubblewrap does not work. */
+  readonly driver: 'auto' | 'bubblewrap' | 'virtual' | 'kubernetes'
+  /** Image of the containers of sandboxes. */
+  readonly image: string | undefined
+  /** Present with the driver `kubernetes`. */
+  readonly kubernetes: KubernetesSandbox | undefined
+}
+
+/** The cluster in which sandboxes run. */
+export interface KubernetesSandbox {
+  readonly namespace: string
+  /** Persistent volume claim that also contains the workspaces folder of this server. */
+  readonly claim: string
+  /** Path of the workspaces folder on that volume; undefined: its root. */
+  readonly subPath: string | undefined
+  readonly serviceAccount: string | undefined
+  readonly runtimeClass: string | undefined
+  readonly nodeSelector: Readonly<Record<string, string>>
+  readonly pullSecrets: readonly string[]
+  readonly api: KubernetesAccess
+}
+
+/** Access to the API server of a cluster. */
+export interface KubernetesAccess {
+  /** Address that starts with https://. */
+  readonly server: string
+  readonly tokenFile: string
+  readonly caFile: string
+}
+
 /** Settings of the environment and the configuration file. Frozen; a changed file results in a new object. */
 export interface Config {
   readonly host: string
@@ -401,6 +433,7 @@ export interface Config {
   readonly configuredAt?: number
   readonly retention: RetentionSettings
   readonly workspaces: WorkspaceSettings
+  readonly sandbox: SandboxSelection
   /** Storage of answers in the Responses format: as the client requests, or never. */
   readonly responseStore: 'client' | 'never'
   /** In call order. */

@@ -3,6 +3,7 @@ import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
+import { type SandboxBlock, sandboxBlock } from './sandbox-of-file.ts'
 import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
 /** Position in the configuration file. */
@@ -90,6 +91,7 @@ interface FileValue {
     readonly max_bytes?: number
     readonly max_files?: number
   }
+  readonly sandbox?: SandboxBlock
   readonly git_hosts?: readonly (GitHostEntry | undefined)[]
   readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
@@ -192,6 +194,7 @@ const fileShape: Shape = {
       kind: 'block',
       keys: { store: text, s3: bucket, max_file_bytes: whole, max_bytes: whole, max_files: whole },
     },
+    sandbox: sandboxBlock,
     git_hosts: {
       kind: 'list',
       of: { kind: 'block', keys: { host: text, type: text, api_base: text, credential: text, auth: text } },

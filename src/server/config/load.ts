@@ -17,6 +17,7 @@ import { pricesOfFile } from './prices-of-file.ts'
 import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
+import { sandboxOfFile } from './sandbox-of-file.ts'
 import {
   bucketWarnings,
   gitHostWarnings,
@@ -113,6 +114,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     ...changedAt(filePath),
     retention: retentionOfFile({ file, report }),
     workspaces,
+    sandbox: sandboxOfFile({ file, env, report }),
     responseStore: responseStoreOf({ file, report }),
     hooks,
     file: filePath,

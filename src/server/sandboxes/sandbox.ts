@@ -16,7 +16,7 @@ export const networkFolderOf = (workspace: string): string => `${workspace}.netw
 /** Port on 127.0.0.1 where commands and programs reach the proxy, inside a sandbox. */
 export const proxyPort = 3128
 
-export type SandboxDriverName = 'bubblewrap' | 'virtual'
+export type SandboxDriverName = 'bubblewrap' | 'virtual' | 'kubernetes'
 
 /** Why a command has ended. */
 export type ExecOutcome = 'exited' | 'timed_out' | 'cancelled' | 'output_limit' | 'disk_limit'
@@ -127,6 +127,8 @@ export interface ProgramPlace {
   readonly folders: ProgramFolders
   /** Files of its home; paths are relative to the home. */
   readonly homeFiles: WorkspaceFiles
+  /** False when programs cannot reach the sockets in their folder, because they run on another machine. */
+  readonly hasSockets: boolean
   start(request: ProgramRequest): Promise<SandboxProgram>
 }
 
@@ -183,6 +185,10 @@ export interface SandboxDriver {
   readonly hasNetwork: boolean
   /** Absent when the driver cannot isolate programs. */
   readonly start?: (folders: ProgramFolders, request: BoundProgram) => Promise<SandboxProgram>
+  /** True when isolated programs cannot reach the sockets in their folder. */
+  readonly lacksSockets?: true
+  /** Ends what the driver retains for a workspace. Called when no command or program of it is left. */
+  readonly release?: (folder: string) => Promise<void>
 }
 
 export interface BoundProgram extends Omit<ProgramRequest, 'network'> {

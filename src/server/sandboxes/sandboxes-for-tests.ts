@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { pause } from '../platform/timers.ts'
 import type { SandboxDriverName } from './sandbox.ts'
-import { createSandboxes, type Sandboxes } from './sandboxes.ts'
+import { createSandboxes, type Sandboxes, type SandboxSettings } from './sandboxes.ts'
 
 /** A logger that discards everything. */
 export const quiet = { info() {}, warn() {}, error() {} }
@@ -16,10 +16,16 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
+/** Returns more settings for a folder of workspaces. */
+type SettingsOf = (workspacesDir: string) => Promise<Pick<SandboxSettings, 'kubernetes'>>
+
 /** Returns sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not work. */
-export async function sandboxesForTests(prefer: SandboxDriverName): Promise<Sandboxes & { workspacesDir: string }> {
+export async function sandboxesForTests(
+  prefer: SandboxDriverName,
+  settingsOf: SettingsOf = async () => ({}),
+): Promise<Sandboxes & { workspacesDir: string }> {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
-  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer })
+  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer, ...(await settingsOf(workspacesDir)) })
   after(async () => {
     await sandboxes.stopAll()
     await rm(workspacesDir, { recursive: true, force: true })

@@ -3,17 +3,21 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fakeClusterFor } from '../../../test/support/kubernetes/fake-cluster-for.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import { createSandboxes } from './sandboxes.ts'
 import { eventually, quiet, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const needsBubblewrap = { skip: lack('bubblewrap') }
 
-for (const driver of ['bubblewrap', 'virtual'] as const) {
+/** A fake cluster runs its containers with bubblewrap. */
+const settingsFor = { bubblewrap: undefined, virtual: undefined, kubernetes: fakeClusterFor }
+
+for (const driver of ['bubblewrap', 'virtual', 'kubernetes'] as const) {
   test(`${driver}: a workspace persists after its sandbox, private to its user, until it is removed`, {
-    skip: driver === 'bubblewrap' && lack(driver),
+    skip: driver !== 'virtual' && lack('bubblewrap'),
   }, async () => {
-    const sandboxes = await sandboxesForTests(driver)
+    const sandboxes = await sandboxesForTests(driver, settingsFor[driver])
     const sandbox = await sandboxes.open('ses_1')
     assert.equal(sandbox.driver, driver)
     assert.equal(await sandboxes.open('ses_1'), sandbox)
@@ -31,9 +35,9 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 
   test(`${driver}: file tools and commands can change each other’s files`, {
-    skip: driver === 'bubblewrap' && lack(driver),
+    skip: driver !== 'virtual' && lack('bubblewrap'),
   }, async () => {
-    const sandbox = await (await sandboxesForTests(driver)).open('ses_1')
+    const sandbox = await (await sandboxesForTests(driver, settingsFor[driver])).open('ses_1')
     await sandbox.files.write('made/by/tool', 'one\n')
     const command =
       'echo two >> made/by/tool && echo three > made/by/command && mkdir made/more && echo x > made/more/y'
@@ -47,9 +51,9 @@ for (const driver of ['bubblewrap', 'virtual'] as const) {
   })
 
   test(`${driver}: removing a session kills its commands at once`, {
-    skip: driver === 'bubblewrap' && lack(driver),
+    skip: driver !== 'virtual' && lack('bubblewrap'),
   }, async () => {
-    const sandboxes = await sandboxesForTests(driver)
+    const sandboxes = await sandboxesForTests(driver, settingsFor[driver])
     const sandbox = await sandboxes.open('ses_1')
     const running = sandbox.exec({ command: 'echo x > started; sleep 100' })
     const folder = join(sandboxes.workspacesDir, 'ses_1')

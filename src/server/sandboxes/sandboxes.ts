@@ -8,6 +8,7 @@ import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
 import { bubblewrapRemedy } from './bubblewrap-remedy.ts'
 import { markDisk } from './disk-room.ts'
+import { type KubernetesDriverSettings, kubernetesDriver } from './kubernetes/driver.ts'
 import { linked, openLink, withNetwork } from './network-link.ts'
 import { startTrusted } from './program.ts'
 import {
@@ -37,6 +38,8 @@ export interface SandboxSettings {
   readonly log: Pick<Log, 'info' | 'warn'>
   /** The driver to use, or the start fails; absent selects the best driver that works here. */
   readonly prefer?: SandboxDriverName | undefined
+  /** The cluster of the driver `kubernetes`. */
+  readonly kubernetes?: Pick<KubernetesDriverSettings, 'settings' | 'image' | 'times'> | undefined
   /** Processors that a command may use; default: half of the machine. */
   readonly cpus?: number | undefined
   /** Returns the network of a session's commands and programs; default: none. */
@@ -64,8 +67,9 @@ export interface Sandboxes {
 
 /** Detects the driver for this machine. Errors: `unavailable` when `prefer` names a driver that does not work. */
 export async function createSandboxes(settings: SandboxSettings): Promise<Sandboxes> {
-  const { workspacesDir, log, prefer, cpus, networkOf = () => undefined } = settings
-  const { driver, detail, problem } = await choose(prefer, { ...sandboxLimits, ...(cpus !== undefined && { cpus }) })
+  const { workspacesDir, log, cpus, networkOf = () => undefined } = settings
+  const limits = { ...sandboxLimits, ...(cpus !== undefined && { cpus }) }
+  const { driver, detail, problem } = await choose(settings, limits)
   if (problem)
     log.warn(`tools run in a simulated shell without real programs: ${problem}; ${bubblewrapRemedy(problem)}`)
   else log.info({ driver: driver.name, detail }, 'sandbox')
@@ -114,7 +118,12 @@ interface Choice {
   readonly problem?: string
 }
 
-async function choose(prefer: SandboxDriverName | undefined, limits: SandboxLimits): Promise<Choice> {
+async function choose(settings: SandboxSettings, limits: SandboxLimits): Promise<Choice> {
+  const { prefer, kubernetes, workspacesDir, log } = settings
+  if (prefer === 'kubernetes') {
+    const driver = await clusterDriver(kubernetes, { limits, workspacesDir: resolve(workspacesDir), log })
+    return { driver, detail: driver.detail }
+  }
   const virtual = virtualDriver(limits)
   if (prefer === 'virtual') return { driver: virtual, detail: virtual.detail }
   try {
@@ -124,6 +133,19 @@ async function choose(prefer: SandboxDriverName | undefined, limits: SandboxLimi
     const reason = cause instanceof Error ? cause.message : String(cause)
     if (prefer) throw new AppError('unavailable', `sandbox driver bubblewrap: ${reason}`, { cause })
     return { driver: virtual, detail: `${virtual.detail}; bubblewrap is not used: ${reason}`, problem: reason }
+  }
+}
+
+async function clusterDriver(
+  cluster: SandboxSettings['kubernetes'],
+  rest: Pick<KubernetesDriverSettings, 'limits' | 'workspacesDir' | 'log'>,
+): Promise<SandboxDriver> {
+  if (!cluster) throw new AppError('unavailable', 'sandbox driver kubernetes: its cluster is not configured')
+  try {
+    return await kubernetesDriver({ ...cluster, ...rest })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new AppError('unavailable', `sandbox driver kubernetes: ${reason}`, { cause })
   }
 }
 
@@ -188,6 +210,7 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       disposal.abort()
       forget()
       await Promise.allSettled(running)
+      await driver.release?.(folder)
     },
   }
 }
@@ -233,6 +256,7 @@ async function makePlace(driver: SandboxDriver, folder: string, { isolation, sig
     foldersInside: isolation === 'sandbox' ? inside : folders,
     folders,
     homeFiles: workspaceFiles(folders.home),
+    hasSockets: isolation === 'none' || driver.lacksSockets !== true,
     async start({ network, ...request }) {
       // A program without isolation has the network of the server.
       if (!start || isolation === 'none')

@@ -70,6 +70,7 @@ export function createLocalPrograms(deps: Deps) {
     async start({ sessionId, session, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
       const sandbox = await sandboxFor(deps, { sessionId, session, isolation })
       const place = await placeIn(sandbox, isolation)
+      if (!place.hasSockets) throw noSockets(sandbox)
       const gateway = await gatewayFor(place, deps)
       try {
         const isInside = isolation === 'sandbox'
@@ -111,6 +112,12 @@ async function placeIn(sandbox: Sandbox, isolation: Isolation): Promise<ProgramP
     throw new RuntimeFailure('model_request_failed_error', `cannot start the program: ${reason}`, { cause })
   })
 }
+
+const noSockets = ({ driver }: Sandbox) =>
+  new RuntimeFailure(
+    'model_request_failed_error',
+    `cannot start the program: it needs sockets that it shares with the server, which a sandbox of ${driver} does not have; use sandbox: none, or the built-in runtime`,
+  )
 
 function noSocat(cause: unknown): never {
   throw new RuntimeFailure(

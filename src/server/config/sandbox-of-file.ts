@@ -1,0 +1,137 @@
+import type { Environment, KubernetesAccess, KubernetesSandbox, SandboxSelection } from './config.ts'
+import type { ConfigFile, Place } from './file.ts'
+import { type Shape, text, texts } from './yaml-shape.ts'
+
+/** Block `sandbox` of the file. */
+export interface SandboxBlock {
+  readonly driver?: string
+  readonly image?: string
+  readonly kubernetes?: KubernetesBlock
+}
+
+interface KubernetesBlock {
+  readonly namespace?: string
+  readonly workspaces?: { readonly claim?: string; readonly sub_path?: string }
+  readonly service_account?: string
+  readonly runtime_class?: string
+  readonly node_selector?: Readonly<Record<string, string | undefined>>
+  readonly pull_secrets?: readonly (string | undefined)[]
+  readonly api?: { readonly server?: string; readonly token_file?: string; readonly ca_file?: string }
+}
+
+const kubernetesBlock: Shape = {
+  kind: 'block',
+  keys: {
+    namespace: text,
+    workspaces: { kind: 'block', keys: { claim: text, sub_path: text } },
+    service_account: text,
+    runtime_class: text,
+    node_selector: { kind: 'by name', of: text },
+    pull_secrets: texts,
+    api: { kind: 'block', keys: { server: text, token_file: text, ca_file: text } },
+  },
+}
+
+export const sandboxBlock: Shape = { kind: 'block', keys: { driver: text, image: text, kubernetes: kubernetesBlock } }
+
+interface Reading {
+  readonly file: ConfigFile
+  readonly env: Environment
+  readonly report: (text: string, place: Place) => void
+}
+
+type ReportAt = (text: string, ...path: readonly string[]) => void
+
+const drivers = ['auto', 'bubblewrap', 'virtual', 'kubernetes'] as const
+
+/** Returns the settings of the block `sandbox`. */
+export function sandboxOfFile({ file, env, report }: Reading): SandboxSelection {
+  const { driver: name = 'auto', image, kubernetes } = file.value.sandbox ?? {}
+  const reportAt: ReportAt = (text, ...path) => report(`sandbox.${text}`, file.place(['sandbox', ...path]))
+  const driver = drivers.find(each => each === name)
+  if (driver === undefined) reportAt(`driver must be one of ${drivers.join(', ')}`, 'driver')
+  if (driver !== 'kubernetes') {
+    if (kubernetes !== undefined) reportAt('kubernetes is only used with driver kubernetes', 'kubernetes')
+    if (image !== undefined) reportAt('image is only used with driver kubernetes', 'image')
+    return { driver: driver ?? 'auto', image: undefined, kubernetes: undefined }
+  }
+  if (!image) reportAt('image is required with driver kubernetes, such as debian:13', 'driver')
+  if (image !== undefined && !/^\S{1,500}$/.test(image)) reportAt('image must be a reference without blanks', 'image')
+  return { driver, image, kubernetes: clusterOf(kubernetes ?? {}, env, reportAt) }
+}
+
+/** Name of an object in a cluster. */
+const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+function clusterOf(block: KubernetesBlock, env: Environment, reportAt: ReportAt): KubernetesSandbox | undefined {
+  const { namespace, workspaces: { claim, sub_path } = {}, service_account, runtime_class } = block
+  const named = (value: string | undefined, ...path: string[]) => {
+    if (value !== undefined && !objectName.test(value))
+      reportAt(`kubernetes.${path.join('.')} must be the name of an object: a-z, 0-9, - and .`, 'kubernetes', ...path)
+  }
+  if (namespace === undefined) reportAt('kubernetes.namespace is required', 'kubernetes')
+  if (claim === undefined)
+    reportAt('kubernetes.workspaces.claim is required: the volume with the workspaces folder', 'kubernetes')
+  named(namespace, 'namespace')
+  named(claim, 'workspaces', 'claim')
+  named(service_account, 'service_account')
+  named(runtime_class, 'runtime_class')
+  const pullSecrets = (block.pull_secrets ?? []).filter(name => name !== undefined)
+  for (const name of pullSecrets) named(name, 'pull_secrets')
+  if (sub_path !== undefined && !isInnerPath(sub_path))
+    reportAt(
+      'kubernetes.workspaces.sub_path must be a relative path without ..',
+      'kubernetes',
+      'workspaces',
+      'sub_path',
+    )
+  const api = accessOf(block.api ?? {}, env, reportAt)
+  if (namespace === undefined || claim === undefined || api === undefined) return undefined
+  return {
+    namespace,
+    claim,
+    subPath: sub_path,
+    serviceAccount: service_account,
+    runtimeClass: runtime_class,
+    nodeSelector: Object.fromEntries(
+      Object.entries(block.node_selector ?? {}).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+    ),
+    pullSecrets,
+    api,
+  }
+}
+
+const isInnerPath = (path: string): boolean =>
+  path.length <= 1000 && path.split('/').every(part => /^[\w.-]+$/.test(part) && part !== '.' && part !== '..')
+
+const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** Returns the access to the API server: by default that of the pod in which this server runs. */
+function accessOf(
+  { server, token_file, ca_file }: NonNullable<KubernetesBlock['api']>,
+  env: Environment,
+  reportAt: ReportAt,
+): KubernetesAccess | undefined {
+  const address = server ?? addressInside(env)
+  if (address === undefined) {
+    reportAt('kubernetes.api.server is required outside of a cluster', 'kubernetes')
+    return undefined
+  }
+  const url = URL.parse(address)
+  if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '') {
+    reportAt('kubernetes.api.server must be an https:// address', 'kubernetes', 'api', 'server')
+    return undefined
+  }
+  return {
+    server: address,
+    tokenFile: token_file ?? `${accountFolder}/token`,
+    caFile: ca_file ?? `${accountFolder}/ca.crt`,
+  }
+}
+
+/** Kubernetes sets both variables in every pod. */
+function addressInside(env: Environment): string | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (!host || !port) return undefined
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,108 @@
+import { Readable, Writable } from 'node:stream'
+import { boundedOutput } from '../bounded-output.ts'
+import { watchDisk } from '../disk-room.ts'
+import type { BoundProgram, ProgramExit, ProgramFolders, SandboxLimits, SandboxProgram } from '../sandbox.ts'
+import type { RunningExec } from './exec.ts'
+import { guardScript, inputLines, programScript, terminateLine } from './scripts.ts'
+import type { Slots, TakenSlot } from './slots.ts'
+
+const retainedErrorBytes = 64 * 1024
+const abandonMs = 10_000
+
+interface Deps {
+  readonly slots: Slots
+  readonly limits: SandboxLimits
+}
+
+/** Starts a program in its own sandbox. A second command guards it, because its standard input is that of the program. */
+export async function startProgram(
+  { slots, limits }: Deps,
+  folders: ProgramFolders,
+  { command, env, readable, signal }: BoundProgram,
+): Promise<SandboxProgram> {
+  const slot = await slots.take(folders.workspace, { signal, home: folders.home })
+  try {
+    const errors = boundedOutput(retainedErrorBytes)
+    let exec: RunningExec | undefined
+    const stdout = new Readable({ read: () => exec?.resume() })
+    const guard = await slot.start(guardScript, { signal })
+    exec = await slot.start(programScript(limits, readable), {
+      signal,
+      stdout: part => void (stdout.push(part) || exec?.pause()),
+      stderr: part => errors.add(part),
+    })
+    void exec.send(inputLines(command, env))
+    return supervised({ slot, exec, guard, stdout, errors }, { folder: folders.workspace, limits, signal })
+  } catch (error) {
+    void slot.release()
+    throw error
+  }
+}
+
+interface Started {
+  readonly slot: TakenSlot
+  readonly exec: RunningExec
+  readonly guard: RunningExec
+  readonly stdout: Readable
+  readonly errors: ReturnType<typeof boundedOutput>
+}
+
+interface Bounds {
+  readonly folder: string
+  readonly limits: SandboxLimits
+  readonly signal: AbortSignal
+}
+
+function supervised(
+  { slot, exec, guard, stdout, errors }: Started,
+  { folder, limits, signal }: Bounds,
+): SandboxProgram {
+  const stdin = new Writable({
+    write: (chunk: Buffer, _encoding, done) => void exec.send(chunk).then(() => done()),
+    final(done) {
+      exec.closeInput()
+      done()
+    },
+  })
+  const kill = () => {
+    guard.closeInput()
+    void slot.clean()
+    const late = setTimeout(exec.abandon, abandonMs)
+    void exec.ended.then(() => clearTimeout(late))
+  }
+  signal.addEventListener('abort', kill, { once: true })
+  const stopWatching = watchDisk(folder, limits, () => {
+    errors.add(Buffer.from('disk is full; the program was killed\n'))
+    kill()
+  })
+  const exited = exec.ended.then(async (status): Promise<ProgramExit> => {
+    signal.removeEventListener('abort', kill)
+    if (status.kind === 'lost') errors.add(Buffer.from(`the sandbox ended: ${await slot.whyLost(status)}\n`))
+    stdout.push(null)
+    await stopWatching()
+    if (await slot.clean()) void slot.release()
+    else await slot.destroy()
+    guard.abandon()
+    return { code: status.kind === 'exited' && status.code < 128 ? status.code : null }
+  })
+  if (signal.aborted) kill()
+
+  let stopping: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    stdin.end()
+    void guard.send(terminateLine)
+    const grace = setTimeout(kill, limits.graceMs)
+    await exited
+    clearTimeout(grace)
+  }
+  return {
+    stdin,
+    stdout,
+    errors: () => errors.text(),
+    exited,
+    stop: () => {
+      stopping ??= stop()
+      return stopping
+    },
+  }
+}

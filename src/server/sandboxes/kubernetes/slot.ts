@@ -1,0 +1,127 @@
+import { AppError } from '../../platform/errors.ts'
+import { every, pause } from '../../platform/timers.ts'
+import type { Cluster } from './cluster.ts'
+import type { ExecCommand, RunningExec } from './exec.ts'
+import type { ExecStatus } from './kubernetes-error.ts'
+import type { SandboxObject } from './objects.ts'
+import type { PodState } from './pod-state.ts'
+import { cleanScript } from './scripts.ts'
+import type { KubernetesTimes } from './times.ts'
+
+/** One Sandbox resource with its running pod. It runs one command or program at a time. */
+export interface Slot {
+  readonly name: string
+  /** Starts a shell script in the container. */
+  start(script: string, streams?: Pick<ExecCommand, 'stdout' | 'stderr' | 'signal'>): Promise<RunningExec>
+  /** Kills all processes and empties the scratch folders. Returns false when that could not be confirmed. */
+  clean(): Promise<boolean>
+  /** Returns why the connection to a command was lost, for people. */
+  whyLost(status: ExecStatus): Promise<string>
+  /** Deletes it. Returns true once no process of it is left, false when that could not be confirmed in time. */
+  destroy(): Promise<boolean>
+  /** Deletes it without waiting for its end. Never rejects: what cannot be deleted expires. */
+  release(): Promise<void>
+}
+
+interface Creation {
+  readonly object: Omit<SandboxObject, 'expires'>
+  readonly times: KubernetesTimes
+  readonly signal: AbortSignal
+}
+
+const cleanMs = 15_000
+const firstPollMs = 50
+const maxPollMs = 1_000
+const watchPauseMs = 200
+
+/** Creates a sandbox and waits until it runs. Rejects with `AppError`, or with the reason of the signal. */
+export async function createSlot(cluster: Cluster, { object, times, signal }: Creation): Promise<Slot> {
+  const { name } = object
+  const expires = () => new Date(Date.now() + times.leaseMs)
+  try {
+    await cluster.create({ ...object, expires: expires() }, signal)
+    await untilRunning(cluster, name, { startMs: times.startMs, signal })
+  } catch (error) {
+    // It expires when this fails, too.
+    void cluster.remove(name).catch(() => undefined)
+    throw error
+  }
+  const stopRenewing = every(times.leaseMs / 3, () => cluster.renew(name, expires()).catch(() => undefined))
+  return {
+    name,
+    start: (script, streams = {}) => cluster.exec({ pod: name, command: ['/bin/sh', '-c', script], ...streams }),
+    clean: () => cleaned(cluster, name),
+    async whyLost(status) {
+      const state = await cluster.podState(name).catch(() => undefined)
+      if (state?.kind === 'ended' || state?.kind === 'broken') return state.reason
+      return status.kind === 'lost' ? status.reason : 'unknown'
+    },
+    async destroy() {
+      void stopRenewing()
+      const endMs = performance.now() + times.endMs
+      for (let waitMs = firstPollMs; performance.now() < endMs; waitMs = Math.min(waitMs * 2, maxPollMs)) {
+        const isGone = await cluster.remove(name).then(
+          async () => (await cluster.podState(name)).kind === 'ended',
+          () => false,
+        )
+        if (isGone) return true
+        await pause(waitMs)
+      }
+      return false
+    },
+    async release() {
+      void stopRenewing()
+      await cluster.remove(name).catch(() => undefined)
+    },
+  }
+}
+
+interface Waiting {
+  readonly startMs: number
+  readonly signal: AbortSignal
+}
+
+async function untilRunning(cluster: Cluster, name: string, { startMs, signal }: Waiting): Promise<void> {
+  const late = AbortSignal.timeout(startMs)
+  const either = AbortSignal.any([signal, late])
+  let reason = 'no pod was created; check the controller of agent-sandbox'
+  while (!either.aborted) {
+    // A watch that expired or was interrupted starts again, with the present state first.
+    const states = cluster.podStates(name, either)
+    const last = await lastState(states, state => {
+      reason = state.kind === 'running' ? reason : state.reason
+    }).catch(() => undefined)
+    if (last?.kind === 'running') return
+    if (last) throw new AppError('unavailable', `the sandbox cannot start: ${last.reason}`)
+    await pause(watchPauseMs, either)
+  }
+  signal.throwIfAborted()
+  throw new AppError('unavailable', `the sandbox did not start within ${startMs / 1000} s: ${reason}`)
+}
+
+type FinalState = Exclude<PodState, { kind: 'starting' }>
+
+/** Returns the first state in which a pod is no longer starting; undefined when the watch ended before. */
+async function lastState(
+  states: AsyncGenerator<PodState>,
+  seen: (state: PodState) => void,
+): Promise<FinalState | undefined> {
+  for await (const state of states) {
+    seen(state)
+    if (state.kind !== 'starting') return state
+  }
+  return undefined
+}
+
+async function cleaned(cluster: Cluster, name: string): Promise<boolean> {
+  try {
+    const run = await cluster.exec({ pod: name, command: ['/bin/sh', '-c', cleanScript] })
+    const late = setTimeout(run.abandon, cleanMs)
+    const status = await run.ended
+    clearTimeout(late)
+    return status.kind === 'exited' && status.code === 0
+  } catch {
+    // The caller deletes a sandbox that cannot be cleaned.
+    return false
+  }
+}
