@@ -25,11 +25,13 @@ export async function sandboxesForTests(
   settingsOf: SettingsOf = async () => ({}),
 ): Promise<Sandboxes & { workspacesDir: string }> {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
-  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer, ...(await settingsOf(workspacesDir)) })
+  let sandboxes: Sandboxes | undefined
+  // Before `settingsOf`, whose server must still run then.
   after(async () => {
-    await sandboxes.stopAll()
+    await sandboxes?.stopAll()
     await rm(workspacesDir, { recursive: true, force: true })
   })
+  sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer, ...(await settingsOf(workspacesDir)) })
   return { ...sandboxes, workspacesDir }
 }
 

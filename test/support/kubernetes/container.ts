@@ -36,7 +36,8 @@ export async function startContainer({ spec, volumeOf, isIsolated }: Settings): 
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--as-pid-1', '--die-with-parent', '--new-session'],
     ...(isIsolated ? ['--unshare-net'] : []),
     ...systemFolders(),
-    ...['--perms', '0755', '--dir', '/etc', '--ro-bind-try', '/etc/alternatives', '/etc/alternatives'],
+    ...['/etc', '/home', '/run'].flatMap(path => ['--perms', '0755', '--dir', path]),
+    ...['--ro-bind-try', '/etc/alternatives', '/etc/alternatives'],
     ...['--proc', '/proc', '--dev', '/dev'],
     ...mounts(spec, container, volumeOf),
     ...(recordOf(container['securityContext'])['readOnlyRootFilesystem'] === true

@@ -36,7 +36,12 @@ export interface KubernetesRig {
 export async function startCluster({ isIsolated = true }: { isIsolated?: boolean } = {}) {
   const volume = await temporaryFolder()
   const fake = await startFakeApiServer({ volume, isIsolated })
-  after(() => fake.close())
+  /** Called before the cluster ends. */
+  const endings: (() => Promise<void> | undefined)[] = []
+  after(async () => {
+    for (const end of endings) await end()
+    await fake.close()
+  })
   const open = ({ times, ...more }: More = {}) =>
     kubernetesDriver({
       settings: fake.settings,
@@ -47,16 +52,16 @@ export async function startCluster({ isIsolated = true }: { isIsolated?: boolean
       times: { endMs: 3_000, retryMs: 2_000, policyMs: 500, ...times },
       ...more,
     })
-  return { fake, volume, open }
+  return { fake, volume, open, endings }
 }
 
 export async function newRig(more: More = {}): Promise<KubernetesRig> {
-  const { fake, volume, open } = await startCluster()
+  const { fake, volume, open, endings } = await startCluster()
   const driver = await open(more)
   const folder = join(volume, 'ses_1')
   await mkdir(folder)
   if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
-  after(() => driver.release?.(folder))
+  endings.push(() => driver.release?.(folder))
   const pods = () => fake.cluster.list('pods').map(({ metadata }) => metadata.name)
   return { fake, driver, folder, run: runnerOf({ driver, folder }), pods, open }
 }

@@ -108,7 +108,8 @@ async function tryOut({ settings, slots, workspacesDir, user, times }: Subject):
     if (process.getuid?.() === 0) for (const path of [folder, join(folder, 'question')]) await chown(path, user, user)
     slot = await slots.take(folder, { signal })
     await checkInside(slot, folder, settings)
-    if (!(await slot.clean())) throw failed('the processes of a sandbox cannot be ended: its image needs sh and find')
+    if ((await slot.clean()) !== 'clean')
+      throw failed('the processes of a sandbox cannot be ended: its image needs sh and find')
     return await checkIsolation(slot, settings, times)
   } catch (error) {
     if (signal.aborted) throw failed(`the trial run did not end within ${trialMs / 1000} s`, error)
@@ -149,7 +150,7 @@ async function outputOf(slot: TakenSlot, script: string): Promise<{ code: number
     },
   })
   const status = await exec.ended
-  if (status.kind === 'lost') throw failed(`trial run in a sandbox failed: ${await slot.whyLost(status)}`)
+  if (status.kind === 'lost') throw failed(`trial run in a sandbox failed: ${(await slot.whyEnded()) ?? status.reason}`)
   return { code: status.code, output: output.trim() }
 }
 

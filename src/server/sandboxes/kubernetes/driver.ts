@@ -90,9 +90,8 @@ async function run({ slots, limits }: Deps, folder: string, request: BoundReques
   const status = await exec.ended
   await watched.release()
   const outcome = watched.outcome()
-  const lost = outcome === 'exited' && status.kind === 'lost' ? await slot.whyLost(status) : undefined
-  await finish(slots, folder, slot)
-  if (lost !== undefined)
+  const lost = await finish(slot, status, () => slots.giveBack(folder, slot))
+  if (lost !== undefined && outcome === 'exited')
     throw new AppError('unavailable', `the sandbox ended during the command (${lost}); files in the workspace are kept`)
   return resultOf(outcome, exitCodeOf(status), output)
 }
@@ -136,10 +135,19 @@ function waysOf(slot: TakenSlot, exec: RunningExec) {
   }
 }
 
-/** Ends what the command has left. Rejects when that could not be confirmed. */
-async function finish(slots: Slots, folder: string, slot: TakenSlot): Promise<void> {
-  if (await slot.clean()) return slots.giveBack(folder, slot)
-  if (await slot.destroy()) return
+/**
+ * Ends what the command has left, and keeps or deletes its sandbox. Returns why the sandbox ended before the command did.
+ * Rejects when it could not be confirmed that no process is left.
+ */
+async function finish(slot: TakenSlot, status: ExecStatus, keep: () => void): Promise<string | undefined> {
+  const cleaning = await slot.clean()
+  if (cleaning === 'clean') {
+    keep()
+    return status.kind === 'lost' ? status.reason : undefined
+  }
+  // A container that ends kills its commands, and the exit code of a command does not tell who killed it.
+  const reason = cleaning === 'unreachable' ? await slot.whyEnded() : undefined
+  if (await slot.destroy()) return reason ?? (status.kind === 'lost' ? status.reason : undefined)
   throw new AppError(
     'unavailable',
     `cannot confirm that the command has ended: the pod ${slot.name} is still there; the cluster deletes it when it expires`,

@@ -77,10 +77,13 @@ function supervised(
   })
   const exited = exec.ended.then(async (status): Promise<ProgramExit> => {
     signal.removeEventListener('abort', kill)
-    if (status.kind === 'lost') errors.add(Buffer.from(`the sandbox ended: ${await slot.whyLost(status)}\n`))
     stdout.push(null)
     await stopWatching()
-    if (await slot.clean()) void slot.release()
+    const cleaning = await slot.clean()
+    const reason = cleaning === 'unreachable' ? await slot.whyEnded() : undefined
+    const lost = reason ?? (status.kind === 'lost' ? status.reason : undefined)
+    if (lost !== undefined) errors.add(Buffer.from(`the sandbox ended: ${lost}\n`))
+    if (cleaning === 'clean') void slot.release()
     else await slot.destroy()
     guard.abandon()
     return { code: status.kind === 'exited' && status.code < 128 ? status.code : null }

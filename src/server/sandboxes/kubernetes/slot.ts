@@ -2,21 +2,26 @@ import { AppError } from '../../platform/errors.ts'
 import { every, pause } from '../../platform/timers.ts'
 import type { Cluster } from './cluster.ts'
 import type { ExecCommand, RunningExec } from './exec.ts'
-import type { ExecStatus } from './kubernetes-error.ts'
 import type { SandboxObject } from './objects.ts'
 import type { PodState } from './pod-state.ts'
 import { cleanScript } from './scripts.ts'
 import type { KubernetesTimes } from './times.ts'
+
+/**
+ * `clean`: no process is left. `dirty`: something is left, so that the pod must not be reused. `unreachable`: the pod did not
+ * answer, possibly because it has ended.
+ */
+export type Cleaning = 'clean' | 'dirty' | 'unreachable'
 
 /** One Sandbox resource with its running pod. It runs one command or program at a time. */
 export interface Slot {
   readonly name: string
   /** Starts a shell script in the container. */
   start(script: string, streams?: Pick<ExecCommand, 'stdout' | 'stderr' | 'signal'>): Promise<RunningExec>
-  /** Kills all processes and empties the scratch folders. Returns false when that could not be confirmed. */
-  clean(): Promise<boolean>
-  /** Returns why the connection to a command was lost, for people. */
-  whyLost(status: ExecStatus): Promise<string>
+  /** Kills all processes and empties the scratch folders. */
+  clean(): Promise<Cleaning>
+  /** Returns why its pod has ended or will end; undefined when it keeps running. */
+  whyEnded(): Promise<string | undefined>
   /** Deletes it. Returns true once no process of it is left, false when that could not be confirmed in time. */
   destroy(): Promise<boolean>
   /** Deletes it without waiting for its end. Never rejects: what cannot be deleted expires. */
@@ -51,11 +56,7 @@ export async function createSlot(cluster: Cluster, { object, times, signal }: Cr
     name,
     start: (script, streams = {}) => cluster.exec({ pod: name, command: ['/bin/sh', '-c', script], ...streams }),
     clean: () => cleaned(cluster, name),
-    async whyLost(status) {
-      const state = await cluster.podState(name).catch(() => undefined)
-      if (state?.kind === 'ended' || state?.kind === 'broken') return state.reason
-      return status.kind === 'lost' ? status.reason : 'unknown'
-    },
+    whyEnded: () => endOf(cluster, name),
     async destroy() {
       void stopRenewing()
       const endMs = performance.now() + times.endMs
@@ -113,15 +114,29 @@ async function lastState(
   return undefined
 }
 
-async function cleaned(cluster: Cluster, name: string): Promise<boolean> {
+/** The status of a pod is a moment behind the end of its container. */
+const maxStatusDelayMs = 3_000
+
+async function endOf(cluster: Cluster, name: string): Promise<string | undefined> {
+  const endMs = performance.now() + maxStatusDelayMs
+  while (performance.now() < endMs) {
+    const state = await cluster.podState(name).catch(() => undefined)
+    if (state?.kind === 'ended' || state?.kind === 'broken') return state.reason
+    await pause(watchPauseMs)
+  }
+  return undefined
+}
+
+async function cleaned(cluster: Cluster, name: string): Promise<Cleaning> {
   try {
     const run = await cluster.exec({ pod: name, command: ['/bin/sh', '-c', cleanScript] })
     const late = setTimeout(run.abandon, cleanMs)
     const status = await run.ended
     clearTimeout(late)
-    return status.kind === 'exited' && status.code === 0
+    if (status.kind === 'lost') return 'unreachable'
+    return status.code === 0 ? 'clean' : 'dirty'
   } catch {
     // The caller deletes a sandbox that cannot be cleaned.
-    return false
+    return 'unreachable'
   }
 }
