@@ -247,6 +247,26 @@ export const settings: Readonly<Record<string, SettingText>> = {
   'workspaces.max_bytes': ['Size of all files of a session; the largest are left out first', '536870912'],
   'workspaces.max_files': ['Files, folders and links of a session', '20000'],
 
+  sandbox: ['Where the commands of agents run'],
+  'sandbox.driver': [
+    '`auto`, `bubblewrap`, `virtual` or `kubernetes`. `auto`: bubblewrap, or the simulated shell where it does not work. A named driver is used, or the start fails',
+    '`auto`',
+  ],
+  'sandbox.image': ['Image of the containers, for `kubernetes`', 'required'],
+  'sandbox.kubernetes': ['[Cluster](../sandboxes-kubernetes.md) of the sandboxes'],
+  'sandbox.kubernetes.namespace': ['Namespace of the sandboxes', 'required'],
+  'sandbox.kubernetes.workspaces': ['Volume with the workspaces folder of the service'],
+  'sandbox.kubernetes.workspaces.claim': ['Persistent volume claim', 'required'],
+  'sandbox.kubernetes.workspaces.sub_path': ['Path of the workspaces folder on the volume', 'its root'],
+  'sandbox.kubernetes.service_account': ['Service account of the sandboxes; its token is not mounted', '`default`'],
+  'sandbox.kubernetes.runtime_class': ['Runtime class of the pods', "the cluster's default"],
+  'sandbox.kubernetes.node_selector': ['Labels of the nodes on which sandboxes run', 'all nodes'],
+  'sandbox.kubernetes.pull_secrets': ['Secrets with credentials of the image registry', 'none'],
+  'sandbox.kubernetes.api': ['Access to the API server'],
+  'sandbox.kubernetes.api.server': ['Address that starts with `https://`', 'that of the cluster of the service'],
+  'sandbox.kubernetes.api.token_file': ['File with the token', "that of the pod's service account"],
+  'sandbox.kubernetes.api.ca_file': ['File with the certificate authority', "that of the pod's service account"],
+
   responses: ['[Stored responses](../gateway.md#stored-responses) of `/v1/responses`'],
   'responses.store': ['`client`: as the request says; `never`: no contents are stored', '`client`'],
 

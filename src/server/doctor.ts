@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import type { Config, Environment, Overrides } from './config/config.ts'
+import type { Config, Environment, KubernetesSandbox, Overrides, SandboxSelection } from './config/config.ts'
 import { ConfigError, loadConfig } from './config/load.ts'
 import { createPool } from './db/connect.ts'
 import { packagedBuild } from './db/embedded/binaries.ts'
@@ -8,6 +8,8 @@ import { pendingMigrations } from './db/migrate.ts'
 import { reasonOf } from './db/reachable.ts'
 import { bubblewrapDriver } from './sandboxes/bubblewrap.ts'
 import { bubblewrapRemedy } from './sandboxes/bubblewrap-remedy.ts'
+import { createKubernetesApi } from './sandboxes/kubernetes/api.ts'
+import { examineCluster } from './sandboxes/kubernetes/checks.ts'
 import { sandboxLimits } from './sandboxes/sandbox.ts'
 import { portProblem } from './start-checks.ts'
 
@@ -35,7 +37,7 @@ export async function examine({ env, overrides }: Inputs): Promise<Finding[]> {
     examineModels(config),
     await examineDataDir(config.dataDir),
     await examineDatabase(config),
-    await examineSandbox(),
+    await examineSandbox(config.sandbox),
   ]
 }
 
@@ -119,8 +121,10 @@ async function examineServer(url: string): Promise<Finding> {
   }
 }
 
-async function examineSandbox(): Promise<Finding> {
+async function examineSandbox(selection?: SandboxSelection): Promise<Finding> {
   const name = 'sandbox'
+  if (selection?.driver === 'virtual') return { name, state: 'ok', detail: 'virtual, as configured' }
+  if (selection?.kubernetes) return await examineKubernetes(selection.kubernetes)
   try {
     const { detail } = await bubblewrapDriver(sandboxLimits)
     return { name, state: 'ok', detail: `bubblewrap: ${detail}` }
@@ -128,6 +132,21 @@ async function examineSandbox(): Promise<Finding> {
     const reason = error instanceof Error ? error.message : String(error)
     const detail = `tools run in a simulated shell without real programs: ${reason}`
     return { name, state: 'warn', detail, next: bubblewrapRemedy(reason) }
+  }
+}
+
+async function examineKubernetes(settings: KubernetesSandbox): Promise<Finding> {
+  const name = 'sandbox'
+  const api = createKubernetesApi(settings.api, { retryMs: 3_000 })
+  try {
+    const remarks = await examineCluster(api, settings)
+    const detail = ['kubernetes: the server tries it out when it starts', ...remarks].join('; ')
+    return { name, state: 'ok', detail }
+  } catch (error) {
+    const next = 'see docs/sandboxes-kubernetes.md; the server does not start without it'
+    return { name, state: 'fail', detail: error instanceof Error ? error.message : String(error), next }
+  } finally {
+    api.close()
   }
 }
 

@@ -9,10 +9,12 @@ import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { KubernetesSandbox } from '../../../src/server/config/config.ts'
 import { type Json, jsonOr, recordOf, textOf } from '../../../src/server/platform/json.ts'
+import { neededRights } from '../../../src/server/sandboxes/kubernetes/rights.ts'
 import { certificate, key } from './certificate.ts'
 import { FakeCluster, type Kind, type StoredObject } from './fake-cluster.ts'
 import { serveExec } from './fake-exec.ts'
 import { problemOfPolicy, problemOfSandbox, problemOfSecurity } from './validation.ts'
+import type { ServedSocket } from './websocket-server.ts'
 
 /** What happens to a request instead of its normal answer. */
 export type Fault =
@@ -57,7 +59,7 @@ export async function startFakeApiServer({ volume, isIsolated = true }: FakeSett
     /** Method and path of each request. */
     requests: [] as string[],
     faults: [] as PlannedFault[],
-    execs: new Set<{ destroy(): void }>(),
+    execs: new Set<ServedSocket>(),
     watches: new Set<ServerResponse>(),
   }
   await writeFile(files.tokenFile, 'token-1\n')
@@ -143,10 +145,18 @@ function rejection(
   }
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
   if (!state.tokens.has(token)) return { status: 401, message: 'Unauthorized' }
-  if (state.denied.has(`${verb} ${resource}`))
+  if (resource !== '' && !isAllowed(state, `${verb} ${resource}`))
     return { status: 403, message: `${resource} is forbidden: cannot ${verb}` }
   return undefined
 }
+
+/** Rights of the documented Role. */
+const granted = new Set(
+  neededRights.map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource ? `/${subresource}` : ''}`),
+)
+
+const isAllowed = ({ denied }: Pick<State, 'denied'>, right: string): boolean =>
+  granted.has(right) && !denied.has(right)
 
 const statusOf = ({ status, message }: Rejection) => ({
   kind: 'Status',
@@ -243,7 +253,7 @@ function create(cluster: FakeCluster, kind: Kind, { url, body }: Pick<Wanted, 'u
 function reviewOf({ denied }: State, body: Json): Json {
   const { verb, resource, subresource } = recordOf(recordOf(body['spec'])['resourceAttributes'])
   const name = `${verb} ${resource}${subresource ? `/${subresource}` : ''}`
-  return { kind: 'SelfSubjectAccessReview', status: { allowed: !denied.has(name) } }
+  return { kind: 'SelfSubjectAccessReview', status: { allowed: isAllowed({ denied }, name) } }
 }
 
 function selected(objects: readonly StoredObject[], { searchParams }: URL): readonly StoredObject[] {

@@ -71,7 +71,7 @@ export function createKubernetesApi(
   }
 
   const once = async ({ method, path, body, signal }: Call): Promise<Json> => {
-    const timeout = AbortSignal.timeout(attemptMs)
+    const timeout = AbortSignal.timeout(Math.min(attemptMs, retryMs))
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout
     const base = await options(path)
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'

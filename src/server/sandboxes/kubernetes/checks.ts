@@ -33,12 +33,17 @@ const failed = (text: string, cause?: unknown) => new AppError('unavailable', te
  */
 export async function checkCluster(subject: Subject): Promise<string[]> {
   const { api, settings } = subject
+  const remarks = await examineCluster(api, settings)
+  await ensurePolicy(api, settings)
+  return [...remarks, await tryOut(subject)]
+}
+
+/** Does the part of `checkCluster` that changes nothing. */
+export async function examineCluster(api: KubernetesApi, settings: KubernetesSandbox): Promise<string[]> {
   const found = await absentAs(undefined, api.call({ method: 'GET', path: `/apis/${sandboxApi}` }))
   if (!found) throw failed(`the cluster has no API ${sandboxApi}; install agent-sandbox 0.5 or later`)
   await checkRights(api, settings)
-  const remark = await checkClaim(api, settings)
-  await ensurePolicy(api, settings)
-  return [...remark, await tryOut(subject)]
+  return await checkClaim(api, settings)
 }
 
 async function checkRights(api: KubernetesApi, { namespace }: KubernetesSandbox): Promise<void> {

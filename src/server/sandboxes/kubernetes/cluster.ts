@@ -17,6 +17,7 @@ import {
   timeOf,
 } from './objects.ts'
 import { type PodState, podStateOf } from './pod-state.ts'
+import type { KubernetesTimes } from './times.ts'
 
 interface Deps {
   readonly api: KubernetesApi
@@ -24,6 +25,7 @@ interface Deps {
   readonly image: string
   readonly limits: SandboxLimits
   readonly user: number
+  readonly times: Pick<KubernetesTimes, 'retryMs'>
 }
 
 export interface StoredSandbox {
@@ -35,9 +37,10 @@ export interface StoredSandbox {
 /** The sandboxes of this installation in its namespace. Every call rejects with `KubernetesError`. */
 export type Cluster = ReturnType<typeof createCluster>
 
-const execTries = 3
+/** What runs in a pod. */
+type PodCommand = Omit<ExecCommand, 'namespace' | 'signal'> & { readonly signal?: AbortSignal | undefined }
 
-export function createCluster({ api, ...surroundings }: Deps) {
+export function createCluster({ api, times: { retryMs }, ...surroundings }: Deps) {
   const { namespace } = surroundings.settings
   const sandboxes = `/apis/${sandboxApi}/namespaces/${namespace}/sandboxes`
   const pods = `/api/v1/namespaces/${namespace}/pods`
@@ -87,14 +90,16 @@ export function createCluster({ api, ...surroundings }: Deps) {
     },
 
     /** Starts a command. Retries transient failures: the command waits for its input, so that none runs twice. */
-    async exec(command: Omit<ExecCommand, 'namespace'>): Promise<RunningExec> {
+    async exec(command: PodCommand): Promise<RunningExec> {
+      const late = AbortSignal.timeout(retryMs)
+      const signal = command.signal ? AbortSignal.any([command.signal, late]) : late
       for (let attempt = 1; ; attempt++) {
         try {
-          return await startExec(api, { ...command, namespace })
+          return await startExec(api, { ...command, namespace, signal })
         } catch (error) {
           command.signal?.throwIfAborted()
-          if (!(error instanceof KubernetesError) || !isTransient(error) || attempt === execTries) throw error
-          await pause(Math.min(error.retryAfterMs ?? 200 * attempt, 5_000), command.signal)
+          if (!(error instanceof KubernetesError) || !isTransient(error) || late.aborted) throw error
+          await pause(error.retryAfterMs ?? 200 * attempt, signal)
         }
       }
     },

@@ -36,7 +36,7 @@ export async function kubernetesDriver(options: KubernetesDriverSettings): Promi
   const user = process.getuid?.() || otherUser
   const times = { ...kubernetesTimes, ...options.times }
   const api: KubernetesApi = createKubernetesApi(settings.api, times)
-  const cluster: Cluster = createCluster({ api, settings, image, limits, user })
+  const cluster: Cluster = createCluster({ api, settings, image, limits, user, times })
   const owner = await ownerOfThis()
   const slots = createSlots({ cluster, owner, times })
   const found = await checkCluster({ api, settings, slots, workspacesDir, user, times }).catch((error: unknown) => {

@@ -9,7 +9,6 @@ const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as con
 /** Larger inputs are split, so that a message stays below the limits of proxies. */
 const maxInputBytes = 32 * 1024
 const maxStatusBytes = 64 * 1024
-const openMs = 15_000
 
 export interface ExecCommand {
   readonly pod: string
@@ -19,7 +18,7 @@ export interface ExecCommand {
   readonly stdout?: (part: Buffer) => void
   readonly stderr?: (part: Buffer) => void
   /** Aborts the opening only. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal: AbortSignal
 }
 
 /** A command that runs in a container. */
@@ -55,12 +54,10 @@ export async function startExec(api: KubernetesApi, request: ExecCommand): Promi
         return
     }
   }
-  const timeout = AbortSignal.timeout(openMs)
-  const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
   const closed = (reason: string) => resolve(status === '' ? { kind: 'lost', reason } : execStatusOf(status))
   const connection = await openWebSocket(
     api,
-    { path: pathOf(request), protocol, signal },
+    { path: pathOf(request), protocol, signal: request.signal },
     { message: message => void receive(message), closed },
   )
   void ended.then(() => connection.close())

@@ -147,3 +147,22 @@ test('a command that is cancelled while its pod starts does not run', when, asyn
   assert.equal((await running).outcome, 'cancelled')
   assert.deepEqual(await readdir(rig.folder), [])
 })
+
+test('an API server that hangs is an error within the time limit, and the session goes on', when, async () => {
+  const rig = await newRig()
+  rig.fake.plan(/POST .*sandboxes/, 'hang', 100)
+  await assert.rejects(rig.run('true'), { code: 'unavailable', message: /no response in time/ })
+  rig.fake.state.faults.length = 0
+  rig.fake.plan(/\/exec/, 'hang')
+  await assert.rejects(rig.run('true'), { code: 'unavailable', message: /no response in time/ })
+  assert.equal((await rig.run('echo on')).output, 'on\n')
+})
+
+test('garbage on the connection of a command is an error of that command', when, async () => {
+  const rig = await newRig()
+  const running = rig.run('touch begun; sleep 60')
+  await eventually(async () => (await readdir(rig.folder)).includes('begun'))
+  for (const exec of rig.fake.state.execs) exec.sendRaw(Buffer.from('HTTP/1.1 502 Bad Gateway\r\n\r\n'))
+  await assert.rejects(running, { code: 'unavailable', message: /invalid WebSocket frame/ })
+  assert.equal((await rig.run('echo on')).output, 'on\n')
+})

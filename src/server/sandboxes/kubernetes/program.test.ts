@@ -3,10 +3,11 @@ import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type KubernetesRig, newRig } from '../../../../test/support/kubernetes/driver-rig.ts'
+import { fakeClusterFor } from '../../../../test/support/kubernetes/fake-cluster-for.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { pause } from '../../platform/timers.ts'
 import { longSleep } from '../driver-suite-for-tests.ts'
-import { eventually, isRunning } from '../sandboxes-for-tests.ts'
+import { eventually, isRunning, sandboxesForTests } from '../sandboxes-for-tests.ts'
 
 const when = { skip: lack('bubblewrap') }
 
@@ -72,4 +73,14 @@ test('a program whose files are not in the image is rejected with the path', whe
   const program = await start(rig, 'true', { readable: ['/opt/no-such-tool'] })
   assert.deepEqual(await program.exited, { code: 127 })
   assert.match(program.errors(), /\/opt\/no-such-tool does not exist in the image/)
+})
+
+test('an agent with a network and a program with sockets are rejected with the reason', when, async () => {
+  const sandboxes = await sandboxesForTests('kubernetes', fakeClusterFor)
+  assert.equal(sandboxes.hasNetwork, false)
+  const sandbox = await sandboxes.open('ses_1')
+  const network = { open: () => Promise.reject(new Error('opened')) }
+  await assert.rejects(sandbox.exec({ command: 'true', network }), { code: 'unavailable', message: /config\.network/ })
+  assert.equal((await sandbox.programPlace('sandbox')).hasSockets, false)
+  assert.equal((await sandbox.programPlace('none')).hasSockets, true)
 })

@@ -25,14 +25,16 @@ export async function startProgram(
     const errors = boundedOutput(retainedErrorBytes)
     let exec: RunningExec | undefined
     const stdout = new Readable({ read: () => exec?.resume() })
+    // A program that is being killed must not wait for a reader.
+    const killing = new AbortController()
     const guard = await slot.start(guardScript, { signal })
     exec = await slot.start(programScript(limits, readable), {
       signal,
-      stdout: part => void (stdout.push(part) || exec?.pause()),
+      stdout: part => void (stdout.push(part) || killing.signal.aborted || exec?.pause()),
       stderr: part => errors.add(part),
     })
     void exec.send(inputLines(command, env))
-    return supervised({ slot, exec, guard, stdout, errors }, { folder: folders.workspace, limits, signal })
+    return supervised({ slot, exec, guard, stdout, errors, killing }, { folder: folders.workspace, limits, signal })
   } catch (error) {
     void slot.release()
     throw error
@@ -45,6 +47,7 @@ interface Started {
   readonly guard: RunningExec
   readonly stdout: Readable
   readonly errors: ReturnType<typeof boundedOutput>
+  readonly killing: AbortController
 }
 
 interface Bounds {
@@ -54,7 +57,7 @@ interface Bounds {
 }
 
 function supervised(
-  { slot, exec, guard, stdout, errors }: Started,
+  { slot, exec, guard, stdout, errors, killing }: Started,
   { folder, limits, signal }: Bounds,
 ): SandboxProgram {
   const stdin = new Writable({
@@ -65,6 +68,8 @@ function supervised(
     },
   })
   const kill = () => {
+    killing.abort()
+    exec.resume()
     guard.closeInput()
     void slot.clean()
     const late = setTimeout(exec.abandon, abandonMs)

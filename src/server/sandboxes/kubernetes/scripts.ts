@@ -87,6 +87,9 @@ export function inputLines(command: string, env: Readonly<Record<string, string>
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
+/** Exit code of `cleanScript` when something is left. Others come from a container that is ending. */
+export const dirtyCode = 90
+
 /**
  * Kills every process except process 1 and empties the scratch folders; exits with 0 once that is so. The kernel sends a
  * signal for "all processes" in one step, so that no fork escapes it. Afterwards only process 1, its `sleep` and this shell
@@ -103,9 +106,11 @@ export const cleanScript = [
   '    case "${stat##*) }" in Z*|X*) ;; *) left=$((left + 1)) ;; esac',
   '  done',
   '  [ $left -le 1 ] && break',
-  '  tries=$((tries + 1)); [ $tries -lt 50 ] || exit 1',
+  '  tries=$((tries + 1)); [ $tries -lt 50 ] || exit DIRTY',
   '  sleep 0.05',
   'done',
-  'find /tmp /dev/shm -mindepth 1 -delete 2>/dev/null || exit 2',
-].join('\n')
+  'find /tmp /dev/shm -mindepth 1 -delete 2>/dev/null || exit DIRTY',
+]
+  .join('\n')
+  .replaceAll('DIRTY', String(dirtyCode))
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: expansions of the shell

@@ -4,7 +4,7 @@ import type { Cluster } from './cluster.ts'
 import type { ExecCommand, RunningExec } from './exec.ts'
 import type { SandboxObject } from './objects.ts'
 import type { PodState } from './pod-state.ts'
-import { cleanScript } from './scripts.ts'
+import { cleanScript, dirtyCode } from './scripts.ts'
 import type { KubernetesTimes } from './times.ts'
 
 /**
@@ -17,7 +17,7 @@ export type Cleaning = 'clean' | 'dirty' | 'unreachable'
 export interface Slot {
   readonly name: string
   /** Starts a shell script in the container. */
-  start(script: string, streams?: Pick<ExecCommand, 'stdout' | 'stderr' | 'signal'>): Promise<RunningExec>
+  start(script: string, streams?: Partial<Pick<ExecCommand, 'stdout' | 'stderr' | 'signal'>>): Promise<RunningExec>
   /** Kills all processes and empties the scratch folders. */
   clean(): Promise<Cleaning>
   /** Returns why its pod has ended or will end; undefined when it keeps running. */
@@ -133,8 +133,8 @@ async function cleaned(cluster: Cluster, name: string): Promise<Cleaning> {
     const late = setTimeout(run.abandon, cleanMs)
     const status = await run.ended
     clearTimeout(late)
-    if (status.kind === 'lost') return 'unreachable'
-    return status.code === 0 ? 'clean' : 'dirty'
+    if (status.kind === 'exited' && status.code === 0) return 'clean'
+    return status.kind === 'exited' && status.code === dirtyCode ? 'dirty' : 'unreachable'
   } catch {
     // The caller deletes a sandbox that cannot be cleaned.
     return 'unreachable'
