@@ -3,7 +3,7 @@ import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
-import { type SandboxBlock, sandboxBlock } from './sandbox-of-file.ts'
+import { type SandboxBlock, sandboxBlock } from './sandbox-shape.ts'
 import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
 /** Position in the configuration file. */

@@ -18,7 +18,7 @@ export function serveExec(cluster: FakeCluster, request: IncomingMessage, socket
   if (url.searchParams.get('container') !== 'sandbox') return 'no such container'
 
   const child = container.exec(url.searchParams.getAll('command'), url.searchParams.get('stderr') === 'true')
-  // The process goes on without its client; it notices only the end of its input.
+  // The process continues without its client; it notices only the end of its input.
   const served = acceptWebSocket(request, socket, {
     protocol,
     handlers: { message: data => receive(data), closed: () => void child.stdin?.end() },

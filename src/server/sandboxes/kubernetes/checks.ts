@@ -12,7 +12,7 @@ import { absentAs } from './cluster.ts'
 import { KubernetesError } from './kubernetes-error.ts'
 import { denyAllPolicy, policyName, sandboxApi } from './objects.ts'
 import { neededRights, type Right, textOfRight } from './rights.ts'
-import type { Slots, TakenSlot } from './slots.ts'
+import type { AcquiredSlot, Slots } from './slots.ts'
 import type { KubernetesTimes } from './times.ts'
 
 interface Subject {
@@ -107,11 +107,11 @@ async function tryOut({ settings, slots, workspacesDir, user, times }: Subject):
   const folder = join(workspacesDir, `.trial-${randomBytes(6).toString('hex')}`)
   const signal = AbortSignal.timeout(trialMs)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  let slot: TakenSlot | undefined
+  let slot: AcquiredSlot | undefined
   try {
     await writeFile(join(folder, 'question'), 'ready\n')
     if (process.getuid?.() === 0) for (const path of [folder, join(folder, 'question')]) await chown(path, user, user)
-    slot = await slots.take(folder, { signal })
+    slot = await slots.acquire(folder, { signal })
     await checkInside(slot, folder, settings)
     if ((await slot.clean()) !== 'clean')
       throw failed('the processes of a sandbox cannot be ended: its image needs sh and find')
@@ -136,7 +136,7 @@ const trialScript = [
   'cd /workspace && [ "$(cat question)" = ready ] && echo written > answer || { echo "the workspace is another folder"; exit 1; }',
 ].join('\n')
 
-async function checkInside(slot: TakenSlot, folder: string, { claim, subPath }: KubernetesSandbox): Promise<void> {
+async function checkInside(slot: AcquiredSlot, folder: string, { claim, subPath }: KubernetesSandbox): Promise<void> {
   const { code, output } = await outputOf(slot, trialScript)
   if (code !== 0) throw failed(`trial run in a sandbox failed: ${output || `exit code ${code}`}${claimHint(output)}`)
   const answer = await readFile(join(folder, 'answer'), 'utf8').catch(() => '')
@@ -147,7 +147,7 @@ async function checkInside(slot: TakenSlot, folder: string, { claim, subPath }: 
 const claimHint = (output: string): string =>
   output.includes('workspace') ? '; check sandbox.kubernetes.workspaces.claim and sub_path' : ''
 
-async function outputOf(slot: TakenSlot, script: string): Promise<{ code: number; output: string }> {
+async function outputOf(slot: AcquiredSlot, script: string): Promise<{ code: number; output: string }> {
   let output = ''
   const exec = await slot.start(script, {
     stdout: part => {
@@ -173,7 +173,7 @@ const connectScript = (host: string, port: string) =>
 
 /** A network plugin may take a moment to apply the policy to a new pod. */
 async function checkIsolation(
-  slot: TakenSlot,
+  slot: AcquiredSlot,
   { api }: KubernetesSandbox,
   { policyMs }: Subject['times'],
 ): Promise<string> {

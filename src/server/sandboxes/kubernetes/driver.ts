@@ -12,7 +12,7 @@ import type { ExecStatus } from './kubernetes-error.ts'
 import { ownerOfThis, removeLeftovers } from './leftovers.ts'
 import { startProgram } from './program.ts'
 import { commandScript, inputLines, terminateLine } from './scripts.ts'
-import { createSlots, type Slots, type TakenSlot } from './slots.ts'
+import { type AcquiredSlot, createSlots, type Slots } from './slots.ts'
 import { type KubernetesTimes, kubernetesTimes } from './times.ts'
 
 export interface KubernetesDriverSettings {
@@ -90,7 +90,7 @@ async function run({ slots, limits }: Deps, folder: string, request: BoundReques
   const status = await exec.ended
   await watched.release()
   const outcome = watched.outcome()
-  const lost = await finish(slot, status, () => slots.giveBack(folder, slot))
+  const lost = await finish(slot, status, () => slots.keep(folder, slot))
   if (lost !== undefined && outcome === 'exited')
     throw new AppError('unavailable', `the sandbox ended during the command (${lost}); files in the workspace are kept`)
   return resultOf(outcome, exitCodeOf(status), output)
@@ -107,7 +107,7 @@ interface Beginning {
 /** Starts a script in a sandbox of the workspace; in a new one when the pod of an idle one has ended. */
 async function begin(slots: Slots, folder: string, { script, stdout, signal }: Beginning) {
   for (;;) {
-    const slot = await slots.take(folder, { signal })
+    const slot = await slots.acquire(folder, { signal })
     try {
       return { slot, exec: await slot.start(script, { stdout, signal }) }
     } catch (error) {
@@ -120,7 +120,7 @@ async function begin(slots: Slots, folder: string, { script, stdout, signal }: B
 const abandonMs = 10_000
 
 /** Ends a command through its guard, and through a second connection if it has ended the guard. */
-function waysOf(slot: TakenSlot, exec: RunningExec) {
+function waysOf(slot: AcquiredSlot, exec: RunningExec) {
   return {
     terminate: () => {
       void exec.send(terminateLine)
@@ -139,7 +139,7 @@ function waysOf(slot: TakenSlot, exec: RunningExec) {
  * Ends what the command has left, and keeps or deletes its sandbox. Returns why the sandbox ended before the command did.
  * Rejects when it could not be confirmed that no process is left.
  */
-async function finish(slot: TakenSlot, status: ExecStatus, keep: () => void): Promise<string | undefined> {
+async function finish(slot: AcquiredSlot, status: ExecStatus, keep: () => void): Promise<string | undefined> {
   const cleaning = await slot.clean()
   if (cleaning === 'clean') {
     keep()

@@ -96,7 +96,7 @@ for (const [name, fault, expected] of [
   ['a conflict that is not ours', { status: 422, message: 'image is invalid' }, /image is invalid/],
   ['garbage', 'garbage', /not a JSON object/],
 ] as const) {
-  test(`a rejection is an error of the command, and the session goes on: ${name}`, when, async () => {
+  test(`a rejection is an error of the command, and the session continues: ${name}`, when, async () => {
     const rig = await newRig()
     rig.fake.plan(/POST .*sandboxes/, fault, 100)
     const running = rig.run('true')
@@ -148,7 +148,7 @@ test('a command that is cancelled while its pod starts does not run', when, asyn
   assert.deepEqual(await readdir(rig.folder), [])
 })
 
-test('an API server that hangs is an error within the time limit, and the session goes on', when, async () => {
+test('an API server that hangs is an error within the time limit, and the session continues', when, async () => {
   const rig = await newRig()
   rig.fake.plan(/POST .*sandboxes/, 'hang', 100)
   await assert.rejects(rig.run('true'), { code: 'unavailable', message: /no response in time/ })

@@ -11,7 +11,7 @@ export const ownLabels = { 'app.kubernetes.io/managed-by': 'switchyard', 'app.ku
 /** Digest of the host name of the server that created a sandbox. */
 export const hostLabel = 'switchyard/host'
 /** Digest of the workspace that a sandbox has. */
-export const workspaceLabel = 'switchyard/workspace'
+const workspaceLabel = 'switchyard/workspace'
 /** Process of the server that created a sandbox: its id and start time. */
 export const processAnnotation = 'switchyard/process'
 

@@ -4,7 +4,7 @@ import { watchDisk } from '../disk-room.ts'
 import type { BoundProgram, ProgramExit, ProgramFolders, SandboxLimits, SandboxProgram } from '../sandbox.ts'
 import type { RunningExec } from './exec.ts'
 import { guardScript, inputLines, programScript, terminateLine } from './scripts.ts'
-import type { Slots, TakenSlot } from './slots.ts'
+import type { AcquiredSlot, Slots } from './slots.ts'
 
 const retainedErrorBytes = 64 * 1024
 const abandonMs = 10_000
@@ -20,7 +20,7 @@ export async function startProgram(
   folders: ProgramFolders,
   { command, env, readable, signal }: BoundProgram,
 ): Promise<SandboxProgram> {
-  const slot = await slots.take(folders.workspace, { signal, home: folders.home })
+  const slot = await slots.acquire(folders.workspace, { signal, home: folders.home })
   try {
     const errors = boundedOutput(retainedErrorBytes)
     let exec: RunningExec | undefined
@@ -42,7 +42,7 @@ export async function startProgram(
 }
 
 interface Started {
-  readonly slot: TakenSlot
+  readonly slot: AcquiredSlot
   readonly exec: RunningExec
   readonly guard: RunningExec
   readonly stdout: Readable

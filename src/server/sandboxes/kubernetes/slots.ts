@@ -18,7 +18,7 @@ interface Wanted {
 }
 
 /** A slot that is in use. */
-export interface TakenSlot extends Slot {
+export interface AcquiredSlot extends Slot {
   /** True when it has run something before, so that its pod may have ended unnoticed. */
   readonly isReused: boolean
 }
@@ -44,7 +44,7 @@ export function createSlots({ cluster, owner, times }: Deps) {
 
   return {
     /** Returns an idle slot of a workspace, or creates one. */
-    async take(folder: string, { signal, home }: Wanted): Promise<TakenSlot> {
+    async acquire(folder: string, { signal, home }: Wanted): Promise<AcquiredSlot> {
       const found = home === undefined ? idle.get(folder)?.at(-1) : undefined
       if (found) {
         clearTimeout(found.timer)
@@ -62,7 +62,7 @@ export function createSlots({ cluster, owner, times }: Deps) {
     },
 
     /** Keeps a cleaned slot for the next command of its workspace. */
-    giveBack(folder: string, slot: Slot): void {
+    keep(folder: string, slot: Slot): void {
       const timer = setTimeout(() => {
         removeIdle(folder, slot)
         void slot.release()
