@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newRig } from '../../../../test/support/kubernetes/driver-rig.ts'
+import type { FakeApiServer } from '../../../../test/support/kubernetes/fake-api-server.ts'
+import { fakeClusterFor } from '../../../../test/support/kubernetes/fake-cluster-for.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
-import { eventually, isRunning, longSleep } from '../sandboxes-for-tests.ts'
+import { createSandboxCheck } from '../check-sandbox.ts'
+import { eventually, isRunning, longSleep, sandboxesForTests } from '../sandboxes-for-tests.ts'
 
 const when = { skip: lack('bubblewrap') }
 
@@ -71,6 +74,53 @@ test('the next start deletes what ended servers of this host left, and nothing e
   await rig.open()
   const names = rig.fake.cluster.list('sandboxes').map(({ metadata }) => metadata.name)
   assert.deepEqual(names.sort(), ['not-ours', 'other-host', own.metadata.name].sort())
+})
+
+test('commands have the image of their agent, and pods of one image are not reused for another', when, async () => {
+  const rig = await newRig()
+  const imagesOf = () =>
+    rig.fake.cluster.list('pods').map(({ spec }) => (spec as { containers: { image: string }[] }).containers[0]?.image)
+  await rig.run('true')
+  await rig.run('true', { base: { image: 'node:24' } })
+  const pods = rig.pods()
+  assert.deepEqual(imagesOf().sort(), ['debian:13', 'node:24'])
+  await rig.run('true', { base: { image: 'node:24' } })
+  await rig.run('true')
+  assert.deepEqual(rig.pods(), pods)
+})
+
+test('an agent may name an allowed image, but has no set-up commands', when, async () => {
+  let fake: FakeApiServer | undefined
+  const sandboxes = await sandboxesForTests('kubernetes', async volume => {
+    const cluster = await fakeClusterFor(volume, ['node:24'])
+    ;({ fake } = cluster)
+    return cluster
+  })
+  const sessionOf = (sandbox: object) => ({
+    id: 'ses_1',
+    owner_id: 'me',
+    agent_id: 'agt_1',
+    environment: {},
+    config: { sandbox },
+  })
+  const never = new AbortController().signal
+  const sandbox = await sandboxes.open('ses_1', sessionOf({ image: 'node:24' }))
+  assert.equal((await sandbox.exec({ command: 'echo fine' })).output, 'fine\n')
+  assert.match(JSON.stringify(fake?.cluster.list('pods')), /"image":"node:24"/)
+  await assert.rejects(sandboxes.prepare(sessionOf({ image: 'evil:1' }), never), { code: 'invalid_request' })
+  await assert.rejects(sandboxes.prepare(sessionOf({ setup: ['true'] }), never), { code: 'unavailable' })
+  const check = createSandboxCheck(sandboxes)
+  const problemOf = (wish: object) => check({ sandbox: wish }, 'sandbox')?.problem ?? ''
+  assert.equal(problemOf({ image: 'node:24' }), '')
+  assert.match(problemOf({ image: 'evil:1' }), /is not allowed; use one of debian:13, node:24/)
+  assert.match(problemOf({ setup: ['true'] }), /^needs the sandbox bubblewrap or docker, but this service uses: a pod/)
+})
+
+test('the end of a driver deletes the idle pods of all sessions', when, async () => {
+  const rig = await newRig()
+  await rig.run('true')
+  await rig.driver.close?.()
+  assert.equal(rig.fake.cluster.list('sandboxes').length, 0)
 })
 
 test('a release deletes the idle pods of a session', when, async () => {
