@@ -1,13 +1,13 @@
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dockerForTests } from '../../../test/support/docker/docker-for-tests.ts'
-import { startCluster } from '../../../test/support/kubernetes/driver-rig.ts'
-import { lack } from '../../../test/support/service/lack.ts'
-import { bubblewrapDriver } from './bubblewrap.ts'
-import { dockerDriver } from './docker/docker.ts'
-import type { SandboxDriver, SandboxDriverName, SandboxLimits } from './sandbox.ts'
-import { temporaryFolder } from './sandboxes-for-tests.ts'
-import { virtualDriver } from './virtual.ts'
+import { bubblewrapDriver } from '../../../src/server/sandboxes/bubblewrap.ts'
+import { dockerDriver } from '../../../src/server/sandboxes/docker/docker.ts'
+import type { SandboxDriver, SandboxDriverName, SandboxLimits } from '../../../src/server/sandboxes/sandbox.ts'
+import { temporaryFolder } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
+import { virtualDriver } from '../../../src/server/sandboxes/virtual.ts'
+import { dockerForTests } from '../docker/docker-for-tests.ts'
+import { startCluster } from '../kubernetes/driver-rig.ts'
+import { lack } from '../service/lack.ts'
 
 /** A driver that the suite of drivers tests. */
 export interface Subject {
@@ -26,7 +26,8 @@ export interface Subject {
   readonly creationArguments: readonly string[]
 }
 
-const addressOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
+const addressOf = (file: string) =>
+  JSON.stringify(new URL(`../../../src/server/sandboxes/${file}`, import.meta.url).href)
 const skip = lack('bubblewrap')
 
 async function given(folder: string, { owner }: SandboxDriver): Promise<string> {
@@ -44,7 +45,7 @@ const bubblewrap = (): Subject => ({
   create: limits => bubblewrapDriver(limits),
   createFolder,
   creation: `
-    import { bubblewrapDriver } from ${addressOf('./bubblewrap.ts')}
+    import { bubblewrapDriver } from ${addressOf('bubblewrap.ts')}
     const driver = await bubblewrapDriver(sandboxLimits)`,
   creationArguments: [],
 })
@@ -62,7 +63,7 @@ async function docker(): Promise<Subject> {
     create: limits => dockerDriver({ limits, image, settings, workspacesDir }),
     createFolder,
     creation: `
-      import { dockerDriver } from ${addressOf('./docker/docker.ts')}
+      import { dockerDriver } from ${addressOf('docker/docker.ts')}
       const [, , , text, workspacesDir] = process.argv
       const { image, docker: settings } = JSON.parse(text)
       const driver = await dockerDriver({ limits: sandboxLimits, image, settings, workspacesDir })`,
@@ -90,7 +91,7 @@ async function kubernetes(): Promise<Subject> {
       return await given(folder, driver)
     },
     creation: `
-      import { kubernetesDriver } from ${addressOf('./kubernetes/driver.ts')}
+      import { kubernetesDriver } from ${addressOf('kubernetes/driver.ts')}
       const [, , , text, workspacesDir] = process.argv
       const log = { info() {}, warn() {} }
       const settings = JSON.parse(text)
