@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dockerForTests } from '../../../test/support/docker/docker-for-tests.ts'
+import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
 import { fakeClusterFor } from '../../../test/support/kubernetes/fake-cluster-for.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import type { SandboxDriverName } from './sandbox.ts'
@@ -11,6 +11,11 @@ import { createSandboxes } from './sandboxes.ts'
 import { eventually, quiet, sandboxesForTests, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const needsBubblewrap = { skip: lack('bubblewrap') }
+
+const lackOf = (driver: SandboxDriverName): string | false => {
+  if (driver === 'docker') return lackEngine
+  return driver !== 'virtual' && lack('bubblewrap')
+}
 
 /** The containers of the fake engine of Docker and of the fake cluster are bubblewrap sandboxes. */
 const settingsOf = {
@@ -23,7 +28,7 @@ const sandboxesOf = (driver: SandboxDriverName) => sandboxesForTests(driver, set
 
 for (const driver of ['bubblewrap', 'docker', 'kubernetes', 'virtual'] as const) {
   test(`${driver}: a workspace persists after its sandbox, private to its user, until it is removed`, {
-    skip: driver !== 'virtual' && lack('bubblewrap'),
+    skip: lackOf(driver),
   }, async () => {
     const sandboxes = await sandboxesOf(driver)
     const sandbox = await sandboxes.open('ses_1')
@@ -43,7 +48,7 @@ for (const driver of ['bubblewrap', 'docker', 'kubernetes', 'virtual'] as const)
   })
 
   test(`${driver}: file tools and commands can change each other’s files`, {
-    skip: driver !== 'virtual' && lack('bubblewrap'),
+    skip: lackOf(driver),
   }, async () => {
     const sandbox = await (await sandboxesOf(driver)).open('ses_1')
     await sandbox.files.write('made/by/tool', 'one\n')
@@ -59,7 +64,7 @@ for (const driver of ['bubblewrap', 'docker', 'kubernetes', 'virtual'] as const)
   })
 
   test(`${driver}: removing a session kills its commands at once`, {
-    skip: driver !== 'virtual' && lack('bubblewrap'),
+    skip: lackOf(driver),
   }, async () => {
     const sandboxes = await sandboxesOf(driver)
     const sandbox = await sandboxes.open('ses_1')
@@ -73,7 +78,9 @@ for (const driver of ['bubblewrap', 'docker', 'kubernetes', 'virtual'] as const)
 }
 
 for (const driver of ['bubblewrap', 'docker'] as const) {
-  test(`${driver}: a workspace is removed even when a command made that difficult`, needsBubblewrap, async () => {
+  test(`${driver}: a workspace is removed even when a command made that difficult`, {
+    skip: lackOf(driver),
+  }, async () => {
     const sandboxes = await sandboxesOf(driver)
     const sandbox = await sandboxes.open('ses_1')
     const deep = 'for i in $(seq 60); do mkdir -p $(printf "d%.0s" $(seq 100)) && cd d* || exit 1; done; cd /workspace'
@@ -83,7 +90,9 @@ for (const driver of ['bubblewrap', 'docker'] as const) {
     assert(!existsSync(join(sandboxes.workspacesDir, 'ses_1')))
   })
 
-  test(`${driver}: commands that the kernel cannot accept are rejected with a reason`, needsBubblewrap, async () => {
+  test(`${driver}: commands that the kernel cannot accept are rejected with a reason`, {
+    skip: lackOf(driver),
+  }, async () => {
     const sandbox = await (await sandboxesOf(driver)).open('ses_1')
     await assert.rejects(sandbox.exec({ command: 'echo \0' }), { code: 'invalid_request' })
     await assert.rejects(sandbox.exec({ command: `: ${'x'.repeat(200_000)}` }), { code: 'invalid_request' })

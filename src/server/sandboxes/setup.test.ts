@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dockerForTests } from '../../../test/support/docker/docker-for-tests.ts'
+import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
 import { fakeImage } from '../../../test/support/docker/fake-engine.ts'
 import { sessionWith } from '../../../test/support/network/network.ts'
 import { lack } from '../../../test/support/service/lack.ts'
@@ -26,31 +26,28 @@ const settings = {
 } as const
 
 for (const driver of ['bubblewrap', 'docker'] as const) {
+  const when = { skip: driver === 'docker' ? lackEngine : lack('bubblewrap') }
   const { setup, file } = settings[driver]
   const sandboxesOf = async () => {
     const more = driver === 'docker' ? { settings: (await dockerForTests()).settings } : {}
     return await sandboxesForTests(driver, more)
   }
 
-  test(
-    `${driver}: a set-up runs once for all sessions of its owner, and its result is in each`,
-    needsBubblewrap,
-    async () => {
-      const sandboxes = await sandboxesOf()
-      const read = async (id: string, owner?: string) => {
-        const session = sessionOf(id, { setup: [setup] }, owner)
-        await sandboxes.prepare(session, never)
-        return (await (await sandboxes.open(id, session)).exec({ command: `cat ${file}; echo x >> ${file}` })).output
-      }
-      const [first, second] = await Promise.all([read('ses_1'), read('ses_2')])
-      assert.match(first.split('\n')[0] ?? '', /^\d{15,}$/)
-      assert.equal(second.split('\n')[0], first.split('\n')[0])
-      assert.equal((await read('ses_3')).split('\n')[0], first.split('\n')[0])
-      assert.notEqual((await read('ses_4', 'user-2')).split('\n')[0], first.split('\n')[0])
-    },
-  )
+  test(`${driver}: a set-up runs once for all sessions of its owner, and its result is in each`, when, async () => {
+    const sandboxes = await sandboxesOf()
+    const read = async (id: string, owner?: string) => {
+      const session = sessionOf(id, { setup: [setup] }, owner)
+      await sandboxes.prepare(session, never)
+      return (await (await sandboxes.open(id, session)).exec({ command: `cat ${file}; echo x >> ${file}` })).output
+    }
+    const [first, second] = await Promise.all([read('ses_1'), read('ses_2')])
+    assert.match(first.split('\n')[0] ?? '', /^\d{15,}$/)
+    assert.equal(second.split('\n')[0], first.split('\n')[0])
+    assert.equal((await read('ses_3')).split('\n')[0], first.split('\n')[0])
+    assert.notEqual((await read('ses_4', 'user-2')).split('\n')[0], first.split('\n')[0])
+  })
 
-  test(`${driver}: a program sees the result of a set-up`, needsBubblewrap, async () => {
+  test(`${driver}: a program sees the result of a set-up`, when, async () => {
     const sandboxes = await sandboxesOf()
     const sandbox = await sandboxes.open('ses_1', sessionOf('ses_1', { setup: [setup] }))
     const place = await sandbox.programPlace('sandbox')
@@ -58,30 +55,26 @@ for (const driver of ['bubblewrap', 'docker'] as const) {
     assert.deepEqual(await program.exited, { code: 0 })
   })
 
-  test(
-    `${driver}: a failed set-up names the command and the end of its output, and runs again`,
-    needsBubblewrap,
-    async () => {
-      const sandboxes = await sandboxesOf()
-      const session = sessionOf('ses_1', { setup: ['true', 'echo no such package >&2; exit 3', 'echo never'] })
-      for (let attempt = 0; attempt < 2; attempt++) {
-        await assert.rejects(sandboxes.prepare(session, never), ({ message }: Error) => {
-          assert.match(message, /^config\.sandbox\.setup failed; the end of its output: no such package/)
-          assert.match(message, /command 2 of 3 ended with exit code 3/)
-          assert.doesNotMatch(message, /never/)
-          return true
-        })
-      }
-    },
-  )
+  test(`${driver}: a failed set-up names the command and the end of its output, and runs again`, when, async () => {
+    const sandboxes = await sandboxesOf()
+    const session = sessionOf('ses_1', { setup: ['true', 'echo no such package >&2; exit 3', 'echo never'] })
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await assert.rejects(sandboxes.prepare(session, never), ({ message }: Error) => {
+        assert.match(message, /^config\.sandbox\.setup failed; the end of its output: no such package/)
+        assert.match(message, /command 2 of 3 ended with exit code 3/)
+        assert.doesNotMatch(message, /never/)
+        return true
+      })
+    }
+  })
 
-  test(`${driver}: a set-up sees no files of the session`, needsBubblewrap, async () => {
+  test(`${driver}: a set-up sees no files of the session`, when, async () => {
     const sandboxes = await sandboxesOf()
     await (await sandboxes.open('ses_1')).files.write('secret', 'mine')
     await sandboxes.prepare(sessionOf('ses_1', { setup: ['! ls /workspace/secret'] }), never)
   })
 
-  test(`${driver}: a cancelled wait returns at once, and a stop ends the set-up`, needsBubblewrap, async () => {
+  test(`${driver}: a cancelled wait returns at once, and a stop ends the set-up`, when, async () => {
     const sandboxes = await sandboxesOf()
     const marker = `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
     const stop = new AbortController()
@@ -114,7 +107,7 @@ test('bubblewrap: at most 20 results are stored', needsBubblewrap, async () => {
   assert.equal(existsSync(join(sandboxes.workspacesDir, 'ses_1.setup')), false)
 })
 
-test('docker: at most 20 images of set-ups are stored, and others stay', needsBubblewrap, async () => {
+test('docker: at most 20 images of set-ups are stored, and others stay', { skip: lackEngine }, async () => {
   const { engine, settings: given } = await dockerForTests()
   const sandboxes = await sandboxesForTests('docker', { settings: given })
   for (let at = 0; at < 22; at++) await sandboxes.prepare(sessionOf('ses_1', { setup: [`echo ${at}`] }), never)
@@ -123,7 +116,7 @@ test('docker: at most 20 images of set-ups are stored, and others stay', needsBu
   assert(names.includes(fakeImage))
 })
 
-test('docker: an agent’s image is pulled once, and only if it is allowed', needsBubblewrap, async () => {
+test('docker: an agent’s image is pulled once, and only if it is allowed', { skip: lackEngine }, async () => {
   const image = 'registry.example/tools:2'
   const { engine, settings: given } = await dockerForTests({ engine: { registry: [image] }, images: [image, 'gone:1'] })
   const sandboxes = await sandboxesForTests('docker', { settings: given })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { DockerSettings } from '../../../src/server/config/config.ts'
 import type { DriverSettings } from '../../../src/server/sandboxes/choose-driver.ts'
+import { lack } from '../service/lack.ts'
 import { type FakeEngine, fakeImage, startFakeEngine } from './fake-engine.ts'
+
+/** Why the fake engine cannot run here, for the `skip` of a test; false where it can. */
+export const lackEngine: string | false =
+  lack('bubblewrap') || (process.getuid?.() !== 0 && 'the fake engine of Docker needs root')
 
 interface Wanted {
   readonly engine?: Parameters<typeof startFakeEngine>[0]

@@ -1,6 +1,6 @@
 import type { DriverSettings } from '../../../src/server/sandboxes/choose-driver.ts'
 import type { SandboxDriverName } from '../../../src/server/sandboxes/sandbox.ts'
-import { dockerForTests } from '../docker/docker-for-tests.ts'
+import { dockerForTests, lackEngine } from '../docker/docker-for-tests.ts'
 import { fakeClusterFor } from '../kubernetes/fake-cluster-for.ts'
 import { lack } from '../service/lack.ts'
 import type { ServiceOptions } from '../service/service.ts'
@@ -53,7 +53,7 @@ async function prepareKubernetes(workspacesDir: string): Promise<Prepared> {
 
 export const hostileDrivers: readonly HostileDriver[] = [
   { ...real, name: 'bubblewrap', prepare: async () => ({ config: {} }), hasNetwork: true },
-  { ...real, name: 'docker', prepare: prepareDocker, hasNetwork: true },
+  { ...real, name: 'docker', skip: lackEngine, prepare: prepareDocker, hasNetwork: true },
   { ...real, name: 'kubernetes', prepare: prepareKubernetes, hasNetwork: false },
   {
     name: 'virtual',

@@ -5,7 +5,7 @@ import { dockerDriver } from '../../../src/server/sandboxes/docker/docker.ts'
 import type { SandboxDriver, SandboxDriverName, SandboxLimits } from '../../../src/server/sandboxes/sandbox.ts'
 import { temporaryFolder } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
 import { virtualDriver } from '../../../src/server/sandboxes/virtual.ts'
-import { dockerForTests } from '../docker/docker-for-tests.ts'
+import { dockerForTests, lackEngine } from '../docker/docker-for-tests.ts'
 import { startCluster } from '../kubernetes/driver-rig.ts'
 import { lack } from '../service/lack.ts'
 
@@ -57,7 +57,7 @@ async function docker(): Promise<Subject> {
   const workspacesDir = await temporaryFolder()
   return {
     name: 'docker',
-    skip,
+    skip: false,
     isReal: true,
     hasGroups: true,
     create: limits => dockerDriver({ limits, image, settings, workspacesDir }),
@@ -77,7 +77,7 @@ async function kubernetes(): Promise<Subject> {
   let folders = 0
   return {
     name: 'kubernetes',
-    skip,
+    skip: false,
     isReal: true,
     hasGroups: false,
     async create(limits) {
@@ -113,6 +113,11 @@ const virtual = (): Subject => ({
 
 /** Starts what the drivers need; it ends after the last test of the file. */
 export async function driversForTests(): Promise<readonly Subject[]> {
-  if (skip !== false) return [bubblewrap(), virtual()]
-  return [bubblewrap(), await docker(), await kubernetes(), virtual()]
+  const skipped = (name: SandboxDriverName, why: string): Subject => ({ ...bubblewrap(), name, skip: why })
+  return [
+    bubblewrap(),
+    lackEngine ? skipped('docker', lackEngine) : await docker(),
+    skip ? skipped('kubernetes', skip) : await kubernetes(),
+    virtual(),
+  ]
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { dockerForTests } from '../../../../test/support/docker/docker-for-tests.ts'
+import { dockerForTests, lackEngine } from '../../../../test/support/docker/docker-for-tests.ts'
 import { type Fault, fakeImage } from '../../../../test/support/docker/fake-engine.ts'
 import { networkForTests, upstreamForTests } from '../../../../test/support/network/network.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
@@ -12,7 +12,7 @@ import { createSandboxes } from '../sandboxes.ts'
 import { eventually, isRunning, quiet, sandboxesForTests, temporaryFolder } from '../sandboxes-for-tests.ts'
 import { frameReader } from './frames.ts'
 
-const needsBubblewrap = { skip: lack('bubblewrap') }
+const needsEngine = { skip: lackEngine }
 const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
 
 interface CreateBody {
@@ -20,7 +20,7 @@ interface CreateBody {
   readonly HostConfig: Readonly<Record<string, unknown>>
 }
 
-test('a container has no privileges, no network, a read-only system and limits', needsBubblewrap, async () => {
+test('a container has no privileges, no network, a read-only system and limits', needsEngine, async () => {
   const { engine, settings } = await dockerForTests({ docker: { runtime: 'runsc', user: '4242:4242' } })
   const sandboxes = await sandboxesForTests('docker', { settings })
   const sandbox = await sandboxes.open('ses_1')
@@ -47,7 +47,7 @@ test('a container has no privileges, no network, a read-only system and limits',
   assert.match(sandboxes.detail, /runtime runsc/)
 })
 
-test('containers are removed after their command', needsBubblewrap, async () => {
+test('containers are removed after their command', needsEngine, async () => {
   const { engine, settings } = await dockerForTests()
   const sandbox = await (await sandboxesForTests('docker', { settings })).open('ses_1')
   await Promise.all(['true', 'exit 3', 'kill -KILL $$'].map(command => sandbox.exec({ command })))
@@ -56,7 +56,7 @@ test('containers are removed after their command', needsBubblewrap, async () => 
 
 test(
   'a start removes the containers of killed servers with the same data folder, and no others',
-  needsBubblewrap,
+  needsEngine,
   async () => {
     const { engine, settings } = await dockerForTests()
     const [workspacesDir, other] = [await temporaryFolder(), await temporaryFolder()]
@@ -93,7 +93,7 @@ test(
 )
 
 test('the network of an agent passes the proxy, from a container that has no other', {
-  skip: lack('bubblewrap') || lack('socat'),
+  skip: lackEngine || lack('socat'),
 }, async () => {
   const { settings } = await dockerForTests()
   const { host, port } = await upstreamForTests((_request, response) => response.end('from outside'))
@@ -129,7 +129,7 @@ const unusable: readonly (readonly [what: string, wanted: Parameters<typeof dock
 ]
 
 for (const [what, wanted, reason] of unusable) {
-  test(`the start fails with ${what}, without a fallback to another driver`, needsBubblewrap, async () => {
+  test(`the start fails with ${what}, without a fallback to another driver`, needsEngine, async () => {
     const { settings } = await dockerForTests(wanted)
     const created = createSandboxes({ workspacesDir: await temporaryFolder(), log: quiet, prefer: 'docker', settings })
     await assert.rejects(created, (error: Error & { code: string }) => {
@@ -141,7 +141,7 @@ for (const [what, wanted, reason] of unusable) {
   })
 }
 
-test('an image without a shell is named', needsBubblewrap, async () => {
+test('an image without a shell is named', needsEngine, async () => {
   const image = 'no-shell:1'
   const { settings } = await dockerForTests({ engine: { images: [fakeImage, image] }, images: [image] })
   const sandboxes = await sandboxesForTests('docker', { settings })
@@ -167,7 +167,7 @@ const faults: readonly (readonly [what: string, path: RegExp, fault: Fault])[] =
 ]
 
 for (const [what, path, fault] of faults) {
-  test(`an engine that ${what} fails the command, and the next one runs`, needsBubblewrap, async () => {
+  test(`an engine that ${what} fails the command, and the next one runs`, needsEngine, async () => {
     const { engine, settings } = await dockerForTests()
     const sandbox = await (await sandboxesForTests('docker', { settings })).open('ses_1')
     engine.setFaults((_method, at) => (path.test(at) ? fault : undefined))
@@ -181,7 +181,7 @@ for (const [what, path, fault] of faults) {
   })
 }
 
-test('an engine that restarts while a command runs loses nothing of its exit code', needsBubblewrap, async () => {
+test('an engine that restarts while a command runs loses nothing of its exit code', needsEngine, async () => {
   const { engine, settings } = await dockerForTests()
   const sandbox = await (await sandboxesForTests('docker', { settings })).open('ses_1')
   let waits = 0
@@ -190,7 +190,7 @@ test('an engine that restarts while a command runs loses nothing of its exit cod
   assert.deepEqual([exitCode, output], [4, 'done\n'])
 })
 
-test('an output stream that cannot be read ends the command', needsBubblewrap, async () => {
+test('an output stream that cannot be read ends the command', needsEngine, async () => {
   const { engine, settings } = await dockerForTests()
   const marker = longSleep()
   const sandbox = await (await sandboxesForTests('docker', { settings })).open('ses_1')
@@ -200,7 +200,7 @@ test('an output stream that cannot be read ends the command', needsBubblewrap, a
   assert.equal(await isRunning(marker), false)
 })
 
-test('an engine that dies or hangs while a command runs fails it in bounded time', needsBubblewrap, async () => {
+test('an engine that dies or hangs while a command runs fails it in bounded time', needsEngine, async () => {
   const failing = async (fail: (engine: Awaited<ReturnType<typeof dockerForTests>>['engine']) => Promise<void>) => {
     const { engine, settings } = await dockerForTests()
     const sandbox = await (await sandboxesForTests('docker', { settings })).open('ses_1')
