@@ -105,6 +105,7 @@ export async function startScene(driver: HostileDriver) {
     }),
   })
   ending.service = service
+  if (driver.hasPrograms) assert.ok(service.logs().includes(`"driver":"${driver.name}"`), 'the service uses the driver')
   after(() => upstream.stop())
 
   async function okAs<T>(key: string, line: string, body?: unknown): Promise<T> {
