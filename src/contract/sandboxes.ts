@@ -12,7 +12,7 @@ export const SandboxConfig = named(
           minLength: 1,
           maxLength: 255,
           description:
-            'Image of the commands and programs, from `sandbox.image` and `sandbox.images` of the configuration; needs the driver `docker`',
+            'Image of the commands and programs, from `sandbox.image` and `sandbox.images` of the configuration; needs the driver `docker` or `kubernetes`',
         }),
       ),
     ),
@@ -21,7 +21,7 @@ export const SandboxConfig = named(
         Type.Array(Type.String({ minLength: 1, maxLength: 10_000 }), {
           maxItems: 50,
           description:
-            'Shell commands that prepare the sandbox before the first run of a session; the result is cached. Together at most 10 minutes, with the network of `config.network`',
+            'Shell commands that prepare the sandbox before the first run of a session; the result is cached. Together at most 10 minutes, with the network of `config.network`. Needs the driver `bubblewrap` or `docker`',
         }),
       ),
     ),

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startFakeApiServer } from '../../test/support/kubernetes/fake-api-server.ts'
 import { temporaryFolder } from '../../test/support/service/data-folder.ts'
 import type { Environment } from './config/config.ts'
 import { examine, examinePort, type Finding } from './doctor.ts'
@@ -67,6 +68,27 @@ test('every problem of the configuration is listed, and independent checks still
   assert.equal(state, 'fail')
   for (const name of ['PORT', 'LOG_LEVEL']) assert.ok(detail.includes(name), name)
   assert.ok(findings.has('sandbox'))
+})
+
+test('the cluster of the sandboxes is checked without creating anything in it', async () => {
+  const fake = await startFakeApiServer({ volume: folder })
+  const { namespace, claim, api } = fake.settings
+  const configFile = join(folder, 'switchyard.yaml')
+  const access = { server: api.server, token_file: api.tokenFile, ca_file: api.caFile }
+  const kubernetes = { namespace, workspaces: { claim }, api: access }
+  writeFileSync(configFile, JSON.stringify({ sandbox: { driver: 'kubernetes', image: 'debian:trixie', kubernetes } }))
+  const sandboxOf = async () =>
+    (await examine({ env: { SWITCHYARD_DATA_DIR: folder }, overrides: { configFile } })).find(
+      ({ name }) => name === 'sandbox',
+    )
+  const found = await sandboxOf()
+  assert.deepEqual([found?.state, found?.next], ['ok', undefined])
+  fake.state.denied.add('create sandboxes')
+  const lacking = await sandboxOf()
+  assert.equal(lacking?.state, 'fail')
+  assert.match(lacking?.detail ?? '', /lacks rights in namespace agents: create sandboxes/)
+  assert.ok(fake.state.requests.every(line => line.startsWith('GET') || line.includes('selfsubjectaccessreviews')))
+  await fake.close()
 })
 
 test('a port in use fails, and a free port passes', async () => {

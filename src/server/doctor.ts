@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Config, Environment, Overrides } from './config/config.ts'
+import type { Config, Environment, KubernetesSandbox, Overrides } from './config/config.ts'
 import { ConfigError, loadConfig } from './config/load.ts'
 import { createPool } from './db/connect.ts'
 import { packagedBuild } from './db/embedded/binaries.ts'
@@ -8,6 +8,8 @@ import { pendingMigrations } from './db/migrate.ts'
 import { reasonOf } from './db/reachable.ts'
 import { bubblewrapRemedy } from './sandboxes/bubblewrap-remedy.ts'
 import { chooseDriver } from './sandboxes/choose-driver.ts'
+import { createKubernetesApi } from './sandboxes/kubernetes/api.ts'
+import { examineCluster } from './sandboxes/kubernetes/checks.ts'
 import { sandboxLimits } from './sandboxes/sandbox.ts'
 import { portProblem } from './start-checks.ts'
 
@@ -122,10 +124,11 @@ async function examineServer(url: string): Promise<Finding> {
 async function examineSandbox(config: Config | undefined): Promise<Finding> {
   const name = 'sandbox'
   const settings = config?.sandbox
+  if (settings?.kubernetes) return await examineKubernetes(settings.kubernetes)
   const prefer = settings?.driver === 'auto' ? undefined : settings?.driver
   const workspacesDir = join(resolve(config?.dataDir ?? '.'), 'workspaces')
   try {
-    const choice = await chooseDriver({ prefer, limits: sandboxLimits, settings, workspacesDir })
+    const choice = await chooseDriver({ prefer, limits: sandboxLimits, settings, workspacesDir, log: unlogged })
     const { driver, detail, problem } = choice
     await driver.close?.()
     if (problem === undefined) return { name, state: 'ok', detail: `${driver.name}: ${detail}` }
@@ -135,6 +138,24 @@ async function examineSandbox(config: Config | undefined): Promise<Finding> {
     const reason = error instanceof Error ? error.message : String(error)
     const next = prefer === 'bubblewrap' ? bubblewrapRemedy(reason) : 'correct this, or set another sandbox.driver'
     return { name, state: 'fail', detail: reason, next }
+  }
+}
+
+const unlogged = { info: () => undefined, warn: () => undefined }
+
+/** Checks the cluster without creating anything in it. */
+async function examineKubernetes(settings: KubernetesSandbox): Promise<Finding> {
+  const name = 'sandbox'
+  const api = createKubernetesApi(settings.api, { retryMs: 3_000 })
+  try {
+    const remarks = await examineCluster(api, settings)
+    const detail = ['kubernetes: the server tries it out when it starts', ...remarks].join('; ')
+    return { name, state: 'ok', detail }
+  } catch (error) {
+    const next = 'see docs/sandboxes-kubernetes.md; the server does not start without it'
+    return { name, state: 'fail', detail: error instanceof Error ? error.message : String(error), next }
+  } finally {
+    api.close()
   }
 }
 

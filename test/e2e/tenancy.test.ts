@@ -122,12 +122,22 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
   }),
   '/permission/{request_id}': async () => ({ request_id: await openQuestion(await newSession()) }),
   '/api/v1/managed_agents/sessions/{session_id}': async () => ({ session_id: await newSession() }),
-  '/v1/sessions/{session_id}': async () => ({ session_id: await newSession() }),
-  '/a2a/{agent}': async () => {
+  '/v1/sessions/{session_id}': async () => {
+    const session_id = await newSession()
+    return { session_id, thread_id: session_id }
+  },
+  '/a2a/{agent}': async path => {
     const body = { name: canary, owner_id: 'ada', model: 'demo', config: { a2a: { enabled: true } } }
     const agent = await idOf(ada, 'POST /api/agents', body)
     const task_id = await queuedMessage(await idOf(ada, 'POST /session', { title: canary, agent_id: agent }))
-    return { agent, task_id, config_id: 'config_1' }
+    const config_id = 'config_1'
+    if (path.includes('config_id')) {
+      const line = `POST /a2a/${agent}/tasks/${task_id}/pushNotificationConfigs`
+      const body = { id: config_id, url: 'https://receiver.invalid/push' }
+      const answer = await send(ada, line, { body, headers: { 'a2a-version': '1.0' } })
+      assert.equal(answer.status, 200, answer.text)
+    }
+    return { agent, task_id, config_id }
   },
   '/v1/agents/{agent_id}': async () => ({ agent_id: await newAgent() }),
   '/v1/environments/{environment_id}': async () => ({

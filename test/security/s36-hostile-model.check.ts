@@ -1,4 +1,4 @@
 import { hostileDrivers } from '../support/hostile/drivers.ts'
 import { testHostileModel } from '../support/network/hostile-model.ts'
 
-for (const { name, skip } of hostileDrivers) if (!skip) await testHostileModel(name)
+for (const driver of hostileDrivers) if (!driver.skip) await testHostileModel(driver)

@@ -274,7 +274,7 @@ export interface Limits {
   readonly allowUnrestrictedEgress?: boolean
 }
 
-export type SandboxDriverChoice = 'auto' | 'bubblewrap' | 'virtual' | 'docker'
+export type SandboxDriverChoice = 'auto' | 'bubblewrap' | 'virtual' | 'docker' | 'kubernetes'
 
 /** Where the commands and programs of sessions run. */
 export interface SandboxConfig {
@@ -285,6 +285,8 @@ export interface SandboxConfig {
   /** Other images that agents may name. */
   readonly images: readonly string[]
   readonly docker: DockerSettings
+  /** Present with the driver `kubernetes`. */
+  readonly kubernetes: KubernetesSandbox | undefined
 }
 
 export interface DockerSettings {
@@ -298,6 +300,28 @@ export interface DockerSettings {
   readonly proxyImage: string | undefined
   /** True when missing images are pulled. */
   readonly pull: boolean
+}
+
+/** The cluster in which sandboxes run. */
+export interface KubernetesSandbox {
+  readonly namespace: string
+  /** Persistent volume claim that also contains the workspaces folder of this server. */
+  readonly claim: string
+  /** Path of the workspaces folder on that volume; undefined: its root. */
+  readonly subPath: string | undefined
+  readonly serviceAccount: string | undefined
+  readonly runtimeClass: string | undefined
+  readonly nodeSelector: Readonly<Record<string, string>>
+  readonly pullSecrets: readonly string[]
+  readonly api: KubernetesAccess
+}
+
+/** Access to the API server of a cluster. */
+export interface KubernetesAccess {
+  /** Address that starts with https://. */
+  readonly server: string
+  readonly tokenFile: string
+  readonly caFile: string
 }
 
 export type SearchProvider = 'brave' | 'tavily' | 'searxng'

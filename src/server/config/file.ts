@@ -3,6 +3,7 @@ import { isNode, LineCounter, type Node, parseDocument } from 'yaml'
 import { type HookEntry, hookEntry } from './hooks-of-file.ts'
 import { type McpServerEntry, mcpServerEntry } from './mcp-servers-of-file.ts'
 import { type ModelEntry, modelEntry } from './model-shape.ts'
+import { type SandboxBlock, sandboxBlock } from './sandbox-shape.ts'
 import { flag, readShape, type Shape, seconds, text, texts, whole } from './yaml-shape.ts'
 
 /** Position in the configuration file. */
@@ -90,13 +91,8 @@ interface FileValue {
     readonly max_bytes?: number
     readonly max_files?: number
   }
+  readonly sandbox?: SandboxBlock
   readonly git_hosts?: readonly (GitHostEntry | undefined)[]
-  readonly sandbox?: {
-    readonly driver?: string
-    readonly image?: string
-    readonly images?: readonly (string | undefined)[]
-    readonly docker?: Partial<Record<'socket' | 'runtime' | 'user' | 'proxy_image' | 'pull', string>>
-  }
   readonly web_search?: { readonly provider?: string; readonly api_key?: string; readonly api_base?: string }
   readonly responses?: { readonly store?: string }
   readonly hooks?: readonly (Partial<HookEntry> | undefined)[]
@@ -198,18 +194,10 @@ const fileShape: Shape = {
       kind: 'block',
       keys: { store: text, s3: bucket, max_file_bytes: whole, max_bytes: whole, max_files: whole },
     },
+    sandbox: sandboxBlock,
     git_hosts: {
       kind: 'list',
       of: { kind: 'block', keys: { host: text, type: text, api_base: text, credential: text, auth: text } },
-    },
-    sandbox: {
-      kind: 'block',
-      keys: {
-        driver: text,
-        image: text,
-        images: texts,
-        docker: { kind: 'block', keys: { socket: text, runtime: text, user: text, proxy_image: text, pull: text } },
-      },
     },
     web_search: { kind: 'block', keys: { provider: text, api_key: text, api_base: text } },
     responses: { kind: 'block', keys: { store: text } },

@@ -8,7 +8,7 @@ type Block = NonNullable<(typeof emptyFile)['value']['sandbox']>
 function read(block: Block | undefined) {
   const problems: string[] = []
   const file = { ...emptyFile, value: block ? { sandbox: block } : {} }
-  const settings = sandboxOfFile({ file, report: text => void problems.push(text) })
+  const settings = sandboxOfFile({ file, env: {}, report: text => void problems.push(text) })
   return { settings, problems }
 }
 
@@ -21,7 +21,7 @@ const docker = {
 }
 
 test('without the block the driver is chosen at start', () => {
-  const settings = { driver: 'auto', image: '', images: [], docker }
+  const settings = { driver: 'auto', image: '', images: [], docker, kubernetes: undefined }
   assert.deepEqual(read(undefined), { settings, problems: [] })
 })
 
@@ -33,16 +33,24 @@ test('docker has an image and settings of its own', () => {
       image: 'debian:trixie',
       images: ['node:24'],
       docker: { socket: '/run/d.sock', runtime: 'runsc', user: '7:7', proxyImage: 'alpine/socat', pull: false },
+      kubernetes: undefined,
     },
     problems: [],
   })
 })
 
 const wrong: readonly (readonly [block: Block, problem: RegExp])[] = [
-  [{ driver: 'dcoker' }, /^sandbox\.driver must be one of auto, bubblewrap, virtual, docker; did you mean docker\?$/],
+  [
+    { driver: 'dcoker' },
+    /^sandbox\.driver must be one of auto, bubblewrap, virtual, docker, kubernetes; did you mean docker\?$/,
+  ],
   [{ driver: 'docker' }, /^sandbox\.image is required with driver docker, for example debian:trixie$/],
-  [{ image: 'debian' }, /^sandbox\.image needs driver docker; the driver is auto$/],
+  [{ image: 'debian' }, /^sandbox\.image needs driver docker or kubernetes; the driver is auto$/],
   [{ driver: 'virtual', docker: {} }, /^sandbox\.docker needs driver docker/],
+  [
+    { driver: 'docker', image: 'a', kubernetes: {} },
+    /^sandbox\.kubernetes needs driver kubernetes; the driver is docker$/,
+  ],
   [{ driver: 'docker', image: 'a b' }, /^sandbox\.image must be the name of an image/],
   [{ driver: 'docker', image: 'a', images: ['switchyard-setup:1'] }, /^sandbox\.images\[0\] must not be an image/],
   [

@@ -1,20 +1,30 @@
 import { closestTo } from '../platform/closest.ts'
-import type { DockerSettings, SandboxConfig, SandboxDriverChoice } from './config.ts'
+import type { DockerSettings, Environment, SandboxConfig, SandboxDriverChoice } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
+import { kubernetesOfFile, type ReportAt } from './kubernetes-of-file.ts'
+import type { DockerBlock, SandboxBlock } from './sandbox-shape.ts'
 
 interface Reading {
   readonly file: ConfigFile
+  readonly env: Environment
   readonly report: (text: string, place?: Place) => void
 }
 
-type ReportAt = (text: string, ...path: (string | number)[]) => void
-
-const drivers: readonly SandboxDriverChoice[] = ['auto', 'bubblewrap', 'virtual', 'docker']
+const drivers: readonly SandboxDriverChoice[] = ['auto', 'bubblewrap', 'virtual', 'docker', 'kubernetes']
 /** Drivers whose sandboxes have an image. */
-const withImages: readonly SandboxDriverChoice[] = ['docker']
+const withImages: readonly SandboxDriverChoice[] = ['docker', 'kubernetes']
+
+/** Drivers that use a setting. */
+const usersOf: Readonly<Record<'image' | 'images' | 'docker' | 'kubernetes', readonly SandboxDriverChoice[]>> = {
+  image: withImages,
+  images: withImages,
+  docker: ['docker'],
+  kubernetes: ['kubernetes'],
+}
+const settingNames = ['image', 'images', 'docker', 'kubernetes'] as const
 
 /** Returns the settings of the block `sandbox`. */
-export function sandboxOfFile({ file, report }: Reading): SandboxConfig {
+export function sandboxOfFile({ file, env, report }: Reading): SandboxConfig {
   const block = file.value.sandbox ?? {}
   const reportAt: ReportAt = (text, ...path) => report(`sandbox.${text}`, file.place(['sandbox', ...path]))
   const driver = driverOf(block.driver, reportAt)
@@ -25,11 +35,22 @@ export function sandboxOfFile({ file, report }: Reading): SandboxConfig {
     reportAt(`image is required with driver ${driver}, for example debian:trixie`, 'driver')
   if (image !== undefined) checkImage(image, 'image', text => reportAt(text, 'image'))
   for (const [at, entry] of images.entries()) checkImage(entry, `images[${at}]`, text => reportAt(text, 'images', at))
-  if (driver !== undefined && !hasImages) {
-    const unused = (['image', 'images', 'docker'] as const).find(name => block[name] !== undefined)
-    if (unused) reportAt(`${unused} needs driver ${withImages.join(' or ')}; the driver is ${driver}`, unused)
+  if (driver !== undefined) checkUse(block, driver, reportAt)
+  return {
+    driver: driver ?? 'auto',
+    image: image ?? '',
+    images,
+    docker: dockerOf(block.docker ?? {}, reportAt),
+    kubernetes: driver === 'kubernetes' ? kubernetesOfFile(block.kubernetes ?? {}, env, reportAt) : undefined,
   }
-  return { driver: driver ?? 'auto', image: image ?? '', images, docker: dockerOf(block.docker ?? {}, reportAt) }
+}
+
+function checkUse(block: SandboxBlock, driver: SandboxDriverChoice, reportAt: ReportAt): void {
+  for (const name of settingNames) {
+    const users = usersOf[name]
+    if (block[name] !== undefined && !users.includes(driver))
+      reportAt(`${name} needs driver ${users.join(' or ')}; the driver is ${driver}`, name)
+  }
 }
 
 function driverOf(given: string | undefined, reportAt: ReportAt): SandboxDriverChoice | undefined {
@@ -50,8 +71,6 @@ function checkImage(image: string, field: string, report: (text: string) => void
   if (!imageName.test(image)) report(`${field} must be the name of an image, for example debian:trixie`)
   else if (image.startsWith('switchyard-setup')) report(`${field} must not be an image that this service has made`)
 }
-
-type DockerBlock = NonNullable<NonNullable<ConfigFile['value']['sandbox']>['docker']>
 
 const defaultSocket = '/var/run/docker.sock'
 

@@ -31,7 +31,10 @@ export function createNetworkCheck({ allowUnrestricted, sandboxes }: Deps) {
     if (workplace === 'server')
       return finding('', 'is not supported: the runtime has isolation none, and so the network of this service')
     if (!sandboxes.hasNetwork)
-      return finding('', `needs a sandbox with a network, but this service uses: ${sandboxes.detail}`)
+      return finding(
+        '',
+        `needs a sandbox with a network (bubblewrap or docker), but this service uses: ${sandboxes.detail}`,
+      )
     if (type === 'unrestricted' && !allowUnrestricted)
       return finding('.type', 'unrestricted needs limits.allow_unrestricted_egress: true in the configuration')
     return firstHostProblem(network) ?? secretFinding(config, allowUnrestricted)

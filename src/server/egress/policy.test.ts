@@ -113,7 +113,7 @@ test('a wrong config.network is reported with its field', () => {
   const without = createNetworkCheck({ allowUnrestricted: true, sandboxes: { hasNetwork: false, detail: 'simulated' } })
   assert.equal(
     without({ network }, 'sandbox')?.problem,
-    'needs a sandbox with a network, but this service uses: simulated',
+    'needs a sandbox with a network (bubblewrap or docker), but this service uses: simulated',
   )
 })
 

@@ -10,7 +10,8 @@ const fields = ['image', 'setup'] as const
 
 export function createSandboxCheck({ detail, images, hasSetup }: Pick<Sandboxes, 'detail' | 'images' | 'hasSetup'>) {
   const imageProblem = (image: string): string | undefined => {
-    if (images.length === 0) return `needs sandbox.driver docker in the configuration, but this service uses: ${detail}`
+    if (images.length === 0)
+      return `needs sandbox.driver docker or kubernetes in the configuration, but this service uses: ${detail}`
     return images.includes(image)
       ? undefined
       : `is not allowed; use one of ${images.join(', ')}, or add it to sandbox.images in the configuration`

@@ -1,7 +1,9 @@
-import type { DockerSettings } from '../config/config.ts'
+import type { DockerSettings, KubernetesSandbox } from '../config/config.ts'
 import { AppError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
 import { bubblewrapDriver } from './bubblewrap.ts'
 import { dockerDriver } from './docker/docker.ts'
+import { kubernetesDriver } from './kubernetes/driver.ts'
 import type { SandboxDriver, SandboxDriverName, SandboxLimits } from './sandbox.ts'
 import { virtualDriver } from './virtual.ts'
 
@@ -11,6 +13,8 @@ export interface DriverSettings {
   /** Other images that agents may name. */
   readonly images: readonly string[]
   readonly docker: DockerSettings
+  /** For the driver `kubernetes`. */
+  readonly kubernetes?: KubernetesSandbox | undefined
 }
 
 interface Choosing {
@@ -18,6 +22,7 @@ interface Choosing {
   readonly limits: SandboxLimits
   readonly settings: DriverSettings | undefined
   readonly workspacesDir: string
+  readonly log: Pick<Log, 'info' | 'warn'>
 }
 
 interface Choice {
@@ -28,14 +33,17 @@ interface Choice {
 }
 
 /** Returns the driver of the configuration, or the best one that works here. Errors: `unavailable` for the former. */
-export async function chooseDriver({ prefer, limits, settings, workspacesDir }: Choosing): Promise<Choice> {
+export async function chooseDriver(choosing: Choosing): Promise<Choice> {
+  const { prefer, limits, workspacesDir } = choosing
   switch (prefer) {
     case 'virtual':
       return plain(virtualDriver(limits))
     case 'bubblewrap':
       return plain(await required(prefer, () => bubblewrapDriver(limits, workspacesDir)))
     case 'docker':
-      return plain(await required(prefer, () => dockerOf({ limits, settings, workspacesDir })))
+      return plain(await required(prefer, () => dockerOf(choosing)))
+    case 'kubernetes':
+      return plain(await required(prefer, () => kubernetesOf(choosing)))
     case undefined:
       return await best(limits, workspacesDir)
   }
@@ -52,9 +60,14 @@ async function required(name: string, create: () => Promise<SandboxDriver>): Pro
   }
 }
 
-async function dockerOf({ limits, settings, workspacesDir }: Omit<Choosing, 'prefer'>): Promise<SandboxDriver> {
+async function dockerOf({ limits, settings, workspacesDir }: Choosing): Promise<SandboxDriver> {
   if (!settings) throw new Error('needs settings (bug)')
   return await dockerDriver({ limits, settings: settings.docker, image: settings.image, workspacesDir })
+}
+
+async function kubernetesOf({ limits, settings, workspacesDir, log }: Choosing): Promise<SandboxDriver> {
+  if (!settings?.kubernetes) throw new Error('needs settings (bug)')
+  return await kubernetesDriver({ settings: settings.kubernetes, image: settings.image, limits, workspacesDir, log })
 }
 
 async function best(limits: SandboxLimits, workspacesDir: string): Promise<Choice> {

@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
+import { driversForTests, type Subject } from '../../../test/support/sandboxes/drivers.ts'
 import { keepBusy } from '../../../test/support/service/busy-processors.ts'
-import { lack } from '../../../test/support/service/lack.ts'
-import { bubblewrapDriver } from './bubblewrap.ts'
 import { findCgroups } from './cgroup.ts'
-import { dockerDriver } from './docker/docker.ts'
-import { type BoundRequest, type SandboxDriver, type SandboxLimits, sandboxLimits } from './sandbox.ts'
-import { countRunning, eventually, isRunning, temporaryFolder } from './sandboxes-for-tests.ts'
-import { virtualDriver } from './virtual.ts'
+import { type SandboxLimits, sandboxLimits } from './sandbox.ts'
+import { countRunning, eventually, isRunning, longSleep, runnerOf, temporaryFolder } from './sandboxes-for-tests.ts'
 
 const MiB = 1024 * 1024
 const limits: SandboxLimits = {
@@ -34,65 +30,7 @@ after(async () => {
   await findCgroups(limits)
 })
 
-interface Subject {
-  readonly name: string
-  /** Why it cannot run here. */
-  readonly skip: string | false
-  /** False for the simulated shell: it has no processes, so nothing can be left of one. */
-  readonly isReal: boolean
-  create(limits: SandboxLimits): Promise<SandboxDriver>
-  /** Statements of a program that creates it as `driver`; arguments from 3 on are `creationArguments`. */
-  readonly creation: string
-  readonly creationArguments: readonly string[]
-}
-
-const addressOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
-const isLacking = lack('bubblewrap')
-// The containers of the fake engine are bubblewrap sandboxes.
-const docker = lackEngine ? undefined : await dockerForTests()
-const dockerFolder = await temporaryFolder()
-
-const subjects: readonly Subject[] = [
-  {
-    name: 'bubblewrap',
-    skip: isLacking,
-    isReal: true,
-    create: wanted => bubblewrapDriver(wanted),
-    creation: `
-      import { bubblewrapDriver } from ${addressOf('./bubblewrap.ts')}
-      const driver = await bubblewrapDriver(sandboxLimits)`,
-    creationArguments: [],
-  },
-  {
-    name: 'docker',
-    skip: lackEngine,
-    isReal: true,
-    create: async wanted => {
-      if (!docker) throw new Error('no engine')
-      const { image, docker: settings } = docker.settings
-      return await dockerDriver({ limits: wanted, image, settings, workspacesDir: dockerFolder })
-    },
-    creation: `
-      import { dockerDriver } from ${addressOf('./docker/docker.ts')}
-      const [, , , text, workspacesDir] = process.argv
-      const { image, docker: settings } = JSON.parse(text)
-      const driver = await dockerDriver({ limits: sandboxLimits, image, settings, workspacesDir })`,
-    creationArguments: [JSON.stringify(docker?.settings ?? {}), dockerFolder],
-  },
-  {
-    name: 'virtual',
-    skip: false,
-    isReal: false,
-    create: async wanted => virtualDriver(wanted),
-    creation: '',
-    creationArguments: [],
-  },
-]
-
-/** Returns a long sleep that is unique on this machine. */
-const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
-
-for (const subject of subjects) await testDriver(subject)
+for (const subject of await driversForTests()) await testDriver(subject)
 
 async function testDriver(subject: Subject): Promise<void> {
   const { name, skip, isReal } = subject
@@ -102,11 +40,9 @@ async function testDriver(subject: Subject): Promise<void> {
   }
   const driver = await subject.create(limits)
   after(() => driver.close?.())
-  const folder = await temporaryFolder()
-  if (driver.owner !== undefined) await chown(folder, driver.owner, driver.owner)
-  const run = (command: string, request: Partial<BoundRequest> = {}) =>
-    driver.exec(folder, { command, timeoutMs: 20_000, signal: new AbortController().signal, ...request })
-  testCommands(name, run)
+  const folder = await subject.createFolder(driver)
+  const run = runnerOf({ driver, folder })
+  testCommands(subject, run)
   if (!isReal) return
   testProcesses(name, run)
   testIsolation(name, run)
@@ -114,9 +50,9 @@ async function testDriver(subject: Subject): Promise<void> {
   testServerDeath(subject, folder)
 }
 
-type Run = (command: string, request?: Partial<BoundRequest>) => ReturnType<SandboxDriver['exec']>
+type Run = ReturnType<typeof runnerOf>
 
-function testCommands(name: string, run: Run): void {
+function testCommands({ name, isReal }: Subject, run: Run): void {
   test(`${name}: output of both streams and exit code are returned`, async () => {
     const { outcome, exitCode, output, truncated } = await run('echo one; echo two >&2; exit 7')
     assert.deepEqual([outcome, exitCode, output, truncated], ['exited', 7, 'one\ntwo\n', false])
@@ -137,7 +73,8 @@ function testCommands(name: string, run: Run): void {
 
   test(`${name}: an endless loop is stopped at its timeout`, async () => {
     const { outcome, exitCode } = await run('while true; do true; done', { timeoutMs: 1_000 })
-    assert.ok(outcome === 'timed_out' || exitCode !== 0, outcome)
+    if (isReal) assert.deepEqual([outcome, exitCode], ['timed_out', null])
+    else assert.ok(outcome === 'timed_out' || exitCode !== 0, outcome)
   })
 
   test(`${name}: a cancelled command returns at once, and one that was cancelled before does not start`, async () => {
@@ -192,6 +129,10 @@ function testProcesses(name: string, run: Run): void {
   test(`${name}: a command killed by a signal exits with 128 plus the signal number and no added output`, async () => {
     const { exitCode, output } = await run('kill -KILL $$')
     assert.deepEqual([exitCode, output], [137, ''])
+  })
+
+  test(`${name}: a command of 99,000 bytes runs`, async () => {
+    assert.equal((await run(`: ${'x'.repeat(99_000)}`)).exitCode, 0)
   })
 
   test(`${name}: commands do not ignore the signals of a keyboard`, async () => {
@@ -268,7 +209,7 @@ interface Ground {
   readonly folder: string
 }
 
-function testLimits({ name, create }: Subject, { run, folder }: Ground): void {
+function testLimits({ name, create, hasGroups }: Subject, { run, folder }: Ground): void {
   test(`${name}: endless output is retained up to its limit, counted, and stopped`, async () => {
     const { outcome, output, outputBytes, truncated } = await run('yes')
     assert.equal(outcome, 'output_limit')
@@ -283,7 +224,16 @@ function testLimits({ name, create }: Subject, { run, folder }: Ground): void {
     assert(output.endsWith('\nthe end\n'))
   })
 
-  test(`${name}: a fork bomb stays within the process limit and has ended after the timeout`, async () => {
+  const whenLimited = { skip: hasGroups ? false : 'the fake cluster has no control groups' }
+
+  test(`${name}: a fork bomb has ended after its timeout`, async () => {
+    const marker = longSleep()
+    await run(`bomb() { bomb | bomb & }; bomb; ${marker}`, { timeoutMs: 1_000 })
+    assert.equal(await isRunning(marker), false)
+    assert.equal((await run('echo fine')).output, 'fine\n')
+  })
+
+  test(`${name}: processes stay within their limit`, whenLimited, async () => {
     const marker = longSleep()
     let most = 0
     const starting = run(`for i in $(seq 200); do ${marker} & done`, { timeoutMs: 3_000 })
@@ -294,18 +244,18 @@ function testLimits({ name, create }: Subject, { run, folder }: Ground): void {
     const { output } = await starting
     assert.match(output, /Resource temporarily unavailable|[Cc]annot fork/)
     assert(most <= limits.processes)
-    await run(`bomb() { bomb | bomb & }; bomb; ${marker}`, { timeoutMs: 1_000 })
-    assert.equal(await isRunning(marker), false)
-    assert.equal((await run('echo fine')).output, 'fine\n')
   })
 
-  test(`${name}: memory is limited, including that of in-memory folders`, async () => {
+  test(`${name}: memory is limited`, whenLimited, async () => {
     assert.notEqual((await run('head -c 600M /dev/zero | tail > /dev/null')).exitCode, 0)
+  })
+
+  test(`${name}: in-memory folders are limited`, async () => {
     const { output } = await run('df -B1 --output=size /tmp /dev/shm | tail -n +2')
     for (const size of output.trim().split('\n')) assert.equal(Number(size), limits.scratchBytes)
   })
 
-  test(`${name}: four busy processes share the CPU quota of a command`, async () => {
+  test(`${name}: four busy processes share the CPU quota of a command`, whenLimited, async () => {
     // Without the controller there is nothing to measure.
     if ((await findCgroups(limits))?.cpu === undefined) return
     const narrow = await create({ ...limits, cpus: 0.25 })
@@ -320,6 +270,8 @@ function testLimits({ name, create }: Subject, { run, folder }: Ground): void {
     assert.equal((await stat(join(folder, 'large'))).size, limits.fileBytes)
   })
 }
+
+const addressOf = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
 
 function testServerDeath({ name, creation, creationArguments }: Subject, folder: string): void {
   /** Starts a separate server that runs one long command, and kills it once `isTime` is true. */

@@ -32,6 +32,6 @@ export async function openLink({ driver, network }: Wanted): Promise<NetworkLink
   if (driver.hasNetwork) return await network.open()
   throw new AppError(
     'unavailable',
-    `config.network needs a sandbox with a network, but this server uses: ${driver.detail}`,
+    `config.network needs a sandbox with a network (bubblewrap or docker), but this server uses: ${driver.detail}`,
   )
 }

@@ -16,7 +16,7 @@ export const networkFolderOf = (workspace: string): string => `${workspace}.netw
 /** Port on 127.0.0.1 where commands and programs reach the proxy, inside a sandbox. */
 export const proxyPort = 3128
 
-export type SandboxDriverName = 'bubblewrap' | 'virtual' | 'docker'
+export type SandboxDriverName = 'bubblewrap' | 'virtual' | 'docker' | 'kubernetes'
 
 /** Why a command has ended. */
 export type ExecOutcome = 'exited' | 'timed_out' | 'cancelled' | 'output_limit' | 'disk_limit'
@@ -129,6 +129,8 @@ export interface ProgramPlace {
   readonly folders: ProgramFolders
   /** Files of its home; paths are relative to the home. */
   readonly homeFiles: WorkspaceFiles
+  /** False when programs cannot reach the sockets in their folder, because they run on another machine. */
+  readonly hasSockets: boolean
   start(request: ProgramRequest): Promise<SandboxProgram>
 }
 
@@ -207,6 +209,8 @@ export interface SandboxDriver {
   readonly hasNetwork: boolean
   /** Absent when the driver cannot isolate programs. */
   readonly start?: (folders: ProgramFolders, request: BoundProgram) => Promise<SandboxProgram>
+  /** True when isolated programs cannot reach the sockets in their folder. */
+  readonly lacksSockets?: true
   /** True when agents can have an image. */
   readonly hasImages?: boolean
   /** True when the system folders inside are not those of the host. */
@@ -216,6 +220,8 @@ export interface SandboxDriver {
    * Absent when the driver has none. Errors: `SetupFailed`; `unavailable` for an image that cannot be used.
    */
   readonly setUp?: (request: SetupRequest) => Promise<SandboxBase>
+  /** Ends what the driver retains for a workspace. Called when no command or program of it is left. */
+  readonly release?: (folder: string) => Promise<void>
   /** Frees its resources. No command runs. */
   readonly close?: () => Promise<void>
 }

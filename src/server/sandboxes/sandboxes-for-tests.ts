@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { pause } from '../platform/timers.ts'
-import type { SandboxDriverName } from './sandbox.ts'
+import type { BoundRequest, SandboxDriver, SandboxDriverName } from './sandbox.ts'
 import { createSandboxes, type Sandboxes, type SandboxSettings } from './sandboxes.ts'
 
 /** A logger that discards everything. */
@@ -16,17 +16,25 @@ export async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-/** Returns sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not work. */
+type More = Pick<SandboxSettings, 'settings' | 'networkOf'>
+
+/**
+ * Returns sandboxes of one driver, stopped and deleted after the last test. Rejects where the driver does not
+ * work. `more` may depend on the folder of the workspaces.
+ */
 export async function sandboxesForTests(
   prefer: SandboxDriverName,
-  more: Pick<SandboxSettings, 'settings' | 'networkOf'> = {},
+  more: More | ((workspacesDir: string) => Promise<More>) = {},
 ): Promise<Sandboxes & { workspacesDir: string }> {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
-  const sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer, ...more })
+  let sandboxes: Sandboxes | undefined
+  // Hooks run in order: the server that `more` starts must still run then.
   after(async () => {
-    await sandboxes.stopAll()
+    await sandboxes?.stopAll()
     await rm(workspacesDir, { recursive: true, force: true })
   })
+  const wanted = typeof more === 'function' ? await more(workspacesDir) : more
+  sandboxes = await createSandboxes({ workspacesDir, log: quiet, prefer, ...wanted })
   return { ...sandboxes, workspacesDir }
 }
 
@@ -52,3 +60,18 @@ export async function countRunning(marker: string): Promise<number> {
 
 /** True while another process has `marker` in its command line. */
 export const isRunning = async (marker: string): Promise<boolean> => (await countRunning(marker)) > 0
+
+/** Returns a long sleep that is unique on this machine. */
+export const longSleep = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
+
+interface Ground {
+  readonly driver: SandboxDriver
+  /** A workspace that the driver can use. */
+  readonly folder: string
+}
+
+/** Returns a function that runs a command in the workspace. */
+export const runnerOf =
+  ({ driver, folder }: Ground) =>
+  (command: string, request: Partial<BoundRequest> = {}) =>
+    driver.exec(folder, { command, timeoutMs: 20_000, signal: new AbortController().signal, ...request })

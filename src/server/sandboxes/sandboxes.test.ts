@@ -4,6 +4,7 @@ import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { dockerForTests, lackEngine } from '../../../test/support/docker/docker-for-tests.ts'
+import { fakeClusterFor } from '../../../test/support/kubernetes/fake-cluster-for.ts'
 import { lack } from '../../../test/support/service/lack.ts'
 import type { SandboxDriverName } from './sandbox.ts'
 import { createSandboxes } from './sandboxes.ts'
@@ -13,14 +14,19 @@ const needsBubblewrap = { skip: lack('bubblewrap') }
 
 const lackOf = (driver: SandboxDriverName): string | false => {
   if (driver === 'docker') return lackEngine
-  return driver === 'bubblewrap' && lack('bubblewrap')
+  return driver !== 'virtual' && lack('bubblewrap')
 }
 
-/** Returns sandboxes of a driver; the containers of the fake engine of Docker are bubblewrap sandboxes. */
-const sandboxesOf = async (driver: SandboxDriverName) =>
-  sandboxesForTests(driver, driver === 'docker' ? { settings: (await dockerForTests()).settings } : {})
+/** The containers of the fake engine of Docker and of the fake cluster are bubblewrap sandboxes. */
+const settingsOf = {
+  bubblewrap: {},
+  docker: async () => ({ settings: (await dockerForTests()).settings }),
+  kubernetes: fakeClusterFor,
+  virtual: {},
+}
+const sandboxesOf = (driver: SandboxDriverName) => sandboxesForTests(driver, settingsOf[driver])
 
-for (const driver of ['bubblewrap', 'docker', 'virtual'] as const) {
+for (const driver of ['bubblewrap', 'docker', 'kubernetes', 'virtual'] as const) {
   test(`${driver}: a workspace persists after its sandbox, private to its user, until it is removed`, {
     skip: lackOf(driver),
   }, async () => {

@@ -34,7 +34,7 @@ export interface SandboxSettings {
   readonly log: Pick<Log, 'info' | 'warn'>
   /** The driver to use, or the start fails; absent selects the best driver that works here. */
   readonly prefer?: SandboxDriverName | undefined
-  /** Settings of the drivers; only that of `docker` needs them. */
+  /** Settings of the drivers; those with images need them. */
   readonly settings?: DriverSettings
   /** Processors that a command may use; default: half of the machine. */
   readonly cpus?: number | undefined
@@ -78,7 +78,7 @@ export async function createSandboxes(given: SandboxSettings): Promise<Sandboxes
   const { workspacesDir, log, prefer, cpus, networkOf = () => undefined, settings } = given
   const root = resolve(workspacesDir)
   const limits = { ...sandboxLimits, ...(cpus !== undefined && { cpus }) }
-  const { driver, detail, problem } = await chooseDriver({ prefer, limits, settings, workspacesDir: root })
+  const { driver, detail, problem } = await chooseDriver({ prefer, limits, settings, workspacesDir: root, log })
   if (problem)
     log.warn(`tools run in a simulated shell without real programs: ${problem}; ${bubblewrapRemedy(problem)}`)
   else log.info({ driver: driver.name, detail }, 'sandbox')
@@ -193,6 +193,7 @@ async function openSandbox(driver: SandboxDriver, folder: string, forget: () => 
       disposal.abort()
       forget()
       await Promise.allSettled(running)
+      await driver.release?.(folder)
     },
   }
 }
@@ -230,7 +231,7 @@ async function makePlace(
   if (!start && isolation === 'sandbox')
     throw new AppError(
       'unavailable',
-      `isolated programs need the sandbox bubblewrap or docker, but this server uses: ${driver.detail}`,
+      `isolated programs need the sandbox bubblewrap, docker or kubernetes, but this server uses: ${driver.detail}`,
     )
   const folders = foldersOf(folder)
   // Remove the sockets of an earlier program.
@@ -244,6 +245,7 @@ async function makePlace(
     foldersInside: isolation === 'sandbox' ? inside : folders,
     folders,
     homeFiles: workspaceFiles(folders.home),
+    hasSockets: isolation === 'none' || driver.lacksSockets !== true,
     async start({ network, ...request }) {
       // A program without isolation has the network of the server.
       if (!start || isolation === 'none')

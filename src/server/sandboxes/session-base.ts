@@ -45,7 +45,10 @@ export function createSessionBases({ driver, root, networkOf, isAllowed }: Deps)
 
   async function run(session: EgressSession, request: Omit<SetupRequest, 'signal' | 'network'>): Promise<SandboxBase> {
     const { setUp } = driver
-    if (!setUp) throw unsupported(driver)
+    if (!setUp) {
+      if (request.image === undefined || request.commands.length > 0 || !driver.hasImages) throw unsupported(driver)
+      return { image: request.image }
+    }
     // A separate id: a set-up may outlive the session that starts it, and has none of its grants.
     const id = `setup-${request.digest}`
     const network = request.commands.length > 0 ? networkOf({ ...session, id }) : undefined

@@ -177,7 +177,7 @@ export async function approvalAttacks(scene: Scene): Promise<Attack[]> {
       async run() {
         const outcome = await scene.runUntilAsked(asking, [target, { text: 'Done.' }])
         const [approval] = await scene.pendingOf(outcome.id)
-        const free = (await scene.newAgent(scene.driver.hasPrograms ? { config: { network: allowedHost } } : {})).id
+        const free = (await scene.newAgent(scene.driver.hasNetwork ? { config: { network: allowedHost } } : {})).id
         await scene.run(
           free,
           answeringCommands(scene, outcome.id, approval).map(command => call('bash', { command, timeout_ms: 4_000 })),

@@ -9,7 +9,7 @@ import type { Session } from '../../../src/contract/sessions.ts'
 import { legacyScript, sendJson, startScriptedUpstream as startMcpUpstream, tool } from '../mcp/scripted-upstream.ts'
 import { type Canary, plantCanary } from '../secrets/canaries.ts'
 import { send } from '../service/send.ts'
-import { startService, temporaryDataDir } from '../service/service.ts'
+import { type Service, startService, temporaryDataDir } from '../service/service.ts'
 import { type EventTail, followEvents } from '../sessions/event-tail.ts'
 import { endsTurn, waitsForAction } from '../sessions/scripted-rig.ts'
 import { markerScript } from '../upstream/marker-script.ts'
@@ -68,6 +68,11 @@ export async function startScene(driver: HostileDriver) {
   const hostSecret = plant('file of the host')
   await writeFile(join(hostFolder, 'secret'), hostSecret, { mode: 0o644 })
 
+  // Hooks run in order: the service ends before what its driver needs.
+  const ending: { service?: Service } = {}
+  after(() => ending.service?.stop())
+  const { config } = await driver.prepare(join(dataDir, 'workspaces'))
+
   const encryptionKey = plantCanary('encryption key', core => core.slice(0, 32))
   canaries.push({ name: 'encryption key', core: Buffer.from(encryptionKey.secret) })
   const service = await startService({
@@ -80,7 +85,7 @@ export async function startScene(driver: HostileDriver) {
       SWITCHYARD_ENCRYPTION_KEY: Buffer.from(encryptionKey.secret).toString('base64'),
     },
     config: JSON.stringify({
-      ...driver.config,
+      ...config,
       model_list: ['scripted', 'quiet'].map(name => ({
         model_name: name,
         params: {
@@ -99,6 +104,8 @@ export async function startScene(driver: HostileDriver) {
       outbound: { allow: [upstream, ownTools, foreignTools].map(({ url }) => new URL(url).host) },
     }),
   })
+  ending.service = service
+  if (driver.hasPrograms) assert.ok(service.logs().includes(`"driver":"${driver.name}"`), 'the service uses the driver')
   after(() => upstream.stop())
 
   async function okAs<T>(key: string, line: string, body?: unknown): Promise<T> {

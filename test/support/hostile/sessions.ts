@@ -74,7 +74,7 @@ async function testCalls(scene: Scene): Promise<void> {
     pids: [service.pid, process.pid],
   })
   const allowed = ['rebound.example', 'allowed.example'].map(host => ({ host, ports: [port, 80, 1] }))
-  const config = driver.hasPrograms ? { network: { type: 'limited', allowed_hosts: allowed } } : {}
+  const config = driver.hasNetwork ? { network: { type: 'limited', allowed_hosts: allowed } } : {}
   const agent = await scene.newAgent({ name: 'Caller of all', config })
   const running = scene.run(
     agent.id,

@@ -4,11 +4,11 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { ByteGate } from '../../../src/server/platform/byte-gate.ts'
-import type { SandboxDriverName } from '../../../src/server/sandboxes/sandbox.ts'
 import { isRunning, quiet, temporaryFolder } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
 import { defaultToolLimits, toolMemoryBytes } from '../../../src/server/tools/tool.ts'
 import { servicesForTests } from '../../../src/server/tools/tools-for-tests.ts'
 import { builtinTools } from '../../../src/server/tools/toolset.ts'
+import type { HostileDriver } from '../hostile/drivers.ts'
 import { hostileCalls } from './hostile-calls.ts'
 import { networkForTests, sessionWith } from './network.ts'
 
@@ -17,7 +17,7 @@ const other = 'ses_other'
 const minCalls = 60
 
 /** Tests that no call of a hostile model has success in the sandbox of this driver, with a network of one host. */
-export async function testHostileModel(driver: SandboxDriverName): Promise<void> {
+export async function testHostileModel({ name: driver, prepare }: HostileDriver): Promise<void> {
   const folder = await temporaryFolder()
   await writeFile(join(folder, 'secret'), canary)
   const reached: string[] = []
@@ -44,6 +44,7 @@ export async function testHostileModel(driver: SandboxDriverName): Promise<void>
   const resolved: string[] = []
   const { sandboxes, workspacesDir } = await networkForTests({
     driver,
+    settingsFor: async dir => (await prepare(dir)).settings,
     lookup(name, _options, done) {
       resolved.push(name)
       done(null, [{ address: '127.0.0.1', family: 4 }])

@@ -10,7 +10,7 @@ import { createOutbound, type Lookup, type Outbound } from '../../../src/server/
 import { buildConnector } from '../../../src/server/platform/undici.ts'
 import type { DriverSettings } from '../../../src/server/sandboxes/choose-driver.ts'
 import type { SandboxDriverName } from '../../../src/server/sandboxes/sandbox.ts'
-import { createSandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
+import { createSandboxes, type Sandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
 import { quiet } from '../../../src/server/sandboxes/sandboxes-for-tests.ts'
 
 interface Settings {
@@ -24,8 +24,8 @@ interface Settings {
   readonly vault?: Readonly<Record<string, string>>
   /** Authority of the certificates of servers at those names, in PEM. */
   readonly ca?: string
-  /** For the driver docker. */
-  readonly settings?: DriverSettings
+  /** For drivers that need settings; may depend on the folder of the workspaces. */
+  readonly settingsFor?: (workspacesDir: string) => Promise<DriverSettings | undefined>
 }
 
 /** Returns sandboxes whose network passes the proxy, and the lines that it logs. */
@@ -37,7 +37,7 @@ export async function networkForTests({
   allowUnrestricted = false,
   vault = {},
   ca,
-  settings,
+  settingsFor,
 }: Settings) {
   const workspacesDir = await mkdtemp(join(tmpdir(), 'switchyard-test-'))
   const lines: Readonly<Record<string, unknown>>[] = []
@@ -57,16 +57,19 @@ export async function networkForTests({
   }
   const secretReader = () => async (name: string) => vault[name]
   const { networkOf } = createEgress({ workspacesDir, outbound, innerHosts, secretReader, allowUnrestricted, log })
-  const sandboxes = await createSandboxes({
+  let sandboxes: Sandboxes | undefined
+  // Hooks run in order: what `settingsFor` starts must still run then.
+  after(async () => {
+    await sandboxes?.stopAll()
+    await rm(workspacesDir, { recursive: true, force: true })
+  })
+  const settings = await settingsFor?.(workspacesDir)
+  sandboxes = await createSandboxes({
     workspacesDir,
     log: quiet,
     prefer: driver,
     networkOf,
     ...(settings && { settings }),
-  })
-  after(async () => {
-    await sandboxes.stopAll()
-    await rm(workspacesDir, { recursive: true, force: true })
   })
   return {
     workspacesDir,

@@ -68,7 +68,9 @@ export function createLocalPrograms(deps: Deps) {
   return {
     /** Rejects with `RuntimeFailure` when the program does not exist or cannot be isolated. */
     async start({ sessionId, session, isolation, port, setup }: ProgramRequest): Promise<LocalProgram> {
-      const place = await placeIn(await deps.sandboxes.open(sessionId, session), isolation)
+      const sandbox = await deps.sandboxes.open(sessionId, session)
+      const place = await placeIn(sandbox, isolation)
+      if (!place.hasSockets) throw noSockets(sandbox)
       // Without the system of an image, the sandbox has that of the host.
       if (isolation === 'sandbox' && !place.hasOwnSystem) await access('/usr/bin/socat', constants.X_OK).catch(noSocat)
       const gateway = await gatewayFor(place, deps)
@@ -105,6 +107,12 @@ async function placeIn(sandbox: Sandbox, isolation: Isolation): Promise<ProgramP
     throw new RuntimeFailure('model_request_failed_error', `cannot start the program: ${reason}`, { cause })
   })
 }
+
+const noSockets = ({ driver }: Sandbox) =>
+  new RuntimeFailure(
+    'model_request_failed_error',
+    `cannot start the program: it needs sockets that it shares with the server, which a sandbox of ${driver} does not have; use sandbox: none, or the built-in runtime`,
+  )
 
 function noSocat(cause: unknown): never {
   throw new RuntimeFailure(

@@ -97,7 +97,11 @@ test('the network of an agent passes the proxy, from a container that has no oth
 }, async () => {
   const { settings } = await dockerForTests()
   const { host, port } = await upstreamForTests((_request, response) => response.end('from outside'))
-  const { run, sandboxes } = await networkForTests({ driver: 'docker', names: ['api.example.com'], settings })
+  const { run, sandboxes } = await networkForTests({
+    driver: 'docker',
+    names: ['api.example.com'],
+    settingsFor: async () => settings,
+  })
   assert.equal(sandboxes.hasNetwork, true)
   const network = { type: 'limited', allowed_hosts: [{ host: 'api.example.com', ports: [port] }] }
   const get = `curl -s http://api.example.com:${port}/`
