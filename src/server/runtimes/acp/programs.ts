@@ -31,6 +31,11 @@ export interface ProgramKind {
    * do not name the tool.
    */
   mcpCall?(call: Json): McpCall | undefined
+  /**
+   * Returns true once a call has the name of its tool. A permission request can arrive before the announcement of its
+   * call, which alone has the name. Absent for programs that name it in both, or in neither.
+   */
+  isNamed?(call: Json): boolean
   /** True if it requests permission for each call of an MCP server, by the name of the tool. */
   readonly requestsByTool?: true
   /** Authentication method for a program that requires a login. */
@@ -61,6 +66,7 @@ const claude: ProgramKind = {
   }),
   mode: () => 'default',
   requestsByTool: true,
+  isNamed: call => textOf(claudeName(call)) !== '',
   mcpCall(call) {
     const prefix = 'mcp__'
     const name = textOf(claudeName(call))

@@ -12,6 +12,8 @@ interface Deps {
   readonly normalizer: Normalizer
   readonly context: Pick<RunContext, 'decision'>
   readonly policy: CallPolicy
+  /** Returns true once a call has the name of its tool. */
+  readonly isNamed: (call: Json) => boolean
   /** Returns the memory tool of a call; undefined for other calls. */
   readonly memoryTool: (call: Json) => string | undefined
   /** Returns the tool of an MCP server that a call is for; undefined for other calls. */
@@ -19,12 +21,17 @@ interface Deps {
   readonly mcp: Pick<ProgramMcp, 'policyOf' | 'approve'>
 }
 
+/** How long a permission request waits for the announcement of its call. */
+const namingMs = 5_000
+
 /** Permission requests of a program, answered by the agent's policies or by a person. */
 export type Questions = ReturnType<typeof createQuestions>
 
-export function createQuestions({ normalizer, context, policy, memoryTool, mcpTool, mcp }: Deps) {
+export function createQuestions({ normalizer, context, policy, isNamed, memoryTool, mcpTool, mcp }: Deps) {
   /** Open requests by the event id of their call. */
   const open = new Map<string, { readonly request: PeerRequest; readonly place: McpPlace | undefined }>()
+  /** Requests that came before the announcement of their call. */
+  const early: { readonly request: PeerRequest; readonly untilMs: number }[] = []
   const decisions: { readonly eventId: string; readonly decision: Decision | undefined }[] = []
   let failure: unknown
   let decided = new AbortController()
@@ -34,6 +41,30 @@ export function createQuestions({ normalizer, context, policy, memoryTool, mcpTo
     if (place) return mcp.policyOf(place) ?? 'deny'
     const own = memoryTool(call)
     return own === undefined ? policy.of(call['kind']) : policy.ofOwn(own)
+  }
+
+  function* decide(request: PeerRequest): Generator<Batch> {
+    const toolCall = recordOf(request.params['toolCall'])
+    const call = normalizer.fieldsOf(toolCall)
+    const place = mcpTool(call)
+    const rule = ruleOf(call, place)
+    const { events, eventId } = normalizer.emitRequested(toolCall, rule)
+    if (rule !== 'ask') {
+      request.answer(outcomeOf(request, rule))
+      if (events.length > 0) yield events
+      return
+    }
+    open.set(eventId, { request, place })
+    yield [...events, requiresAction([...open.keys()])]
+    context
+      .decision(eventId)
+      .then(
+        decision => void decisions.push({ eventId, decision }),
+        (error: unknown) => {
+          failure = error
+        },
+      )
+      .finally(() => decided.abort())
   }
 
   return {
@@ -48,28 +79,23 @@ export function createQuestions({ normalizer, context, policy, memoryTool, mcpTo
       return decided.signal
     },
 
+    /** True while the tool of a requested call is not known. */
+    get areEarly(): boolean {
+      return early.length > 0
+    },
+
     *requestApproval(request: PeerRequest): Generator<Batch> {
-      const toolCall = recordOf(request.params['toolCall'])
-      const call = normalizer.fieldsOf(toolCall)
-      const place = mcpTool(call)
-      const rule = ruleOf(call, place)
-      const { events, eventId } = normalizer.emitRequested(toolCall, rule)
-      if (rule !== 'ask') {
-        request.answer(outcomeOf(request, rule))
-        if (events.length > 0) yield events
-        return
+      if (isNamed(normalizer.fieldsOf(recordOf(request.params['toolCall'])))) yield* decide(request)
+      else early.push({ request, untilMs: performance.now() + namingMs })
+    },
+
+    /** Decides about early requests whose calls were announced, or that have waited long enough. */
+    *requestNamed(): Generator<Batch> {
+      for (const each of early.splice(0)) {
+        const call = normalizer.fieldsOf(recordOf(each.request.params['toolCall']))
+        if (isNamed(call) || performance.now() >= each.untilMs) yield* decide(each.request)
+        else early.push(each)
       }
-      open.set(eventId, { request, place })
-      yield [...events, requiresAction([...open.keys()])]
-      context
-        .decision(eventId)
-        .then(
-          decision => void decisions.push({ eventId, decision }),
-          (error: unknown) => {
-            failure = error
-          },
-        )
-        .finally(() => decided.abort())
     },
 
     /** Sends the decisions that arrived. Throws if waiting for one failed. */
@@ -88,7 +114,7 @@ export function createQuestions({ normalizer, context, policy, memoryTool, mcpTo
 
     /** Cancels the open requests. */
     withdraw(): void {
-      for (const { request } of open.values()) request.answer(cancelled)
+      for (const { request } of [...open.values(), ...early]) request.answer(cancelled)
     },
   }
 }

@@ -108,7 +108,7 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
   const onBudgetReached = (reached: BudgetStop['reached'], message: string) => {
     stop ??= { reached, message }
   }
-  const { mcpCall } = programKind(run.endpoint.command ?? [])
+  const { mcpCall, isNamed = () => true } = programKind(run.endpoint.command ?? [])
   const { mcp, warnings } = await grantedMcp(run)
   if (warnings.length > 0) yield warnings.map(warning => ({ type: 'session.warning', warning }) as const)
   const grant = grantRun({ session, prompt, context, mcp, onBudgetReached })
@@ -125,7 +125,16 @@ async function* turnOf(run: Run): AsyncGenerator<Batch> {
       const place = mcp.placeOf(name)
       return place && { ...place, ...(input !== undefined && { input }) }
     }
-    yield* followTurn({ turn: agent.prompt(text), context, policy, memoryTool, mcpTool, mcp, stop: () => stop })
+    yield* followTurn({
+      turn: agent.prompt(text),
+      context,
+      policy,
+      isNamed,
+      memoryTool,
+      mcpTool,
+      mcp,
+      stop: () => stop,
+    })
   } finally {
     revoke()
   }

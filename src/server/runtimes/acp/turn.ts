@@ -14,6 +14,8 @@ interface Options {
   readonly turn: AgentTurn
   readonly context: RunContext
   readonly policy: CallPolicy
+  /** Returns true once a call has the name of its tool. */
+  readonly isNamed: (call: Json) => boolean
   /** Returns the memory tool of a call; undefined for other calls. */
   readonly memoryTool: (call: Json) => string | undefined
   /** Returns the tool of an MCP server that a call is for; undefined for other calls. */
@@ -44,10 +46,11 @@ export async function* followTurn(options: Options): AsyncGenerator<Batch> {
       if (reason !== undefined) return yield* left(followed, reason)
       const { decided } = questions
       yield* questions.answer()
-      const ms = questions.areOpen ? questionPollMs : pollMs
+      const ms = questions.areOpen && !questions.areEarly ? questionPollMs : pollMs
       const item = await turn.next(ms, AbortSignal.any([context.signal, decided]))
       if (isEnd(item)) return yield [...normalizer.end(noResult), lastOf(item, options.stop())]
       yield* item ? take(followed, item) : batchOf(normalizer.settle())
+      yield* questions.requestNamed()
     }
   } finally {
     questions.withdraw()
