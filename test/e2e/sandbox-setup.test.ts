@@ -86,48 +86,56 @@ function release(command: string): void {
 }
 const waitsFor = (command: string) => [`${command} || true`, ...installs]
 
-test('the first tool call finds what the set-up made, and all sessions of the agent share one set-up', needsBubblewrap, async () => {
-  const { id } = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', installs))
-  const sessions = [await sessionOf(ada, id), await sessionOf(ada, id)] as const
-  const [first, second] = await Promise.all(sessions.map(session => outputIn(ada, session, 'my-tool')))
-  assert.match(first ?? '', toolOutput)
-  assert.equal(second, first, 'sessions that start at the same time share a set-up')
-  await outputIn(ada, sessions[0], 'echo changed > ~/made; touch ~/mine')
-  assert.equal(await outputIn(ada, sessions[0], 'my-tool; ls ~/mine'), 'tool of changed\n/home/agent/mine')
-  assert.equal(await outputIn1(ada, id, 'my-tool; ls -A ~'), `${first}\n.local\nmade`)
+test(
+  'the first tool call finds what the set-up made, and all sessions of the agent share one set-up',
+  needsBubblewrap,
+  async () => {
+    const { id } = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', installs))
+    const sessions = [await sessionOf(ada, id), await sessionOf(ada, id)] as const
+    const [first, second] = await Promise.all(sessions.map(session => outputIn(ada, session, 'my-tool')))
+    assert.match(first ?? '', toolOutput)
+    assert.equal(second, first, 'sessions that start at the same time share a set-up')
+    await outputIn(ada, sessions[0], 'echo changed > ~/made; touch ~/mine')
+    assert.equal(await outputIn(ada, sessions[0], 'my-tool; ls ~/mine'), 'tool of changed\n/home/agent/mine')
+    assert.equal(await outputIn1(ada, id, 'my-tool; ls -A ~'), `${first}\n.local\nmade`)
 
-  const other = await ok<Agent>(ben, 'POST /api/agents', agentOf('ben', installs))
-  const ofBen = await outputIn1(ben, other.id, 'my-tool')
-  assert.match(ofBen, toolOutput)
-  assert.notEqual(ofBen, first, 'owners share no set-up')
+    const other = await ok<Agent>(ben, 'POST /api/agents', agentOf('ben', installs))
+    const ofBen = await outputIn1(ben, other.id, 'my-tool')
+    assert.match(ofBen, toolOutput)
+    assert.notEqual(ofBen, first, 'owners share no set-up')
 
-  await ok(ada, `PATCH /api/agents/${id}`, agentOf('ada', [...installs, 'touch ~/more']))
-  const changed = await outputIn1(ada, id, 'my-tool; ls ~/more')
-  assert.ok(!changed.startsWith(first ?? '') && changed.endsWith('/home/agent/more'), changed)
-  await ok(ada, `PATCH /api/agents/${id}`, agentOf('ada', installs))
-  assert.equal(await outputIn1(ada, id, 'my-tool'), first)
-})
+    await ok(ada, `PATCH /api/agents/${id}`, agentOf('ada', [...installs, 'touch ~/more']))
+    const changed = await outputIn1(ada, id, 'my-tool; ls ~/more')
+    assert.ok(!changed.startsWith(first ?? '') && changed.endsWith('/home/agent/more'), changed)
+    await ok(ada, `PATCH /api/agents/${id}`, agentOf('ada', installs))
+    assert.equal(await outputIn1(ada, id, 'my-tool'), first)
+  },
+)
 
-test('a set-up that fails ends the run with the end of its output, and the next prompt tries again', needsBubblewrap, async () => {
-  const setup = [`seq 1 2000; ${writesId}; cat ~/made`, 'echo no such package >&2; exit 7', 'echo never']
-  const { id: agentId } = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', setup))
-  const id = await sessionOf(ada, agentId)
-  const failures: string[] = []
-  for (let at = 1; at <= 2; at++) {
-    await ok(ada, `POST /session/${id}/message`, promptOf('echo reached'))
-    const log = await logOf(id)
-    assert.ok(!log.some(({ type }) => type === 'agent.tool_result' || type === 'agent.message'))
-    assert.equal(log.filter(({ type }) => type === 'session.error').length, at)
-    assert.equal((await ok<Session>(ada, `GET /session/${id}`)).status, 'idle')
-    failures.push(errorOf(log))
-  }
-  const [first = '', second = ''] = failures
-  assert.match(
-    first,
-    /^config\.sandbox\.setup failed; the end of its output: .*\n2000\n[0-9a-f-]{36}\nno such package\ncommand 2 of 3 ended with exit code 7$/s,
-  )
-  assert.ok(first.length < 2_200 && first !== second, 'another run of the commands')
-})
+test(
+  'a set-up that fails ends the run with the end of its output, and the next prompt tries again',
+  needsBubblewrap,
+  async () => {
+    const setup = [`seq 1 2000; ${writesId}; cat ~/made`, 'echo no such package >&2; exit 7', 'echo never']
+    const { id: agentId } = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', setup))
+    const id = await sessionOf(ada, agentId)
+    const failures: string[] = []
+    for (let at = 1; at <= 2; at++) {
+      await ok(ada, `POST /session/${id}/message`, promptOf('echo reached'))
+      const log = await logOf(id)
+      assert.ok(!log.some(({ type }) => type === 'agent.tool_result' || type === 'agent.message'))
+      assert.equal(log.filter(({ type }) => type === 'session.error').length, at)
+      assert.equal((await ok<Session>(ada, `GET /session/${id}`)).status, 'error')
+      failures.push(errorOf(log))
+    }
+    const [first = '', second = ''] = failures
+    assert.match(
+      first,
+      /^config\.sandbox\.setup failed; the end of its output: .*\n2000\n[0-9a-f-]{36}\nno such package\ncommand 2 of 3 ended with exit code 7$/s,
+    )
+    assert.ok(first.length < 2_200 && first !== second, 'another run of the commands')
+  },
+)
 
 test('an interrupt and a time limit end a run during the set-up at once', needsBubblewrap, async () => {
   const command = waiting()
@@ -168,17 +176,49 @@ test('a session whose service was killed during the set-up continues with anothe
   assert.match(outputOf(log), toolOutput)
   assert.equal(log.filter(({ type }) => type === 'session.error').length, 0)
   assert.equal(await outputIn1(ada, agentId, 'my-tool'), outputOf(log))
+})
 
-  // A stop does not wait for a set-up either.
-  const endless = waiting()
-  const other = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', waitsFor(endless)))
-  const left = await sessionOf(ada, other.id)
-  await ok(ada, `POST /session/${left}/prompt_async`, promptOf('my-tool'))
-  await started(endless)
-  assert.equal(await service.stop(), 0)
-  assert.ok(!isRunning(endless))
-  service = await start()
-  await eventually(() => isRunning(endless), { withinMs: 60_000, what: 'the set-up after a stop' })
-  release(endless)
-  await eventually(async () => toolOutput.test(outputOf(await logOf(left))))
+test('what a sandbox cannot be is 400 with its field, and no agent is stored', async () => {
+  const virtual = needsBubblewrap.skip ? service : await startService({ config: config('virtual') })
+  const bodyWith = (sandbox: unknown) => ({ name: 'Wrong', owner_id: 'ada', model: 'scripted', config: { sandbox } })
+  const noImages = /config\.sandbox\.image needs sandbox\.driver docker in the configuration, but this service uses: /
+  const cases: (readonly [where: Target, sandbox: unknown, message: RegExp])[] = [
+    [virtual, { image: 'debian:trixie' }, noImages],
+    [
+      virtual,
+      { setup: ['true'] },
+      /config\.sandbox\.setup needs the sandbox bubblewrap or docker, but this service uses: /,
+    ],
+    [virtual, { setup: [], memory: 1 }, /config\.sandbox\.memory is unknown; known fields: image, setup/],
+    [virtual, 'debian', /config\.sandbox must be/],
+    [virtual, { setup: 'true' }, /config\.sandbox\.setup/],
+    [virtual, { setup: ['true', 7] }, /config\.sandbox\.setup\[1\]/],
+    [virtual, { setup: [''] }, /config\.sandbox\.setup\[0\]/],
+    [virtual, { setup: ['x'.repeat(10_001)] }, /config\.sandbox\.setup\[0\].*10,?000/],
+    [virtual, { setup: Array(51).fill('true') }, /config\.sandbox\.setup.*50/],
+    [virtual, { image: '' }, /config\.sandbox\.image/],
+    [virtual, { image: 'x'.repeat(256) }, /config\.sandbox\.image.*255/],
+  ]
+  if (!needsBubblewrap.skip)
+    cases.push(
+      [service, { image: 'debian:trixie' }, noImages],
+      [
+        service,
+        { setup: Array(20).fill(':'.repeat(9_000)) },
+        /config\.sandbox\.setup has 18\d{4} bytes .* limit is 100000/,
+      ],
+    )
+  for (const [target, sandbox, message] of cases) {
+    const answer = await send(target, 'POST /api/agents', { body: bodyWith(sandbox) })
+    assert.equal(answer.status, 400, `${JSON.stringify(sandbox).slice(0, 60)}: ${answer.text}`)
+    assert.match(answer.json<{ error: { message: string } }>().error.message, message)
+  }
+  const { id, version } = await ok<Agent & { version: number }>(service, 'POST /api/agents', bodyWith(null))
+  const patch = await send(service, `PATCH /api/agents/${id}`, { body: bodyWith({ image: 'debian:trixie' }) })
+  assert.equal(patch.status, 400, patch.text)
+  assert.equal((await ok<{ version: number }>(service, `GET /api/agents/${id}`)).version, version)
+  for (const target of [service, virtual]) {
+    const { text } = await send(target, 'GET /api/agents')
+    assert.equal(text.match(/"name":"Wrong"/g)?.length ?? 0, target === service ? 1 : 0, text)
+  }
 })

@@ -99,7 +99,11 @@ test('packages and networking of an environment are named as ignored where they 
   const both = ['environment.config.networking', 'environment.config.packages']
   for (const spec of ['builtin', 'acp', 'cursor'] as const) {
     assert.deepEqual(ignoredOf(spec, { config: { type: 'cloud', networking, packages } }), both, spec)
-    assert.deepEqual(ignoredOf(spec, { networking, packages }), ['environment.networking', 'environment.packages'], spec)
+    assert.deepEqual(
+      ignoredOf(spec, { networking, packages }),
+      ['environment.networking', 'environment.packages'],
+      spec,
+    )
     assert.deepEqual(ignoredOf(spec, { config: { type: 'self_hosted' } }), ['environment.config.type'], spec)
     const defaults = { type: 'cloud', networking: { type: 'unrestricted' }, packages: { type: 'packages', pip: [] } }
     assert.deepEqual(ignoredOf(spec, { config: defaults }), [], spec)
