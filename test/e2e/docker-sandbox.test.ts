@@ -7,6 +7,7 @@ import type { Session } from '../../src/contract/sessions.ts'
 import { doing, fakeProgram } from '../support/acp/acp-rig.ts'
 import { dockerForTests, lackEngine } from '../support/docker/docker-for-tests.ts'
 import { fakeImage } from '../support/docker/fake-engine.ts'
+import { holderOf } from '../support/keys/virtual-keys.ts'
 import { startGitServer } from '../support/repositories/git-server.ts'
 import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
@@ -15,14 +16,25 @@ import { isRunning } from '../support/service/processes.ts'
 import { send } from '../support/service/send.ts'
 import { startService, temporaryDataDir } from '../support/service/service.ts'
 import type { ToolCall } from '../support/sessions/tool-session.ts'
+import { markerScript } from '../support/upstream/marker-script.ts'
+import type { Answer } from '../support/upstream/scripted-answer.ts'
 import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
-import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
+import { type Recorded, startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const other = 'other:1'
 
 if (!lackEngine && !lack('socat')) {
   const { engine, settings } = await dockerForTests({ engine: { images: [fakeImage, other] }, images: [other] })
-  const upstream = await startScriptedUpstream()
+  /** `JOB` in the input of a call is the job that the conversation started last. */
+  const script = async (request: Recorded): Promise<Answer> => {
+    const job =
+      request.rawBody
+        .toString()
+        .match(/job_\w{8,}/g)
+        ?.at(-1) ?? ''
+    return JSON.parse(JSON.stringify(markerScript(request)).replaceAll('JOB', job)) as Answer
+  }
+  const upstream = await startScriptedUpstream({ script })
   const secret = 'ghp_docker_0123456789'
   const git = await startGitServer({
     accepts: [`Basic ${Buffer.from(`x-access-token:${secret}`).toString('base64')}`],
@@ -87,17 +99,19 @@ if (!lackEngine && !lack('socat')) {
 
   test('a session works in its image after the set-up, and its files are those of the API and of checkpoints', async () => {
     const session = await create({ sandbox: prepared })
-    const [first = '', , text, started = ''] = await results(
+    const [first = '', , text, , , fromJob] = await results(
       session,
       run('cat /opt/made; cat /opt/user > user.txt'),
       { name: 'write', input: { file_path: 'src/a.txt', content: 'one\ntwo\n' } },
       run('cat src/a.txt; echo three >> src/a.txt; echo x > /opt/made'),
-      run('echo from the job; sleep 600', { run_in_background: true }),
+      run('cat /opt/made; touch job.txt; sleep 600', { run_in_background: true }),
+      run('until [ -e job.txt ]; do sleep 0.02; done'),
+      { name: 'bash_output', input: { job_id: 'JOB' } },
     )
     assert.match(first, id)
     made = first
     assert.match(text ?? '', /^one\ntwo\n.*Read-only file system/s)
-    assert.match(started, /job_id/)
+    assert.ok(fromJob?.includes(made), fromJob)
     const images = new Set(imagesOf())
     assert.ok(images.has(other) && [...images].some(name => name.startsWith('switchyard-setup:')), [...images].join())
     await noContainers()
@@ -118,17 +132,6 @@ if (!lackEngine && !lack('socat')) {
     assert.equal(engine.requests.filter(({ path }) => path === '/commit').length, 1)
   })
 
-  test('a background job of a container is read while its run works', async () => {
-    const session = await create({ sandbox: prepared })
-    const job = saying(
-      bash('true'),
-      { tool_calls: [{ name: 'bash', input: { command: 'cat /opt/made; sleep 600', run_in_background: true } }] },
-      bash('true'),
-    )
-    await ok(`POST /session/${session}/message`, promptOf(job))
-    await noContainers()
-  })
-
   test('a program runs in the image after the set-up, and calls models', async () => {
     const session = await create({ sandbox: prepared }, { runtime: 'program' })
     const steps = doing({ shell: 'cat /opt/made; echo hi > said.txt' }, { model: 'hi' }, { stop: 'end_turn' })
@@ -141,12 +144,18 @@ if (!lackEngine && !lack('socat')) {
   })
 
   test('a limited network with secrets goes through the container of the proxy, which the set-up has too', async () => {
-    await ok('POST /api/vault', { key: 'TOKEN', value: 'tok-docker-0123456789', scope: 'global' })
+    const ada = await holderOf(service, { owner_id: 'ada' })
+    const token = 'tok-docker-0123456789'
+    const stored = await send(ada, 'POST /api/vault', { body: { key: 'TOKEN', value: token, scope: 'owner' } })
+    assert.equal(stored.status, 200, stored.text)
     await ok('POST /api/vault', { key: 'git-token', value: secret, scope: 'global' })
-    const asked = 'curl -sS http://other.example/ 2>&1; curl -sSo /dev/null https://api.example.invalid/ 2>&1'
+    const asked = 'curl -sS http://other.example/ 2>&1; echo; curl -sS https://api.example.invalid/ 2>&1; echo'
     const network = {
       type: 'limited',
       allowed_hosts: ['api.example.invalid'],
+      secrets: [
+        { vault_key: 'TOKEN', host: 'api.example.invalid', header: 'authorization', auth_type: 'bearer_token' },
+      ],
     }
     const session = await create(
       { network, sandbox: { setup: [`{ ${asked}; env; } > /opt/seen || true`] } },
@@ -159,10 +168,11 @@ if (!lackEngine && !lack('socat')) {
       run(`${asked}; env`),
       run('sh price.sh; git remote -v; git fetch 2>&1 && echo fetched'),
     )
+    console.error(cloned)
     for (const output of [inSetup, inRun]) {
       assert.match(output, /^network access denied: other\.example is not in config\.network\.allowed_hosts/)
-      assert.match(output, /api\.example\.invalid|CONNECT tunnel failed/)
-      assert.ok(!output.includes(secret))
+      console.error(output)
+      for (const value of [secret, token]) assert.ok(!output.includes(value), output)
     }
     assert.match(cloned ?? '', /^41\n.*fetched$/s)
     await noContainers()

@@ -18,6 +18,14 @@ export function createSandboxCheck({ detail, images, hasSetup }: Pick<Sandboxes,
       : `is not allowed; use one of ${images.join(', ')}, or add it to sandbox.images in the configuration`
   }
 
+  const setupProblem = (commands: readonly string[]): string | undefined => {
+    if (!hasSetup) return `needs the sandbox bubblewrap or docker, but this service uses: ${detail}`
+    const bytes = Buffer.byteLength(setupScript(commands))
+    return bytes > maxCommandBytes
+      ? `has ${bytes} bytes as one script; the limit is ${maxCommandBytes}; let the commands download longer scripts`
+      : undefined
+  }
+
   /** Returns the first problem; undefined for a valid or absent value. */
   return (config: Json, workplace: Workplace): Finding | undefined => {
     const sandbox = recordOf(config['sandbox'])
@@ -32,15 +40,8 @@ export function createSandboxCheck({ detail, images, hasSetup }: Pick<Sandboxes,
       return finding('', 'is not supported: the runtime does not work in a sandbox of this service')
     const wrongImage = image === undefined ? undefined : imageProblem(image)
     if (wrongImage !== undefined) return finding('.image', wrongImage)
-    if (hasCommands && !hasSetup)
-      return finding('.setup', `needs the sandbox bubblewrap or docker, but this service uses: ${detail}`)
-    const bytes = Buffer.byteLength(setupScript(commands))
-    return bytes > maxCommandBytes
-      ? finding(
-          '.setup',
-          `has ${bytes} bytes as one script; the limit is ${maxCommandBytes}; let the commands download longer scripts`,
-        )
-      : undefined
+    const wrongSetup = hasCommands ? setupProblem(commands) : undefined
+    return wrongSetup === undefined ? undefined : finding('.setup', wrongSetup)
   }
 }
 

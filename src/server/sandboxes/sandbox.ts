@@ -49,6 +49,8 @@ export interface NetworkLink extends NetworkMount {
 export interface NetworkMount {
   /** Folder of the host that is mounted read-only at `networkRoot`. */
   readonly folder: string
+  /** Files of `folder` that programs read: the authorities that `env` names. */
+  readonly certificates: readonly string[]
   /** Variables with which programs find the proxy at `proxyPort`. */
   readonly env: Readonly<Record<string, string>>
 }
