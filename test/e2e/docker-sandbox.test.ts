@@ -12,7 +12,7 @@ import { startGitServer } from '../support/repositories/git-server.ts'
 import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { lack } from '../support/service/lack.ts'
-import { isRunning } from '../support/service/processes.ts'
+import { isRunning, release, waitingCommand } from '../support/service/processes.ts'
 import { send } from '../support/service/send.ts'
 import { startService, temporaryDataDir } from '../support/service/service.ts'
 import type { ToolCall } from '../support/sessions/tool-session.ts'
@@ -168,45 +168,54 @@ if (!lackEngine && !lack('socat')) {
       run(`${asked}; env`),
       run('sh price.sh; git remote -v; git fetch 2>&1 && echo fetched'),
     )
-    console.error(cloned)
     for (const output of [inSetup, inRun]) {
       assert.match(output, /^network access denied: other\.example is not in config\.network\.allowed_hosts/)
-      console.error(output)
+      assert.match(output, /\ncannot reach api\.example\.invalid/)
+      assert.match(output, /SSL_CERT_FILE=/)
       for (const value of [secret, token]) assert.ok(!output.includes(value), output)
     }
     assert.match(cloned ?? '', /^41\n.*fetched$/s)
     await noContainers()
   })
 
-  test('a service killed during a command leaves no container after its restart, and the session continues', async () => {
-    const command = `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
-    const session = await create({ sandbox: prepared })
+  test('a service killed during a command and a set-up leaves no container after its restart, and the sessions continue', async () => {
+    const [command, inSetup] = [waitingCommand(), waitingCommand()]
+    const working = await create({ sandbox: prepared })
+    const preparing = await create({ sandbox: { setup: [`${inSetup} || true`, writesId] } })
     const steps = saying(
       bash('echo kept > kept.txt'),
       bash(`echo half > half.txt; ${command}`),
-      bash('cat /opt/made kept.txt; ls'),
+      bash('cat /opt/made kept.txt'),
       { text: 'Done.' },
     )
-    await ok(`POST /session/${session}/prompt_async`, promptOf(steps))
-    await eventually(() => isRunning(command), { what: command })
+    await ok(`POST /session/${working}/prompt_async`, promptOf(steps))
+    await ok(`POST /session/${preparing}/prompt_async`, promptOf(saying(bash('cat /opt/made'), { text: 'Done.' })))
+    await eventually(() => isRunning(command) && isRunning(inSetup), { what: 'both commands' })
     await service.kill()
+    await eventually(() => !isRunning(command) && !isRunning(inSetup), { what: 'the end of both commands' })
     service = await start()
-    await eventually(() => !isRunning(command), { what: 'the end of the command' })
-    const log = await eventually(
-      async () => {
-        const all = await logOf(session)
-        return all.at(-1)?.type === 'session.status_idle' && all
-      },
-      { withinMs: 60_000, what: 'the end of the run' },
-    )
-    const [, lost, seen = ''] = textsOf(log, 'agent.tool_result')
+    await eventually(() => isRunning(inSetup), { withinMs: 60_000, what: 'another set-up' })
+    release(inSetup)
+    const outputOf = async (session: string): Promise<string[]> => {
+      const log = await eventually(
+        async () => {
+          const all = await logOf(session)
+          return all.at(-1)?.type === 'session.status_idle' && all
+        },
+        { withinMs: 60_000, what: 'the end of the run' },
+      )
+      assert.ok(!log.some(({ type }) => type === 'session.error'), JSON.stringify(log))
+      return textsOf(log, 'agent.tool_result')
+    }
+    const [, lost, seen] = await outputOf(working)
     assert.match(lost ?? '', /outcome unknown/)
-    assert.ok(seen.startsWith(`${made}\nkept\n`), seen)
+    assert.equal(seen, `${made}\nkept`)
+    assert.match((await outputOf(preparing)).at(-1) ?? '', id)
     await noContainers()
   })
 
   test('an interrupt removes the container of a command', async () => {
-    const command = `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
+    const command = waitingCommand()
     const session = await create({ sandbox: prepared })
     await ok(`POST /session/${session}/prompt_async`, promptOf(saying(bash(command))))
     await eventually(() => isRunning(command), { what: command })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
 import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { Session } from '../../src/contract/sessions.ts'
+import { doing, fakeProgram } from '../support/acp/acp-rig.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
 import { freshDatabase } from '../support/service/database.ts'
 import { eventually } from '../support/service/eventually.ts'
 import { lack } from '../support/service/lack.ts'
-import { commandLine, isRunning } from '../support/service/processes.ts'
+import { isRunning, release, waitingCommand } from '../support/service/processes.ts'
 import { send, type Target } from '../support/service/send.ts'
 import { type Service, startService, temporaryDataDir } from '../support/service/service.ts'
 import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
@@ -18,7 +18,9 @@ const needsBubblewrap = { skip: lack('bubblewrap') }
 const upstream = await startScriptedUpstream()
 const { url: databaseUrl } = await freshDatabase()
 const dataDir = await temporaryDataDir()
-const config = (driver: string) => JSON.stringify({ ...JSON.parse(configFor(upstream)), sandbox: { driver } })
+const harness = { alias: 'program', api_spec: 'acp', command: ['node', fakeProgram] }
+const config = (driver: string) =>
+  JSON.stringify({ ...JSON.parse(configFor(upstream)), sandbox: { driver }, runtime_harnesses: [harness] })
 const start = (): Promise<Service> => startService({ databaseUrl, dataDir, config: config('bubblewrap') })
 let service = await (needsBubblewrap.skip ? startService({ config: config('virtual') }) : start())
 after(async () => {
@@ -39,8 +41,8 @@ const agentOf = (owner_id: string, setup: readonly string[], more: object = {}) 
   ...{ name: 'Ready', owner_id, model: 'scripted' },
   config: { sandbox: { setup }, ...more },
 })
-const sessionOf = async (target: Target, agent_id: string): Promise<string> =>
-  (await ok<Session>(target, 'POST /session', { agent_id })).id
+const sessionOf = async (target: Target, agent_id: string, runtime = 'builtin'): Promise<string> =>
+  (await ok<Session>(target, 'POST /session', { agent_id, runtime })).id
 
 const promptOf = (command: string) => ({
   model: { modelID: 'scripted' },
@@ -64,7 +66,7 @@ async function outputIn(target: Target, id: string, command: string): Promise<st
 }
 
 /** Output of a command in a new session. */
-const outputIn1 = async (target: Target, agentId: string, command: string): Promise<string> =>
+const outputInNew = async (target: Target, agentId: string, command: string): Promise<string> =>
   outputIn(target, await sessionOf(target, agentId), command)
 
 /** Each set-up writes another id, so sessions with the same id share one. */
@@ -76,14 +78,7 @@ const installs = [
 ]
 const toolOutput = /^tool of [0-9a-f-]{36}$/
 
-/** A command that runs until the test releases it, the only one of its kind on this machine. */
-const waiting = () => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
 const started = (command: string) => eventually(() => isRunning(command), { what: command })
-function release(command: string): void {
-  const pid = readdirSync('/proc').find(name => /^\d+$/.test(name) && commandLine(name) === command)
-  assert.ok(pid, `${command} does not run`)
-  process.kill(Number(pid), 'SIGTERM')
-}
 const waitsFor = (command: string) => [`${command} || true`, ...installs]
 
 test(
@@ -97,18 +92,24 @@ test(
     assert.equal(second, first, 'sessions that start at the same time share a set-up')
     await outputIn(ada, sessions[0], 'echo changed > ~/made; touch ~/mine')
     assert.equal(await outputIn(ada, sessions[0], 'my-tool; ls ~/mine'), 'tool of changed\n/home/agent/mine')
-    assert.equal(await outputIn1(ada, id, 'my-tool; ls -A ~'), `${first}\n.local\nmade`)
+    assert.equal(await outputInNew(ada, id, 'my-tool; ls -A ~'), `${first}\n.local\nmade`)
+
+    const program = await sessionOf(ada, id, 'program')
+    const parts = [{ type: 'text', text: doing({ shell: 'my-tool' }) }]
+    await ok(ada, `POST /session/${program}/message`, { model: { modelID: 'scripted' }, parts })
+    const said = (await logOf(program)).filter(({ type }) => type === 'agent.message').map(textOf)
+    assert.equal(said.join(''), `${first}\n`, 'a program finds it as well')
 
     const other = await ok<Agent>(ben, 'POST /api/agents', agentOf('ben', installs))
-    const ofBen = await outputIn1(ben, other.id, 'my-tool')
+    const ofBen = await outputInNew(ben, other.id, 'my-tool')
     assert.match(ofBen, toolOutput)
     assert.notEqual(ofBen, first, 'owners share no set-up')
 
     await ok(ada, `PATCH /api/agents/${id}`, agentOf('ada', [...installs, 'touch ~/more']))
-    const changed = await outputIn1(ada, id, 'my-tool; ls ~/more')
+    const changed = await outputInNew(ada, id, 'my-tool; ls ~/more')
     assert.ok(!changed.startsWith(first ?? '') && changed.endsWith('/home/agent/more'), changed)
     await ok(ada, `PATCH /api/agents/${id}`, agentOf('ada', installs))
-    assert.equal(await outputIn1(ada, id, 'my-tool'), first)
+    assert.equal(await outputInNew(ada, id, 'my-tool'), first)
   },
 )
 
@@ -138,7 +139,7 @@ test(
 )
 
 test('an interrupt and a time limit end a run during the set-up at once', needsBubblewrap, async () => {
-  const command = waiting()
+  const command = waitingCommand()
   const setup = waitsFor(command)
   const { id: agentId } = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', setup))
   const id = await sessionOf(ada, agentId)
@@ -159,7 +160,7 @@ test('an interrupt and a time limit end a run during the set-up at once', needsB
 })
 
 test('a session whose service was killed during the set-up continues with another one', needsBubblewrap, async () => {
-  const command = waiting()
+  const command = waitingCommand()
   const { id: agentId } = await ok<Agent>(ada, 'POST /api/agents', agentOf('ada', waitsFor(command)))
   const id = await sessionOf(ada, agentId)
   await ok(ada, `POST /session/${id}/prompt_async`, promptOf('my-tool'))
@@ -175,7 +176,7 @@ test('a session whose service was killed during the set-up continues with anothe
   })
   assert.match(outputOf(log), toolOutput)
   assert.equal(log.filter(({ type }) => type === 'session.error').length, 0)
-  assert.equal(await outputIn1(ada, agentId, 'my-tool'), outputOf(log))
+  assert.equal(await outputInNew(ada, agentId, 'my-tool'), outputOf(log))
 })
 
 test('what a sandbox cannot be is 400 with its field, and no agent is stored', async () => {

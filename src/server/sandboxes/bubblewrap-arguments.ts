@@ -35,7 +35,7 @@ export interface Recipe {
   readonly limits: SandboxLimits
   /** Absent for a command. A program has more folders, its own variables and a separate standard error. */
   readonly program?: ProgramParts | undefined
-  /** HOME of a command on the host; absent: the workspace. */
+  /** HOME after the set-up on the host; absent: the workspace, or that of the program. */
   readonly home?: string | undefined
   /** Absent: the sandbox has only its own loopback. */
   readonly network?: NetworkMount | undefined
@@ -68,8 +68,8 @@ const environment = {
   TMPDIR: '/tmp',
 }
 
-/** Variables of a command with the home of a set-up. */
-const ofHome = { HOME: homeRoot, PATH: `${homeRoot}/.local/bin:${homeRoot}/bin:${environment.PATH}` }
+/** Returns the PATH of commands and programs with the home of a set-up. */
+const pathOfHome = (path = environment.PATH): string => `${homeRoot}/.local/bin:${homeRoot}/bin:${path}`
 
 /** Returns the arguments of bubblewrap for one command. Everything not listed is unshared. Source: Security, S35. */
 export function bubblewrapArguments(recipe: Recipe): string[] {
@@ -83,8 +83,9 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...Object.entries({
       ...environment,
       ...network?.env,
-      ...(home && ofHome),
-      ...(program && { HOME: homeRoot, ...program.env }),
+      ...((home || program) && { HOME: homeRoot }),
+      ...program?.env,
+      ...(home && { PATH: pathOfHome(program?.env['PATH']) }),
     }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...recipe.system.flatMap(({ path, link }) => (link ? ['--symlink', link, path] : ['--ro-bind', path, path])),
     ...['--perms', '0755', '--dir', '/etc'],
@@ -111,7 +112,7 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
 function mountsInside({ home, network, program, system }: Recipe): string[] {
   const mounts = [
     ...(network ? [['--ro-bind', network.folder, networkRoot]] : []),
-    ...(home ? [['--bind', home, homeRoot]] : []),
+    ...(home && !program ? [['--bind', home, homeRoot]] : []),
     ...(program ? programMounts(program, system) : []),
   ]
   return mounts.flatMap(mount => [...foldersAbove(mount.at(-1) ?? '').flatMap(openToAll), ...mount])
