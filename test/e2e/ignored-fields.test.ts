@@ -101,7 +101,7 @@ test('packages and networking of an environment are kept, and named where the ru
   const made = await sessionWith(config)
   assert.equal(made.ignored, fields.join(', '), made.text)
   const [warning] = await eventsOf((JSON.parse(made.text) as Session).id)
-  assert.deepEqual((warning?.warning as { fields: unknown }).fields, fields)
+  assert.deepEqual((warning?.['warning'] as { fields: unknown } | undefined)?.fields, fields)
   assert.equal((await sessionWith({ type: 'self_hosted' })).ignored, 'environment.config.type')
   assert.equal((await sessionWith(undefined)).ignored, undefined, 'defaults are no request')
   assert.equal((await sessionWith(config, { switchyard_runtime: 'other' })).ignored, undefined)

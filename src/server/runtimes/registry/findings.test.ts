@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../platform/json.ts'
 import { findingsFor } from './findings.ts'
 
 const noSearch = { canSearch: false, canClone: true, sandboxProblem: () => undefined }
@@ -92,7 +93,7 @@ test('a remote agent of A2A has its own tools, servers, approvals and environmen
 })
 
 test('packages and networking of an environment are named as ignored where they have no effect', () => {
-  const ignoredOf = (spec: 'builtin' | 'acp' | 'cursor' | 'claude_managed_agents', environment: object) =>
+  const ignoredOf = (spec: 'builtin' | 'acp' | 'cursor' | 'claude_managed_agents', environment: Json) =>
     findingsFor(spec, { tools: [], config: {}, environment }, noSearch).map(({ field, problem }) => problem ?? field)
   const networking = { type: 'limited', allowed_hosts: ['example.com'] }
   const packages = { type: 'packages', pip: ['pandas'], npm: [] }
