@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
@@ -26,6 +27,7 @@ let service = await (needsBubblewrap.skip ? startService({ config: config('virtu
 after(async () => {
   await service.stop()
   await upstream.stop()
+  await rm(dataDir, { recursive: true, force: true })
 })
 const ada = await holderOf(service, { owner_id: 'ada' })
 const ben = await holderOf(service, { owner_id: 'ben' })
