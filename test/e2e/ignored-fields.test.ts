@@ -87,6 +87,28 @@ test('D4: a repository is kept on every runtime; one that cannot use it is named
   assert.equal(other.ignored, 'environment.auto_create_pr')
 })
 
+test('packages and networking of an environment are kept, and named where the runtime has no use for them', async () => {
+  const agentId = (await send(service, 'POST /api/agents', { body: agent })).json<Agent>().id
+  const sessionWith = async (config: object | undefined, metadata = {}) => {
+    const made = await send(service, 'POST /v1/environments', { body: { name: 'Lab', config } })
+    assert.equal(made.status, 200, made.text)
+    const { id: environment_id } = made.json<{ id: string }>()
+    return await ask('POST /v1/sessions', { agent: agentId, environment_id, metadata })
+  }
+  const networking = { type: 'limited', allowed_hosts: ['example.com'] }
+  const config = { type: 'cloud', networking, packages: { pip: ['pandas'] } }
+  const fields = ['environment.config.networking', 'environment.config.packages']
+  const made = await sessionWith(config)
+  assert.equal(made.ignored, fields.join(', '), made.text)
+  const [warning] = await eventsOf((JSON.parse(made.text) as Session).id)
+  assert.deepEqual((warning?.['warning'] as { fields: unknown } | undefined)?.fields, fields)
+  assert.equal((await sessionWith({ type: 'self_hosted' })).ignored, 'environment.config.type')
+  assert.equal((await sessionWith(undefined)).ignored, undefined, 'defaults are no request')
+  assert.equal((await sessionWith(config, { switchyard_runtime: 'other' })).ignored, undefined)
+  const plain = await ask('POST /session', { environment: { networking, packages: { pip: ['pandas'] } } })
+  assert.equal(plain.ignored, 'environment.networking, environment.packages')
+})
+
 test('D4: any item of tools is kept, and named where the runtime of the agent cannot carry it', async () => {
   const tools = [{ type: 'bash' }, { type: 'browser', size: 3 }, 'words', { name: 'x' }]
   const made = await ask('POST /api/agents', { ...agent, tools })

@@ -8,7 +8,7 @@ import type { Outbound } from '../platform/outbound.ts'
 import { type NetworkLink, networkFolderOf, proxyPort, proxySocket, type SandboxNetwork } from '../sandboxes/sandbox.ts'
 import type { EgressSession, InnerHost } from './inner-host.ts'
 import { createAuthority } from './interception/authority.ts'
-import { bundleVariables, writeBundle } from './interception/ca-bundle.ts'
+import { bundleFiles, bundleVariables, writeBundle } from './interception/ca-bundle.ts'
 import { networkPolicy, ofAgent } from './policy.ts'
 import { createProxy, type EgressProxy } from './proxy.ts'
 import type { ReadSecret } from './secrets.ts'
@@ -92,6 +92,7 @@ async function linkTo(proxy: EgressProxy, { parent, certificate }: Linking): Pro
   }
   return {
     folder,
+    certificates: certificate === undefined ? [] : bundleFiles,
     env: certificate === undefined ? variables : { ...variables, ...bundleVariables },
     async close() {
       await proxy.close()

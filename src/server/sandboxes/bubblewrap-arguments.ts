@@ -35,7 +35,7 @@ export interface Recipe {
   readonly limits: SandboxLimits
   /** Absent for a command. A program has more folders, its own variables and a separate standard error. */
   readonly program?: ProgramParts | undefined
-  /** HOME of a command on the host; absent: the workspace. */
+  /** HOME after the set-up on the host; absent: the workspace, or that of the program. */
   readonly home?: string | undefined
   /** Absent: the sandbox has only its own loopback. */
   readonly network?: NetworkMount | undefined
@@ -68,8 +68,11 @@ const environment = {
   TMPDIR: '/tmp',
 }
 
-/** Variables of a command with the home of a set-up. */
-const ofHome = { HOME: homeRoot, PATH: `${homeRoot}/.local/bin:${homeRoot}/bin:${environment.PATH}` }
+/** Returns the PATH of the command. After a set-up it starts with folders of its home. */
+function pathOf({ home, program }: Recipe): string {
+  const path = program?.env['PATH'] ?? environment.PATH
+  return home ? `${homeRoot}/.local/bin:${homeRoot}/bin:${path}` : path
+}
 
 /** Returns the arguments of bubblewrap for one command. Everything not listed is unshared. Source: Security, S35. */
 export function bubblewrapArguments(recipe: Recipe): string[] {
@@ -83,8 +86,10 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...Object.entries({
       ...environment,
       ...network?.env,
-      ...(home && ofHome),
-      ...(program && { HOME: homeRoot, ...program.env }),
+      ...((home || program) && { HOME: homeRoot }),
+      ...program?.env,
+      // Process 1 has more rights than the command, which can write to the folders of its own PATH.
+      PATH: environment.PATH,
     }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...recipe.system.flatMap(({ path, link }) => (link ? ['--symlink', link, path] : ['--ro-bind', path, path])),
     ...['--perms', '0755', '--dir', '/etc'],
@@ -104,14 +109,14 @@ export function bubblewrapArguments(recipe: Recipe): string[] {
     ...(identity === 'other-user' ? rightsToBecomeOther : []),
     // bash runs with --norc: with a socket as standard input it would read the startup file in HOME, which programs can
     // write.
-    ...['--', 'bash', '--norc', '-c', firstProcess(recipe), 'bash', recipe.command],
+    ...['--', 'bash', '--norc', '-c', firstProcess(recipe), 'bash', recipe.command, pathOf(recipe)],
   ]
 }
 
 function mountsInside({ home, network, program, system }: Recipe): string[] {
   const mounts = [
     ...(network ? [['--ro-bind', network.folder, networkRoot]] : []),
-    ...(home ? [['--bind', home, homeRoot]] : []),
+    ...(home && !program ? [['--bind', home, homeRoot]] : []),
     ...(program ? programMounts(program, system) : []),
   ]
   return mounts.flatMap(mount => [...foldersAbove(mount.at(-1) ?? '').flatMap(openToAll), ...mount])
@@ -169,7 +174,7 @@ function firstProcess(recipe: Recipe): string {
     '{ echo 500 > /proc/self/oom_score_adj; } 2>/dev/null',
     'exec 3>&1 4>&2 >/dev/null 2>&1',
     ...(network ? forwardToProxy(rights) : []),
-    `${rights} bash --norc -c '${asCommandUser}' bash "$1" >&3 2>&${errors} 3>&- 4>&-`,
+    `${rights} bash --norc -c '${asCommandUser}' bash "$1" "$2" >&3 2>&${errors} 3>&- 4>&-`,
     'exit $?',
   ].join('\n')
 }
@@ -190,4 +195,4 @@ const forwarder = [
 ].join(' ')
 
 /** Only the command's user may enter the workspace. */
-const asCommandUser = `cd ${workspaceRoot} || exit 125; exec bash --norc -c "$1"`
+const asCommandUser = `cd ${workspaceRoot} || exit 125; PATH=$2; exec "$BASH" --norc -c "$1"`

@@ -128,9 +128,10 @@ async function startInside(
 ): Promise<SandboxProgram> {
   const { cgroups, limits } = settings
   const cgroup = cgroups && (await makeCgroup(cgroups, limits))
-  const { command, env, network, readable, signal } = request
+  const { base, command, env, network, readable, signal } = request
   const program = { folders, env, readable }
-  const launch = launchOf(settings, { folder: folders.workspace, command, network, program }, cgroup)
+  const task = { folder: folders.workspace, command, network, program, home: base?.home }
+  const launch = launchOf(settings, task, cgroup)
   return startProgram({ ...launch, isInputOpen: true }, { limits, signal, ended: async () => cgroup?.remove() })
 }
 

@@ -1,7 +1,9 @@
 import type { Workplace } from '../egress/check-network.ts'
-import { type Json, listOf, nonEmptyText, recordOf } from '../platform/json.ts'
+import { type Json, listOf, nonEmptyText, recordOf, textOf } from '../platform/json.ts'
 import type { Finding } from '../runtimes/runtime.ts'
+import { maxCommandBytes } from './sandbox.ts'
 import type { Sandboxes } from './sandboxes.ts'
+import { setupScript } from './setup.ts'
 
 /** Checks `config.sandbox` beyond its schema. */
 export type SandboxCheck = ReturnType<typeof createSandboxCheck>
@@ -17,6 +19,14 @@ export function createSandboxCheck({ detail, images, hasSetup }: Pick<Sandboxes,
       : `is not allowed; use one of ${images.join(', ')}, or add it to sandbox.images in the configuration`
   }
 
+  const setupProblem = (commands: readonly string[]): string | undefined => {
+    if (!hasSetup) return `needs the sandbox bubblewrap or docker, but this service uses: ${detail}`
+    const bytes = Buffer.byteLength(setupScript(commands))
+    return bytes > maxCommandBytes
+      ? `has ${bytes} bytes as one script; the limit is ${maxCommandBytes}; let the commands download longer scripts`
+      : undefined
+  }
+
   /** Returns the first problem; undefined for a valid or absent value. */
   return (config: Json, workplace: Workplace): Finding | undefined => {
     const sandbox = recordOf(config['sandbox'])
@@ -24,15 +34,15 @@ export function createSandboxCheck({ detail, images, hasSetup }: Pick<Sandboxes,
     if (unknown !== undefined)
       return finding(`.${unknown.slice(0, 100)}`, `is unknown; known fields: ${fields.join(', ')}`)
     const image = nonEmptyText(sandbox['image'])
-    const hasCommands = listOf(sandbox['setup']).length > 0
+    const commands = listOf(sandbox['setup']).map(textOf)
+    const hasCommands = commands.length > 0
     if (image === undefined && !hasCommands) return undefined
     if (workplace !== 'sandbox')
       return finding('', 'is not supported: the runtime does not work in a sandbox of this service')
     const wrongImage = image === undefined ? undefined : imageProblem(image)
     if (wrongImage !== undefined) return finding('.image', wrongImage)
-    return hasCommands && !hasSetup
-      ? finding('.setup', `needs the sandbox bubblewrap or docker, but this service uses: ${detail}`)
-      : undefined
+    const wrongSetup = hasCommands ? setupProblem(commands) : undefined
+    return wrongSetup === undefined ? undefined : finding('.setup', wrongSetup)
   }
 }
 

@@ -49,6 +49,8 @@ export interface NetworkLink extends NetworkMount {
 export interface NetworkMount {
   /** Folder of the host that is mounted read-only at `networkRoot`. */
   readonly folder: string
+  /** Files of `folder` that programs read: the authorities that `env` names. */
+  readonly certificates: readonly string[]
   /** Variables with which programs find the proxy at `proxyPort`. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -256,6 +258,9 @@ export interface SandboxLimits {
 }
 
 const MiB = 1024 * 1024
+
+/** Longest command. The kernel accepts at most 128 KiB per argument. */
+export const maxCommandBytes = 100_000
 
 /** Our choice (Decision 0003); memory, output and time follow Reliability, F32. */
 export const sandboxLimits: SandboxLimits = {

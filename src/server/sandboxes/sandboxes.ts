@@ -14,6 +14,7 @@ import {
   type ExecResult,
   homeRoot,
   type Isolation,
+  maxCommandBytes,
   type ProgramPlace,
   type Sandbox,
   type SandboxBase,
@@ -205,9 +206,6 @@ async function execWithin(driver: SandboxDriver, folder: string, request: BoundR
   if (result.outcome !== 'disk_limit') return result
   return { ...result, deletedFiles: await mark.clear() }
 }
-
-/** The kernel accepts at most 128 KiB per argument. */
-const maxCommandBytes = 100_000
 
 function checkCommand(command: string): void {
   if (command.includes('\0')) throw invalid('command: must not contain a NUL character')

@@ -148,3 +148,29 @@ test('config.sandbox is checked against the driver', () => {
   assert.match(plain({ sandbox: { image: 'x' } }, 'sandbox')?.problem ?? '', /needs sandbox\.driver docker/)
   assert.equal(plain({ sandbox: { setup: ['true'] } }, 'sandbox')?.field, 'config.sandbox.setup')
 })
+
+test('bubblewrap: a home cannot replace the programs that start a command', needsBubblewrap, async () => {
+  const sandboxes = await sandboxesForTests('bubblewrap')
+  const replaced = ['bash', 'env', 'setpriv', 'sh', 'sleep', 'socat']
+  const folders = ['~/.local/bin', '~/bin']
+  // Each writes the user that it runs as.
+  const script = '#!/bin/sh\\n/usr/bin/id -u\\nexec /usr/bin/%s "$@"\\n'
+  const setup = folders.flatMap(folder => [
+    `mkdir -p ${folder}`,
+    ...replaced.map(name => `printf '${script}' ${name} > ${folder}/${name}; /bin/chmod +x ${folder}/${name}`),
+  ])
+  setup.push('/bin/chmod 755 ~ ~/.local ~/.local/bin ~/bin')
+  const session = sessionOf('ses_1', { setup })
+  const sandbox = await sandboxes.open('ses_1', session)
+  const { output } = await sandbox.exec({ command: '/usr/bin/id -u; command -v setpriv' })
+  assert.match(output, /^\d+\n\/home\/agent\/\.local\/bin\/setpriv\n$/)
+  const place = await sandbox.programPlace('sandbox')
+  const env = { PATH: '/home/agent/bin:/usr/bin:/bin' }
+  const program = await place.start({ command: '/usr/bin/id -u; echo $PATH', env, readable: [] })
+  const chunks: Buffer[] = []
+  program.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await program.exited
+  const [user, path] = Buffer.concat(chunks).toString().split('\n')
+  assert.equal(user, output.split('\n')[0])
+  assert.equal(path, `/home/agent/.local/bin:/home/agent/bin:${env.PATH}`)
+})

@@ -5,10 +5,19 @@ import { lack } from './lack.ts'
 export const toolRuns = (command: string): boolean => lack('bubblewrap') !== false || isRunning(command)
 
 /** True while a process of this machine has exactly this command line, its arguments joined by blanks. */
-export function isRunning(command: string): boolean {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .some(pid => commandLine(pid) === command)
+export const isRunning = (command: string): boolean => pidOf(command) !== undefined
+
+const pidOf = (command: string): string | undefined =>
+  readdirSync('/proc').find(name => /^\d+$/.test(name) && commandLine(name) === command)
+
+/** Returns a command that runs until it is released, the only one of its kind on this machine. */
+export const waitingCommand = (): string => `sleep 9${String(process.hrtime.bigint()).slice(-8)}`
+
+/** Ends the process that has exactly this command line. */
+export function release(command: string): void {
+  const pid = pidOf(command)
+  if (pid === undefined) throw new Error(`${command} does not run`)
+  process.kill(Number(pid), 'SIGTERM')
 }
 
 /** The arguments of a process, empty when it has ended meanwhile. */

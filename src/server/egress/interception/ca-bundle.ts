@@ -15,6 +15,9 @@ const systemBundles = [
 const bundle = 'ca-certificates.pem'
 const own = 'authority.pem'
 
+/** Names of the files that `writeBundle` writes. */
+export const bundleFiles: readonly string[] = [own, bundle]
+
 /** For OpenSSL, curl, git, npm, Python, Cargo and the AWS tools, for which the file replaces that of the system. */
 const replacing = [
   'SSL_CERT_FILE',

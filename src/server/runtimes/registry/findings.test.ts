@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '../../platform/json.ts'
 import { findingsFor } from './findings.ts'
 
 const noSearch = { canSearch: false, canClone: true, sandboxProblem: () => undefined }
@@ -89,4 +90,25 @@ test('a remote agent of A2A has its own tools, servers, approvals and environmen
     findingsFor('a2a', { tools: custom, config: {} }, noSearch)[0]?.problem ?? '',
     /only the built-in runtime/,
   )
+})
+
+test('packages and networking of an environment are named as ignored where they have no effect', () => {
+  const ignoredOf = (spec: 'builtin' | 'acp' | 'cursor' | 'claude_managed_agents', environment: Json) =>
+    findingsFor(spec, { tools: [], config: {}, environment }, noSearch).map(({ field, problem }) => problem ?? field)
+  const networking = { type: 'limited', allowed_hosts: ['example.com'] }
+  const packages = { type: 'packages', pip: ['pandas'], npm: [] }
+  const both = ['environment.config.networking', 'environment.config.packages']
+  for (const spec of ['builtin', 'acp', 'cursor'] as const) {
+    assert.deepEqual(ignoredOf(spec, { config: { type: 'cloud', networking, packages } }), both, spec)
+    assert.deepEqual(
+      ignoredOf(spec, { networking, packages }),
+      ['environment.networking', 'environment.packages'],
+      spec,
+    )
+    assert.deepEqual(ignoredOf(spec, { config: { type: 'self_hosted' } }), ['environment.config.type'], spec)
+    const defaults = { type: 'cloud', networking: { type: 'unrestricted' }, packages: { type: 'packages', pip: [] } }
+    assert.deepEqual(ignoredOf(spec, { config: defaults }), [], spec)
+  }
+  assert.deepEqual(ignoredOf('claude_managed_agents', { networking, packages }), [])
+  assert.deepEqual(ignoredOf('claude_managed_agents', { config: { networking, packages } }), [])
 })

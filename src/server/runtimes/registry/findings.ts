@@ -34,7 +34,7 @@ export function findingsFor(
   const sandboxFinding = facts.sandboxProblem(config)
   return [
     ...(environment === undefined ? [] : environmentFindings(support, environment, facts)),
-    ...(spec === 'claude_managed_agents' ? [] : packageFindings(environment)),
+    ...(spec === 'claude_managed_agents' ? [] : systemFindings(environment)),
     ...toolFindings({ support, tools, config, ...(spec === 'builtin' && { ownTools: facts }) }),
     ...serverFindings({ support, tools, config }),
     ...(spec === 'builtin' ? [] : ownSettings.flatMap(name => settingFindings(name, config[name]))),
@@ -45,11 +45,21 @@ export function findingsFor(
   ]
 }
 
-/** Packages of an environment of the Managed Agents API: sandboxes have those of `config.sandbox.setup`. */
-function packageFindings(environment: RequestedSettings['environment']): Finding[] {
-  const packages = recordOf(recordOf(environment?.['config'])['packages'])
-  const isSet = Object.values(packages).some(list => Array.isArray(list) && list.length > 0)
-  return isSet ? [{ field: 'environment.config.packages' }] : []
+/**
+ * Packages and network of an environment of the Managed Agents API: sandboxes have those of `config.sandbox.setup` and
+ * `config.network`. The defaults of `environment.config`, which every stored environment has, are no request.
+ */
+function systemFindings(environment: RequestedSettings['environment'] = {}): Finding[] {
+  const { type, networking, packages } = recordOf(environment['config'])
+  const hasPackages = Object.values(recordOf(packages)).some(list => Array.isArray(list) && list.length > 0)
+  const unused: Readonly<Record<string, boolean>> = {
+    networking: isGiven(environment['networking']),
+    packages: isGiven(environment['packages']),
+    'config.type': type === 'self_hosted',
+    'config.networking': isGiven(networking) && recordOf(networking)['type'] !== 'unrestricted',
+    'config.packages': hasPackages,
+  }
+  return Object.keys(unused).flatMap(name => (unused[name] ? [{ field: `environment.${name}` }] : []))
 }
 
 /** External runtimes call models and manage the context themselves. */

@@ -45,6 +45,14 @@ export const networkMount = ({ folder }: NetworkMount): BoundPath => ({
   isReadOnly: true,
 })
 
+/** Without the socket of the proxy, which only the container of the proxy needs. */
+export const certificateMounts = (network: NetworkMount | undefined): BoundPath[] =>
+  (network?.certificates ?? []).map(name => ({
+    source: `${network?.folder}/${name}`,
+    target: `${networkRoot}/${name}`,
+    isReadOnly: true,
+  }))
+
 export const programMounts = ({ home, sockets }: ProgramFolders, readable: readonly string[]): BoundPath[] => [
   { source: home, target: homeRoot, isReadOnly: false },
   { source: sockets, target: socketRoot, isReadOnly: false },

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { dockerForTests, lackEngine } from '../../../../test/support/docker/docker-for-tests.ts'
 import { type Fault, fakeImage } from '../../../../test/support/docker/fake-engine.ts'
-import { networkForTests, upstreamForTests } from '../../../../test/support/network/network.ts'
+import { networkForTests, sessionWith, upstreamForTests } from '../../../../test/support/network/network.ts'
+import { tlsForTests } from '../../../../test/support/network/tls-upstream.ts'
 import { lack } from '../../../../test/support/service/lack.ts'
 import { createSandboxes } from '../sandboxes.ts'
 import { eventually, isRunning, quiet, sandboxesForTests, temporaryFolder } from '../sandboxes-for-tests.ts'
@@ -110,6 +111,39 @@ test('the network of an agent passes the proxy, from a container that has no oth
   assert.notEqual((await run(network, `curl -sf --noproxy '*' http://${host}/`, 'ses_two')).exitCode, 0)
   assert.equal((await run(network, 'ls /run/switchyard-network', 'ses_two')).exitCode, 2)
   assert.equal((await run(undefined, 'env | grep -ci proxy', 'ses_three')).output, '0\n')
+})
+
+test('a host gets the secret of an agent over HTTPS, and containers trust the authority of their network', {
+  skip: lackEngine || lack('socat'),
+}, async () => {
+  const { settings } = await dockerForTests()
+  const tls = await tlsForTests()
+  const seen: (string | undefined)[] = []
+  const { port } = await tls.serve('api.example', ({ headers }, response) => {
+    seen.push(headers.authorization)
+    response.end('from outside')
+  })
+  const vault = { TOKEN: 'tok-0123456789' }
+  const { run, sandboxes } = await networkForTests({
+    driver: 'docker',
+    names: ['api.example'],
+    vault,
+    ca: tls.ca,
+    settings,
+  })
+  const secret = { vault_key: 'TOKEN', host: 'api.example', header: 'authorization', auth_type: 'bearer_token' }
+  const network = { type: 'limited', allowed_hosts: [{ host: 'api.example', ports: [port] }], secrets: [secret] }
+  const get = `curl -sS https://api.example:${port}/`
+  assert.deepEqual(await run(network, get), { output: 'from outside', exitCode: 0 })
+  assert.equal((await run(network, 'ls /run/switchyard-network')).output, 'authority.pem\nca-certificates.pem\n')
+  const setup = [`${get} > /opt/fetched`, 'ls /run/switchyard-network']
+  const session = { ...sessionWith(network, 'ses_two'), config: { network, sandbox: { setup } } }
+  const sandbox = await sandboxes.open('ses_two', session)
+  assert.equal((await sandbox.exec({ command: 'cat /opt/fetched' })).output, 'from outside')
+  const place = await sandbox.programPlace('sandbox')
+  const program = await place.start({ command: `exec ${get} -o /dev/null`, env: {}, readable: [] })
+  assert.deepEqual(await program.exited, { code: 0 }, program.errors())
+  assert.deepEqual(seen, Array(3).fill('Bearer tok-0123456789'))
 })
 
 const unusable: readonly (readonly [what: string, wanted: Parameters<typeof dockerForTests>[0], reason: RegExp])[] = [

@@ -20,7 +20,7 @@ import {
   workspaceRoot,
 } from '../sandbox.ts'
 import { collect, outOfMemory } from './collect.ts'
-import { type ContainerRecipe, programMounts, workspaceMount } from './container-body.ts'
+import { type ContainerRecipe, certificateMounts, programMounts, workspaceMount } from './container-body.ts'
 import { type Containers, createContainers } from './containers.ts'
 import { connectEngine, type Engine } from './engine.ts'
 import { createImages, PullCancelled } from './images.ts'
@@ -167,7 +167,7 @@ async function runCommand(own: Own, folder: string, request: BoundRequest, netwo
     ...recipeOf(own, request, networkOf),
     env: request.network?.env ?? {},
     isProgram: false,
-    mounts: [workspaceMount(folder)],
+    mounts: [workspaceMount(folder), ...certificateMounts(request.network)],
   }
   try {
     const container = await own.containers.start(recipe, { signal })
@@ -204,7 +204,7 @@ async function start(own: OwnWithProxy, folders: ProgramFolders, request: BoundP
         ...recipeOf(own, request, proxy?.id),
         env: { HOME: homeRoot, ...network?.env, ...env },
         isProgram: true,
-        mounts: [workspaceMount(folders.workspace), ...programMounts(folders, readable)],
+        mounts: [workspaceMount(folders.workspace), ...programMounts(folders, readable), ...certificateMounts(network)],
       },
       { signal },
     )

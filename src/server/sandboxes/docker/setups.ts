@@ -3,7 +3,7 @@ import { shellQuoted } from '../../platform/shell-quoted.ts'
 import type { SandboxBase, SandboxLimits, SetupRequest } from '../sandbox.ts'
 import { checkSetup, setupMs, setupScript } from '../setup.ts'
 import { collect } from './collect.ts'
-import type { ContainerRecipe } from './container-body.ts'
+import { type ContainerRecipe, certificateMounts } from './container-body.ts'
 import type { Containers } from './containers.ts'
 import { type Engine, EngineError } from './engine.ts'
 import { type Images, setupRepository } from './images.ts'
@@ -47,7 +47,7 @@ export function createSetups(deps: Deps) {
         command: [...exportsOf(request.network?.env ?? {}), setupScript(request.commands)].join('\n'),
         env: { HOME: '/root', USER: 'root', LOGNAME: 'root' },
         labels: {},
-        mounts: [],
+        mounts: certificateMounts(request.network),
         isProgram: false,
         isSetup: true,
         networkOf: proxy?.id,
