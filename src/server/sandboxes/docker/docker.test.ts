@@ -129,7 +129,7 @@ test('a host gets the secret of an agent over HTTPS, and containers trust the au
     names: ['api.example'],
     vault,
     ca: tls.ca,
-    settings,
+    settingsFor: async () => settings,
   })
   const secret = { vault_key: 'TOKEN', host: 'api.example', header: 'authorization', auth_type: 'bearer_token' }
   const network = { type: 'limited', allowed_hosts: [{ host: 'api.example', ports: [port] }], secrets: [secret] }
