@@ -184,7 +184,8 @@ test('a session whose service was killed during the set-up continues with anothe
 test('what a sandbox cannot be is 400 with its field, and no agent is stored', async () => {
   const virtual = needsBubblewrap.skip ? service : await startService({ config: config('virtual') })
   const bodyWith = (sandbox: unknown) => ({ name: 'Wrong', owner_id: 'ada', model: 'scripted', config: { sandbox } })
-  const noImages = /config\.sandbox\.image needs sandbox\.driver docker or kubernetes in the configuration, but this service uses: /
+  const noImages =
+    /config\.sandbox\.image needs sandbox\.driver docker or kubernetes in the configuration, but this service uses: /
   const cases: (readonly [where: Target, sandbox: unknown, message: RegExp])[] = [
     [virtual, { image: 'debian:trixie' }, noImages],
     [
