@@ -1,9 +1,13 @@
-/** Returns the outcome of work that continues without its caller, or rejects with `failure` once the signal aborts. */
+/**
+ * Returns the outcome of work that continues without its caller, or rejects with `failure` once the signal aborts. Without a signal
+ * it waits for the work.
+ */
 export async function untilAborted<T>(
   work: Promise<T>,
-  signal: AbortSignal,
-  failure: () => unknown = () => signal.reason,
+  signal: AbortSignal | undefined,
+  failure: () => unknown = () => signal?.reason,
 ): Promise<T> {
+  if (!signal) return await work
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const stop = (): void => reject(failure())
   signal.addEventListener('abort', stop, { once: true })

@@ -3,6 +3,7 @@ import type { EgressSession } from '../egress/inner-host.ts'
 import { runChild } from '../platform/child-process.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Json, listOf, nonEmptyText, recordOf, textOf } from '../platform/json.ts'
+import { untilAborted } from '../platform/until-aborted.ts'
 import { linked } from './network-link.ts'
 import {
   networkFolderOf,
@@ -13,7 +14,6 @@ import {
 } from './sandbox.ts'
 import { deleteTree, foldersOf, makeWorkspace, setupMarkerOf, workspaceOf } from './session-folders.ts'
 import { setupDigest } from './setup.ts'
-import { unlessAborted } from './unless-aborted.ts'
 
 interface Wish {
   readonly image: string | undefined
@@ -79,10 +79,9 @@ export function createSessionBases({ driver, root, networkOf, isAllowed }: Deps)
       let work = running.get(digest)
       if (!work) {
         work = run(session, { ...wish, digest }).finally(() => running.delete(digest))
-        work.catch(() => undefined)
         running.set(digest, work)
       }
-      const base = await unlessAborted(work, signal, cancelled)
+      const base = await untilAborted(work, signal, cancelled)
       if (base.home === undefined) return base
       await copyHome(base.home, { workspace, home, digest, owner: driver.owner })
       return { home }

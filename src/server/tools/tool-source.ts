@@ -1,5 +1,6 @@
 import type { NewEventOf } from '../../contract/events.ts'
 import type { Log } from '../platform/log.ts'
+import { untilAborted } from '../platform/until-aborted.ts'
 import type { ServerContext, ToolResult } from './tool.ts'
 import type { ToolPolicy } from './toolset.ts'
 
@@ -138,14 +139,15 @@ async function listed(
   { signal, maxListMs = defaultListMs, warnings }: Listing & { readonly warnings: SourceWarning[] },
 ) {
   const limit = new AbortController()
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    limit.abort()
-    reject(new Error(`no response within ${maxListMs / 1000} s`))
-  }, maxListMs)
+  const timer = setTimeout(() => limit.abort(), maxListMs)
   try {
     const ends = AbortSignal.any([signal, limit.signal])
-    return await Promise.race([source.list(ends, warning => void warnings.push(warning)), late])
+    const late = () => new Error(`no response within ${maxListMs / 1000} s`)
+    return await untilAborted(
+      source.list(ends, warning => void warnings.push(warning)),
+      limit.signal,
+      late,
+    )
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   } finally {

@@ -1,5 +1,6 @@
 import { type Json, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
+import { untilAborted } from '../../platform/until-aborted.ts'
 import { memoryServer, memoryServerAt } from '../local/memory-server.ts'
 import { serverAt } from '../local/program-mcp.ts'
 import type { LocalProgram } from '../local/programs.ts'
@@ -80,7 +81,9 @@ export function createAgent({ alias, program, kind, task, cancelMs, answerMs }: 
     const timeout = new AbortController()
     const timer = setTimeout(() => timeout.abort(), answerMs)
     try {
-      return await Promise.race([rpc.request(method, params), rejectedAt(timeout.signal, method)])
+      const late = () =>
+        new RuntimeFailure('model_request_failed_error', `the program did not answer ${method} in time`)
+      return await untilAborted(rpc.request(method, params), timeout.signal, late)
     } catch (error) {
       throw failureOf(error)
     } finally {
@@ -219,12 +222,4 @@ function httpServers({ memories, mcpServers }: Task, { surroundings }: LocalProg
     url,
     headers: Object.entries(headers).map(([header, value]) => ({ name: header, value })),
   }))
-}
-
-function rejectedAt(signal: AbortSignal, method: string): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const failure = () =>
-      reject(new RuntimeFailure('model_request_failed_error', `the program did not answer ${method} in time`))
-    signal.addEventListener('abort', failure, { once: true })
-  })
 }

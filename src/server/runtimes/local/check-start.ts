@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { untilAborted } from '../../platform/until-aborted.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
 import type { PooledProgram } from './program-pool.ts'
 
@@ -23,16 +24,9 @@ export async function checkStart<T extends Pick<PooledProgram, 'stop'>>({ sandbo
     }
   }
   try {
+    // After an abort, the program ends with its sandbox.
     await untilAborted(check(), signal)
   } finally {
     await sandboxes.remove(sessionId)
   }
-}
-
-/** Rejects when the signal aborts; the started program then ends with its sandbox. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    work.then(resolve, reject)
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
 import { textOf } from '../../platform/json.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { untilAborted } from '../../platform/until-aborted.ts'
 import { type Engine, EngineError } from './engine.ts'
 
 /** Time to pull an image. */
@@ -66,7 +66,7 @@ export function createImages(engine: Engine, { pull }: { readonly pull: boolean 
         running = download(image).finally(() => pulls.delete(image))
         pulls.set(image, running)
       }
-      await unlessAborted(running, signal, () => new PullCancelled())
+      await untilAborted(running, signal, () => new PullCancelled())
     },
   }
 }
