@@ -1,4 +1,5 @@
 import {
+  commandEnvironment,
   homeRoot,
   type NetworkMount,
   networkRoot,
@@ -6,14 +7,10 @@ import {
   proxyPort,
   proxySocket,
   type SandboxLimits,
+  sandboxUser,
   socketRoot,
   workspaceRoot,
 } from './sandbox.ts'
-
-/**
- * User id inside the sandbox. When the server is root also outside, because root inside could change kernel settings.
- */
-export const sandboxUser = 65_533
 
 /** A system folder that is mounted read-only. */
 export interface SystemFolder {
@@ -58,14 +55,9 @@ export const bubblewrapFiles = ({ filter }: Pick<Recipe, 'filter'>): (string | B
 const firstDescriptor = 3
 
 const environment = {
+  ...commandEnvironment,
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
-  HOME: workspaceRoot,
-  USER: 'agent',
-  LOGNAME: 'agent',
   SHELL: '/bin/bash',
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  TMPDIR: '/tmp',
 }
 
 /** Returns the PATH of the command. After a set-up it starts with folders of its home. */

@@ -4,23 +4,18 @@ import { chown, lstat, mkdtemp, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../platform/errors.ts'
-import {
-  bubblewrapArguments,
-  bubblewrapFiles,
-  type Recipe,
-  type SystemFolder,
-  sandboxUser,
-} from './bubblewrap-arguments.ts'
+import { bubblewrapArguments, bubblewrapFiles, type Recipe, type SystemFolder } from './bubblewrap-arguments.ts'
 import { type Cgroup, type CgroupPlaces, findCgroups, makeCgroup } from './cgroup.ts'
 import { type Launch, type LimitedRun, runLimited } from './limited-process.ts'
 import { startProgram } from './program.ts'
-import type {
-  BoundProgram,
-  BoundRequest,
-  ProgramFolders,
-  SandboxDriver,
-  SandboxLimits,
-  SandboxProgram,
+import {
+  type BoundProgram,
+  type BoundRequest,
+  type ProgramFolders,
+  type SandboxDriver,
+  type SandboxLimits,
+  type SandboxProgram,
+  sandboxUser,
 } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 import { createHomes } from './setup-homes.ts'

@@ -3,6 +3,19 @@ import type { Readable, Writable } from 'node:stream'
 
 /** Path of a session's workspace inside a sandbox. */
 export const workspaceRoot = '/workspace'
+/**
+ * User id inside a sandbox. When the server is root also outside, because root inside could change kernel settings.
+ */
+export const sandboxUser = 65_533
+/** Variables of all commands; PATH is that of the system or the image. */
+export const commandEnvironment = {
+  HOME: workspaceRoot,
+  USER: 'agent',
+  LOGNAME: 'agent',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+  TMPDIR: '/tmp',
+}
 /** HOME of a session's program inside a sandbox. */
 export const homeRoot = '/home/agent'
 /** Path of the folder of the sockets between a session's program and the server, inside a sandbox. */

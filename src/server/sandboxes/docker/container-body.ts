@@ -1,4 +1,5 @@
 import {
+  commandEnvironment,
   homeRoot,
   type NetworkMount,
   networkRoot,
@@ -67,16 +68,6 @@ const systemFolders = ['/bin', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/pro
 const isSystemPath = (path: string): boolean =>
   path === '/' || systemFolders.some(folder => path === folder || path.startsWith(`${folder}/`))
 
-/** Variables of all commands; PATH is that of the image. */
-export const environment = {
-  HOME: workspaceRoot,
-  USER: 'agent',
-  LOGNAME: 'agent',
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  TMPDIR: '/tmp',
-}
-
 /** Capabilities of root that package managers need; root has no others during the set-up of an image. */
 const setupCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID']
 
@@ -87,7 +78,7 @@ export function containerBody(recipe: ContainerRecipe): object {
     Image: image,
     User: isSetup ? '0:0' : user,
     ...(recipe.folder !== undefined && { WorkingDir: recipe.folder }),
-    Env: Object.entries({ ...environment, ...env }).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ ...commandEnvironment, ...env }).map(([name, value]) => `${name}=${value}`),
     Entrypoint: ['/bin/sh', '-c', isProgram ? programScript : commandScript, 'sh'],
     Cmd: [command],
     Healthcheck: { Test: ['NONE'] },

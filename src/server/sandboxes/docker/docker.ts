@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { DockerSettings } from '../../config/config.ts'
 import { listOf, recordOf } from '../../platform/json.ts'
 import { boundedOutput } from '../bounded-output.ts'
-import { sandboxUser } from '../bubblewrap-arguments.ts'
 import { resultOf } from '../limited-process.ts'
 import { supervised } from '../program.ts'
 import {
@@ -17,6 +16,7 @@ import {
   type SandboxDriver,
   type SandboxLimits,
   type SandboxProgram,
+  sandboxUser,
   workspaceRoot,
 } from '../sandbox.ts'
 import { collect, outOfMemory } from './collect.ts'

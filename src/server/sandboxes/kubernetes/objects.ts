@@ -1,5 +1,5 @@
 import type { KubernetesSandbox } from '../../config/config.ts'
-import { homeRoot, type SandboxLimits, workspaceRoot } from '../sandbox.ts'
+import { commandEnvironment, homeRoot, type SandboxLimits, workspaceRoot } from '../sandbox.ts'
 import { containerName } from './exec.ts'
 import { processOne } from './scripts.ts'
 
@@ -100,7 +100,7 @@ function podSpec({ folder, home, image }: SandboxObject, surroundings: Surroundi
         image,
         command: ['/bin/sh', '-c', processOne],
         workingDir: '/',
-        env: Object.entries(environment).map(([name, value]) => ({ name, value })),
+        env: Object.entries(commandEnvironment).map(([name, value]) => ({ name, value })),
         securityContext: {
           allowPrivilegeEscalation: false,
           privileged: false,
@@ -122,15 +122,6 @@ function podSpec({ folder, home, image }: SandboxObject, surroundings: Surroundi
       { name: 'shm', emptyDir: memoryOf(limits) },
     ],
   }
-}
-
-const environment = {
-  HOME: workspaceRoot,
-  USER: 'agent',
-  LOGNAME: 'agent',
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  TMPDIR: '/tmp',
 }
 
 const memoryOf = ({ scratchBytes }: SandboxLimits) => ({ medium: 'Memory', sizeLimit: String(scratchBytes) })
