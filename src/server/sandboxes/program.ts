@@ -21,7 +21,7 @@ interface Bounds {
 }
 
 /** A program that was started, before its limits apply. */
-interface Started {
+export interface Started {
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable

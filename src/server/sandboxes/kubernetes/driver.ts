@@ -3,15 +3,15 @@ import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { boundedOutput } from '../bounded-output.ts'
 import { resultOf, watchLimits } from '../limited-process.ts'
-import type { BoundRequest, ExecResult, SandboxDriver, SandboxLimits } from '../sandbox.ts'
+import { type BoundRequest, type ExecResult, type SandboxDriver, type SandboxLimits, sandboxUser } from '../sandbox.ts'
 import { createKubernetesApi, type KubernetesApi } from './api.ts'
 import { checkCluster } from './checks.ts'
 import { type Cluster, createCluster } from './cluster.ts'
-import type { RunningExec } from './exec.ts'
+import { endOf, waysToEnd } from './ending.ts'
 import type { ExecStatus } from './kubernetes-error.ts'
 import { ownerOfThis, removeLeftovers } from './leftovers.ts'
 import { startProgram } from './program.ts'
-import { commandScript, inputLines, terminateLine } from './scripts.ts'
+import { commandScript, inputLines } from './scripts.ts'
 import { type AcquiredSlot, createSlots, type Slots } from './slots.ts'
 import { type KubernetesTimes, kubernetesTimes } from './times.ts'
 
@@ -24,16 +24,13 @@ export interface KubernetesDriverSettings {
   readonly times?: Partial<KubernetesTimes>
 }
 
-/** User of the sandboxes of a server that is root. */
-const otherUser = 65_533
-
 /**
  * Returns the driver that runs every command in a pod of a cluster. Rejects with `AppError` when the cluster misses
  * something; the message names it.
  */
 export async function kubernetesDriver(options: KubernetesDriverSettings): Promise<SandboxDriver> {
   const { settings, image, limits, workspacesDir, log } = options
-  const user = process.getuid?.() || otherUser
+  const user = process.getuid?.() || sandboxUser
   const times = { ...kubernetesTimes, ...options.times }
   const api: KubernetesApi = createKubernetesApi(settings.api, times)
   const cluster: Cluster = createCluster({ api, settings, limits, user, times })
@@ -93,7 +90,7 @@ async function run({ slots, limits }: Deps, folder: string, request: BoundReques
   if (!begun) return resultOf('cancelled', null, output)
 
   const { slot, exec } = begun
-  const watched = watchLimits({ folder, ...waysOf(slot, exec) }, { timeoutMs, signal, limits })
+  const watched = watchLimits({ folder, ...waysToEnd({ slot, exec, guard: exec }) }, { timeoutMs, signal, limits })
   stop = watched.stop
   void exec.send(inputLines(command, {}))
   const status = await exec.ended
@@ -127,37 +124,14 @@ async function begin(slots: Slots, folder: string, { script, image, stdout, sign
   }
 }
 
-const abandonMs = 10_000
-
-/** Ends a command through its guard, and through a second connection if it has ended the guard. */
-function waysOf(slot: AcquiredSlot, exec: RunningExec) {
-  return {
-    terminate: () => {
-      void exec.send(terminateLine)
-      return true
-    },
-    kill: () => {
-      exec.closeInput()
-      void slot.clean()
-      const late = setTimeout(exec.abandon, abandonMs)
-      void exec.ended.then(() => clearTimeout(late))
-    },
-  }
-}
-
 /**
  * Ends what the command has left, and keeps or deletes its sandbox. Returns why the sandbox ended before the command did.
  * Rejects when it could not be confirmed that no process is left.
  */
 async function finish(slot: AcquiredSlot, status: ExecStatus, keep: () => void): Promise<string | undefined> {
-  const cleaning = await slot.clean()
-  if (cleaning === 'clean') {
-    keep()
-    return status.kind === 'lost' ? status.reason : undefined
-  }
-  // A container that ends kills its commands, and the exit code of a command does not tell who killed it.
-  const reason = cleaning === 'unreachable' ? await slot.whyEnded() : undefined
-  if (await slot.destroy()) return reason ?? (status.kind === 'lost' ? status.reason : undefined)
+  const { isClean, isConfirmed, lost } = await endOf(slot, status)
+  if (isClean) keep()
+  if (isConfirmed) return lost
   throw new AppError(
     'unavailable',
     `cannot confirm that the command has ended: the pod ${slot.name} is still there; the cluster deletes it when it expires`,
