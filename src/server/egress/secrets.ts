@@ -1,5 +1,7 @@
 import { type NetworkSecretType, networkSecretTypes } from '../../contract/network.ts'
 import { isUnsendable } from '../config/providers.ts'
+import { authorizationValue } from '../platform/authorization.ts'
+import { isLongEnough } from '../platform/echoes.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Json, recordsOf, textOf } from '../platform/json.ts'
 
@@ -33,9 +35,6 @@ export interface SecretHeaders {
   readonly hidden: readonly string[]
 }
 
-/** Shorter values, such as a version, occur in any response. */
-const minHiddenLength = 8
-
 /**
  * Returns the headers of secrets, by their current values. Errors: `unavailable` for a vault entry that does not exist
  * or is not a valid header.
@@ -51,25 +50,14 @@ export async function secretHeaders(secrets: readonly BoundSecret[], readSecret:
           'unavailable',
           `vault entry ${vaultKey} contains a character that is not allowed in the header ${header}`,
         )
-      return { header, value, sent: headerValue(type, value) }
+      return { header, value, sent: authorizationValue(type, value) }
     }),
   )
   return {
     // A compressed response could not be searched.
     headers: [...found.map(({ header, sent }) => [header, sent] as const), ['accept-encoding', 'identity']],
     hidden: [...new Set(found.flatMap(({ value, sent }) => [sent, sent.split(' ').at(-1) ?? '', value]))].filter(
-      ({ length }) => length >= minHiddenLength,
+      isLongEnough,
     ),
-  }
-}
-
-function headerValue(type: NetworkSecretType, value: string): string {
-  switch (type) {
-    case 'authorization':
-      return value
-    case 'bearer_token':
-      return `Bearer ${value}`
-    case 'basic':
-      return `Basic ${Buffer.from(value).toString('base64')}`
   }
 }

@@ -1,5 +1,6 @@
 import { apiVersion } from '../../contract/api.ts'
 import type { McpMessage } from '../../contract/memories.ts'
+import { rpcCodes } from '../http/json-rpc-error.ts'
 import { invalid } from '../platform/errors.ts'
 import type { ServerContext, Tool } from '../tools/tool.ts'
 
@@ -15,10 +16,6 @@ export function checkMcpVersion(header: string | readonly string[] | undefined):
     throw invalid(`MCP-Protocol-Version must be one of ${versions.join(', ')}`)
   }
 }
-
-/** Error codes of JSON-RPC. */
-const unknownMethod = -32_601
-const invalidParams = -32_602
 
 /** Tools that a client may call. */
 interface Toolset {
@@ -52,7 +49,7 @@ async function outcomeOf(method: string, params: Params, toolset: Toolset): Prom
     case 'tools/call':
       return callTool(params, toolset)
     default:
-      return { error: { code: unknownMethod, message: `unknown method ${method.slice(0, 100)}` } }
+      return { error: { code: rpcCodes.unknownMethod, message: `unknown method ${method.slice(0, 100)}` } }
   }
 }
 
@@ -66,7 +63,7 @@ async function callTool(params: Params, { tools, context }: Toolset): Promise<Re
   const tool = tools.find(({ name }) => name === params['name'])
   if (!tool) {
     const names = tools.map(({ name }) => name).join(', ')
-    return { error: { code: invalidParams, message: `params.name must be one of ${names}` } }
+    return { error: { code: rpcCodes.invalidParams, message: `params.name must be one of ${names}` } }
   }
   const { content, is_error } = await tool.run(params['arguments'] ?? {}, context)
   return { result: { content, isError: is_error } }

@@ -1,6 +1,13 @@
 const mark = '[secret]'
 /** Parts of a secret with this length count as an echo of it; shorter ones occur in any text. */
 const pieceLength = 6
+const minSecretLength = 8
+
+/**
+ * Reports whether a secret can be searched for in ordinary text. Shorter values, such as a version, occur in any text, and redacting
+ * them would reveal them. Our choice.
+ */
+export const isLongEnough = (secret: string): boolean => secret.length >= minSecretLength
 
 /**
  * Returns `text` without any part of `secrets`: plain, in base64, hex or percent-encoding, in any case. For external

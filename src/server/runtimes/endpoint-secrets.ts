@@ -1,8 +1,5 @@
-import { type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
+import { isLongEnough, type WholeEchoes, wholeEchoes } from '../platform/echoes.ts'
 import { type RuntimeEndpoint, RuntimeFailure } from './runtime.ts'
-
-/** Shorter values occur in ordinary text by chance; redacting them would reveal them. Our choice. */
-const minSecretLength = 8
 
 const secretName = /key|token|secret|pass|auth|cred|cookie|signature/i
 /** A word, a path, or a URL without user and query: a setting that texts and errors may name. */
@@ -15,8 +12,6 @@ export function echoesOfEndpoint({ apiKey, env = {} }: Pick<RuntimeEndpoint, 'ap
   )
   return wholeEchoes([...(apiKey === undefined ? [] : [apiKey]), ...values].filter(isLongEnough))
 }
-
-const isLongEnough = (secret: string): boolean => secret.length >= minSecretLength
 
 /** Redacts an error text, also where it was truncated in the middle of a secret. */
 export const textWithoutSecrets = (echoes: Pick<WholeEchoes, 'without' | 'withoutCutEnd'>, words: string): string =>

@@ -1,10 +1,7 @@
 import type { SessionSecrets } from '../egress/session-secrets.ts'
-import { wholeEchoes } from '../platform/echoes.ts'
+import { isLongEnough, wholeEchoes } from '../platform/echoes.ts'
 import type { Batch, RunContext, RunPrompt, RunSession, Runtime, RuntimeKind } from './runtime.ts'
 import { createRedactor } from './without-secrets.ts'
-
-/** Shorter values, such as a version, occur in any text. */
-const minSecretLength = 8
 
 /**
  * Returns what removes the values of `config.network.secrets` from the events and previews of runtimes, because the
@@ -14,7 +11,7 @@ export function createNetworkRedaction({ valuesFor }: Pick<SessionSecrets, 'valu
   const redacted = <R extends Runtime>(runtime: R): R => ({
     ...runtime,
     async *run(session: RunSession, prompt: RunPrompt, context: RunContext): AsyncGenerator<Batch> {
-      const values = (await valuesFor(session)).filter(({ length }) => length >= minSecretLength)
+      const values = (await valuesFor(session)).filter(isLongEnough)
       if (values.length === 0) return yield* runtime.run(session, prompt, context)
       const redactor = createRedactor(wholeEchoes(values), context)
       for await (const batch of runtime.run(session, prompt, redactor.context)) yield redactor.batch(batch)

@@ -1,9 +1,7 @@
 import type { Deployment } from '../../config/config.ts'
-import { type WholeEchoes, wholeEchoes, wholeWritings } from '../../platform/echoes.ts'
+import { isLongEnough, type WholeEchoes, wholeEchoes, wholeWritings } from '../../platform/echoes.ts'
 
 const mark = Buffer.from('[secret]')
-/** Shorter values would hit ordinary words. */
-const minSecretLength = 8
 
 /** Headers whose values are not secret. */
 const harmless = /^(anthropic|openai)-|^(accept|content-type|user-agent)$/
@@ -57,7 +55,7 @@ function echoesOf(deployment: Deployment): Echoes {
   const secrets = secretsOf(deployment)
   const cached = echoesCache.get(deployment)
   if (cached?.secrets === secrets) return cached
-  const long = secrets.filter(secret => secret.length >= minSecretLength)
+  const long = secrets.filter(isLongEnough)
   const needles = wholeWritings(long).map(text => Buffer.from(text))
   const made = { secrets, needles, whole: wholeEchoes(long) }
   echoesCache.set(deployment, made)
@@ -80,7 +78,7 @@ export const scrubbedText = (text: string, deployment: Deployment): string =>
 /** Reports whether a header value holds a credential of the deployment, even a short one. */
 export const containsSecret = (value: string, deployment: Deployment): boolean =>
   secretsOf(deployment).some(secret => secret !== '' && value.includes(secret)) ||
-  (value.length >= minSecretLength && echoesOf(deployment).whole.isIn(value))
+  (isLongEnough(value) && echoesOf(deployment).whole.isIn(value))
 
 function replaced(body: Buffer, secret: Buffer): Buffer {
   const parts: Buffer[] = []

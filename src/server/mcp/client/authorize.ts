@@ -1,4 +1,5 @@
-import { wholeEchoes } from '../../platform/echoes.ts'
+import { authorizationValue } from '../../platform/authorization.ts'
+import { isLongEnough, wholeEchoes } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Vault } from '../../vault/vault.ts'
 import type { LoginTokens } from '../login/login-tokens.ts'
@@ -52,12 +53,15 @@ export function createAuthorize({ vault, tokens, loginTokens }: Deps): Authorize
         const value = await (isLogin ? loginTokens.tokenFor(server) : tokens.tokenFor(server, secret, signal))
         return { headers: { authorization: `Bearer ${value}` }, value }
       }
-      case 'api_key':
+      case 'api_key': {
+        const value = await storedValue(server, secret)
+        return { headers: { 'x-api-key': value }, value }
+      }
       case 'bearer_token':
       case 'basic':
       case 'authorization': {
         const value = await storedValue(server, secret)
-        return { headers: headerOf(server.auth_type, value), value }
+        return { headers: { authorization: authorizationValue(server.auth_type, value) }, value }
       }
     }
   }
@@ -80,21 +84,6 @@ export function createAuthorize({ vault, tokens, loginTokens }: Deps): Authorize
   }
 }
 
-function headerOf(type: 'api_key' | 'bearer_token' | 'basic' | 'authorization', value: string): Record<string, string> {
-  switch (type) {
-    case 'api_key':
-      return { 'x-api-key': value }
-    case 'bearer_token':
-      return { authorization: `Bearer ${value}` }
-    case 'basic':
-      return { authorization: `Basic ${Buffer.from(value).toString('base64')}` }
-    case 'authorization':
-      return { authorization: value }
-  }
-}
-
-/** Shorter values, such as a version, occur in any text. */
-const minSecretLength = 8
 /** Above this length only the plain secret is searched, because every encoding costs one search. */
 const maxEncodedSearch = 64 * 1024
 const mark = '[secret]'
@@ -104,7 +93,7 @@ export const unchanged: Authorization['scrub'] = text => text
 
 /** Returns a function that removes the secrets from a text; `unchanged` if there are none. */
 export function scrubber(all: readonly string[]): Authorization['scrub'] {
-  const secrets = all.filter(secret => secret.length >= minSecretLength)
+  const secrets = all.filter(isLongEnough)
   if (secrets.length === 0) return unchanged
   let echoes: ReturnType<typeof wholeEchoes> | undefined
   return text => {

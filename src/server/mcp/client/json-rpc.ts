@@ -1,3 +1,4 @@
+import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
 
 /** A message of JSON-RPC that is not a batch. */
@@ -22,7 +23,7 @@ const maxErrorText = 1_000
 export function failureIn(message: RpcMessage): RpcFailure | undefined {
   if (!isRecord(message['error'])) return undefined
   const { code, message: text, data } = message['error']
-  return new RpcFailure(typeof code === 'number' ? code : -32_603, textOf(text).slice(0, maxErrorText), data)
+  return new RpcFailure(typeof code === 'number' ? code : rpcCodes.internal, textOf(text).slice(0, maxErrorText), data)
 }
 
 /** True for a result or an error. */

@@ -1,4 +1,5 @@
 import { apiVersion } from '../../../contract/api.ts'
+import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Json, nonEmptyText, textOf } from '../../platform/json.ts'
 import { pause } from '../../platform/timers.ts'
@@ -78,7 +79,6 @@ interface Deps {
 const silenceMs = 60_000
 const endMs = 5_000
 const accept = 'application/json, text/event-stream'
-const unsupportedMethod = -32_601
 /** How often a broken stream is resumed without a new event. */
 const maxResumes = 5
 const resumeMs = { default: 1_000, max: 30_000 }
@@ -237,5 +237,5 @@ const isStream = ({ status, contentType }: UpstreamAnswer): boolean =>
 
 /** Refuses a request of the server that this client has no capability for. */
 export const refuse: AnswerRequest = async ({ method }) => ({
-  error: { code: unsupportedMethod, message: `${textOf(method).slice(0, 100)} is not supported` },
+  error: { code: rpcCodes.unknownMethod, message: `${textOf(method).slice(0, 100)} is not supported` },
 })

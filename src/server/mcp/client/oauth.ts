@@ -1,3 +1,4 @@
+import { basicAuthorization } from '../../platform/authorization.ts'
 import { jsonOr, recordOf, textIn } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { ResponseTooLong, smallRequest } from '../../platform/small-request.ts'
@@ -44,7 +45,7 @@ export function createOauthTokens({ outbound, guard, nowMs }: Deps): OauthTokens
       method: 'POST',
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
-        authorization: `Basic ${Buffer.from(basic).toString('base64')}`,
+        authorization: basicAuthorization(basic),
       },
       body: form.toString(),
     })

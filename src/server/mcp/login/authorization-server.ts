@@ -1,3 +1,4 @@
+import { basicAuthorization } from '../../platform/authorization.ts'
 import { type Json, jsonOr, listOf, nonEmptyText, recordOf, textIn } from '../../platform/json.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
 import { smallRequest } from '../../platform/small-request.ts'
@@ -125,7 +126,7 @@ export function createAuthorizationServers({ outbound, guard }: Deps) {
     return post(server, url, {
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
-        ...(isBasic && { authorization: `Basic ${Buffer.from(basic).toString('base64')}` }),
+        ...(isBasic && { authorization: basicAuthorization(basic) }),
       },
       body: body.toString(),
     })

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { rpcCodes } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isRecord, type Json, jsonOr, recordOf, textOf } from '../../platform/json.ts'
 import { linesOf } from '../../platform/lines.ts'
@@ -31,7 +32,6 @@ interface InFlight {
 const maxInFlight = 100
 /** Bytes that the program has not read yet. */
 const maxUnread = 16 * 1024 * 1024
-const unknownMethod = -32_601
 
 interface Pipes {
   readonly name: string
@@ -53,7 +53,7 @@ export function connectStdio({ name, input, output }: Pipes): StdioConnection {
     send(
       method === 'ping'
         ? { id, result: {} }
-        : { id, error: { code: unknownMethod, message: `${method.slice(0, 100)} is not supported` } },
+        : { id, error: { code: rpcCodes.unknownMethod, message: `${method.slice(0, 100)} is not supported` } },
     )
 
   function take(message: RpcMessage): void {

@@ -188,8 +188,6 @@ interface Checked {
   readonly list: ToolList
 }
 
-const invalidParams = -32_602
-
 /** Converts errors of a server into errors for the caller; `message` is that of the server. */
 function asAppError(error: unknown, { server_name }: RegisteredServer, signal: AbortSignal): AppError | RpcFailure {
   if (error instanceof AppError) return error
@@ -197,7 +195,7 @@ function asAppError(error: unknown, { server_name }: RegisteredServer, signal: A
   if (error instanceof RpcFailure && error.code === rpcCodes.missingCapability) return error
   const name = `MCP server ${server_name}`
   if (error instanceof RpcFailure) {
-    const code = error.code === invalidParams ? 'invalid_request' : 'upstream_unreachable'
+    const code = error.code === rpcCodes.invalidParams ? 'invalid_request' : 'upstream_unreachable'
     return new AppError(code, `${name} returned error ${error.code}: ${error.message}`, {
       cause: error,
       fields: { rpc: String(error.code) },

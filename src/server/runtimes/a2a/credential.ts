@@ -1,3 +1,4 @@
+import { basicAuthorization } from '../../platform/authorization.ts'
 import { type Json, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { RuntimeEndpoint } from '../runtime.ts'
 import { unusable } from './protocol-errors.ts'
@@ -42,7 +43,7 @@ function headersOf(scheme: Json, apiKey: string): Headers | undefined {
 function httpHeaders(scheme: string, apiKey: string): Headers | undefined {
   if (scheme === 'bearer') return bearer(apiKey)
   if (scheme !== 'basic' || !apiKey.includes(':')) return undefined
-  return { authorization: `Basic ${Buffer.from(apiKey).toString('base64')}` }
+  return { authorization: basicAuthorization(apiKey) }
 }
 
 /** Headers of the request itself, which a card must not replace. */

@@ -1,4 +1,5 @@
 import type { SseFrame } from '../../../contract/sse.ts'
+import { basicAuthorization } from '../../platform/authorization.ts'
 import { type Json, listOf, nonEmptyText, recordOf, recordsOf, textOf } from '../../platform/json.ts'
 import type { Connection, Dialect } from '../remote/connection.ts'
 import { RuntimeFailure, type RuntimeModel } from '../runtime.ts'
@@ -6,8 +7,7 @@ import type { SessionRule } from './session-rules.ts'
 
 /** Headers and errors of opencode: Basic authentication, and error bodies of two shapes. Dialects: section 2.2. */
 export const opencodeDialect: Dialect = {
-  headers: ({ apiKey }) =>
-    apiKey ? { authorization: `Basic ${Buffer.from(`opencode:${apiKey}`).toString('base64')}` } : {},
+  headers: ({ apiKey }) => (apiKey ? { authorization: basicAuthorization(`opencode:${apiKey}`) } : {}),
   errorIn(body) {
     const { name, _tag, data, message } = recordOf(body)
     return {

@@ -1,4 +1,5 @@
 import type { GitHost } from '../../config/config.ts'
+import { basicAuthorization } from '../../platform/authorization.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { credentialNameOf, type GitAddress } from './git-address.ts'
@@ -59,7 +60,7 @@ function secretOf(value: string, settings: GitHost | undefined): GitSecret {
   const pair = hasUser ? value : `${tokenUsers[settings?.type ?? ''] ?? 'git'}:${value}`
   return {
     value,
-    authorization: settings?.auth === 'bearer' ? `Bearer ${value}` : `Basic ${Buffer.from(pair).toString('base64')}`,
+    authorization: settings?.auth === 'bearer' ? `Bearer ${value}` : basicAuthorization(pair),
     token: hasUser ? value.slice(value.indexOf(':') + 1) : value,
   }
 }

@@ -1,6 +1,7 @@
 import type { NewEvent } from '../../../contract/events.ts'
 import type { PullRequest, SessionRepository } from '../../../contract/repositories.ts'
 import type { GitHost } from '../../config/config.ts'
+import { isLongEnough } from '../../platform/echoes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import type { Sandboxes } from '../../sandboxes/sandboxes.ts'
@@ -161,11 +162,8 @@ function openRepository(deps: Deps, { session, signal, grant, url, ref }: Openin
   }
 }
 
-/** Shorter parts, such as a short password, occur in any text. */
-const minSecretLength = 8
-
 const secretsOf = ({ value, token, authorization }: GitSecret): string[] =>
-  [value, token, authorization.replace(/^\w+ /, '')].filter(text => text.length >= minSecretLength)
+  [value, token, authorization.replace(/^\w+ /, '')].filter(isLongEnough)
 
 interface Proposal extends Work {
   readonly session: RunSession
