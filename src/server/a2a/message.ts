@@ -4,6 +4,7 @@ import type { A2aMessage, A2aPart, A2aSendRequest } from '../../contract/a2a-obj
 import type { UserContent } from '../../contract/event-routes.ts'
 import type { PromptPart } from '../../contract/prompts.ts'
 import { invalid } from '../platform/errors.ts'
+import { mediaTypeIn } from '../platform/media-type.ts'
 import { a2aFailure } from './errors.ts'
 
 /** Rejects parts of a request that this service cannot use. */
@@ -20,7 +21,7 @@ export function checkRequest({ message, configuration = {} }: A2aSendRequest, ou
 
 /** True when a media type, which may end in `/*`, includes another. */
 function covers(mode: string, own: string): boolean {
-  const wanted = mode.split(';')[0]?.trim().toLowerCase() ?? ''
+  const wanted = mediaTypeIn(mode)
   return wanted === own || wanted === '*/*' || (wanted.endsWith('/*') && own.startsWith(wanted.slice(0, -1)))
 }
 

@@ -10,6 +10,7 @@ import type { Route } from '../../contract/route.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
+import { mediaTypeIn } from '../platform/media-type.ts'
 import type { RequestLog } from '../platform/request-log.ts'
 import type { Authenticate } from './auth.ts'
 import { type Caller, masterCaller } from './caller.ts'
@@ -198,7 +199,7 @@ function requireType({ headers }: FastifyRequest, { consumes }: Route): void {
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   rejectEncoded(headers)
-  if (consumes && type?.split(';')[0]?.trim().toLowerCase() === consumes) return
+  if (consumes && mediaTypeIn(type) === consumes) return
   if (hasBody && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', 'content type must be application/json')
   }

@@ -1,5 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
+import { mediaTypeIn } from '../../platform/media-type.ts'
 import { type Outbound, OutboundBlocked } from '../../platform/outbound.ts'
+import { Recent } from '../../platform/recent.ts'
 import { errors, Pool } from '../../platform/undici.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import { type AnswerBody, type AnswerHead, ArrivingAnswer } from './arriving-answer.ts'
@@ -52,14 +54,13 @@ const maxRoutes = 1_000
 
 export function createUpstream({ outbound, authorize }: Deps): Connections {
   const pools = new Map<string, InstanceType<typeof Pool>>()
-  const routes = new Map<string, Route>()
+  const routes = new Recent<Route>(maxRoutes)
 
   /** Returns where requests to an address go. Parsed once, because an address gets many. */
   function routeTo(url: string): Route {
     const known = routes.get(url)
     if (known) return known
     const { origin, pathname, search } = new URL(url)
-    if (routes.size >= maxRoutes) routes.clear()
     const route = { origin, path: `${pathname}${search}` }
     routes.set(url, route)
     return route
@@ -104,7 +105,7 @@ export function createUpstream({ outbound, authorize }: Deps): Connections {
     if (problem !== undefined) body.destroy()
     if (head.status === 401 && !isRetry && (await authorize.renew(server, { headers }))) return send(server, call, true)
     if (problem !== undefined) throw unreachable(`MCP server ${server.server_name} ${problem}`)
-    return { ...head, contentType: mediaTypeOf(head), body, scrub }
+    return { ...head, contentType: mediaTypeIn(head.headers['content-type']), body, scrub }
   }
 
   return {
@@ -128,9 +129,6 @@ function problemOf({ status, headers }: AnswerHead): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding === 'identity' ? undefined : 'returned a compressed response, which is not supported'
 }
-
-const mediaTypeOf = ({ headers }: AnswerHead): string =>
-  (String(headers['content-type'] ?? '').split(';')[0] ?? '').trim().toLowerCase()
 
 const unreachable = (message: string, cause?: unknown): AppError =>
   new AppError('upstream_unreachable', message, { cause })

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { type SseFrame, SseLineTooLong, sseReader } from '../../../contract/sse.ts'
 import { withoutEchoes } from '../../platform/echoes.ts'
 import { jsonOr } from '../../platform/json.ts'
+import { mediaTypeIn } from '../../platform/media-type.ts'
 import type { Outbound } from '../../platform/outbound.ts'
 import { OutboundBlocked } from '../../platform/outbound.ts'
 import { Pool, request } from '../../platform/undici.ts'
@@ -138,17 +139,13 @@ const asJson = (body: unknown): { body?: string; headers?: Readonly<Record<strin
 
 /** Reports whether a response is JSON, not a stream. Throws for any other content type. */
 function hasJson({ headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>): boolean {
-  const type =
-    String(headers['content-type'] ?? 'none')
-      .split(';')[0]
-      ?.trim()
-      .toLowerCase() ?? ''
+  const type = mediaTypeIn(headers['content-type'])
   if (type === 'text/event-stream') return false
   if (/^application\/([\w.-]+\+)?json$/.test(type)) return true
   destroy(body)
   throw new RuntimeFailure(
     'model_request_failed_error',
-    `the runtime answered with content type ${type.slice(0, 100)} in place of a stream`,
+    `the runtime answered with content type ${type.slice(0, 100) || 'none'} in place of a stream`,
   )
 }
 

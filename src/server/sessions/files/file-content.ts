@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { AppError, invalid } from '../../platform/errors.ts'
+import { mediaTypeIn } from '../../platform/media-type.ts'
 import { mediaIn } from '../../tools/media.ts'
 import type { SentFile } from './sent-file.ts'
 
@@ -53,8 +54,8 @@ const recognized: ReadonlySet<string> = new Set([
  */
 function mediaTypeOf({ mediaType, field }: Pick<SentFile, 'mediaType' | 'field'>, start: Buffer): string {
   const found = mediaIn(start)?.mediaType
-  const given = mediaType?.split(';')[0]?.trim().toLowerCase()
-  if (given === undefined || given === '') {
+  const given = mediaTypeIn(mediaType)
+  if (given === '') {
     if (found !== undefined) return found
     throw invalid(`${field}: media_type is required, such as text/plain or application/octet-stream`)
   }

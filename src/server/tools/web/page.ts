@@ -1,4 +1,5 @@
 import { invalid } from '../../platform/errors.ts'
+import { mediaTypeIn } from '../../platform/media-type.ts'
 import { inTurns } from '../../platform/turns.ts'
 import type { SendWeb, WebResponse } from './client.ts'
 import { defaultPageLimits, htmlText, type PageText } from './html-text.ts'
@@ -54,7 +55,7 @@ async function pageOf(response: WebResponse, url: string, signal: AbortSignal): 
   const { status, headers, body } = response
   if (status < 200 || status > 299) throw invalid(`server responded with status ${status}`)
   const contentType = headers['content-type'] ?? ''
-  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? ''
+  const type = mediaTypeIn(contentType)
   const isHtml = type === 'text/html' || type === 'application/xhtml+xml'
   if (!isHtml && !isText(type)) {
     throw invalid(
