@@ -1,10 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { open, tenant } from './a2a-fields.ts'
 import { A2aPushConfig } from './a2a-push.ts'
 import { named } from './named.ts'
 import { DateTime, JsonObject, Nullable } from './schemas.ts'
-
-/** Clients of later versions send more fields, which A2A tells servers to ignore. */
-const open = { additionalProperties: true } as const
 
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Metadata = Type.Optional(JsonObject)
@@ -125,7 +123,7 @@ export const A2aSendRequest = named(
   'A2aSendRequest',
   Type.Object(
     {
-      tenant: Type.Optional(Type.String({ maxLength: 0, description: 'Not used: the path names the agent' })),
+      tenant,
       message: A2aMessage,
       configuration: Type.Optional(
         Type.Object(
@@ -149,8 +147,6 @@ export type A2aSendRequest = Static<typeof A2aSendRequest>
 
 /** The answer to a message: always its task. */
 export const A2aSendResponse = named('A2aSendResponse', Type.Object({ task: A2aTask }))
-
-const tenant = Type.Optional(Type.String({ maxLength: 0 }))
 
 /** Which part of a task to read. */
 export const A2aGetTask = { historyLength: HistoryLength }

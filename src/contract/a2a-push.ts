@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { open, tenant } from './a2a-fields.ts'
 import { named } from './named.ts'
 import { Nullable } from './schemas.ts'
 
-/** Clients of later versions send more fields, which A2A tells servers to ignore. */
-const open = { additionalProperties: true } as const
 const Id = Type.String({ maxLength: 200 })
 
 /** Where the changes of a task are sent. Clients whose libraries send default values mean absent by an empty text. */
@@ -11,7 +10,7 @@ export const A2aPushConfig = named(
   'A2aPushConfig',
   Type.Object(
     {
-      tenant: Type.Optional(Type.String({ maxLength: 0, description: 'Not used: the path names the agent' })),
+      tenant,
       id: Type.Optional({ ...Id, description: 'Assigned when absent; the config with the same id is replaced' }),
       taskId: Type.Optional({ ...Id, description: 'The task; absent in `SendMessage`' }),
       url: Type.String({ minLength: 1, maxLength: 2_000, description: 'Address that gets the notifications' }),
@@ -42,18 +41,23 @@ export type A2aPushConfigList = Static<typeof A2aPushConfigList>
 /** Parameters of JSON-RPC methods for one config, or for those of a task. */
 export const A2aPushParams = Type.Object(
   {
-    tenant: Type.Optional(Type.String({ maxLength: 0 })),
+    tenant,
     taskId: Type.String({ minLength: 1, maxLength: 200 }),
     id: Id,
   },
   open,
 )
+
+/** How lists of configs are read. */
+export const pushPage = {
+  pageSize: Type.Optional(Type.Integer({ minimum: 0, description: 'No effect: a task has at most 10 configs' })),
+  pageToken: Type.Optional(Type.String({ maxLength: 0, description: 'There is only one page' })),
+}
 export const A2aPushListParams = Type.Object(
   {
-    tenant: Type.Optional(Type.String({ maxLength: 0 })),
+    tenant,
     taskId: Type.String({ minLength: 1, maxLength: 200 }),
-    pageSize: Type.Optional(Type.Integer({ minimum: 0, description: 'No effect: a task has at most 10 configs' })),
-    pageToken: Type.Optional(Type.String({ maxLength: 0, description: 'There is only one page' })),
+    ...pushPage,
   },
   open,
 )

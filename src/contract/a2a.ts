@@ -9,7 +9,7 @@ import {
   A2aTask,
   A2aTaskList,
 } from './a2a-objects.ts'
-import { A2aPushConfig, A2aPushConfigList } from './a2a-push.ts'
+import { A2aPushConfig, A2aPushConfigList, pushPage } from './a2a-push.ts'
 import { named } from './named.ts'
 import { promptBodyLimit } from './prompt-files.ts'
 import { route } from './route.ts'
@@ -191,8 +191,7 @@ export const a2aRoutes = {
     params: TaskPath,
     query: Type.Object({
       ...version,
-      pageSize: Type.Optional(Type.Integer({ minimum: 0, description: 'No effect: a task has at most 10 configs' })),
-      pageToken: Type.Optional(Type.String({ maxLength: 0, description: 'There is only one page' })),
+      ...pushPage,
     }),
     responses: { 200: A2aPushConfigList },
     summary: 'List push notification configs',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Approval } from './approvals.ts'
 import { Budget } from './budgets.ts'
-import { CallsPerMinute, CostPerMinute, RunningSession } from './controls.ts'
+import { RunningSession, runningTotals } from './controls.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
 import { DateTime, Nullable } from './schemas.ts'
@@ -51,9 +51,7 @@ export const Overview = named(
       oldest: Type.Array(Approval, { description: 'At most 5, the oldest first' }),
     }),
     running: Type.Object({
-      running_sessions: Type.Integer(),
-      calls_per_minute: CallsPerMinute,
-      cost_per_minute: CostPerMinute,
+      ...runningTotals,
       sessions: Type.Array(RunningSession, { description: 'At most 20, the newest first' }),
     }),
     spend: Type.Object({

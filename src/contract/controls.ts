@@ -14,12 +14,19 @@ const Reason = Type.Optional(
 )
 const All = Type.Optional(Type.Literal(true))
 
-export const CostPerMinute = Nullable(
+const CostPerMinute = Nullable(
   Type.Number({
     description: 'US dollars of the model calls that ended in the last 60 s; null when none of them has a known price',
   }),
 )
-export const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
+const CallsPerMinute = Type.Integer({ description: 'Model calls that ended in the last 60 s' })
+
+/** Totals of everything that runs. */
+export const runningTotals = {
+  running_sessions: Type.Integer({ description: 'Number of all running sessions, not only those of `sessions`' }),
+  calls_per_minute: CallsPerMinute,
+  cost_per_minute: CostPerMinute,
+}
 
 /** A session whose prompt is running. */
 export const RunningSession = named(
@@ -108,9 +115,7 @@ export const controlRoutes = {
     query: Type.Object(pageQuery),
     responses: {
       200: Type.Object({
-        running_sessions: Type.Integer({ description: 'Number of all running sessions, not only those of this page' }),
-        calls_per_minute: CallsPerMinute,
-        cost_per_minute: CostPerMinute,
+        ...runningTotals,
         sessions: Type.Array(RunningSession),
         keys: Type.Array(SpendingKey, { description: 'The 100 keys with the highest cost per minute' }),
         next_cursor: NextCursor,

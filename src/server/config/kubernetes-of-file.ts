@@ -1,8 +1,6 @@
 import type { Environment, KubernetesAccess, KubernetesSandbox } from './config.ts'
 import type { KubernetesBlock } from './sandbox-shape.ts'
-
-/** Reports a problem of a field of the block `sandbox`, at the place of `path` in the file. */
-export type ReportAt = (text: string, ...path: (string | number)[]) => void
+import type { ReportAt } from './yaml-shape.ts'
 
 /** Name of an object in a cluster. */
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/

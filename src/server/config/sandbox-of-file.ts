@@ -1,8 +1,9 @@
 import { closestTo } from '../platform/closest.ts'
 import type { DockerSettings, Environment, SandboxConfig, SandboxDriverChoice } from './config.ts'
 import type { ConfigFile, Place } from './file.ts'
-import { kubernetesOfFile, type ReportAt } from './kubernetes-of-file.ts'
+import { kubernetesOfFile } from './kubernetes-of-file.ts'
 import type { DockerBlock, SandboxBlock } from './sandbox-shape.ts'
+import type { ReportAt } from './yaml-shape.ts'
 
 interface Reading {
   readonly file: ConfigFile
