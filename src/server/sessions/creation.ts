@@ -30,7 +30,7 @@ export interface CreationDeps {
   readonly queue: PromptQueue
   readonly promptFiles: Pick<PromptFiles, 'prepare'>
   readonly defaultModel: () => string
-  /** Checks the MCP servers that a session gives its agent. */
+  /** Checks the tools and servers that a session gives its agent. */
   readonly checkSupport: Agents['checkRuntimeSupport']
 }
 

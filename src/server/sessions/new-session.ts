@@ -16,7 +16,7 @@ interface Deps {
   readonly agents: Pick<AgentStore, 'find' | 'version'>
   readonly runtimes: Pick<RuntimeRegistry, 'find' | 'unavailableReason' | 'findings'>
   readonly defaultModel: () => string
-  /** Checks tools and servers as those of an agent. */
+  /** Checks the tools and servers that a session gives its agent. */
   readonly checkSupport: Agents['checkRuntimeSupport']
 }
 

@@ -17,8 +17,8 @@ export interface AnswerBody extends AsyncIterable<Buffer> {
 const maxWaitingBytes = 64 * 1024
 
 /**
- * The answer to one request of undici. `head` settles once: it rejects with the error of the connection, or with the reason of the
- * signal. Costs a third of what undici's own streams cost.
+ * The answer to one request of undici, without the cost of a Node stream, which forwarding does not need. `head` settles once: it
+ * rejects with the error of the connection, or with the reason of the signal.
  */
 export class ArrivingAnswer implements Dispatcher.DispatchHandler, AnswerBody {
   readonly head: Promise<AnswerHead>

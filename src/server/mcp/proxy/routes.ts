@@ -140,7 +140,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, sent: Forwa
   }
 }
 
-/** Returns a signal that aborts when the client disconnects or one of `ends` does. At half the cost of `AbortSignal.any`. */
+/** Returns a signal that aborts when the client disconnects or one of `ends` does. */
 function untilEnd({ raw }: FastifyReply, ends: readonly AbortSignal[]) {
   const end = new AbortController()
   let isDisconnected = false

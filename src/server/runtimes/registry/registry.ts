@@ -31,7 +31,7 @@ interface Deps {
   readonly modelSecrets: () => WholeEchoes
   /** True while the tool `web_search` exists. */
   readonly canSearch: () => boolean
-  /** Why this server clones no repositories; undefined when it does. */
+  /** True when the sandboxes of this server can clone repositories. */
   readonly canClone: boolean
   /** Returns a problem of `config.network`. */
   readonly networkCheck: NetworkCheck
