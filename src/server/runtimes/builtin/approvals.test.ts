@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
 import { awaitedApprovals, type NewEvent } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
 import { builtinRuntime } from './runtime.ts'
 
@@ -12,23 +10,11 @@ const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: p
 const careful = { ...session, tools: [{ type: 'bash', permission_policy: 'ask' }] }
 
 /** A model that runs one command, then is done. */
-const gateway = {
-  echoes: () => wholeEchoes([]),
-  async call({ body }: Call, sink: Sink) {
-    const { messages } = JSON.parse(body.toString()) as { messages: { role: string }[] }
-    const isFirst = messages.every(({ role }) => role === 'user')
-    const usage = fullUsage(1, 1)
-    const content = isFirst
-      ? [{ type: 'tool_use' as const, id: 'toolu_1', name: 'bash', input: { command: 'the command' } }]
-      : [{ type: 'text' as const, text: 'done' }]
-    const stop_reason = isFirst ? ('tool_use' as const) : ('end_turn' as const)
-    const head = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
-    sink.head(200, {})
-    for (const frame of messageFrames({ ...head, content, stop_reason, usage })) sink.data(Buffer.from(frame))
-    sink.end()
-    return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
-  },
-}
+const gateway = scriptedModel(at => [
+  at === 0
+    ? { type: 'tool_use', id: 'toolu_1', name: 'bash', input: { command: 'the command' } }
+    : { type: 'text', text: 'done' },
+])
 
 /** Runs on `log` until `batches` were stored; returns the log with ids. */
 async function runOn(log: readonly NewEvent[], ran: string[], changes: Partial<RunContext>, batches = Infinity) {

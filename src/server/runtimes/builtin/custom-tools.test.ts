@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
 import { awaitedApprovals, type NewEvent, type NewEventOf } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import type { CustomToolEnd } from '../../tools/custom-tools.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -21,29 +19,16 @@ interface ModelCall {
 }
 const call = (id: string, name: string, input: ModelCall['input'] = {}): ModelCall => ({ id, name, input })
 
-/** A model that makes these calls, then is done. `bodies` gets the messages of each request. */
-const modelOf = (calls: readonly ModelCall[], bodies: string[]) => ({
-  echoes: () => wholeEchoes([]),
-  async call({ body }: Call, sink: Sink) {
-    const { messages } = JSON.parse(body.toString()) as { messages: { role: string; content: unknown }[] }
-    bodies.push(JSON.stringify(messages))
-    const isFirst = messages.every(({ role }) => role === 'user')
-    const usage = fullUsage(1, 1)
-    const content = isFirst
-      ? calls.map(each => ({ type: 'tool_use' as const, ...each }))
-      : [{ type: 'text' as const, text: 'done' }]
-    const head = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
-    sink.head(200, {})
-    for (const frame of messageFrames({ ...head, content, stop_reason: isFirst ? 'tool_use' : 'end_turn', usage }))
-      sink.data(Buffer.from(frame))
-    sink.end()
-    return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
-  },
-})
+/** A model that makes these calls, then is done. */
+const modelOf = (calls: readonly ModelCall[]) =>
+  scriptedModel(at =>
+    at === 0 ? calls.map(each => ({ type: 'tool_use', ...each })) : [{ type: 'text', text: 'done' }],
+  )
 
 interface Play {
   readonly calls: readonly ModelCall[]
   readonly ran?: string[]
+  /** Gets the messages of each request. */
   readonly bodies?: string[]
   readonly ends?: ReadonlyMap<string, CustomToolEnd>
   readonly changes?: Partial<RunContext>
@@ -63,12 +48,14 @@ async function runOn(log: readonly NewEvent[], { calls, ran = [], bodies = [], e
     if (end?.state === 'answered' && !isInLog) stored.push(answerTo(eventId, end.content[0]?.text ?? ''))
     return end
   }
-  const runtime = builtinRuntime({ gateway: modelOf(calls, bodies), ...rigOver(ran) })
+  const gateway = modelOf(calls)
+  const runtime = builtinRuntime({ gateway, ...rigOver(ran) })
   const own = tools === undefined ? agent : { ...agent, tools }
   for await (const batch of runtime.run(own, prompt, contextOver(log, { customToolEnd, ...changes }))) {
     if (left-- <= 0) break
     stored.push(...partsOf(batch).events.map((event, at) => ({ id: `evt_${stored.length + at}`, ...event })))
   }
+  bodies.push(...gateway.bodies.map(({ messages }) => JSON.stringify(messages)))
   return stored
 }
 

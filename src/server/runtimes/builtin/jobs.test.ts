@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
 import type { NewEvent } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import type { ExecRequest, Sandbox } from '../../sandboxes/sandbox.ts'
 import { partsOf } from '../runtime.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -12,30 +10,11 @@ import { builtinRuntime } from './runtime.ts'
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
 /** A model that starts a job and then ends its turn. */
-const gateway = {
-  echoes: () => wholeEchoes([]),
-  async call({ body }: Call, sink: Sink) {
-    const isFirst = !body.toString().includes('tool_result')
-    const input = { command: 'serve', run_in_background: true }
-    const content = isFirst
-      ? [{ type: 'tool_use', id: 'toolu_1', name: 'bash', input } as const]
-      : [{ type: 'text', text: 'done' } as const]
-    const message = {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      model: 'demo',
-      content,
-      stop_reason: isFirst ? 'tool_use' : 'end_turn',
-      stop_sequence: null,
-      usage: fullUsage(10, 5),
-    } as const
-    sink.head(200, {})
-    for (const frame of messageFrames(message)) sink.data(Buffer.from(frame))
-    sink.end()
-    return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
-  },
-}
+const gateway = scriptedModel(at => [
+  at === 0
+    ? { type: 'tool_use', id: 'toolu_1', name: 'bash', input: { command: 'serve', run_in_background: true } }
+    : { type: 'text', text: 'done' },
+])
 
 /** A sandbox whose commands run until they are stopped. */
 function endlessSandbox(stopped: string[]) {

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
 import type { NewEvent } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import { partsOf } from '../runtime.ts'
 import type { Message } from './context/blocks.ts'
 import { builtinRuntime } from './runtime.ts'
@@ -19,38 +17,8 @@ interface Body {
 }
 
 /** A model that returns these answers, one per request. */
-function gatewaySaying(...answers: readonly string[]) {
-  const bodies: Body[] = []
-  return {
-    bodies,
-    echoes: () => wholeEchoes([]),
-    async call({ body }: Call, sink: Sink) {
-      const request = JSON.parse(body.toString()) as Body
-      bodies.push(request)
-      const at = request.messages.filter(({ role }) => role === 'assistant').length
-      const frames = messageFrames({
-        id: 'm',
-        type: 'message',
-        role: 'assistant',
-        model: 'demo',
-        content: [{ type: 'text', text: answers[at] ?? 'no more' }],
-        stop_reason: 'end_turn',
-        stop_sequence: null,
-        usage: fullUsage(10, 5),
-      })
-      sink.head(200, {})
-      for (const frame of frames) sink.data(Buffer.from(frame))
-      sink.end()
-      return {
-        outcome: 'completed',
-        status: 200,
-        stopReason: undefined,
-        usage: {} as never,
-        firstContentMs: 1,
-      } as const
-    },
-  }
-}
+const gatewaySaying = (...answers: readonly string[]) =>
+  scriptedModel<Body>(at => [{ type: 'text', text: answers[at] ?? 'no more' }])
 
 /** Resumes `log` until `batches` were stored, as a process that is then killed; returns the log. */
 async function runOn(gateway: ReturnType<typeof gatewaySaying>, log: readonly NewEvent[], batches = 100) {

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames, type ScriptedBlock } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
+import type { ScriptedBlock } from '../../../../test/support/upstream/message-frames.ts'
 import type { NewEvent } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import { partsOf, type RunContext } from '../runtime.ts'
 import type { Message } from './context/blocks.ts'
 import { Conversation } from './conversation.ts'
@@ -20,49 +19,16 @@ interface Turn {
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
 /** A model that follows its script depending on the conversation, and answers "done" at its end. */
-function scriptedGateway(turns: readonly Turn[], fails: (call: number) => boolean = () => false) {
-  let calls = 0
-  const bodies: { messages: Message[] }[] = []
-  return {
-    bodies,
-    echoes: () => wholeEchoes([]),
-    async call({ body }: Call, sink: Sink) {
-      const request = JSON.parse(body.toString()) as { messages: Message[] }
-      bodies.push(request)
-      const at = request.messages.filter(({ role }) => role === 'assistant').length
-      const frames = [...messageFrames(messageOf(turns[at], at))]
-      sink.head(200, {})
-      for (const frame of fails(calls++) ? frames.slice(0, 3) : frames) sink.data(Buffer.from(frame))
-      sink.end()
-      return {
-        outcome: 'completed',
-        status: 200,
-        stopReason: undefined,
-        usage: {} as never,
-        firstContentMs: 1,
-      } as const
-    },
-  }
-}
+const scriptedGateway = (turns: readonly Turn[], isCut: (call: number) => boolean = () => false) =>
+  scriptedModel<{ messages: Message[] }>(at => blocksOf(turns[at], at), { isCut })
 
-function messageOf(turn: Turn | undefined, at: number) {
+function blocksOf(turn: Turn | undefined, at: number): ScriptedBlock[] {
   const content: ScriptedBlock[] = [{ type: 'text', text: turn?.text ?? 'done' }]
   for (const [number, name] of (turn?.tools ?? []).entries()) {
     const input = name === 'bash' ? { command: `run ${at}-${number}` } : { file_path: 'a.txt' }
     content.push({ type: 'tool_use', id: `toolu_${at}_${number}`, name, input })
   }
-  const stop_reason = turn && turn.tools.length > 0 ? 'tool_use' : 'end_turn'
-  const usage = fullUsage(10, 5)
-  return {
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    model: 'demo',
-    content,
-    stop_reason,
-    stop_sequence: null,
-    usage,
-  } as const
+  return content
 }
 
 /** A runtime with that model, and the commands that it ran. */

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
 import type { NewEvent } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import { createLog } from '../../platform/log.ts'
 import type { RunTool } from '../../tools/tool-source.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
@@ -105,21 +103,7 @@ const calls = [
   { type: 'tool_use' as const, id: 'toolu_c', name: 'read', input: { file_path: 'other' } },
 ]
 
-const gateway = {
-  echoes: () => wholeEchoes([]),
-  async call({ body }: Call, sink: Sink) {
-    const { messages } = JSON.parse(body.toString()) as { messages: { role: string }[] }
-    const isFirst = messages.every(({ role }) => role === 'user')
-    const usage = fullUsage(1, 1)
-    const head = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
-    const content = isFirst ? calls : [{ type: 'text' as const, text: 'done' }]
-    sink.head(200, {})
-    for (const frame of messageFrames({ ...head, content, stop_reason: isFirst ? 'tool_use' : 'end_turn', usage }))
-      sink.data(Buffer.from(frame))
-    sink.end()
-    return { outcome: 'completed', status: 200, stopReason: undefined, usage: {} as never, firstContentMs: 1 } as const
-  },
-}
+const gateway = scriptedModel(at => (at === 0 ? calls : [{ type: 'text', text: 'done' }]))
 
 const asking = { ...session, tools: [{ type: 'write', permission_policy: 'ask' }, { type: 'bash' }, { type: 'read' }] }
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contextOver, prompt, rigOver, session } from '../../../../test/support/sessions/builtin-rig.ts'
-import { fullUsage, messageFrames, type ScriptedBlock } from '../../../../test/support/upstream/message-frames.ts'
+import { scriptedModel } from '../../../../test/support/sessions/scripted-model.ts'
 import type { NewEvent } from '../../../contract/events.ts'
-import type { Call, Sink } from '../../gateway/core/call.ts'
-import { wholeEchoes } from '../../platform/echoes.ts'
 import type { CallableTool, ToolSource } from '../../tools/tool-source.ts'
 import { type Decision, partsOf, type RunContext } from '../runtime.ts'
 import { Conversation } from './conversation.ts'
@@ -13,40 +11,19 @@ import { builtinRuntime } from './runtime.ts'
 const asked: NewEvent = { type: 'user.message', prompt_id: prompt.id, content: prompt.parts }
 
 interface Body {
-  readonly messages: readonly { readonly role: string }[]
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly tools: readonly { readonly name: string }[]
 }
 
 /** A model that makes one call per turn, then is done, and the tool names of its requests. */
 function modelOf(calls: readonly (readonly [name: string, input: object])[]) {
-  const bodies: Body[] = []
-  const gateway = {
-    echoes: () => wholeEchoes([]),
-    async call({ body }: Call, sink: Sink) {
-      const request = JSON.parse(body.toString()) as Body
-      bodies.push(request)
-      const at = request.messages.filter(({ role }) => role === 'assistant').length
-      const [name, input] = calls[at] ?? []
-      const content: ScriptedBlock[] =
-        name && input ? [{ type: 'tool_use', id: `toolu_${at}`, name, input }] : [{ type: 'text', text: 'done' }]
-      const stop_reason = name ? ('tool_use' as const) : ('end_turn' as const)
-      const head = { id: 'm', type: 'message', role: 'assistant', model: 'demo', stop_sequence: null } as const
-      sink.head(200, {})
-      for (const frame of messageFrames({ ...head, content, stop_reason, usage: fullUsage(1, 1) }))
-        sink.data(Buffer.from(frame))
-      sink.end()
-      return {
-        outcome: 'completed',
-        status: 200,
-        stopReason: undefined,
-        usage: {} as never,
-        firstContentMs: 1,
-      } as const
-    },
-  }
+  const gateway = scriptedModel<Body>(at => {
+    const [name, input] = calls[at] ?? []
+    return name && input ? [{ type: 'tool_use', id: `toolu_${at}`, name, input }] : [{ type: 'text', text: 'done' }]
+  })
   /** MCP tools and the search in each request. */
   const shown = () =>
-    bodies.map(({ tools }) => tools.map(({ name }) => name).filter(name => /__|search_tools/.test(name)))
+    gateway.bodies.map(({ tools }) => tools.map(({ name }) => name).filter(name => /__|search_tools/.test(name)))
   return { gateway, shown }
 }
 
