@@ -14,6 +14,7 @@ import {
 import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
+import { textsOf } from '../support/sessions/event-text.ts'
 import { type Recorded, startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
 const offersWrite = ({ rawBody }: Recorded) => rawBody.includes('"name":"write"')
@@ -83,8 +84,6 @@ async function ok<T>(line: string, body?: unknown): Promise<T> {
 const logOf = async (id: string) =>
   (await ok<{ data: SessionEvent[] }>(`GET /v1/sessions/${id}/events?limit=1000`)).data
 const typesOf = (log: readonly SessionEvent[]) => log.map(({ type }) => type)
-const said = (log: readonly SessionEvent[], type: string) =>
-  log.filter(event => event.type === type).map(({ content }) => (content as { text: string }[])[0]?.text)
 
 /** The log once it ends with an event of that kind. */
 async function endedWith(id: string, isEnd: (event: SessionEvent | undefined) => boolean): Promise<SessionEvent[]> {
@@ -124,15 +123,15 @@ test('the real opencode is a harness: it asks, writes a file, and continues in t
   const confirmation = { type: 'user.tool_confirmation', tool_use_id: use?.id, result: 'allow' }
   await ok(`POST /v1/sessions/${id}/events`, { events: [confirmation] })
   const log = await endedWith(id, isDone)
-  assert.deepEqual(said(log, 'agent.message'), ['Writing.', 'The file is written.'], JSON.stringify(log))
-  assert.match(said(log, 'agent.tool_result')[0] ?? '', /Wrote file successfully/)
+  assert.deepEqual(textsOf(log, 'agent.message'), ['Writing.', 'The file is written.'], JSON.stringify(log))
+  assert.match(textsOf(log, 'agent.tool_result')[0] ?? '', /Wrote file successfully/)
   assert.equal(await readFile(join(work, 'work.txt'), 'utf8'), 'written by opencode\n')
   const usage = log.findLast(({ type }) => type === 'session.usage')?.['usage'] as Record<string, number>
   assert.deepEqual([usage['input_tokens'], usage['output_tokens']], [50, 20])
 
   await prompt(id, 'How are you?')
   const more = await endedWith(id, event => isDone(event) && (event?.seq ?? 0) > (log.at(-1)?.seq ?? 0))
-  assert.equal(said(more, 'agent.message').at(-1), 'Fine.', JSON.stringify(typesOf(more)))
+  assert.equal(textsOf(more, 'agent.message').at(-1), 'Fine.', JSON.stringify(typesOf(more)))
   const turn = upstream.requests.filter(offersWrite).at(-1)
   assert.match(turn?.rawBody.toString() ?? '', /The file is written/, 'it remembers')
 })
@@ -145,8 +144,8 @@ test('a tool call of the real opencode that is denied is not made', { skip }, as
   const denial = { type: 'user.tool_confirmation', tool_use_id: use?.id, result: 'deny', deny_message: 'Not in here.' }
   await ok(`POST /v1/sessions/${id}/events`, { events: [denial] })
   const log = await endedWith(id, isDone)
-  assert.match(said(log, 'agent.tool_result')[0] ?? '', /Not in here/)
-  assert.equal(said(log, 'agent.message').at(-1), 'The file is written.', 'the model continues with the refusal')
+  assert.match(textsOf(log, 'agent.tool_result')[0] ?? '', /Not in here/)
+  assert.equal(textsOf(log, 'agent.message').at(-1), 'The file is written.', 'the model continues with the refusal')
 })
 
 test('a model call that is rejected is made again by the real opencode, and the run continues', { skip }, async () => {
@@ -156,8 +155,8 @@ test('a model call that is rejected is made again by the real opencode, and the 
   const told = await endedWith(id, event => retryOf(event) === 'retrying')
   refusals = 0
   const log = await endedWith(id, isDone)
-  assert.deepEqual(said(told, 'agent.message'), [])
-  assert.deepEqual(said(log, 'agent.message'), ['No rush.'], JSON.stringify(log))
+  assert.deepEqual(textsOf(told, 'agent.message'), [])
+  assert.deepEqual(textsOf(log, 'agent.message'), ['No rush.'], JSON.stringify(log))
 })
 
 interface LedgerRow {
@@ -175,7 +174,7 @@ test('an opencode of our own works in the sandbox of its session, its model call
   const { id } = await ok<Session>('POST /session', { runtime: 'own', title: 'Inside' })
   await prompt(id, 'Write the file /workspace/work.txt', 'scripted')
   const log = await endedWith(id, isDone)
-  assert.deepEqual(said(log, 'agent.message'), ['Writing.', 'The file is written.'], JSON.stringify(log))
+  assert.deepEqual(textsOf(log, 'agent.message'), ['Writing.', 'The file is written.'], JSON.stringify(log))
   const file = join(service.dataDir, 'workspaces', id, 'work.txt')
   assert.equal(await readFile(file, 'utf8'), 'written by opencode\n')
   // Calls are booked in batches, a moment after their answers.
@@ -195,8 +194,8 @@ test('an opencode of our own works in the sandbox of its session, its model call
   const isLater = (event: SessionEvent | undefined) => (event?.seq ?? 0) > (log.at(-1)?.seq ?? 0)
   const stopped = await endedWith(id, event => isLater(event) && event?.type === 'session.status_idle')
   assert.equal(reasonOf(stopped.at(-1)), 'budget_reached', JSON.stringify(stopped))
-  assert.deepEqual(said(stopped.filter(isLater), 'agent.message'), ['Writing.'])
+  assert.deepEqual(textsOf(stopped.filter(isLater), 'agent.message'), ['Writing.'])
   await ok(`PUT /api/budgets/session/${id}`, { max_budget: 10 })
   const more = await endedWith(id, isDone)
-  assert.deepEqual(said(more.filter(isLater), 'agent.message'), ['Writing.', 'Finished.'], JSON.stringify(more))
+  assert.deepEqual(textsOf(more.filter(isLater), 'agent.message'), ['Writing.', 'Finished.'], JSON.stringify(more))
 })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type Json, jsonOr, recordOf, recordsOf, textOf } from '../../../src/server/platform/json.ts'
+import { onLoopback } from '../service/on-loopback.ts'
 import { type A2aStep, FakeTask } from './a2a-fake-task.ts'
 
 /** What the agent does, by the text of a message: the steps of a task, or the text of an answer without one. */
@@ -59,7 +59,6 @@ export async function startA2aFake({
   const tasks: FakeTask[] = []
   const calls: A2aCall[] = []
   const faults: Fault[] = []
-  const sockets = new Set<Socket>()
 
   const cardOf = (url: string): Json => ({
     name: 'Fake',
@@ -148,16 +147,10 @@ export async function startA2aFake({
   }
 
   const server = createServer((request, response) => void onRequest(request, response))
-  server.on('connection', socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const { host, url, close } = await onLoopback(server)
 
   return {
-    host: `127.0.0.1:${port}`,
+    host,
     url,
     key,
     /** All tasks so far, in order. */
@@ -172,10 +165,7 @@ export async function startA2aFake({
     fail(name: string, how: Fault['how'], { times = 1, headers = {} }: Partial<Omit<Fault, 'name' | 'how'>> = {}) {
       faults.push({ name, how, times, headers })
     },
-    async stop(): Promise<void> {
-      for (const socket of sockets) socket.destroy()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   }
 }
 

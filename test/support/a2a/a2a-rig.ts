@@ -29,14 +29,6 @@ export async function startA2aRig({ apiKey, memories = '', allow = [], ...option
   return { fake, kind, endpoint, waits, runtime: kind.connect(endpoint) }
 }
 
-/** The text of an event with content. */
-export const textOf = (event: NewEvent | undefined): string | undefined =>
-  (event?.content as { text: string }[] | undefined)?.[0]?.text
-
-/** Texts of the messages in a log. */
-export const messagesIn = (log: readonly NewEvent[]): (string | undefined)[] =>
-  log.filter(({ type }) => type === 'agent.message').map(textOf)
-
 /** What a `session.error` says. */
 export const errorOf = (event: NewEvent | undefined): string =>
   (event?.error as { message: string } | undefined)?.message ?? `no error: ${event?.type}`

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { onLoopback } from '../service/on-loopback.ts'
 
 interface Received {
   readonly taskId: string
@@ -125,10 +124,7 @@ export async function startSdkAgent(binding: 'JSONRPC' | 'HTTP+JSON') {
 
   const app = express()
   const server = createServer(app)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const { host, url, close } = await onLoopback(server)
   const card = types.AgentCard.fromJSON({
     name: 'Echo',
     description: 'Repeats what it is told',
@@ -146,16 +142,13 @@ export async function startSdkAgent(binding: 'JSONRPC' | 'HTTP+JSON') {
 
   return {
     url,
-    host: `127.0.0.1:${port}`,
+    host,
     /** Messages that the agent has processed. */
     received,
     /** Tasks that wait to be cancelled. */
     get waiting(): number {
       return stops.size
     },
-    async stop(): Promise<void> {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   }
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { jsonOr, recordOf } from '../../../src/server/platform/json.ts'
+import { onLoopback } from '../service/on-loopback.ts'
 import { CursorAccount, type CursorCall, type CursorModel, type CursorScript, rejection } from './cursor-account.ts'
 import type { FakeRun } from './cursor-runs.ts'
 
@@ -36,7 +36,6 @@ export async function startCursorFake({
   const account = new CursorAccount(script, models)
   const calls: CursorCall[] = []
   const faults: Fault[] = []
-  const sockets = new Set<Socket>()
   const permitted = [`Bearer ${key}`, `Basic ${Buffer.from(`${key}:`).toString('base64')}`]
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -53,16 +52,11 @@ export async function startCursorFake({
   }
 
   const server = createServer((request, response) => void onRequest(request, response))
-  server.on('connection', socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { host, url, close } = await onLoopback(server)
 
   return {
-    host: `127.0.0.1:${port}`,
-    url: `http://127.0.0.1:${port}`,
+    host,
+    url,
     key,
     account,
     /** All calls so far, in order. */
@@ -76,10 +70,7 @@ export async function startCursorFake({
     fail(call: string, how: Fault['how'], { times = 1, code = 'unknown' }: { times?: number; code?: string } = {}) {
       faults.push({ call, how, times, code })
     },
-    async stop(): Promise<void> {
-      for (const socket of sockets) socket.destroy()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   }
 }
 

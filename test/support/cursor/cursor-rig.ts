@@ -68,9 +68,5 @@ export const turnTypes: readonly string[] = [
   'session.status_idle',
 ]
 
-/** The text of an event with content. */
-export const textOf = (event: NewEvent | undefined): string | undefined =>
-  (event?.content as { text: string }[] | undefined)?.[0]?.text
-
 /** What a `session.error` says. */
 export const errorOf = (event: NewEvent | undefined) => event?.error as { type: string; message: string }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Hook } from '../../../src/server/config/config.ts'
+import { onLoopback } from '../service/on-loopback.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -41,11 +41,10 @@ export async function startHookServer() {
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(typeof said === 'string' ? said : JSON.stringify(said))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { host, url, close } = await onLoopback(server)
   return {
     host,
-    url: `http://${host}/hook?team=a`,
+    url: `${url}/hook?team=a`,
     got: got as readonly GotRequest[],
     last: (): GotRequest => {
       const found = got.at(-1)
@@ -62,10 +61,7 @@ export async function startHookServer() {
       answerFor = typeof given === 'function' ? (given as (asked: HookRequest) => HookAnswer) : () => given
       status = withStatus
     },
-    async stop(): Promise<void> {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   }
 }
 

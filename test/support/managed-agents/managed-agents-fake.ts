@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { type Json, jsonOr, recordOf, recordsOf, textOf } from '../../../src/server/platform/json.ts'
+import { onLoopback } from '../service/on-loopback.ts'
 import type { Script, Switches } from './managed-agents-fake-script.ts'
 import { FakeSession } from './managed-agents-fake-session.ts'
 
@@ -61,7 +61,6 @@ export async function startManagedAgentsFake({
   const agents = new Map<string, Json>()
   const environments = new Map<string, Json>()
   const sessions = new Map<string, FakeSession>()
-  const sockets = new Set<Socket>()
   const state: { fault: (request: FakeRequest) => Fault | undefined } = { fault: () => undefined }
   let made = 0
   const nextId = (prefix: string): string => `${prefix}_${String(++made).padStart(4, '0')}`
@@ -181,16 +180,11 @@ export async function startManagedAgentsFake({
     response.on('error', () => undefined)
     void respond(incoming, response).catch(() => response.destroy())
   })
-  server.on('connection', socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { host, url, close } = await onLoopback(server)
 
   return {
-    url: `http://127.0.0.1:${port}`,
-    host: `127.0.0.1:${port}`,
+    url,
+    host,
     apiKey,
     switches,
     state,
@@ -209,10 +203,7 @@ export async function startManagedAgentsFake({
       requests.filter(request => request.method === method && request.path.endsWith(ending)),
     /** Forgets a session, as if it had been deleted by somebody else. */
     lose: (id: string): boolean => sessions.delete(id),
-    async stop(): Promise<void> {
-      for (const socket of sockets) socket.destroy()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   }
 }
 

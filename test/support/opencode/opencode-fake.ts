@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import { onLoopback } from '../service/on-loopback.ts'
 import { type FakeSession, type FakeStage, type FakeStep, playTurn, rejection } from './opencode-turn.ts'
 
 interface Options {
@@ -56,7 +56,6 @@ export async function startOpencodeFake({
   const sessions = new Map<string, FakeSession>()
   const waiting = new Map<string, Waiting>()
   const streams = new Set<ServerResponse>()
-  const sockets = new Set<Socket>()
   for (const { id, messages } of known) sessions.set(id, { id, messages, busy: false, stop: new AbortController() })
   // Ids grow from start to start.
   let count = known.length === 0 ? 0 : Date.now() % 10_000_000
@@ -237,15 +236,10 @@ export async function startOpencodeFake({
     response.on('error', () => undefined)
     void serve(request, response).catch(() => response.destroy())
   })
-  server.on('connection', socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>(resolve => server.listen(wanted, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { port, url, close } = await onLoopback(server, wanted)
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     /** All but the streams, oldest first. */
     requests,
@@ -282,8 +276,7 @@ export async function startOpencodeFake({
     },
     async stop(): Promise<void> {
       for (const session of sessions.values()) session.stop.abort('crash')
-      for (const socket of sockets) socket.destroy()
-      await new Promise(resolve => server.close(resolve))
+      await close()
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { onLoopback } from './on-loopback.ts'
 
 interface Credentials {
   readonly accessKeyId: string
@@ -74,14 +74,10 @@ export async function startFakeBucket(bucket: string, credentials: Credentials):
     const [status, answer] = statusOf(request, await buffer(request))
     response.writeHead(status).end(answer)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url: endpoint, close } = await onLoopback(server)
   return Object.assign(fake, {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint,
     objects,
-    stop: async () => {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   })
 }

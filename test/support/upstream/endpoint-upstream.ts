@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { onLoopback } from '../service/on-loopback.ts'
 
 /** A request that an upstream got. */
 export interface GotRequest {
@@ -38,10 +38,9 @@ export async function startEndpointUpstream() {
       write(response, next(got))
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await onLoopback(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     requests: requests as readonly GotRequest[],
     last: (): GotRequest => {
       const found = requests.at(-1)
@@ -55,10 +54,7 @@ export async function startEndpointUpstream() {
     answerAtFirstByteOf(url: string) {
       early = url
     },
-    async stop(): Promise<void> {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    stop: close,
   }
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { onLoopback } from '../service/on-loopback.ts'
 import { anthropicMessages } from './dialects/anthropic-messages.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { markerScript } from './marker-script.ts'
@@ -41,7 +41,6 @@ export async function startScriptedUpstream({
 }: Options = {}) {
   const requests: Recorded[] = []
   const countRequests: Recorded[] = []
-  const sockets = new Set<Socket>()
   let connections = 0
   const entrance = createGate()
   const frames = createGate()
@@ -94,18 +93,15 @@ export async function startScriptedUpstream({
     else if (request.method !== 'POST') sendJson(response, { status: 404, body: notFound })
     else void onRequest(request, response).catch(() => response.destroy())
   })
-  server.on('connection', socket => {
-    sockets.add(socket)
+  server.on('connection', () => {
     connections++
-    socket.once('close', () => sockets.delete(socket))
   })
-  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-  const address = server.address() as AddressInfo
+  const loopback = await onLoopback(server, port)
 
   return {
     /** `http://127.0.0.1:port`. */
-    url: `http://127.0.0.1:${address.port}`,
-    port: address.port,
+    url: loopback.url,
+    port: loopback.port,
     /** Requests for an answer, oldest first. */
     requests: requests as readonly Recorded[],
     countRequests: countRequests as readonly Recorded[],
@@ -129,8 +125,7 @@ export async function startScriptedUpstream({
     received: arrivals.until,
     async stop(): Promise<void> {
       release()
-      for (const socket of sockets) socket.destroy()
-      await new Promise(resolve => server.close(resolve))
+      await loopback.close()
     },
   }
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { A2aStep } from '../../../../test/support/a2a/a2a-fake-task.ts'
-import { errorOf, messagesIn, startA2aRig } from '../../../../test/support/a2a/a2a-rig.ts'
+import { errorOf, startA2aRig } from '../../../../test/support/a2a/a2a-rig.ts'
 import { startRawServer } from '../../../../test/support/a2a/raw-server.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
+import { messagesIn } from '../../../../test/support/sessions/event-text.ts'
 import { promptOf, runRig } from '../../../../test/support/sessions/run-rig.ts'
 import type { Json } from '../../platform/json.ts'
 

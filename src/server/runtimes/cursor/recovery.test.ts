@@ -5,13 +5,13 @@ import {
   errorOf,
   git,
   startCursorRig,
-  textOf,
   textStep,
   turn,
   turnTypes,
 } from '../../../../test/support/cursor/cursor-rig.ts'
 import type { CursorStep } from '../../../../test/support/cursor/cursor-runs.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
+import { messagesIn, textOf } from '../../../../test/support/sessions/event-text.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { SessionEvent } from '../../../contract/events.ts'
 
@@ -134,7 +134,7 @@ test('if the stream has expired, the run ends from its record, with its last tex
     'agent.tool_result',
     'session.status_idle',
   ])
-  assert.deepEqual(rig.log.filter(({ type }) => type === 'agent.message').map(textOf), ['I ', 'All done.'])
+  assert.deepEqual(messagesIn(rig.log), ['I ', 'All done.'])
   assert.deepEqual(rig.log.at(-1)?.git, git)
 })
 

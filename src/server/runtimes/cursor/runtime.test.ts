@@ -5,12 +5,12 @@ import {
   errorOf,
   git,
   startCursorRig,
-  textOf,
   textStep,
   turn,
   turnTypes,
 } from '../../../../test/support/cursor/cursor-rig.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
+import { messagesIn, textOf } from '../../../../test/support/sessions/event-text.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 
 const environment = { repository: 'https://github.com/acme/app', ref: 'main', auto_create_pr: true }
@@ -98,7 +98,7 @@ test('a second prompt is a second run of the same agent, with only its text', as
   await rig.run(runtime, promptOf('One'))
   await rig.run(runtime, promptOf('Two'))
   assert.deepEqual([fake.account.agents.size, fake.account.runsMade], [1, 2])
-  const messages = rig.log.filter(({ type }) => type === 'agent.message').map(textOf)
+  const messages = messagesIn(rig.log)
   assert.deepEqual(messages, ['Re: You are terse.\n\nOne', 'Re: Two'])
   assert.equal(rig.log.filter(({ type }) => type === 'session.status_idle').length, 2)
 })

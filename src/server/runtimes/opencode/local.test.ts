@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import type { FakeStep } from '../../../../test/support/opencode/opencode-turn.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
+import { messagesIn } from '../../../../test/support/sessions/event-text.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { BudgetReached } from '../../../contract/events.ts'
 import type { Caller, GrantedServer } from '../../http/caller.ts'
@@ -74,8 +75,7 @@ async function localRig({ answer = () => 200, mcpServers = [], ...fake }: Option
 /** An agent's `tools`. */
 const bashAsks = { bash: { permission_policy: 'ask' } }
 
-const messagesOf = (rig: ReturnType<typeof runRig>) =>
-  rig.log.filter(({ type }) => type === 'agent.message').map(({ content }) => (content as { text: string }[])[0]?.text)
+const messagesOf = (rig: ReturnType<typeof runRig>) => messagesIn(rig.log)
 const endOf = (rig: ReturnType<typeof runRig>) => rig.log.at(-1)?.stop_reason ?? rig.log.at(-1)?.error
 
 test('a local server calls the gateway for the run, with the model of the prompt and the rules of the agent', async () => {

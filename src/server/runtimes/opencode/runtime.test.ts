@@ -4,6 +4,7 @@ import { startOpencodeFake } from '../../../../test/support/opencode/opencode-fa
 import { opencodeRig } from '../../../../test/support/opencode/opencode-rig.ts'
 import type { FakeStep } from '../../../../test/support/opencode/opencode-turn.ts'
 import { eventually } from '../../../../test/support/service/eventually.ts'
+import { textsOf } from '../../../../test/support/sessions/event-text.ts'
 import { promptOf, runRig, sessionWith } from '../../../../test/support/sessions/run-rig.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 
@@ -38,9 +39,6 @@ const whole = [
   'session.usage',
   'session.status_idle',
 ]
-
-const textsOf = (log: readonly NewEvent[], type: string) =>
-  log.filter(event => event.type === type).map(({ content }) => (content as { text: string }[])[0]?.text)
 
 const lastOf = (log: readonly NewEvent[]) => log.at(-1) ?? assert.fail('no event')
 
