@@ -62,6 +62,8 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
   let stopPolling: (() => Promise<void>) | undefined
   /** False until the database reported that there are no other listeners. */
   let isAlone = false
+  /** Number of notifications of other processes. */
+  let received = 0
   const dispatch = (channel: string, payload: string): void => {
     for (const listener of listeners.get(channel) ?? []) listener(payload)
   }
@@ -82,6 +84,7 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
     const receive = ({ channel, payload = '', processId }: Notification) => {
       // Hints of this process are delivered to it directly.
       if (processId === ownPid) return
+      received++
       isAlone = false
       for (const one of hints.split(payload)) dispatch(channel, one)
     }
@@ -151,7 +154,10 @@ export function createNotifications(config: ClientConfig, log: Log): Notificatio
       keeping = keep(first, owner)
       await notify(first.client, { channels: [helloChannel], payloads: [''], log })
       const checkPeers = async () => {
-        isAlone = !(await hasPeers())
+        const before = received
+        const found = await hasPeers()
+        // A peer that started during the query is not in its answer.
+        if (received === before) isAlone = !found
       }
       await checkPeers()
       stopPolling = every(peersPollMs, checkPeers)

@@ -22,8 +22,11 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   await asAdmin(adminUrl, admin => admin.query(`create database ${name} template ${template}`))
   const url = urlOf(adminUrl, name)
   const pool = createPool({ url, max: 5, onLost: () => undefined })
+  // In their order, as the service sends them.
+  let sending: Promise<unknown> = Promise.resolve()
   sendHintsBy(pool, (channel, payload) => {
-    pool.query('select pg_notify($1, $2)', [channel, payload]).catch(() => undefined)
+    const send = () => pool.query('select pg_notify($1, $2)', [channel, payload])
+    sending = sending.then(send).catch(() => undefined)
   })
   let dropped: Promise<void> | undefined
   const drop = async () => {
