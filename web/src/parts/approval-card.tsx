@@ -1,13 +1,13 @@
-import { Button, Group, Textarea } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { IconHandStop } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import type { Approval } from '../../../src/contract/approvals.ts'
 import { client } from '../data/client.ts'
 import css from './approval-card.module.css'
+import { type Answer, DenyForm, EditForm } from './approval-forms.tsx'
 import { Arguments } from './arguments.tsx'
 import { useArmed } from './armed.ts'
-import { Time } from './figures.tsx'
 import { duration } from './format.ts'
 import { useNow } from './now.ts'
 import { ProblemLine } from './page-state.tsx'
@@ -83,97 +83,12 @@ export function ApprovalCard({ approval, canEdit, preview, place, onAnswer }: Pr
           </Button>
         </Group>
       )}
-      {form === 'deny' && (
-        <DenyForm isOff={isOff} isArmed={isArmed} onSend={send} onCancel={() => setForm('none')} />
-      )}
+      {form === 'deny' && <DenyForm isOff={isOff} isArmed={isArmed} onSend={send} onCancel={() => setForm('none')} />}
       {form === 'edit' && (
         <EditForm input={input} isOff={isOff} isArmed={isArmed} onSend={send} onCancel={() => setForm('none')} />
       )}
     </section>
   )
-}
-
-interface Answer {
-  readonly result: 'allow' | 'deny'
-  readonly message?: string
-  readonly input?: unknown
-}
-
-interface FormProps {
-  readonly isOff: boolean
-  readonly isArmed: boolean
-  readonly onSend: (answer: Answer) => void
-  readonly onCancel: () => void
-}
-
-function DenyForm({ isOff, isArmed, onSend, onCancel }: FormProps) {
-  const [message, setMessage] = useState('')
-  const deny = () => onSend({ result: 'deny', ...(message.trim() !== '' && { message: message.trim() }) })
-  return (
-    <div className={css.form}>
-      <Textarea
-        label="Reason"
-        description="The model reads it. Say what to do instead."
-        value={message}
-        maxLength={10_000}
-        onChange={({ currentTarget }) => setMessage(currentTarget.value)}
-        autosize
-        minRows={2}
-        autoFocus
-      />
-      <Group gap="sm">
-        <Button color="red" onClick={deny} disabled={isOff} aria-disabled={!isArmed}>
-          Deny call
-        </Button>
-        <Button variant="subtle" color="gray" onClick={onCancel}>
-          Cancel
-        </Button>
-      </Group>
-    </div>
-  )
-}
-
-function EditForm({ input, isOff, isArmed, onSend, onCancel }: FormProps & { readonly input: unknown }) {
-  const [text, setText] = useState(() => JSON.stringify(input, null, 2))
-  const { value, error } = parsed(text)
-  const isChanged = error === undefined && JSON.stringify(value) !== JSON.stringify(input)
-  return (
-    <div className={css.form}>
-      <Textarea
-        label="Arguments as JSON"
-        description="The call runs with these instead, if they match the input schema of the tool. The log keeps both versions."
-        classNames={{ input: css.code ?? '' }}
-        value={text}
-        error={error}
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
-        spellCheck={false}
-        autosize
-        minRows={3}
-        maxRows={20}
-        autoFocus
-      />
-      <Group gap="sm">
-        <Button
-          onClick={() => onSend({ result: 'allow', input: value })}
-          disabled={isOff || !isChanged}
-          aria-disabled={!isArmed}
-        >
-          Approve with changes
-        </Button>
-        <Button variant="subtle" color="gray" onClick={onCancel}>
-          Cancel
-        </Button>
-      </Group>
-    </div>
-  )
-}
-
-function parsed(text: string): { readonly value?: unknown; readonly error?: string } {
-  try {
-    return { value: JSON.parse(text) }
-  } catch (error) {
-    return { error: `not JSON: ${error instanceof Error ? error.message : String(error)}` }
-  }
 }
 
 function Expiry({ at }: { readonly at: string }) {
@@ -189,42 +104,4 @@ function Expiry({ at }: { readonly at: string }) {
 function approversText(approvers: Approval['approvers']): string {
   if (approvers === null) return 'Everyone who may see the session may answer.'
   return `May answer: ${approvers.join(', ')}.`
-}
-
-const outcomes = { allowed: 'Approved', denied: 'Denied', expired: 'Expired', cancelled: 'Cancelled' } as const
-
-interface DecisionProps {
-  readonly state: keyof typeof outcomes
-  readonly by: string | null | undefined
-  readonly at: string | null | undefined
-  readonly message: string | null | undefined
-  readonly isEdited: boolean
-}
-
-/** How a call was answered, by whom and when. */
-export function Decision({ state, by, at, message, isEdited }: DecisionProps) {
-  return (
-    <p className={css.decision}>
-      <b>{outcomes[state]}</b>
-      {isEdited && ' with changed arguments'}
-      {by && (
-        <>
-          {' '}
-          by <SafeText text={by} />
-        </>
-      )}
-      {at && (
-        <>
-          {' · '}
-          <Time at={at} />
-        </>
-      )}
-      {message && (
-        <>
-          {': '}
-          <SafeText text={message} />
-        </>
-      )}
-    </p>
-  )
 }

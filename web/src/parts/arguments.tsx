@@ -45,7 +45,15 @@ function Short({ value }: { readonly value: unknown }) {
   )
 }
 
-function Value({ value, what, maxLines }: { readonly value: unknown; readonly what: string; readonly maxLines: number }) {
+function Value({
+  value,
+  what,
+  maxLines,
+}: {
+  readonly value: unknown
+  readonly what: string
+  readonly maxLines: number
+}) {
   if (typeof value === 'string') return <CodeBlock text={value} what={what} maxLines={maxLines} />
   return <JsonBlock value={value} what={what} />
 }

@@ -26,7 +26,9 @@ export const approvalsQuery = (sessionId: string) =>
   queryOptions({
     queryKey: [...sessionKey(sessionId), 'approvals'],
     queryFn: async () => {
-      const { approvals } = await client.approvals.list({ query: { session_id: sessionId, state: 'pending', limit: 200 } })
+      const { approvals } = await client.approvals.list({
+        query: { session_id: sessionId, state: 'pending', limit: 200 },
+      })
       return approvals
     },
   })

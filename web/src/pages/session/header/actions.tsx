@@ -14,8 +14,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { client } from '../../../data/client.ts'
 import { showProblem } from '../../../parts/notices.ts'
-import { createView } from '../../../session-log/session-view.ts'
-import { jsonLines, loadLog, saveFile } from '../export.ts'
+import { exportEvents, exportMarkdown } from '../export.ts'
 import { sessionKey } from '../queries.ts'
 
 /** Dialogs of the header. */
@@ -59,10 +58,7 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
     onSuccess: () => queries.invalidateQueries({ queryKey: sessionKey(sessionId) }),
     onError: error => showProblem('compact the conversation', error),
   })
-  const save = useMutation({
-    mutationFn: (format: Format) => exportAs(format, sessionId, title),
-    onError: error => showProblem('export the session', error),
-  })
+  const save = useMutation({ mutationFn: (run: () => Promise<void>) => run() })
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
@@ -71,11 +67,7 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item
-          leftSection={<IconGitFork size={14} />}
-          onClick={() => onOpen('fork')}
-          disabled={isDeleted}
-        >
+        <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => onOpen('fork')} disabled={isDeleted}>
           Fork session
         </Menu.Item>
         <Menu.Item
@@ -84,18 +76,17 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
         >
           Compare session
         </Menu.Item>
-        <Menu.Item
-          leftSection={<IconArrowsMinimize size={14} />}
-          onClick={() => compact.mutate()}
-          disabled={isDeleted}
-        >
+        <Menu.Item leftSection={<IconArrowsMinimize size={14} />} onClick={() => compact.mutate()} disabled={isDeleted}>
           Compact conversation
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<IconDownload size={14} />} onClick={() => save.mutate('jsonl')}>
+        <Menu.Item leftSection={<IconDownload size={14} />} onClick={() => save.mutate(() => exportEvents(sessionId))}>
           Export events (JSONL)
         </Menu.Item>
-        <Menu.Item leftSection={<IconFileText size={14} />} onClick={() => save.mutate('md')}>
+        <Menu.Item
+          leftSection={<IconFileText size={14} />}
+          onClick={() => save.mutate(() => exportMarkdown(sessionId, title))}
+        >
           Export transcript (Markdown)
         </Menu.Item>
         <Menu.Divider />
@@ -110,13 +101,4 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
       </Menu.Dropdown>
     </Menu>
   )
-}
-
-type Format = 'jsonl' | 'md'
-
-async function exportAs(format: Format, sessionId: string, title: string): Promise<void> {
-  const events = await loadLog(sessionId)
-  if (format === 'jsonl') return saveFile(`${sessionId}.jsonl`, jsonLines(events), 'application/x-ndjson')
-  const { markdownOf } = await import('../../../session-log/markdown.ts')
-  saveFile(`${sessionId}.md`, markdownOf(createView(events), title), 'text/markdown')
 }

@@ -1,9 +1,9 @@
-import type { Status } from '../../../session-log/status.ts'
+import { Link } from '@tanstack/react-router'
 import { Elapsed } from '../../../parts/figures.tsx'
 import { duration } from '../../../parts/format.ts'
-import { Link } from '@tanstack/react-router'
 import { useNow } from '../../../parts/now.ts'
 import { StatePill } from '../../../parts/state-pill.tsx'
+import type { Status } from '../../../session-log/status.ts'
 import css from './header.module.css'
 import { statusText } from './status-text.ts'
 
@@ -22,16 +22,21 @@ export function StatusLine({ status }: { readonly status: Status }) {
         </span>
       )}
       {status.word === 'retrying' && <Countdown to={status.nextAt} />}
-      {status.word === 'paused: budget' && (
-        <Link to="/console/budgets">Raise limit</Link>
-      )}
+      {status.word === 'paused: budget' && <Link to="/console/budgets">Raise limit</Link>}
     </div>
   )
 }
 
 /** Time until an instant, running; empty once it is over. */
-export function Countdown({ to, before = 'next try in' }: { readonly to: string | undefined; readonly before?: string }) {
-  const left = to === undefined ? 0 : Date.parse(to) - useNow()
+export function Countdown({
+  to,
+  before = 'next try in',
+}: {
+  readonly to: string | undefined
+  readonly before?: string
+}) {
+  const now = useNow()
+  const left = to === undefined ? 0 : Date.parse(to) - now
   if (left <= 0) return null
   return (
     <span className="soft numbers">

@@ -180,12 +180,17 @@ export class SessionSource {
 
   #onState(state: ReaderState, signal: AbortSignal): void {
     if (signal.aborted) return
-    if (state.name === 'open') return this.#opened()
-    if (state.name === 'connecting') {
-      const { connection } = this.#state
-      if (connection.name === 'lost') this.#set({ connection: { ...connection, retryAt: undefined } })
-      return
-    }
+    if (state.name === 'open') this.#opened()
+    else if (state.name === 'waiting') this.#lost(state)
+    else this.#trying()
+  }
+
+  #trying(): void {
+    const { connection } = this.#state
+    if (connection.name === 'lost') this.#set({ connection: { ...connection, retryAt: undefined } })
+  }
+
+  #lost(state: ReaderState & { readonly name: 'waiting' }): void {
     const now = Date.now()
     if (state.error instanceof EventMissing) this.#gaps.push(state.error.seq)
     this.#lostAt ??= { seq: this.#lastSeqReceived, since: now }
