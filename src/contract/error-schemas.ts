@@ -1,0 +1,31 @@
+import { Type } from 'typebox'
+import { named } from './named.ts'
+
+/** `{error:{type,message}}`. Interface: Errors. */
+export const NestedError = named(
+  'ErrorResponse',
+  Type.Object({ error: Type.Object({ type: Type.String(), message: Type.String() }) }),
+)
+
+/** `{error:"text"}`, on paths under /api/v1. Interface: Errors. */
+export const PlainError = named('PlainError', Type.Object({ error: Type.String() }))
+
+/** Anthropic's envelope, on /v1/messages and /v1/models. */
+export const AnthropicError = named(
+  'AnthropicError',
+  Type.Object({
+    type: Type.Literal('error'),
+    error: Type.Object({ type: Type.String(), message: Type.String() }),
+    request_id: Type.String(),
+  }),
+)
+
+/** Error of MCP's transport. */
+export const JsonRpcError = named(
+  'JsonRpcError',
+  Type.Object({
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
+    error: Type.Object({ code: Type.Integer(), message: Type.String() }),
+  }),
+)
