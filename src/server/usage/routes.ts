@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { usageRoutes } from '../../contract/usage.ts'
-import type { BodyRecords } from '../gateway/body-log/records.ts'
 import { bind } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
 import { allRows } from '../http/csv-file.ts'
 import { pageOf } from '../http/page.ts'
 import { AppError, invalid } from '../platform/errors.ts'
@@ -14,7 +14,8 @@ const maxGroups = 100_000
 
 interface Deps {
   readonly ledger: ReportStore
-  readonly records: Pick<BodyRecords, 'has'>
+  /** Recorded bodies of calls. */
+  readonly records: { readonly has: (requestId: string, caller: Caller) => Promise<boolean> }
 }
 
 /** Binds the usage routes: sums and single calls, as JSON or CSV. */
