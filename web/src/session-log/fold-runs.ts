@@ -1,7 +1,18 @@
 import type { SessionEvent, StopReason } from '../../../src/contract/events.ts'
 import type { Draft } from './draft.ts'
 import { newGroup, newTurn, noSessionUsage, promptOf, sessionUsageOf, unknownPrompt } from './new-parts.ts'
-import type { EventOf, Note, Prompt, PromptState, Run, SessionUsage, ToolCall, Turn, TurnEnd, TurnOutcome } from './view.ts'
+import type {
+  EventOf,
+  Note,
+  Prompt,
+  PromptState,
+  Run,
+  SessionUsage,
+  ToolCall,
+  Turn,
+  TurnEnd,
+  TurnOutcome,
+} from './view.ts'
 
 /** Adds a prompt to those that wait. */
 export function queuePrompt(draft: Draft, event: EventOf<'user.message' | 'user.compact'>): void {

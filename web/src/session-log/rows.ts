@@ -13,7 +13,12 @@ export type Row = {
 } & RowContent
 
 type RowContent =
-  | { readonly kind: 'prompt'; readonly prompt: Prompt; readonly isJoined: boolean; readonly startedAt: string | undefined }
+  | {
+      readonly kind: 'prompt'
+      readonly prompt: Prompt
+      readonly isJoined: boolean
+      readonly startedAt: string | undefined
+    }
   /** Header of a model request, with all that belongs to it in `group`. */
   | { readonly kind: 'request'; readonly group: Group }
   | { readonly kind: 'item'; readonly item: Item; readonly group: Group }
