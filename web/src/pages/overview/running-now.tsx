@@ -27,7 +27,8 @@ const waits: Readonly<Record<string, readonly [StateName, string]>> = {
 export function RunningNow({ running }: { readonly running: Running }) {
   const queries = useQueryClient()
   const stop = useMutation({
-    mutationFn: (session_id: string) => client.controls.stop({ body: { session_id, reason: 'stopped in the console' } }),
+    mutationFn: (session_id: string) =>
+      client.controls.stop({ body: { session_id, reason: 'stopped in the console' } }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['overview'] }),
   })
   const { sessions, running_sessions: total, cost_per_minute: cost } = running
@@ -45,23 +46,32 @@ export function RunningNow({ running }: { readonly running: Running }) {
       }
     >
       {stop.error && <ProblemLine error={stop.error} />}
-      {sessions.map(({ session_id: id, title, held_by: heldBy, started_at: since, waiting_prompts: waiting, cost_per_minute }) => {
-        const [state, word] = waits[heldBy ?? ''] ?? ['running', 'running']
-        return (
-          <div key={id} className={css.row}>
-            <Link to="/console/sessions/$sessionId" params={{ sessionId: id }} className={`${css.grow} clip`}>
-              <SafeText text={title === '' ? id : title} />
-            </Link>
-            <StatePill state={state} word={word} />
-            <Elapsed since={since} />
-            {waiting > 0 && <span className="soft">{plural(waiting, 'prompt')} wait</span>}
-            <span className="soft numbers">{cost_per_minute === null ? 'cost unknown' : `${money(cost_per_minute)} a minute`}</span>
-            <Button variant="default" size="compact-xs" onClick={() => stop.mutate(id)} loading={stop.variables === id && stop.isPending}>
-              Stop session
-            </Button>
-          </div>
-        )
-      })}
+      {sessions.map(
+        ({ session_id: id, title, held_by: heldBy, started_at: since, waiting_prompts: waiting, cost_per_minute }) => {
+          const [state, word] = waits[heldBy ?? ''] ?? ['running', 'running']
+          return (
+            <div key={id} className={css.row}>
+              <Link to="/console/sessions/$sessionId" params={{ sessionId: id }} className={`${css.grow} clip`}>
+                <SafeText text={title === '' ? id : title} />
+              </Link>
+              <StatePill state={state} word={word} />
+              <Elapsed since={since} />
+              {waiting > 0 && <span className="soft">{plural(waiting, 'prompt')} wait</span>}
+              <span className="soft numbers">
+                {cost_per_minute === null ? 'cost unknown' : `${money(cost_per_minute)} a minute`}
+              </span>
+              <Button
+                variant="default"
+                size="compact-xs"
+                onClick={() => stop.mutate(id)}
+                loading={stop.variables === id && stop.isPending}
+              >
+                Stop session
+              </Button>
+            </div>
+          )
+        },
+      )}
       {rest > 0 && (
         <div className={css.row}>
           <Link to="/console/sessions" search={{ status: 'running' }}>

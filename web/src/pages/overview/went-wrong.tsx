@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { FailedSession } from '../../../../src/contract/console.ts'
 import { Time } from '../../parts/figures.tsx'
 import { plural } from '../../parts/format.ts'
+import { InlineCode } from '../../parts/inline-code.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { Card } from './card.tsx'
@@ -20,7 +21,9 @@ export function WentWrong({ failures }: { readonly failures: readonly FailedSess
             <div>
               <SafeText text={sessions[0]?.message ?? type} />
             </div>
-            <div className="soft">{nextStep}</div>
+            <div className="soft">
+              <InlineCode text={nextStep} />
+            </div>
           </div>
           {sessions.slice(0, 3).map(({ session_id: id, title, failed_at: at }) => (
             <span key={id}>
