@@ -145,7 +145,7 @@ test('E4: a closed DATABASE_URL is named at once with --no-wait, without its pas
 })
 
 test('E4: a closed DATABASE_URL is retried, and a stop ends the wait', async () => {
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const child = spawn(process.execPath, [main, 'serve', '--no-console'], {
     env: {
       PATH: process.env['PATH'],
       HOME: folder,

@@ -87,6 +87,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
+    console: !overrides.noConsole && (file.value.general_settings?.console ?? true),
     approvalLinks: approvalLinksOfFile({ file, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
