@@ -14,8 +14,9 @@ export const consoleHeaders = (nonce: string): Readonly<Record<string, string>> 
 
 /**
  * Allows only what the console itself contains. Mantine creates style elements, which need the nonce. Styles of single
- * elements are set by script, which no policy restricts. A preview of an artifact is a frame with `srcdoc`, which has
- * no address that `frame-src` could restrict, and which inherits this policy.
+ * elements are set by script, which no policy restricts. Scripts cannot turn text into markup: `default` rejects all of
+ * it, and `preview` is for `srcdoc` of a preview of an artifact. Such a frame needs no `frame-src`, because it has no
+ * address, and it inherits this policy.
  */
 const contentPolicy = (nonce: string): string =>
   [
@@ -29,4 +30,6 @@ const contentPolicy = (nonce: string): string =>
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "object-src 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types default preview',
   ].join('; ')

@@ -68,6 +68,8 @@ test('the policy allows nothing but the files and the API of this service', asyn
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "object-src 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types default preview',
   ])
   assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
   assert.equal(headers['referrer-policy'], 'no-referrer')
