@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
+import { agentContext } from './contexts.ts'
 import { named } from './named.ts'
 import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
@@ -304,6 +305,7 @@ export const agentRoutes = {
     description:
       'Creates an agent from an exported file. `name` and `owner_id` in the query replace those of the file.',
   }),
+  context: agentContext,
   rollback: route({
     ...base,
     id: 'agents.rollback',
