@@ -49,6 +49,10 @@ interface Listed {
   readonly place: string
 }
 
+/** `key.*` is every action on keys. */
+const isAction = (action: string) =>
+  action.endsWith('*') ? sql<boolean>`starts_with(action, ${action.slice(0, -1)})` : sql<boolean>`action = ${action}`
+
 export type AuditStore = ReturnType<typeof auditStore>
 
 /** Table `audit_log`: one row per change. Triggers reject all statements except inserts. */
@@ -65,9 +69,7 @@ export function auditStore(db: Kysely<Database>) {
     /** Returns entries, newest first. */
     async list(filter: AuditFilter, page: { after: string | undefined; limit: number }): Promise<Listed[]> {
       let all = db.selectFrom('audit_log').select([...columns, 'created_at', place.as('place')])
-      if (filter.action?.endsWith('*')) {
-        all = all.where(sql<boolean>`starts_with(action, ${filter.action.slice(0, -1)})`)
-      } else if (filter.action !== undefined) all = all.where('action', '=', filter.action)
+      if (filter.action !== undefined) all = all.where(isAction(filter.action))
       for (const column of compared) {
         const value = filter[column]
         if (value !== undefined) all = all.where(column, '=', value)
