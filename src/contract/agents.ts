@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
 import { DiffLines } from './diff-lines.ts'
+import { agentContext } from './contexts.ts'
 import { named } from './named.ts'
 import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
@@ -298,6 +299,7 @@ export const agentRoutes = {
     description:
       'Creates an agent from an exported file. `name` and `owner_id` in the query replace those of the file.',
   }),
+  context: agentContext,
   rollback: route({
     ...base,
     id: 'agents.rollback',

@@ -81,10 +81,18 @@ export const PortableMemory = named(
 )
 export type PortableMemory = Static<typeof PortableMemory>
 
-/** Reason why a memory is in the context of a new session or not. */
+/** Reason why a memory is in the context of a session or not. */
 export const InjectionReason = named(
   'InjectionReason',
-  Type.Union([Type.Literal('injected'), Type.Literal('disabled'), Type.Literal('too_many'), Type.Literal('no_room')]),
+  Type.Union([
+    Type.Literal('injected'),
+    Type.Literal('disabled'),
+    Type.Literal('too_many'),
+    Type.Literal('no_room'),
+    Type.Literal('not_selected', {
+      description: 'Was not selected at the first run of the session, which fixes its memories',
+    }),
+  ]),
 )
 export type InjectionReason = Static<typeof InjectionReason>
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { sessionContext } from './contexts.ts'
 import { Metadata, MetadataPatch } from './metadata.ts'
 import { named } from './named.ts'
 import { SessionRequest } from './new-sessions.ts'
@@ -312,6 +313,7 @@ export const sessionRoutes = {
     summary: 'Withdraw a prompt',
     description: 'Removes a prompt that has not started. Answers 409 once it runs.',
   }),
+  context: sessionContext,
   managedList: route({
     ...plain,
     id: 'managed_sessions.list',

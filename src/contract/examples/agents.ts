@@ -8,6 +8,7 @@ export const agentExamples: Examples = {
   'agents.create': { body: agent },
   'agents.update': { body: { ...agent, system: 'Write short notes in English.' } },
   'agents.diff': { query: { to: 2 } },
+  'agents.context': { query: { prompt: 'Write down that we deploy on Tuesdays.' } },
   'agents.import': {
     query: { name: 'Copied scribe' },
     body: {

@@ -4,7 +4,8 @@ const mcpServer = 'calls a registered MCP server'
 
 /** Usage, audit, kill switches and MCP. */
 export const operationExamples: Examples = {
-  'system.home': { notRun: 'answers with a redirect' },
+  'system.home': { notRun: 'answers with a page' },
+  'system.console': { notRun: 'answers with a page' },
   'system.openapi': { notRun: 'the response is this document' },
   'usage.report': { query: { group_by: 'model', from: '2026-01-01' } },
   'usage.calls': { query: { agent_id: '{agent_id}', limit: 2 } },

@@ -51,7 +51,9 @@ import { LiveEvents } from '../sessions/log/live-events.ts'
 import { createAnswerOf } from '../sessions/log/run-answer.ts'
 import { createSharedReads } from '../sessions/log/shared-reads.ts'
 import type { TicketStore } from '../sessions/log/ticket-store.ts'
+import { createNextPrompt } from '../sessions/next-prompt.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
+import { modelOfSession } from '../sessions/prompt-model.ts'
 import { createPromptQueue } from '../sessions/queue/prompt-queue.ts'
 import { promptStore } from '../sessions/queue/prompt-store.ts'
 import { createWakeUps } from '../sessions/queue/wake-ups.ts'
@@ -278,6 +280,12 @@ export function composeSessions(needs: Needs) {
     log,
   })
 
+  const nextPrompt = createNextPrompt({
+    store: sessionRows,
+    prompts,
+    agents: agentRows,
+    modelOf: row => modelOfSession({ agents: agentRows, runtimes, defaultModel: needs.defaultModel }, row),
+  })
   const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
   const modelName = createModelName({ gateway, runtimes })
   const compactions = createCompactionRequests({
@@ -323,6 +331,7 @@ export function composeSessions(needs: Needs) {
     archiveThread: createThreadArchive({ sessions: sessionRows, calls: subagentRows, eventLog, eventTransaction }),
     eventReading,
     sessionRows,
+    nextPrompt,
     parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)

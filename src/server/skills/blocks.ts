@@ -88,6 +88,34 @@ export function attachedIds(prompt: PromptWithSkills): string[] {
   return places.sort((one, other) => one.from - other.from).map(({ id }) => id)
 }
 
+/** A piece of a prompt; `skill` is the id of the skill whose block it is. */
+export interface PromptPiece {
+  readonly text: string
+  readonly skill: string | undefined
+  /** Name of the skill, if the agent has recorded it. */
+  readonly name: string | undefined
+}
+
+/** Splits a prompt into the blocks of its skills and what is between them. Joined, the pieces are the prompt. */
+export function piecesOf(prompt: PromptWithSkills): PromptPiece[] {
+  const { system, skills } = prompt
+  const pieces: PromptPiece[] = []
+  let at = 0
+  const upTo = (end: number): void => {
+    if (end > at) pieces.push({ text: system.slice(at, end), skill: undefined, name: undefined })
+  }
+  for (const id of attachedIds(prompt)) {
+    const place = placeOf(prompt, id)
+    if (!place || place.from < at) continue
+    upTo(place.from)
+    const name = skills.find(skill => skill.id === id)?.name
+    pieces.push({ text: system.slice(place.from, place.to), skill: id, name })
+    at = place.to
+  }
+  upTo(system.length)
+  return pieces
+}
+
 interface Place {
   readonly from: number
   readonly to: number

@@ -1,0 +1,5 @@
+import { Page } from '../../parts/page.tsx'
+
+export function InboxPage() {
+  return <Page title="Inbox">This page is being built.</Page>
+}
