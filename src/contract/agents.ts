@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
+import { DiffLines } from './diff-lines.ts'
 import { agentContext } from './contexts.ts'
 import { named } from './named.ts'
 import { NetworkConfig } from './network.ts'
@@ -165,14 +166,7 @@ export const AgentFieldChange = named(
     field: Type.String({ description: '`name`, `system`, `config.max_turns`' }),
     before: Type.Unknown(),
     after: Type.Unknown(),
-    lines: Type.Optional(
-      Type.Array(
-        Type.Object({
-          op: Type.Union([Type.Literal('same'), Type.Literal('removed'), Type.Literal('added')]),
-          text: Type.String(),
-        }),
-      ),
-    ),
+    lines: Type.Optional(DiffLines),
   }),
 )
 export type AgentFieldChange = Static<typeof AgentFieldChange>

@@ -30,6 +30,7 @@ export const agentExamples: Examples = {
     body: { text: '---\nname: terse\ndescription: Short answers\n---\nAnswer in one sentence.\n' },
   },
   'skills.update': { body: { content: 'Answer in at most two sentences.' } },
+  'skills.compare': { params: { skill_id: '{skill_id}', agent_id: '{agent_id}' }, notRun: 'needs an attached skill' },
   'skills.upgrade': { body: { dry_run: true } },
   'agent_skills.attach': { body: { skill_id: '{skill_id}' } },
   'agent_skills.detach': { query: { skill_id: '{skill_id}' } },
