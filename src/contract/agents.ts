@@ -8,7 +8,7 @@ import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
 import { SandboxConfig } from './sandboxes.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
-import { SessionStatus } from './sessions.ts'
+import { SessionStatus } from './session-status.ts'
 import { WebhookConfig } from './webhooks.ts'
 
 export const AgentStatus = named(
