@@ -1,6 +1,6 @@
 // The import directions of docs/architecture.md. `npm run check` also fails when no module was examined.
 const features =
-  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
+  '^src/server/(a2a|system|usage|audit|keys|secrets|vault|budgets|contexts|controls|model-settings|gateway|agents|managed-agents|egress|mcp|memories|opencode|runtimes|sandboxes|tools|schedules|sessions|skills|webhook-endpoints|webhook-replies|webhooks|workspaces)/'
 const nouns = [
   'a2a/(questions|task-log|task-reading|task-store)',
   'agents/(agents|store|stored-agent)',
@@ -17,7 +17,7 @@ const nouns = [
   'runtimes/(runtime|model-choice|conversation-text)',
   'sandboxes/(sandbox|sandboxes|check-sandbox|beneath|bounded-output|workspace-path)',
   'opencode/(messages|session)',
-  'sessions/(sessions|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page|run-answer))',
+  'sessions/(sessions|next-prompt|waits/approvals|waits/custom-tool-calls|log/(event-store|live-events|remote-previews|conversation|log-page|run-answer))',
   'tools/(tool|toolset|tool-source|own-sources|custom-tools|mcp-toolset|tool-search|searched-tools|subagents|large-results|media|jobs|todo)',
   'usage/(usage|store)',
   'vault/vault',
@@ -157,6 +157,43 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/server/platform/child-process\\.ts$|\\.test\\.ts$' },
       to: { path: '^(node:)?child_process$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'console-sees-only-the-client-and-the-contract',
+      severity: 'error',
+      from: { path: '^web/src/', pathNot: '\\.test\\.tsx?$' },
+      to: { path: '^(src|test|bench|scripts)/', pathNot: '^src/(client|contract)/' },
+    },
+    {
+      name: 'console-takes-types-of-the-contract',
+      comment: 'Its schemas are not sent to browsers. Constants and texts are in files that the build keeps.',
+      severity: 'error',
+      from: { path: '^web/src/', pathNot: '\\.test\\.tsx?$' },
+      to: {
+        path: '^src/contract/',
+        pathNot: '^src/contract/(console|error-help)\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'the-session-log-knows-no-element',
+      comment: 'It is a pure function of events.',
+      severity: 'error',
+      from: { path: '^web/src/session-log/' },
+      to: { path: '(^|/)(react|react-dom|@mantine|@tanstack|@tabler)(/|$)|\\.tsx$' },
+    },
+    {
+      name: 'no-page-knows-another',
+      comment: 'What two of them need is in parts/ or data/.',
+      severity: 'error',
+      from: { path: '^web/src/pages/([^/]+)/' },
+      to: { path: '^web/src/pages/', pathNot: '^web/src/pages/$1/' },
+    },
+    {
+      name: 'parts-and-data-know-no-page',
+      severity: 'error',
+      from: { path: '^web/src/(parts|data)/' },
+      to: { path: '^web/src/(pages|frame)/' },
     },
     {
       name: 'not-resolvable',

@@ -21,6 +21,7 @@ export const Approval = named(
   Type.Object({
     id: Type.String({ description: 'Id of the `agent.tool_use` event' }),
     session_id: Type.String(),
+    session_title: Type.String(),
     agent_id: Type.String(),
     tool_use_id: Type.String({ description: 'Id of the call at the runtime' }),
     name: Type.String(),
@@ -98,11 +99,21 @@ export const approvalRoutes = {
     query: Type.Object({
       ...pageQuery,
       session_id: Type.Optional(Type.String({ maxLength: 200 })),
+      agent_id: Type.Optional(Type.String({ maxLength: 200 })),
       state: Type.Optional(ApprovalState),
+      is_open: Type.Optional(
+        Type.Boolean({ description: 'True: only those that wait; false: the history, which has all others' }),
+      ),
+      order: Type.Optional(
+        Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+          description: '`desc` (default): newest first; `asc`: oldest first',
+        }),
+      ),
     }),
     responses: { 200: Type.Object({ approvals: Type.Array(Approval), next_cursor: NextCursor }) },
     summary: 'List approvals',
-    description: 'Lists tool calls that wait for a person or waited for one, newest first; `state` filters.',
+    description:
+      'Lists tool calls that wait for a person or waited for one, with the arguments of the model, those of the person, and who decided. `state` and `is_open` filter.',
   }),
   decide: route({
     ...nested,

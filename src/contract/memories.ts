@@ -81,10 +81,18 @@ export const PortableMemory = named(
 )
 export type PortableMemory = Static<typeof PortableMemory>
 
-/** Reason why a memory is in the context of a new session or not. */
+/** Reason why a memory is in the context of a session or not. */
 export const InjectionReason = named(
   'InjectionReason',
-  Type.Union([Type.Literal('injected'), Type.Literal('disabled'), Type.Literal('too_many'), Type.Literal('no_room')]),
+  Type.Union([
+    Type.Literal('injected'),
+    Type.Literal('disabled'),
+    Type.Literal('too_many'),
+    Type.Literal('no_room'),
+    Type.Literal('not_selected', {
+      description: 'Was not selected at the first run of the session, which fixes its memories',
+    }),
+  ]),
 )
 export type InjectionReason = Static<typeof InjectionReason>
 
@@ -130,6 +138,11 @@ const listQuery = Type.Object({
     Type.String({ maxLength: 256, description: 'Text that the memory contains, without regard to case' }),
   ),
   tag: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly one of its tags' })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Only memories of this type' })),
+  source: Type.Optional(MemorySource),
+  disabled: Type.Optional(
+    Type.Boolean({ description: 'Only disabled memories, or only enabled ones; replaces `include_disabled`' }),
+  ),
   match: Type.Optional(
     Type.Union([Type.Literal('substring'), Type.Literal('words')], {
       description: '`words`: finds memories that contain any word of `q`, the best match first; one page only',

@@ -128,6 +128,17 @@ export const ScheduleRun = named(
 )
 export type ScheduleRun = Static<typeof ScheduleRun>
 
+/** Next runs of a schedule that need not exist. */
+export const SchedulePreview = named(
+  'SchedulePreview',
+  Type.Object({
+    cron: Type.String({ description: 'With one space between its fields' }),
+    timezone: Type.String(),
+    runs: Type.Array(Time, { description: 'Fewer than `count` when the schedule ends before' }),
+  }),
+)
+export type SchedulePreview = Static<typeof SchedulePreview>
+
 const SchedulePath = Type.Object({ schedule_id: Type.String() })
 const base = { access: 'key', errorShape: 'nested' } as const
 
@@ -151,6 +162,21 @@ export const scheduleRoutes = {
     responses: { 201: Schedule },
     summary: 'Create a schedule',
     description: 'Queues a prompt for an agent at the times of a cron expression in a time zone.',
+  }),
+  preview: route({
+    ...base,
+    id: 'schedules.preview',
+    method: 'POST',
+    path: '/api/schedules/preview',
+    body: Type.Object({
+      cron: Cron,
+      timezone: Type.Optional({ ...Timezone, description: 'IANA time zone name; UTC by default' }),
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 5 })),
+    }),
+    responses: { 200: SchedulePreview },
+    summary: 'Preview the runs of a schedule',
+    description:
+      'Returns the next times of a cron expression in a time zone, with its clock changes. Stores nothing. Answers 400 with the name of the field that is wrong.',
   }),
   get: route({
     ...base,

@@ -5,6 +5,7 @@ import { composeA2a } from './compose/a2a.ts'
 import { composeAccess } from './compose/access.ts'
 import { composeAgents } from './compose/agents.ts'
 import { composeConsole } from './compose/console.ts'
+import { composeContexts } from './compose/contexts.ts'
 import { composeControls } from './compose/controls.ts'
 import { composeDataFolder } from './compose/data-folder.ts'
 import { composeDatabase } from './compose/database.ts'
@@ -146,6 +147,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     defaultModel,
     checkMcp,
     sessionSecrets,
+    lastSessions: ids => engine.sessions.lastOf(ids),
   })
   const { agentRows } = library
 
@@ -211,6 +213,16 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     slots: engine.slots,
     turns: engine.turns,
     publicUrl,
+  })
+  const contexts = composeContexts({
+    ...base,
+    keys,
+    agents: library.agents,
+    agentRows,
+    runtimes,
+    memories: memories.sessionMemories,
+    events: engine.events,
+    nextPrompt: engine.nextPrompt,
   })
   const controls = composeControls({ ...base, freezes, freezeRows: ledger.freezeRows, gateway, keys, sessions })
   const triggers = composeWebhooksAndSchedules({
@@ -278,6 +290,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     controls,
     mcp,
     ownMcp,
+    contexts,
     forConsole,
   ]
   for (const { serve } of sections) serve(app)

@@ -194,3 +194,34 @@ test('GET /api/approvals pages, filters by state, and rejects a state that does 
   assert.ok(denied.approvals.length >= 2 && denied.approvals.every(({ state }) => state === 'denied'))
   assert.equal((await send(rig.service, 'GET /api/approvals?state=maybe')).status, 400)
 })
+
+test('the history of approvals has who decided and both versions of the arguments, by agent, in either order', async () => {
+  const first = await askingSession('echo one')
+  const second = await askingSession('echo two')
+  const idsOf = async (query: string) =>
+    (await ok<{ approvals: Approval[] }>(`GET /api/approvals?${query}`)).approvals.map(({ id }) => id)
+  const both = [...first.questions, ...second.questions].map(({ id }) => id)
+  const open = await idsOf(`is_open=true&agent_id=${agentId}&order=asc&limit=200`)
+  assert.deepEqual(
+    open.filter(id => both.includes(id)),
+    both,
+  )
+  assert.deepEqual(await idsOf('is_open=true&agent_id=agent_none'), [])
+
+  const [id = ''] = both
+  await ok(`POST /api/approvals/${id}`, { result: 'allow', input: { command: 'echo three' } })
+  const { approvals } = await ok<{ approvals: Approval[] }>(`GET /api/approvals?is_open=false&session_id=${first.id}`)
+  const [decided] = approvals
+  assert.deepEqual(
+    [decided?.state, decided?.input, decided?.edited_input, decided?.decided_by, approvals.length],
+    ['allowed', { command: 'echo one' }, { command: 'echo three' }, 'master', 1],
+  )
+  assert.ok(decided?.decided_at && decided.session_title.length > 0)
+  assert.deepEqual(await idsOf(`is_open=false&session_id=${second.id}`), [])
+  await ok(`DELETE /session/${second.id}`)
+  assert.deepEqual(await idsOf(`is_open=false&session_id=${second.id}`), [both[1]])
+
+  const page = await ok<{ approvals: Approval[]; next_cursor: string }>('GET /api/approvals?is_open=false&limit=1')
+  const next = await idsOf(`is_open=false&limit=1&cursor=${page.next_cursor}`)
+  assert.ok((next[0] ?? '') < (page.approvals[0]?.id ?? ''))
+})

@@ -13,13 +13,12 @@ import { queryClient } from './data/queries.ts'
 import { SignInGate } from './data/sign-in.tsx'
 import { SignInPage } from './frame/sign-in-page.tsx'
 import { StartProblem } from './frame/start-problem.tsx'
+import { preparePagePolicy } from './page-policy.ts'
 import { Loading } from './parts/page-state.tsx'
 import { router } from './router.tsx'
 import { cssVariables, theme } from './theme.ts'
 
-/** Nonce of this load: the policy of the page allows only styles with it. */
-const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce
-
+const nonce = preparePagePolicy()
 const container = document.getElementById('root')
 if (!container) throw new Error('the page has no element with the id "root"')
 

@@ -15,6 +15,7 @@ export const triggerExamples: Examples = {
   'webhook_replies.list': { query: { agent_id: '{agent_id}' } },
   'schedules.list': { query: { agent_id: '{agent_id}' } },
   'schedules.create': { body: { ...schedule, agent_id: '{agent_id}', prompt: 'Write the report' } },
+  'schedules.preview': { body: { cron: '30 9 * * MON-FRI', timezone: 'Europe/Berlin', count: 3 } },
   'schedules.update': { body: { cron: '0 8 * * MON-FRI' } },
   'webhook_endpoints.create': {
     body: { url: 'https://hooks.example.com/switchyard', owner_id: 'me', events: ['session.status_idle'] },

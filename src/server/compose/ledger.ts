@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import { createBudgets } from '../budgets/budgets.ts'
@@ -11,13 +10,10 @@ import type { Config } from '../config/config.ts'
 import { freezeStore } from '../controls/freeze-store.ts'
 import { createFreezes } from '../controls/freezes.ts'
 import { isConnectionLoss } from '../db/connect.ts'
-import type { Database } from '../db/database.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
-import { reportStore } from '../usage/report-store.ts'
-import { serveUsage } from '../usage/routes.ts'
 import { usageStore } from '../usage/store.ts'
 import { createUsage } from '../usage/usage.ts'
 
@@ -27,7 +23,6 @@ interface Needs {
   readonly pool: Pool
   /** Pool for the writes of model calls. */
   readonly callPool: Pool
-  readonly db: Kysely<Database>
   readonly notifications: Notifications
   readonly audit: Audit
 }
@@ -35,7 +30,7 @@ interface Needs {
 const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnavailable
 
 /** Usage ledger, budgets and freezes. */
-export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {
+export function composeLedger({ config, log, pool, callPool, notifications, audit }: Needs) {
   const usage = createUsage({
     store: usageStore(callPool),
     log,
@@ -72,7 +67,6 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     budgetSettings,
     parts,
     serve(app: FastifyInstance) {
-      serveUsage(app, { ledger: reportStore(db) })
       serveBudgets(app, { settings: budgetSettings })
     },
   }

@@ -51,13 +51,17 @@ import { LiveEvents } from '../sessions/log/live-events.ts'
 import { createAnswerOf } from '../sessions/log/run-answer.ts'
 import { createSharedReads } from '../sessions/log/shared-reads.ts'
 import type { TicketStore } from '../sessions/log/ticket-store.ts'
+import { createNextPrompt } from '../sessions/next-prompt.ts'
 import { createPromptAnswer } from '../sessions/prompt-answer.ts'
+import { modelOfSession } from '../sessions/prompt-model.ts'
 import { createPromptQueue } from '../sessions/queue/prompt-queue.ts'
 import { promptStore } from '../sessions/queue/prompt-store.ts'
 import { createWakeUps } from '../sessions/queue/wake-ups.ts'
 import { serveSessions } from '../sessions/routes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createSessions } from '../sessions/sessions.ts'
+import { serveSummaries } from '../sessions/summaries.ts'
+import { summaryStore } from '../sessions/summary-store.ts'
 import { createThreadArchive } from '../sessions/thread-archive.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { createApprovalLinks } from '../sessions/waits/approval-links.ts'
@@ -278,6 +282,12 @@ export function composeSessions(needs: Needs) {
     log,
   })
 
+  const nextPrompt = createNextPrompt({
+    store: sessionRows,
+    prompts,
+    agents: agentRows,
+    modelOf: row => modelOfSession({ agents: agentRows, runtimes, defaultModel: needs.defaultModel }, row),
+  })
   const waitForPrompt = createWaitForPrompt({ prompts, pauses, live })
   const modelName = createModelName({ gateway, runtimes })
   const compactions = createCompactionRequests({
@@ -323,6 +333,7 @@ export function composeSessions(needs: Needs) {
     archiveThread: createThreadArchive({ sessions: sessionRows, calls: subagentRows, eventLog, eventTransaction }),
     eventReading,
     sessionRows,
+    nextPrompt,
     parts,
     serve(app: FastifyInstance) {
       const feed = feedStore(pool)
@@ -334,6 +345,7 @@ export function composeSessions(needs: Needs) {
         answer: createPromptAnswer({ sessions, events, waitForPrompt }),
         workspaceOf: needs.workspaceOf,
       })
+      serveSummaries(app, { sessions, store: summaryStore(pool) })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
       serveApprovalLinks(app, { approvals, links: approvalLinks, logins: needs.logins })

@@ -21,7 +21,8 @@ const frameBytes = Buffer.byteLength(opening + closing)
 export const memoryBlock = (memories: readonly BlockEntry[]): string =>
   memories.length === 0 ? '' : opening + memories.map(entry).join('') + closing
 
-function entry({ text, type, tags, source }: BlockEntry): string {
+/** Returns a memory as the block contains it. */
+export function entry({ text, type, tags, source }: BlockEntry): string {
   const attributes = { type, source, ...(tags.length > 0 && { tags: tags.join(', ') }) }
   const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${attribute(value)}"`)
   return `<memory${written.join('')}>\n${text.replaceAll(tagStart, '&lt;')}\n</memory>\n`

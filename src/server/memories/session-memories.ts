@@ -6,6 +6,7 @@ import { newId } from '../platform/ids.ts'
 import type { ToolMemories } from '../tools/tool.ts'
 import { maxBlockBytes, memoryBlock, selectMemories } from './context.ts'
 import { wordsQuery } from './fold.ts'
+import { type MemoryContext, newContext, recordedContext } from './preview.ts'
 import { publicFields } from './public-fields.ts'
 import type { SessionMemoryStore } from './session-store.ts'
 import type { MemoryStore } from './store.ts'
@@ -60,6 +61,19 @@ export function createSessionMemories({ store, sessionRows, audit }: Deps) {
       if (isNew) return memoryBlock(first)
       // Another process has recorded its selection first.
       return memoryBlock(selectMemories((await sessionRows.injected({ id, agent_id })) ?? []))
+    },
+
+    /**
+     * Returns the memories of a session, or of a new one, and why each is in its context or not. Records nothing, so the
+     * first run of the session still selects.
+     */
+    async explain(agentId: string, sessionId: string | undefined): Promise<MemoryContext> {
+      if (agentId === '') return { block: '', memories: [] }
+      const first = await store.list(agentId, { withDisabled: true }, { after: undefined, limit: maxCandidates })
+      const all = first.map(({ memory }) => memory)
+      const recorded = sessionId && (await sessionRows.injected({ id: sessionId, agent_id: agentId }))
+      if (recorded) return recordedContext(selectMemories(recorded), all)
+      return newContext(await forNewSession(agentId), all)
     },
 
     /** Returns the memories for tools of the agent. */

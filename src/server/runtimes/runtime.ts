@@ -1,3 +1,4 @@
+import type { ContextPart, ContextTool, SessionContext } from '../../contract/contexts.ts'
 import type { NewEvent, NewEventOf, SessionEvent, StopDetails, StopReason } from '../../contract/events.ts'
 import type { FilePart } from '../../contract/prompt-files.ts'
 import type { PromptKind, PromptPart } from '../../contract/prompts.ts'
@@ -196,6 +197,31 @@ export interface BatchParts {
   readonly refs: Partial<ProviderRefs> | undefined
 }
 
+/** A session or a new one whose next model request is to be described. */
+export interface ContextRequest {
+  readonly prompt: Pick<RunPrompt, 'model' | 'system' | 'output_schema'>
+  /** Text block with the memories of the agent; empty without any. */
+  readonly memories: string
+  /** Undefined when the key of the prompt was revoked or has expired. */
+  readonly payer: Payer | undefined
+  /** As in `RunContext.subagents`; absent where the session may call no agents. */
+  readonly agents: RunSubagents['agents'] | undefined
+  /** As in `RunContext`; absent for a new session. */
+  readonly fold: RunContext['fold'] | undefined
+}
+
+/** What the next model request of a session contains. */
+export interface RuntimeContext {
+  /** In the order of the request. */
+  readonly parts: readonly Pick<ContextPart, 'kind' | 'text'>[]
+  readonly tools: readonly ContextTool[]
+  readonly contextWindow: number | undefined
+  /** Null for a new session. */
+  readonly conversation: SessionContext['conversation']
+  /** What the lists lack, and why. */
+  readonly notes: readonly string[]
+}
+
 /** Runs agents. A failure is an event, not an exception. */
 export interface Runtime {
   readonly id: string
@@ -216,6 +242,11 @@ export interface Runtime {
    * an MCP server is `server__tool`. Absent where the provider or the program runs the tools: it takes an answer only, no arguments.
    */
   readonly inputSchemaOf?: (tool: string, session: RunSession) => Promise<Readonly<Record<string, unknown>> | undefined>
+  /**
+   * Describes the next model request without a call and without an effect. Absent where the provider or the program builds
+   * the requests.
+   */
+  readonly contextOf?: (session: RunSession, request: ContextRequest) => Promise<RuntimeContext>
   /** Its models are named `provider/model`. */
   readonly namesProviders?: true
   /** Its models are not those of the gateway; it chooses one for a prompt that names none. */

@@ -63,6 +63,16 @@ export function nextRun({ cron, timezone }: Timing, after: Date): Date | undefin
   return next === undefined ? undefined : new Date(next)
 }
 
+/** Returns the first `count` times after `after`; fewer when the schedule ends. */
+export function nextRuns(timing: Timing, after: Date, count: number): Date[] {
+  const runs: Date[] = []
+  for (let from: Date | undefined = after; from && runs.length < count; ) {
+    from = nextRun(timing, from)
+    if (from) runs.push(from)
+  }
+  return runs
+}
+
 /** Local times are represented as if they were UTC. */
 interface Zone {
   /** Milliseconds by which local time is ahead of UTC. */

@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { scheduleRoutes } from '../../contract/schedules.ts'
 import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
+import { checkTimezone } from '../http/time-range.ts'
+import { checkCron, nextRuns } from './next-run.ts'
 import { placeOfRun, type Schedules } from './schedules.ts'
 
 /** The schedule routes. A scoped caller sees and writes only schedules of its owner's agents. */
@@ -17,6 +19,10 @@ export function serveSchedules(app: FastifyInstance, { schedules }: { schedules:
   bind(app, scheduleRoutes.create, ({ body }, caller, { actor, idempotency }) =>
     schedules.create(body, { caller, actor, idempotency }),
   )
+  bind(app, scheduleRoutes.preview, async ({ body: { cron, timezone = 'UTC', count = 5 } }) => {
+    const timing = { cron: checkCron(cron), timezone: checkTimezone(timezone) }
+    return { ...timing, runs: nextRuns(timing, new Date(), count).map(due => due.toISOString()) }
+  })
   bind(app, scheduleRoutes.get, ({ params }, caller) => schedules.get(params.schedule_id, caller))
   bind(app, scheduleRoutes.update, ({ params, body }, caller, { actor }) =>
     schedules.update(params.schedule_id, body, { caller, actor }),

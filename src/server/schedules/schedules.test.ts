@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSchedulesApp } from '../../../test/support/triggers/schedules-app.ts'
-import type { Schedule, ScheduleRun } from '../../contract/schedules.ts'
+import type { Schedule, SchedulePreview, ScheduleRun } from '../../contract/schedules.ts'
 
 const { pool, call, newAgent, ticker, showing, made, historyOf, nextRunOf, count } = await startSchedulesApp()
 
@@ -16,6 +16,29 @@ test('PATCH pauses and resumes, and ticks of the pause do not run later', async 
   assert.equal(resumed.body.next_run_at, '2026-05-05T11:00:00.000Z')
   await ticker.poll()
   assert.deepEqual(await historyOf(schedule), [])
+})
+
+test('POST /api/schedules/preview returns the next times in the zone, and names a wrong field', async () => {
+  const path = 'POST /api/schedules/preview'
+  const { status, body } = await call<SchedulePreview>('ana', path, {
+    cron: '30  9 1 1 *',
+    timezone: 'Asia/Kathmandu',
+    count: 2,
+  })
+  assert.deepEqual([status, body.cron, body.timezone, body.runs.length], [200, '30 9 1 1 *', 'Asia/Kathmandu', 2])
+  assert.ok(body.runs.every(run => run.endsWith('-01-01T03:45:00.000Z')))
+  assert.equal((await call<SchedulePreview>('ana', path, { cron: '* * * * *' })).body.runs.length, 5)
+  for (const [wrong, field] of [
+    [{ cron: '61 * * * *' }, /cron: minute/],
+    [{ cron: '* * *' }, /cron must have five fields/],
+    [{ cron: '* * * * *', timezone: 'Mars/Olympus' }, /timezone/],
+    [{ cron: '* * * * *', count: 11 }, /count/],
+    [{}, /cron/],
+  ] as const) {
+    const answer = await call('ana', path, wrong)
+    assert.equal(answer.status, 400)
+    assert.match(JSON.stringify(answer.body), field)
+  }
 })
 
 test('PATCH of the pattern or the zone changes the next run, and PATCH of other fields does not', async () => {

@@ -2,13 +2,15 @@ import { maxDimensions, type UsageDimension, usageDimensions } from '../../contr
 import type { Caller } from '../http/caller.ts'
 import { checkTimezone, timeRangeOf } from '../http/time-range.ts'
 import { invalid } from '../platform/errors.ts'
-import type { CallFilter, ReportOf } from './report-store.ts'
+import type { CallFilter } from './call-filter.ts'
+import type { ReportOf } from './report-store.ts'
 
 interface CallQuery {
   readonly from?: string
   readonly to?: string
   readonly timezone?: string
   readonly model?: string
+  readonly request_id?: string
 }
 
 interface ReportQuery extends CallQuery {

@@ -6,6 +6,9 @@ type Figure = readonly [column: string, read: (figures: UsageFigures) => Cell]
 
 const plainFigures = [
   'requests',
+  'failed_requests',
+  'aborted_requests',
+  'lost_requests',
   'input_tokens',
   'cache_read_tokens',
   'cache_write_5m_tokens',
@@ -21,6 +24,7 @@ const plainFigures = [
 
 const figures: readonly Figure[] = [
   ...plainFigures.map((name): Figure => [name, given => given[name]]),
+  ['price_sources', given => given.price_sources.join('; ')],
   ['first_content_ms_p50', given => given.first_content_ms.p50],
   ['first_content_ms_p95', given => given.first_content_ms.p95],
   ['total_ms_p50', given => given.total_ms.p50],

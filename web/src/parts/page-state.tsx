@@ -4,6 +4,7 @@ import { IconAlertTriangle, IconLock, IconSearchOff } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { problemOf } from '../data/problem.ts'
 import { CopyButton } from './copy.tsx'
+import { InlineCode } from './inline-code.tsx'
 import css from './page-state.module.css'
 
 interface BlockProps {
@@ -94,7 +95,7 @@ interface ProblemProps {
 
 /** Shows an error in place of what could not be loaded: cause, next step, request id. One failed panel leaves the others. */
 export function ProblemBlock({ error, what, retry }: ProblemProps) {
-  const { message, nextStep, requestId, isForbidden, isMissing } = problemOf(error)
+  const { message, cause, nextStep, requestId, isForbidden, isMissing } = problemOf(error)
   if (isForbidden) return <NoPermission right={message} />
   return (
     <Block
@@ -110,7 +111,9 @@ export function ProblemBlock({ error, what, retry }: ProblemProps) {
       }
     >
       <Text className={css.message}>{message}</Text>
-      <Text c="dimmed">{nextStep}</Text>
+      <Text c="dimmed" className={css.message}>
+        {cause} <InlineCode text={nextStep} />
+      </Text>
       {requestId !== undefined && (
         <Text size="sm" c="dimmed">
           Request id <Code>{requestId}</Code> <CopyButton text={requestId} what="request id" />
@@ -143,7 +146,7 @@ export function ProblemLine({ error }: { readonly error: unknown }) {
           {message}
         </Text>
         <Text size="sm" c="dimmed">
-          {nextStep} {requestId !== undefined && <CopyButton text={requestId} what="request id" />}
+          <InlineCode text={nextStep} /> {requestId !== undefined && <CopyButton text={requestId} what="request id" />}
         </Text>
       </div>
     </div>

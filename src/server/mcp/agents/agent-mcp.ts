@@ -1,9 +1,9 @@
 import type { McpTool } from '../../../contract/mcp.ts'
 import type { Caller, GrantedServer } from '../../http/caller.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { type Json, recordOf } from '../../platform/json.ts'
+import { recordOf } from '../../platform/json.ts'
 import { untilAborted } from '../../platform/until-aborted.ts'
-import { type EnabledServer, enabledServers, mcpToolName } from '../../tools/mcp-toolset.ts'
+import { type EnabledServer, enabledServers } from '../../tools/mcp-toolset.ts'
 import type { ToolResult } from '../../tools/tool.ts'
 import type { CallableTool, CallContext, SourceWarning, ToolSource } from '../../tools/tool-source.ts'
 import { needsApproval, type RegisteredServer } from '../registry/server.ts'
@@ -11,6 +11,7 @@ import type { McpServers } from '../registry/servers.ts'
 import { serverOfUrl } from '../registry/url-server.ts'
 import type { McpTools } from '../tools/tools.ts'
 import { type ResultOptions, toolResult } from './results.ts'
+import { createStoredTools, toolFacts } from './stored-tools.ts'
 
 interface Deps {
   readonly servers: Pick<McpServers, 'find'>
@@ -187,6 +188,8 @@ export function createAgentMcp({ servers, tools }: Deps) {
     },
 
     resolved,
+
+    stored: createStoredTools({ resolved, accepted: tools.accepted }),
   }
 }
 
@@ -217,27 +220,12 @@ interface Called {
   readonly context: CallContext
 }
 
-const maxDescription = 10_000
-
-/** The server's own statements decide whether calls may be repeated or run in parallel. */
 function runTool(
-  { server_name: server }: RegisteredServer,
-  { tool, policy }: OfferedTool,
+  server: RegisteredServer,
+  offered: OfferedTool,
   call: (tool: string, input: unknown, context: CallContext) => Promise<ToolResult>,
 ): CallableTool {
-  const { annotations }: Json = tool
-  const { readOnlyHint, idempotentHint } = recordOf(annotations)
-  const reads = readOnlyHint === true
-  return {
-    name: mcpToolName(server, tool.name),
-    description: (tool.description ?? '').slice(0, maxDescription).toWellFormed(),
-    inputSchema: { ...tool.inputSchema, type: 'object' },
-    policy,
-    reads,
-    idempotent: reads || idempotentHint === true,
-    mcp: { server, tool: tool.name },
-    call: (input, context) => call(tool.name, input, context),
-  }
+  return { ...toolFacts(server, offered), call: (input, context) => call(offered.tool.name, input, context) }
 }
 
 const isListed = (name: string, list: Awaited<ReturnType<McpTools['offered']>>): boolean =>

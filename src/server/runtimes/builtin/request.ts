@@ -1,6 +1,6 @@
 import { isAbsent, type Json, recordOf } from '../../platform/json.ts'
 import { shownTools } from '../../tools/searched-tools.ts'
-import type { RunTools } from '../../tools/tool-source.ts'
+import type { RunTool, RunTools } from '../../tools/tool-source.ts'
 import { isSandboxTool } from '../../tools/toolset.ts'
 import { timezoneNote } from '../prompt-words.ts'
 import type { RunPrompt, RunSession } from '../runtime.ts'
@@ -41,23 +41,29 @@ export function modelRequestBody({
 }: RequestParts): Readonly<Record<string, unknown>> {
   const settings = recordOf(session.config['model_settings'])
   const enabled = shownTools(tools, found)
-  const hasFiles = enabled.some(({ name }) => isSandboxTool(name))
+  const hasFiles = worksOnFiles(enabled)
   return {
     model: prompt.model,
     max_tokens: maxTokens,
     ...samplingOf(settings),
-    system: systemBlocks(prompt.system ?? session.system, session, {
-      memories,
-      schema,
-      hasFiles,
-      failures: tools.failures,
-    }),
+    system: systemBlocks(
+      systemTexts(prompt.system ?? session.system, session, { memories, schema, hasFiles, failures: tools.failures }),
+    ),
     messages: withCacheMark(messages),
-    ...(enabled.length > 0 && {
-      tools: enabled.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
-    }),
+    ...(enabled.length > 0 && { tools: enabled.map(toolInRequest) }),
   }
 }
+
+/** Reports whether one of the tools works in the sandbox, so that the model has to know where its files are. */
+export const worksOnFiles = (tools: readonly Pick<RunTool, 'name'>[]): boolean =>
+  tools.some(({ name }) => isSandboxTool(name))
+
+/** Returns a tool as requests to the model contain it. */
+export const toolInRequest = ({ name, description, inputSchema }: RunTool) => ({
+  name,
+  description,
+  input_schema: inputSchema,
+})
 
 /** Returns the model request of a run for a prompt. */
 export const bodyOf = (run: Run, prompt: RunPrompt, messages: readonly Message[]): Json => {
@@ -92,27 +98,45 @@ interface SystemParts {
   readonly failures: readonly string[]
 }
 
+/** A text of the system prompt. */
+export interface SystemText {
+  readonly kind: 'system' | 'environment' | 'memories' | 'failed_tools' | 'output_schema'
+  readonly text: string
+}
+
 /**
  * Returns the system prompt: the agent's prompt, facts about its environment, its memories, then missing tools
- * and the schema of the answer. Memories differ per session and the rest per prompt, so the cache is marked before each
- * of them.
+ * and the schema of the answer.
  */
-function systemBlocks(
+export function systemTexts(
   system: string,
-  session: RunSession,
+  session: Pick<RunSession, 'timezone'>,
   { memories, schema, hasFiles, failures }: SystemParts,
-): Block[] {
+): SystemText[] {
   const place = [
     hasFiles
       ? 'Your files are in /workspace; commands start there. It is yours alone, and it stays for the whole session.'
       : '',
     timezoneNote(session),
   ]
-  const texts = [system, place.filter(line => line !== '').join('\n')].filter(text => text.trim() !== '')
-  const blocks = texts.map((text, at) => ({ type: 'text', text, ...(at === texts.length - 1 && cacheMark) }))
-  const memoryBlocks = memories === '' ? [] : [{ type: 'text', text: memories, ...cacheMark }]
-  const last = [failures.map(failure => `In this run, ${failure}.`).join('\n'), schemaWords(schema)]
-  return [...blocks, ...memoryBlocks, ...last.filter(text => text !== '').map(text => ({ type: 'text', text }))]
+  const texts: SystemText[] = [
+    { kind: 'system', text: system },
+    { kind: 'environment', text: place.filter(line => line !== '').join('\n') },
+    { kind: 'memories', text: memories },
+    { kind: 'failed_tools', text: failures.map(failure => `In this run, ${failure}.`).join('\n') },
+    { kind: 'output_schema', text: schemaWords(schema) },
+  ]
+  return texts.filter(({ text }) => text.trim() !== '')
+}
+
+/** Memories differ per session and the rest per prompt, so the cache is marked before each of them. */
+function systemBlocks(texts: readonly SystemText[]): Block[] {
+  const ofAgent = texts.findLastIndex(({ kind }) => kind === 'system' || kind === 'environment')
+  return texts.map(({ kind, text }, at) => ({
+    type: 'text',
+    text,
+    ...((at === ofAgent || kind === 'memories') && cacheMark),
+  }))
 }
 
 /** Returns the messages with a cache mark on the last block. */

@@ -22,6 +22,10 @@ export function createRunServices({
   })
 }
 
+/** Returns the services of a run that calls no tool. */
+export const idleServices = (deps: Pick<BuiltinDeps, 'modelInputs' | 'web'>, model: string): RunServices =>
+  createRunServices(deps)({ prompt: { model }, context: { signal: AbortSignal.abort() } })
+
 /** True for a call that starts a background job, which may change files until the end of the run. */
 export const startsJob = (tool: string, input: unknown): boolean =>
   tool === 'bash' && isRecord(input) && input['run_in_background'] === true

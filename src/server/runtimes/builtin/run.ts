@@ -27,7 +27,7 @@ export interface BuiltinDeps {
   /** Memories of the session's agent. */
   readonly memories: Pick<SessionMemories, 'block' | 'toolMemories'>
   /** Tools of the agent's MCP servers. */
-  readonly mcp: Pick<AgentMcp, 'sources' | 'inputSchemaOf'>
+  readonly mcp: Pick<AgentMcp, 'sources' | 'inputSchemaOf' | 'stored'>
   readonly resultSchemas: Pick<ResultSchemas, 'mismatch'>
   readonly log: Log
   /** Waits between tries of a model request; `pause` of the platform by default. */

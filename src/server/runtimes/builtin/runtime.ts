@@ -5,6 +5,7 @@ import { builtinTools, everyTool } from '../../tools/toolset.ts'
 import { failed, type Runtime } from '../runtime.ts'
 import { createRedactor } from '../without-secrets.ts'
 import { compactOnRequest, conversationOf } from './context/compaction.ts'
+import { createNextRequest } from './context/next-request.ts'
 import { noContents } from './context/prompt-files.ts'
 import { requestModel } from './model-step.ts'
 import { requestEnd } from './model-tries.ts'
@@ -30,6 +31,7 @@ export function builtinRuntime(deps: BuiltinDeps): Runtime {
       if (isSubagentTool(name)) return subagentInput
       return everyTool.find(tool => tool.name === name)?.inputSchema ?? deps.mcp.inputSchemaOf(name, session)
     },
+    contextOf: createNextRequest(deps),
     capabilities: {
       streaming: true,
       interrupt: true,

@@ -343,6 +343,16 @@ export function promptStore(pool: Pool) {
       return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
     },
 
+    /** Returns the prompt that runs, else the first that waits, else the last one. Requests to compact do not count. */
+    async current(sessionId: string): Promise<QueuedPrompt | undefined> {
+      const text = `
+        select ${columns} from prompts where session_id = $1 and kind = 'prompt'
+        order by state = 'running' desc, state = 'waiting' desc, case when state = 'waiting' then position else -position end
+        limit 1`
+      const { rows } = await pool.query<QueuedPrompt>(text, [sessionId])
+      return rows[0]
+    },
+
     /** True while a run includes the prompt. */
     async isRunning(on: Queryable, id: string): Promise<boolean> {
       const { rowCount } = await on.query(`select from prompts where id = $1 and state = 'running'`, [id])

@@ -24,8 +24,12 @@ export interface ApprovalFilter {
   /** Lists only sessions of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly sessionId: string | undefined
+  readonly agentId: string | undefined
   readonly state: ApprovalState | undefined
-  /** Last id of the previous page; the newest come first. */
+  /** True: only pending ones; false: all others; undefined: all. */
+  readonly isOpen: boolean | undefined
+  readonly order: 'asc' | 'desc'
+  /** Last id of the previous page. */
   readonly cursor: string | undefined
   readonly limit: number
 }
@@ -46,7 +50,7 @@ type Row = Omit<Approval, 'decided_at' | 'expires_at' | 'created_at'> &
 const stateNow = `case when a.state = 'pending' and a.expires_at <= clock_timestamp() then 'expired' else a.state end`
 
 const columns = `
-  a.id, a.session_id, s.agent_id, a.tool_use_id, a.name, a.input, a.edited_input, a.digest, ${stateNow} as state, a.approvers,
+  a.id, a.session_id, s.title as session_title, s.agent_id, a.tool_use_id, a.name, a.input, a.edited_input, a.digest, ${stateNow} as state, a.approvers,
   a.message, a.decided_by, a.decided_at, a.expires_at, a.created_at`
 
 const toApproval = (row: Row): Approval => ({
@@ -143,13 +147,16 @@ export function approvalStore(pool: Pool) {
       return { pending: rows[0]?.pending ?? 0, oldest: rows.map(({ pending: _all, ...row }) => toApproval(row)) }
     },
 
-    async list({ owner, sessionId, state, cursor, limit }: ApprovalFilter): Promise<Approval[]> {
+    async list(filter: ApprovalFilter): Promise<Approval[]> {
+      const { owner, sessionId, agentId, state, isOpen, order, cursor, limit } = filter
       const text = `
         select ${columns} from approvals a join sessions s on s.id = a.session_id
         where ($1::text is null or s.owner_id = $1) and ($2::text is null or a.session_id = $2)
-          and ($3::text is null or ${stateNow} = $3) and ($4::text is null or a.id < $4)
-        order by a.id desc limit $5`
-      const { rows } = await pool.query<Row>(text, [owner, sessionId, state, cursor, limit])
+          and ($3::text is null or ${stateNow} = $3) and ($4::text is null or a.id ${order === 'asc' ? '>' : '<'} $4)
+          and ($6::text is null or s.agent_id = $6) and ($7::boolean is null or (${stateNow} = 'pending') = $7)
+          ${isOpen || state === 'pending' ? `and a.state = 'pending'` : ''}
+        order by a.id ${order} limit $5`
+      const { rows } = await pool.query<Row>(text, [owner, sessionId, state, cursor, limit, agentId, isOpen])
       return rows.map(toApproval)
     },
 

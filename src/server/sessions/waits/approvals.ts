@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Approval, ApprovalState } from '../../../contract/approvals.ts'
+import type { Approval } from '../../../contract/approvals.ts'
 import type { NewEvent } from '../../../contract/events.ts'
 import { transaction } from '../../db/connect.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -11,7 +11,7 @@ import type { WakeUps } from '../queue/wake-ups.ts'
 import type { SessionRow } from '../session-row.ts'
 import type { SessionStore } from '../session-store.ts'
 import { type Answerer, mayAnswer } from './approval-policy.ts'
-import type { ApprovalStore } from './approval-store.ts'
+import type { ApprovalFilter, ApprovalStore } from './approval-store.ts'
 
 /** A person's decision on a tool call. */
 export interface Verdict {
@@ -46,10 +46,8 @@ interface Decide {
   readonly unpublished: Appended[]
 }
 
-interface ListFilter {
-  readonly sessionId: string | undefined
-  readonly state: ApprovalState | undefined
-}
+type ListFilter = Pick<ApprovalFilter, 'sessionId' | 'state'> &
+  Partial<Pick<ApprovalFilter, 'agentId' | 'isOpen' | 'order'>>
 
 /** The rules of approvals: each is decided once, by a caller who may see its session and is one of its approvers. */
 export type Approvals = ReturnType<typeof createApprovals>
@@ -141,11 +139,19 @@ export function createApprovals({ pool, store, sessions, eventLog, wakeUps, ...d
     },
 
     list: (
-      { sessionId, state }: ListFilter,
+      filter: ListFilter,
       caller: Caller,
       page: { after: string | undefined; limit: number },
     ): Promise<Approval[]> =>
-      store.list({ owner: caller.ownerScope, sessionId, state, cursor: page.after, limit: page.limit }),
+      store.list({
+        agentId: undefined,
+        isOpen: undefined,
+        order: 'desc',
+        ...filter,
+        owner: caller.ownerScope,
+        cursor: page.after,
+        limit: page.limit,
+      }),
   }
 }
 

@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import type { Agents } from '../agents/agents.ts'
+import type { AgentStore } from '../agents/store.ts'
+import { createAgentContext } from '../contexts/agent-context.ts'
+import { createPromptContext } from '../contexts/prompt-context.ts'
+import { serveContexts } from '../contexts/routes.ts'
+import { createSessionContext } from '../contexts/session-context.ts'
+import type { Keys } from '../keys/keys.ts'
+import type { SessionMemories } from '../memories/session-memories.ts'
+import type { RuntimeRegistry } from '../runtimes/runtime.ts'
+import type { EventStore } from '../sessions/log/event-store.ts'
+import { historyStore } from '../sessions/log/history-store.ts'
+import type { createNextPrompt } from '../sessions/next-prompt.ts'
+import { piecesOf } from '../skills/blocks.ts'
+import { maxSubagentDepth } from '../tools/subagents.ts'
+
+interface Needs {
+  readonly pool: Pool
+  readonly keys: Pick<Keys, 'byId'>
+  readonly agents: Pick<Agents, 'get' | 'version'>
+  readonly agentRows: Pick<AgentStore, 'find'>
+  readonly runtimes: Pick<RuntimeRegistry, 'find'>
+  readonly memories: Pick<SessionMemories, 'explain'>
+  readonly events: Pick<EventStore, 'list'>
+  readonly nextPrompt: ReturnType<typeof createNextPrompt>
+}
+
+/** What models get in sessions, described without a call. */
+export function composeContexts({ pool, keys, agents, agentRows, runtimes, memories, events, nextPrompt }: Needs) {
+  const describe = createPromptContext({ runtimes, memories, piecesOf })
+  const findAgent = (id: string, owner: string | undefined) => agentRows.find(id, owner)
+  return {
+    serve(app: FastifyInstance) {
+      serveContexts(app, {
+        agentContext: createAgentContext({ agents, findAgent, describe }),
+        sessionContext: createSessionContext({
+          subjectOf: nextPrompt,
+          findAgent,
+          keys,
+          events,
+          history: historyStore(pool),
+          maxDepth: maxSubagentDepth,
+          describe,
+        }),
+      })
+    },
+  }
+}
