@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import type { View } from '../../session-log/view.ts'
 import { type Cost, costsOf } from './costs.ts'
-import { callsQuery, sessionKey } from './queries.ts'
+import { callsQuery, sessionQuery } from './queries.ts'
 
 /** The ledger stores calls shortly after they end. */
 const ledgerDelayMs = 1500
@@ -17,8 +17,8 @@ export function useCosts(sessionId: string, view: View): ReadonlyMap<string, Cos
   useEffect(() => {
     if (ended === 0) return undefined
     const timer = setTimeout(() => {
-      void queries.invalidateQueries({ queryKey: [...sessionKey(sessionId), 'calls'] })
-      void queries.invalidateQueries({ queryKey: [...sessionKey(sessionId), 'cost'] })
+      void queries.invalidateQueries({ queryKey: callsQuery(sessionId).queryKey })
+      void queries.invalidateQueries({ queryKey: sessionQuery(sessionId).queryKey })
     }, ledgerDelayMs)
     return () => clearTimeout(timer)
   }, [ended, queries, sessionId])

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import type { ManagedSession } from '../../../../src/contract/sessions.ts'
+import type { SessionSummary } from '../../../../src/contract/session-summaries.ts'
 import { nextRequest, rowsOf } from '../../session-log/rows.ts'
 import { type Status, statusOf } from '../../session-log/status.ts'
 import type { View } from '../../session-log/view.ts'
@@ -41,6 +41,13 @@ function statusWith(view: View, stopping: Stopping | undefined): Status {
   return isStopping ? { word: 'stopping', since: stopping.since } : statusOf(view)
 }
 
+/** Returns the model of the last prompt, else that of the agent. */
+function useModel(session: SessionSummary, view: View): string | undefined {
+  const last = lastModel(view) ?? session.model ?? undefined
+  const { data: agent } = useQuery({ ...agentQuery(session.agent_id), enabled: last === undefined })
+  return last ?? agent?.model
+}
+
 function lastModel({ turns }: View): string | undefined {
   for (const { groups, prompt } of turns.toReversed()) {
     const model = prompt?.model ?? groups.findLast(group => group.model !== undefined)?.model
@@ -50,10 +57,9 @@ function lastModel({ turns }: View): string | undefined {
 }
 
 /** A session as it was and as it happens: header, timeline, transcript, composer and inspector around one log. */
-export function Viewer({ session }: { readonly session: ManagedSession }) {
+export function Viewer({ session }: { readonly session: SessionSummary }) {
   const sessionId = session.id
   const [{ view, connection, caughtUp, isLoadingOlder }, source] = useSessionLog(sessionId)
-  const { data: agent } = useQuery(agentQuery(session.agent_id))
   const selection = useSelection()
   const open = useOpenRows()
   const transcript = useRef<TranscriptHandle>(null)
@@ -67,7 +73,7 @@ export function Viewer({ session }: { readonly session: ManagedSession }) {
   const status = useMemo(() => statusWith(view, stopping), [view, stopping])
   const isStart = view.log.firstSeq <= 1
   const title = view.title ?? session.title
-  const model = lastModel(view) ?? agent?.model
+  const model = useModel(session, view)
 
   const show = useCallback((index: number) => transcript.current?.show(index), [])
   const search = useSearch({

@@ -15,7 +15,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { client } from '../../../data/client.ts'
 import { showProblem } from '../../../parts/notices.ts'
 import { exportEvents, exportMarkdown } from '../export.ts'
-import { sessionKey } from '../queries.ts'
+import { sessionQuery } from '../queries.ts'
 
 /** Dialogs of the header. */
 export type Dialog = 'interrupt' | 'fork' | 'delete'
@@ -55,7 +55,7 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
   const queries = useQueryClient()
   const compact = useMutation({
     mutationFn: () => client.sessions.compact({ params: { session_id: sessionId } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: sessionKey(sessionId) }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: sessionQuery(sessionId).queryKey }),
     onError: error => showProblem('compact the conversation', error),
   })
   const save = useMutation({ mutationFn: (run: () => Promise<void>) => run() })

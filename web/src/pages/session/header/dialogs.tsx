@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { client } from '../../../data/client.ts'
 import { Confirm } from '../../../parts/confirm.tsx'
-import { sessionKey } from '../queries.ts'
+import { sessionQuery } from '../queries.ts'
 
 interface Props {
   readonly sessionId: string
@@ -42,7 +42,7 @@ export function DeleteDialog({ sessionId, title, isOpen, onClose }: Props) {
   const queries = useQueryClient()
   const run = async () => {
     await client.sessions.remove({ params: { session_id: sessionId } })
-    await queries.invalidateQueries({ queryKey: sessionKey(sessionId) })
+    await queries.invalidateQueries({ queryKey: sessionQuery(sessionId).queryKey })
   }
   return (
     <Confirm

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ManagedSession } from '../../../../../src/contract/sessions.ts'
+import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
 import { shortId } from '../../../parts/format.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import type { Status } from '../../../session-log/status.ts'
@@ -12,7 +12,7 @@ import { StatusLine } from './status-line.tsx'
 import { TitleField } from './title-field.tsx'
 
 interface Props {
-  readonly session: ManagedSession
+  readonly session: SessionSummary
   readonly title: string
   readonly status: Status
   readonly model: string | undefined
@@ -59,9 +59,9 @@ export function SessionHeader({ session, title, status, model, isDeleted, onOpen
   )
 }
 
-/** The way back to the list, to the session that called this one, and to the one that it was forked from. */
-function Crumbs({ session }: { readonly session: ManagedSession }) {
-  const { parent_session_id: parentId, forked_from: fork } = session
+/** The way back to the list, and to the session that called this one. */
+function Crumbs({ session }: { readonly session: SessionSummary }) {
+  const { parent_session_id: parentId } = session
   return (
     <nav className={css.crumbs} aria-label="Where this session belongs">
       <Link to="/console/sessions">Sessions</Link>
@@ -70,14 +70,6 @@ function Crumbs({ session }: { readonly session: ManagedSession }) {
           <span aria-hidden>/</span>
           <SessionLink id={parentId} />
           <span>called this session</span>
-        </>
-      )}
-      {fork && (
-        <>
-          <span aria-hidden>/</span>
-          <span>forked from</span>
-          <SessionLink id={fork.session_id} />
-          <span className="numbers">after event {fork.seq}</span>
         </>
       )}
     </nav>

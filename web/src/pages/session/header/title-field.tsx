@@ -5,7 +5,7 @@ import { type KeyboardEvent, useState } from 'react'
 import { client } from '../../../data/client.ts'
 import { problemOf } from '../../../data/problem.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
-import { sessionKey } from '../queries.ts'
+import { sessionQuery } from '../queries.ts'
 import css from './header.module.css'
 
 interface Props {
@@ -21,7 +21,7 @@ export function TitleField({ sessionId, title, canEdit }: Props) {
   const save = useMutation({
     mutationFn: (next: string) => client.sessions.update({ params: { session_id: sessionId }, body: { title: next } }),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: sessionKey(sessionId) })
+      await queries.invalidateQueries({ queryKey: sessionQuery(sessionId).queryKey })
       setDraft(undefined)
     },
   })

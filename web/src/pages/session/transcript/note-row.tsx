@@ -1,5 +1,6 @@
 import { UnstyledButton } from '@mantine/core'
 import { IconAlertTriangle, IconFile, IconGitFork, IconInfoCircle, IconPlayerStop } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { JsonBlock } from '../../../parts/code.tsx'
 import { Time } from '../../../parts/figures.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
@@ -43,6 +44,15 @@ export function NoteRow({ row, note, isOpen, onToggle }: Props) {
             </li>
           ))}
         </ul>
+      )}
+      {event.type === 'session.forked' && (
+        <Link
+          className={css.link}
+          to="/console/sessions/$sessionId"
+          params={{ sessionId: event.forked_from.session_id }}
+        >
+          Open the original session
+        </Link>
       )}
       {isOpen && event.type === 'agent.thread_context_compacted' && event.summary !== undefined && (
         <p className={css.thought}>

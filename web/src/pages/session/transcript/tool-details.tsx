@@ -1,18 +1,18 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { Decision } from '../../../parts/approval-decision.tsx'
 import { Arguments } from '../../../parts/arguments.tsx'
 import { CodeBlock, JsonBlock } from '../../../parts/code.tsx'
+import { DiffLines } from '../../../parts/diff-view.tsx'
+import { SafeText } from '../../../parts/safe-text.tsx'
 import { TerminalText } from '../../../parts/terminal-text.tsx'
-import { editsOf } from '../../../session-log/file-edits.ts'
+import { diffLines, editsOf, type FileEdit } from '../../../session-log/file-edits.ts'
 import type { Row } from '../../../session-log/rows.ts'
 import { textOf } from '../../../session-log/tool-text.ts'
 import type { ToolCall } from '../../../session-log/view.ts'
 import { useViewer } from '../selection.ts'
 import css from './transcript.module.css'
-
-const DiffView = lazy(() => import('./diff-view.tsx').then(({ DiffView: view }) => ({ default: view })))
 
 /** Arguments, decision, result and raw events of a tool call. */
 export function ToolDetails({ row, call }: { readonly row: Row; readonly call: ToolCall }) {
@@ -62,11 +62,24 @@ export function ToolDetails({ row, call }: { readonly row: Row; readonly call: T
 export function CallInput({ call }: { readonly call: Pick<ToolCall, 'name' | 'server' | 'input'> }) {
   const edits = editsOf(call)
   if (edits.length === 0) return <Arguments input={call.input} />
-  return (
-    <Suspense fallback={<Arguments input={call.input} />}>
-      <DiffView edits={edits} />
-    </Suspense>
-  )
+  return <Diffs edits={edits} />
+}
+
+function Diffs({ edits }: { readonly edits: readonly FileEdit[] }) {
+  const numbered = edits.map((edit, at) => ({ at, edit }))
+  return numbered.map(({ at, edit }) => (
+    <figure key={at} className={css.diff}>
+      <figcaption className="mono">
+        <SafeText text={edit.path} />
+        {edit.before === undefined && <span className="soft"> whole file</span>}
+        {edit.isForEachMatch && <span className="soft"> every occurrence</span>}
+      </figcaption>
+      <DiffLines
+        lines={diffLines(edit).map(({ kind: op, text }) => ({ op, text }))}
+        label={`Changes of ${edit.path}`}
+      />
+    </figure>
+  ))
 }
 
 function Result({ call, text }: { readonly call: ToolCall; readonly text: string }) {

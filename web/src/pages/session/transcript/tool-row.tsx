@@ -52,8 +52,9 @@ export function ToolRow({ row, call, isOpen, onToggle }: Props) {
           <SafeText text={toolName(call)} />
         </span>
         <span className={`${css.argument} clip`}>
-          <SafeText text={firstArgument(call.input)} />
+          <SafeText text={firstArgument(call.approval?.editedInput ?? call.input)} />
         </span>
+        {call.approval?.editedInput !== undefined && <span className="soft">changed by the approver</span>}
         {call.threadId !== undefined && <span className="soft">of a called agent</span>}
         <EditSummary call={call} />
         <State call={call} />
