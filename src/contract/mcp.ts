@@ -141,6 +141,10 @@ export const McpServer = named(
     auth_type: McpAuthType,
     oauth2_flow: Nullable(Oauth2Flow, 'null unless `auth_type` is `oauth2`'),
     has_credentials: Type.Boolean({ description: 'Whether a credential is stored' }),
+    has_login: Nullable(
+      Type.Boolean(),
+      'Whether the calling principal has logged in at this address; null unless `oauth2_flow` is `authorization_code`',
+    ),
     vault_key: Nullable(Type.String()),
     static_headers: Type.Record(Type.String(), Type.String(), {
       description: 'Names of the static headers; of each value at most the last four characters',
