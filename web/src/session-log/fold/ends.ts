@@ -2,7 +2,18 @@ import type { StopReason } from '../../../../src/contract/events.ts'
 import type { EventOf, ToolCall, Turn, TurnEnd, TurnOutcome } from '../view.ts'
 import type { Draft } from './draft.ts'
 import { newTurn, unknownPrompt } from './new-parts.ts'
-import { activeTurn, adopt, attach, changePrompt, lastGroup, note, openTurn, takeWaiting, usageBefore } from './runs.ts'
+import {
+  activeTurn,
+  adopt,
+  attach,
+  changePrompt,
+  lastGroup,
+  note,
+  openTurn,
+  takeWaiting,
+  turnKey,
+  usageBefore,
+} from './runs.ts'
 
 /** The run waits for answers, is paused, or has ended. */
 export function becomeIdle(draft: Draft, event: EventOf<'session.status_idle'>): void {
@@ -27,7 +38,8 @@ function pauseRun(draft: Draft, event: EventOf<'session.status_idle'>): void {
 }
 
 function outcomeOf(event: EventOf<'session.status_idle'>, reason: StopReason | undefined): TurnOutcome {
-  if (event.stop_details?.type === 'interrupted') return 'stopped'
+  const details = event.stop_details?.type
+  if (details === 'interrupted' || details === 'forked') return 'stopped'
   return reason?.type === 'refusal' || reason?.type === 'retries_exhausted' ? 'failed' : 'done'
 }
 
@@ -123,7 +135,7 @@ function endUnstarted(draft: Draft, event: EventOf<'session.prompt_ended'>, outc
     end: endOf(event, outcome),
     usageBefore: usageBefore(draft),
   }
-  draft.addTurn(newTurn({ key: prompt.id, kind: 'prompt', ...turn }))
+  draft.addTurn(newTurn({ key: turnKey(draft, event, prompt.id), kind: 'prompt', ...turn }))
 }
 
 export function deleteSession(draft: Draft, event: EventOf<'session.deleted'>): void {

@@ -43,7 +43,7 @@ export function openTurn(draft: Draft, event: SessionEvent, promptId: string | u
   const prompt = known && { ...known, state: 'running' as const }
   const place = draft.addTurn(
     newTurn({
-      key: prompt?.id ?? `turn:${event.id}`,
+      key: turnKey(draft, event, prompt?.id),
       kind: 'prompt',
       prompt,
       startedAt: event.type === 'session.status_running' ? event.processed_at : undefined,
@@ -53,6 +53,10 @@ export function openTurn(draft: Draft, event: SessionEvent, promptId: string | u
   draft.set({ run: runOf(place, event), lastEnd: undefined })
   return place
 }
+
+/** Returns the id of the prompt, or of the event for a turn without one and for a second turn of the same prompt. */
+export const turnKey = (draft: Draft, event: SessionEvent, promptId: string | undefined): string =>
+  promptId === undefined || draft.view.turns.some(({ key }) => key === promptId) ? `turn:${event.id}` : promptId
 
 const runOf = (turn: number, event: SessionEvent): Run => ({
   turn,
