@@ -4,7 +4,7 @@ import type { Place } from './bookmarks.ts'
 import type { Draft } from './draft.ts'
 import { callOf } from './new-parts.ts'
 import { addOutput } from './requests.ts'
-import { note } from './runs.ts'
+import { answerWait, note } from './runs.ts'
 
 export function startCall(
   draft: Draft,
@@ -25,6 +25,7 @@ export function endCall(draft: Draft, event: EventOf<'agent.tool_result' | 'agen
 
 /** The answer of a client. */
 export function answerCall(draft: Draft, event: EventOf<'user.custom_tool_result'>): void {
+  answerWait(draft, event.custom_tool_use_id, event.processed_at)
   settle(draft, event, draft.placeOf('openByEvent', event.custom_tool_use_id))
 }
 
@@ -81,6 +82,7 @@ function decide(
   event: EventOf<'user.tool_confirmation' | 'session.approval_expired'>,
   approval: Approval,
 ): void {
+  answerWait(draft, event.tool_use_id, event.processed_at)
   const place = draft.placeOf('openByEvent', event.tool_use_id)
   const call = place && draft.itemAt(place)
   if (!place || call?.kind !== 'tool') {

@@ -21,7 +21,8 @@ export function becomeIdle(draft: Draft, event: EventOf<'session.status_idle'>):
   if (reason?.type === 'budget_reached') pauseRun(draft, event)
   else if (reason?.type === 'requires_action') {
     activeTurn(draft, event)
-    draft.changeRun({ wait: { since: event.processed_at, eventIds: reason.event_ids ?? [] }, request: undefined })
+    const wait = { since: event.processed_at, eventIds: reason.event_ids ?? [], answeredAt: undefined }
+    draft.changeRun({ wait, request: undefined })
     attach(draft, event)
   } else endRun(draft, event, endOf(event, outcomeOf(event, reason)))
 }

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../../src/contract/events.ts'
-import type { EventOf, Note, Prompt, PromptState, Run, SessionUsage } from '../view.ts'
+import type { EventOf, Note, Prompt, PromptState, Run, SessionUsage, Time } from '../view.ts'
 import type { Draft } from './draft.ts'
 import { newGroup, newTurn, noSessionUsage, promptOf, sessionUsageOf, unknownPrompt } from './new-parts.ts'
 
@@ -131,6 +131,14 @@ export function attach(draft: Draft, event: SessionEvent): void {
 export function noteUsage(draft: Draft, event: EventOf<'session.usage'>): void {
   attach(draft, event)
   draft.changeTurn(turnFor(draft, event), { usage: sessionUsageOf(event) })
+}
+
+/** A call has its answer from outside. */
+export function answerWait(draft: Draft, callEventId: string, answeredAt: Time): void {
+  const { wait } = draft.view.run ?? {}
+  if (!wait?.eventIds.includes(callEventId)) return
+  const eventIds = wait.eventIds.filter(id => id !== callEventId)
+  draft.changeRun({ wait: { ...wait, eventIds, ...(eventIds.length === 0 && { answeredAt }) } })
 }
 
 export function requestStop(draft: Draft, event: EventOf<'user.interrupt'>): void {
