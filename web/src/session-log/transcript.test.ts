@@ -38,6 +38,23 @@ test('results of clients end their calls', () => {
   ])
 })
 
+test('a client that does not answer in time lets its call expire', () => {
+  assert.equal(onlyCall(viewOf('custom tool timeout')).state, 'expired')
+})
+
+test('an approval whose run is stopped is cancelled, and so is its call', () => {
+  const use = { ...called('c1'), evaluated_permission: 'ask' } as NewEvent
+  const stop: NewEvent[] = [{ type: 'user.interrupt' }, returned('c1', 'bash was not run', true), ended('p1')]
+  const call = onlyCall(
+    createView(logOf(asked('p1'), running('p1'), begun('s1', ['p1']), use, answered('s1'), ...stop)),
+  )
+  assert.deepEqual([call.state, call.approval?.state], ['stopped', 'cancelled'])
+  assert.deepEqual(
+    callsOf(viewOf('interrupted tool')).map(({ state }) => state),
+    ['stopped'],
+  )
+})
+
 test('called agents are threads with their messages, linked to the call', () => {
   const view = viewOf('subagents')
   const threads = itemsOf(view).filter(item => item.kind === 'thread')

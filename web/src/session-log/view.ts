@@ -210,7 +210,8 @@ export interface ToolCall {
 }
 
 export interface Approval {
-  readonly state: 'pending' | 'allowed' | 'denied' | 'expired'
+  /** `cancelled`: the call ended before anyone answered. */
+  readonly state: 'pending' | 'allowed' | 'denied' | 'expired' | 'cancelled'
   readonly decidedAt: Time | undefined
   /** Principal who decided, or `link`. */
   readonly decidedBy: string | undefined

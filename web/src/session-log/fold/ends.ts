@@ -1,5 +1,6 @@
 import type { StopReason } from '../../../../src/contract/events.ts'
-import type { EventOf, ToolCall, Turn, TurnEnd, TurnOutcome } from '../view.ts'
+import type { EventOf, Turn, TurnEnd, TurnOutcome } from '../view.ts'
+import { stopCalls } from './calls.ts'
 import type { Draft } from './draft.ts'
 import { newTurn, unknownPrompt } from './new-parts.ts'
 import {
@@ -101,16 +102,6 @@ function closeTurn(draft: Draft, place: number, end: TurnEnd): void {
   if (groups[group]?.state === 'open') draft.changeGroup({ turn: place, group }, { state, endedAt: end.at })
   stopCalls(draft, end.at)
   draft.set({ run: undefined, lastEnd: end, live: [] })
-}
-
-function stopCalls(draft: Draft, endedAt: string): void {
-  for (const [id, place] of draft.view.bookmarks.openCalls) {
-    const call = draft.itemAt(place)
-    if (call?.kind !== 'tool') continue
-    draft.changeItem<ToolCall>(place, { state: 'stopped', endedAt })
-    draft.unmark('openCalls', id)
-    draft.unmark('openByEvent', call.key)
-  }
 }
 
 /** A prompt ended that no status event names. */
