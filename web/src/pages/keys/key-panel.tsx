@@ -12,6 +12,7 @@ import { Time } from '../../parts/figures.tsx'
 import { count } from '../../parts/format.ts'
 import { useNow } from '../../parts/now.ts'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
+import { RaiseBudget } from '../../parts/raise-budget.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { EditKey } from './edit-key.tsx'
@@ -72,10 +73,16 @@ function Actions({ apiKey, onRotated }: { readonly apiKey: ApiKey } & Pick<Props
           <Button variant="default" onClick={() => setAddress({ edit: '1' })}>
             Edit key
           </Button>
+          {apiKey.max_budget !== null && (
+            <RaiseBudget
+              budget={{ ...apiKey, scope: 'key', scope_id: apiKey.id }}
+              onOther={() => setAddress({ edit: '1' })}
+            />
+          )}
           <Button variant="default" onClick={() => setDialog('rotate')}>
             Rotate key
           </Button>
-          <Button variant="default" color="red" c="var(--state-failed)" onClick={() => setDialog('revoke')}>
+          <Button variant="default" c="var(--state-failed)" onClick={() => setDialog('revoke')}>
             Revoke key
           </Button>
         </>
