@@ -29,7 +29,11 @@ export function RateLimits({ budget }: { readonly budget: Budget }) {
     tpm !== null && `${count(tpm)} tokens a minute`,
     parallel !== null && `${now} of ${count(parallel)} calls at a time`,
   ].filter(Boolean)
-  return limits.length === 0 ? <span className="soft">none</span> : <span className="numbers">{limits.join(' · ')}</span>
+  return limits.length === 0 ? (
+    <span className="soft">none</span>
+  ) : (
+    <span className="numbers">{limits.join(' · ')}</span>
+  )
 }
 
 /** Leads to the key, agent or session. */

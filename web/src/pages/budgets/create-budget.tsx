@@ -49,7 +49,11 @@ export function CreateBudget({ onClose, onDone }: Props) {
             }}
             data-autofocus
           />
-          {scope === 'agent' ? <AgentField value={id} onChange={setId} /> : <IdField scope={scope} value={id} onChange={setId} />}
+          {scope === 'agent' ? (
+            <AgentField value={id} onChange={setId} />
+          ) : (
+            <IdField scope={scope} value={id} onChange={setId} />
+          )}
           <LimitFields limits={limits} onChange={setLimits} error={error} />
           <ProblemLine error={error.rest} />
           <Group justify="space-between" gap="sm">

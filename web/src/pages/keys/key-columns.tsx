@@ -65,8 +65,7 @@ export const allColumns: readonly Column<ApiKey>[] = [
     key: 'owner',
     title: 'Owner',
     width: 'minmax(72px, 0.6fr)',
-    cell: ({ owner_id: owner }) =>
-      owner === null ? <span className="soft">all</span> : <SafeText text={owner} />,
+    cell: ({ owner_id: owner }) => (owner === null ? <span className="soft">all</span> : <SafeText text={owner} />),
     isNarrow: false,
   },
   {
