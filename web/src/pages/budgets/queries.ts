@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Budget } from '../../../../src/contract/budgets.ts'
 import { client } from '../../data/client.ts'
-import { defined } from '../../data/defined.ts'
+import { present } from '../../data/present.ts'
 import { live } from '../../data/live.ts'
 
 export type Scope = Budget['scope']
@@ -11,7 +11,7 @@ export const scopes = ['key', 'owner', 'agent', 'session'] as const satisfies re
 export const budgetsQuery = (scope: Scope | undefined) =>
   infiniteQueryOptions({
     queryKey: ['budgets', 'list', scope],
-    queryFn: ({ pageParam: cursor }) => client.budgets.list({ query: defined({ limit: 200, cursor, scope }) }),
+    queryFn: ({ pageParam: cursor }) => client.budgets.list({ query: present({ limit: 200, cursor, scope }) }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.next_cursor ?? undefined,
     meta: live,

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
-import { defined } from '../../data/defined.ts'
+import { present } from '../../data/present.ts'
 import { live } from '../../data/live.ts'
 
 /** Filters of the list, as in the address. */
@@ -17,7 +17,7 @@ export const keysQuery = ({ q, owner, revoked }: KeyFilters) =>
     queryKey: [...all, 'list', { q, owner, revoked }],
     queryFn: ({ pageParam: cursor }) =>
       client.keys.list({
-        query: defined({ limit: 100, cursor, q, owner_id: owner, include_revoked: revoked === '1' || undefined }),
+        query: present({ limit: 100, cursor, q, owner_id: owner, include_revoked: revoked === '1' || undefined }),
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.next_cursor ?? undefined,
