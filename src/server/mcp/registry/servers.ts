@@ -2,6 +2,8 @@ import {
   type McpServer,
   type McpServerCreate,
   type McpServerUpdate,
+  type McpTool,
+  type McpToolLists,
   reservedServerNames,
 } from '../../../contract/mcp.ts'
 import type { Audit } from '../../audit/audit.ts'
@@ -247,6 +249,8 @@ export function createMcpServers({ store, cache, states, logins, encryption, con
       throw new AppError('conflict', `an MCP server with the name or alias ${used} exists already`)
   }
 }
+
+const mutable = (tools: readonly McpTool[] | null | undefined): McpTool[] | null => (tools ? [...tools] : null)
 
 type CallerOfServers = Pick<Caller, 'key' | 'principal'>
 
