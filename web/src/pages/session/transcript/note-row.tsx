@@ -35,7 +35,7 @@ export function NoteRow({ row, note, isOpen, onToggle }: Props) {
           )}
         </UnstyledButton>
       </div>
-      {event.type === 'session.error' && <p className="soft">{adviceFor(event.error.type)}</p>}
+      {event.type === 'session.error' && tone === 'error' && <p className="soft">{adviceFor(event.error.type)}</p>}
       {event.type === 'session.warning' && event.warning.files && (
         <ul className={css.warned}>
           {event.warning.files.map(({ path, reason }) => (

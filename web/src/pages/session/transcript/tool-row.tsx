@@ -91,7 +91,7 @@ function Figures({ call }: { readonly call: ToolCall }) {
   return (
     <span className={css.figures}>
       {lines > 1 && <span className="numbers">{plural(lines, 'line')}</span>}
-      {ms !== undefined && <span className="numbers">{duration(ms)}</span>}
+      {ms !== undefined && call.threadId === undefined && <span className="numbers">{duration(ms)}</span>}
       {ms === undefined && <Elapsed since={call.approval?.decidedAt ?? call.at} />}
     </span>
   )
