@@ -26,7 +26,7 @@ export function NoteRow({ row, note, isOpen, onToggle }: Props) {
     <RowFrame row={row} aside={<Time at={note.at} />}>
       <div className={css.note} data-tone={tone}>
         <NoteIcon type={event.type} tone={tone} />
-        <UnstyledButton className={css.noteButton ?? ''} aria-expanded={isOpen} onClick={onToggle} tabIndex={-1}>
+        <UnstyledButton className={css.noteButton ?? ''} aria-expanded={isOpen} onClick={onToggle}>
           <span className={css.noteLabel}>{label}</span>
           {text !== '' && (
             <span className={css.noteText}>

@@ -2,10 +2,12 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type Row, rowOfEvent } from '../../../session-log/rows.ts'
 import type { Selection } from '../selection.ts'
+import type { OpenRows } from './use-open-rows.ts'
 
 interface Options {
   readonly rows: readonly Row[]
   readonly selection: Selection
+  readonly open: OpenRows
   readonly isStart: boolean
   readonly onStart: () => void
   readonly scroller: RefObject<HTMLDivElement | null>
@@ -20,7 +22,7 @@ const olderHeight = 32
 const estimates: Readonly<Record<Row['kind'], number>> = { prompt: 72, request: 30, item: 40, end: 40, live: 60 }
 
 /** Scrolling, selection and reading position of the transcript. */
-export function useRowList({ rows, selection, isStart, onStart, scroller }: Options) {
+export function useRowList({ rows, selection, open, isStart, onStart, scroller }: Options) {
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -68,9 +70,11 @@ export function useRowList({ rows, selection, isStart, onStart, scroller }: Opti
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const isRow = event.target instanceof HTMLElement && event.target.dataset['index'] !== undefined
-    if (step === undefined || !isRow) return
+    if (!isRow || (step === undefined && event.key !== 'Enter')) return
     event.preventDefault()
-    show(current() + step)
+    if (step !== undefined) return show(current() + step)
+    const row = rows[current()]
+    if (row) open.toggle(row.key)
   }
   return {
     virtual,
