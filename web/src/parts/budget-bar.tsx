@@ -2,8 +2,8 @@ import { Tooltip } from '@mantine/core'
 import { IconAlertTriangle, IconGaugeFilled } from '@tabler/icons-react'
 import css from './budget-bar.module.css'
 import { type BudgetFigures, type BudgetUse, budgetUse, dollars, periodWords } from './budget-use.ts'
-import { exactTime, money } from './format.ts'
 import { Time } from './figures.tsx'
+import { exactTime, money } from './format.ts'
 
 interface Props {
   readonly budget: BudgetFigures & {

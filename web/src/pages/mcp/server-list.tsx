@@ -28,7 +28,11 @@ export function ServerList() {
   const [{ open }, setAddress] = useAddress<'open' | 'create' | 'tool'>()
   const servers = useQuery(serversQuery)
   const totals = useQuery(totalsQuery)
-  const columns = useMemo(() => columnsFor(isAdmin), [isAdmin])
+  const isPanelOpen = open !== undefined
+  const columns = useMemo(
+    () => columnsFor(isAdmin).filter(({ key }) => !isPanelOpen || !leftOutBesidePanel.has(key)),
+    [isAdmin, isPanelOpen],
+  )
   if (!servers.data) {
     return servers.error ? (
       <ProblemBlock error={servers.error} what="load the MCP servers" retry={() => void servers.refetch()} />
@@ -44,7 +48,7 @@ export function ServerList() {
   const opened = servers.data.find(({ server_id, server_name }) => open === server_id || open === server_name)
   const close = () => setAddress({ open: undefined, tool: undefined })
   return (
-    <WithPanel panel={open !== undefined && <ServerPanel key={open} id={open} server={opened} onClose={close} />}>
+    <WithPanel panel={isPanelOpen && <ServerPanel key={open} id={open} server={opened} onClose={close} />}>
       <DataTable
         label="MCP servers"
         rows={rows}
@@ -73,6 +77,8 @@ function NoServers({ onCreate }: { readonly onCreate: (() => void) | undefined }
     </Empty>
   )
 }
+
+const leftOutBesidePanel: ReadonlySet<string> = new Set(['auth', 'median', 'calls'])
 
 const columnsFor = (isAdmin: boolean): readonly Column<Row>[] => [
   {
