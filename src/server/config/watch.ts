@@ -125,6 +125,7 @@ const startupOnlyLimits = {
 } as const
 
 type Reloaded =
+  | 'sources'
   | 'deployments'
   | 'modelsFrom'
   | 'environmentKeys'
