@@ -37,6 +37,16 @@ test('type and source narrow a list and a search', async () => {
   assert.equal((await call(`GET ${baseOf(agent)}?source=nobody`)).statusCode, 400)
 })
 
+test('disabled=true and disabled=false show only those, in plain lists and in searches', async () => {
+  const agent = await newAgent()
+  await add(agent, { text: 'one rule' })
+  await change(agent, (await add(agent, { text: 'two rules' })).id, { disabled: true })
+  assert.deepEqual(await texts(agent, { disabled: 'false' }), ['one rule'])
+  assert.deepEqual(await texts(agent, { disabled: 'true' }), ['two rules'])
+  assert.deepEqual(await texts(agent, { disabled: 'true', q: 'rule' }), ['two rules'])
+  assert.deepEqual(await texts(agent, { disabled: 'false', q: 'rule one', match: 'words' }), ['one rule'])
+})
+
 test('an export can be imported in the same order, and a repeat skips everything', async () => {
   const [from, to] = [await newAgent(), await newAgent()]
   for (const [text, priority] of [
