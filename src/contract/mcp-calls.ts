@@ -35,6 +35,22 @@ export const McpCall = named(
 )
 export type McpCall = Static<typeof McpCall>
 
+/** Calls of one server in a period. */
+const McpCallTotals = named(
+  'McpCallTotals',
+  Type.Object({
+    server_id: Type.String(),
+    server_name: Type.String({ description: 'Name at the newest call' }),
+    calls: Type.Integer(),
+    tool_errors: Type.Integer({ description: 'Calls whose result has `isError`' }),
+    failed: Type.Integer({ description: 'Calls without a result' }),
+    ms_p50: Type.Integer({ description: 'Median latency' }),
+    ms_p95: Type.Integer(),
+    last_call_at: Type.String({ format: 'date-time' }),
+  }),
+)
+export type McpCallTotals = Static<typeof McpCallTotals>
+
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
 export const mcpCallRoutes = {
@@ -57,5 +73,17 @@ export const mcpCallRoutes = {
     summary: 'List calls of MCP tools',
     description:
       'Lists calls of tools with their latency, newest first, up to 30 days back. Admins see all calls, other callers their own.',
+  }),
+  totals: route({
+    id: 'mcp_calls.totals',
+    method: 'GET',
+    path: '/v1/mcp/calls/totals',
+    access: 'key',
+    errorShape: 'nested',
+    query: Type.Object({ ...rangeQuery, server: filter('Id or name of a server') }),
+    responses: { 200: Type.Object({ servers: Type.Array(McpCallTotals) }) },
+    summary: 'Summarize calls of MCP tools',
+    description:
+      'Returns calls, failures, latency and the time of the last call per server, the most called first. Without `from` it covers the last 7 days. Admins get all calls, other callers their own.',
   }),
 }

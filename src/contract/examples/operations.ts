@@ -24,6 +24,7 @@ export const operationExamples: Examples = {
   'mcp.update': { body: { description: 'Repositories of the team' } },
   'mcp.test': { notRun: mcpServer },
   'mcp.accept': { notRun: mcpServer },
+  'mcp.tool_lists': { params: { server_id: 'github' } },
   'mcp.authorize': { notRun: 'needs an authorization server' },
   'mcp.logout': { notRun: 'needs an authorization server' },
   'mcp.callback': {
@@ -36,6 +37,7 @@ export const operationExamples: Examples = {
     notRun: 'the form of the page sends it',
   },
   'mcp_calls.list': { query: { server: 'github', limit: 2 } },
+  'mcp_calls.totals': { query: { server: 'github' } },
   'mcp.tools': { notRun: mcpServer },
   'mcp.call': { body: { server_id: 'github', name: 'get_me', arguments: {} }, notRun: mcpServer },
   'mcp_proxy.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },

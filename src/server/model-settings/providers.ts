@@ -37,20 +37,31 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
     if (lock !== undefined) throw new AppError('conflict', `provider ${id} ${lock}; change it there`)
   }
 
+  /** Returns a credential with a deployment that uses it. Throws `invalid` if it is incomplete or its address is not allowed. */
+  function checkedCredential(id: string, { api_base, ...write }: ProviderWrite) {
+    if (!providerOf(id)) throw notFound('provider', id)
+    const params = mergedParams({}, write)
+    const given = { ...params, ...(api_base !== undefined && { api_base }) }
+    const { deployments, problems } = checkCredential({ provider: id, params: given }, inForce.now.config)
+    const [deployment] = deployments
+    if (problems.length > 0 || !deployment) throw invalid(problems.join('; '))
+    return { params, deployment }
+  }
+
+  async function resultOf(deployment: Deployment): Promise<ProviderTest> {
+    const { latencyMs, problem } = await check(deployment)
+    return { ok: problem === undefined, latency_ms: latencyMs, ...(problem !== undefined && { error: problem }) }
+  }
+
   return {
     list: (): Provider[] => listedProviders(inForce.now),
 
     /** Replaces the credential of a provider; resolves once it is active in this process. */
-    async set(id: string, { api_base, ...write }: ProviderWrite, by: By): Promise<Provider> {
+    async set(id: string, write: ProviderWrite, by: By): Promise<Provider> {
       mustBeKnown(id)
       rejectNarrow(by)
       rejectLocked(id)
-      if (!providerOf(id)) throw notFound('provider', id)
-      const params = mergedParams({}, write)
-      const given = { ...params, ...(api_base !== undefined && { api_base }) }
-      const { deployments, problems } = checkCredential({ provider: id, params: given }, inForce.now.config)
-      const [deployment] = deployments
-      if (problems.length > 0 || !deployment) throw invalid(problems.join('; '))
+      const { params, deployment } = checkedCredential(id, write)
       const { apiBase } = deployment
       const credential = { provider: id, apiBase, masked: maskedKey(params) ?? '', params }
       await store.put(
@@ -88,6 +99,14 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
       await inForce.refresh()
     },
 
+    /** Tests a credential without storing it. */
+    async testGiven(id: string, write: ProviderWrite, by: By): Promise<ProviderTest> {
+      mustBeKnown(id)
+      rejectNarrow(by)
+      return resultOf({ ...checkedCredential(id, write).deployment, id })
+    },
+
+    /** Tests the credential in use. */
     async test(id: string): Promise<ProviderTest> {
       mustBeKnown(id)
       const { config, credentials } = inForce.now
@@ -95,8 +114,7 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
       const deployment = config.deployments.find(({ provider }) => provider === id) ?? stored?.deployments[0]
       if (!deployment && stored?.error !== undefined) return { ok: false, latency_ms: 0, error: stored.error }
       if (!deployment) throw new AppError('conflict', `provider ${id} is not connected; store its credential first`)
-      const { latencyMs, problem } = await check(deployment)
-      return { ok: problem === undefined, latency_ms: latencyMs, ...(problem !== undefined && { error: problem }) }
+      return resultOf(deployment)
     },
   }
 }

@@ -18,12 +18,18 @@ export function SidePanel({ title, actions, onClose, children }: Props) {
   useEffect(() => {
     const before = document.activeElement
     panel.current?.focus()
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('[role="dialog"]')) return
-      close.current()
+    let isOther = false
+    // Lists of choices are closed by the time the event arrives at the window.
+    const note = (event: KeyboardEvent) => {
+      isOther = isOfOther(event)
     }
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !event.defaultPrevented && !isOther) close.current()
+    }
+    window.addEventListener('keydown', note, { capture: true })
     window.addEventListener('keydown', onKey)
     return () => {
+      window.removeEventListener('keydown', note, { capture: true })
       window.removeEventListener('keydown', onKey)
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
@@ -44,6 +50,12 @@ export function SidePanel({ title, actions, onClose, children }: Props) {
       <div className={css.body}>{children}</div>
     </aside>
   )
+}
+
+/** True while a dialog or an open list of choices takes the key. */
+function isOfOther({ target }: KeyboardEvent): boolean {
+  const isChoosing = target instanceof Element && target.closest('[data-mantine-stop-propagation="true"]') !== null
+  return isChoosing || document.querySelector('[role="dialog"]') !== null
 }
 
 /** A list with room for a panel at its right. */

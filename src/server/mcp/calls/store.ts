@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely'
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import type { Pool } from 'pg'
-import type { McpCall } from '../../../contract/mcp-calls.ts'
+import type { McpCall, McpCallTotals } from '../../../contract/mcp-calls.ts'
 import { isOlderThan, place } from '../../db/by-time.ts'
 import { isUniqueViolation } from '../../db/connect.ts'
 import { copyRows } from '../../db/copy-rows.ts'
@@ -46,6 +46,9 @@ const insertNew = `
   insert into mcp_calls (${columns.join(', ')})
   select ${columns.join(', ')} from json_populate_recordset(null::mcp_calls, $1) on conflict do nothing`
 
+const ofServer = (server: string) => (where: ExpressionBuilder<Database, 'mcp_calls'>) =>
+  where.or([where('server_id', '=', server), where('server_name', '=', server)])
+
 /** Table `mcp_calls`. */
 export type McpCallStore = ReturnType<typeof mcpCallStore>
 
@@ -72,8 +75,7 @@ export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
         const value = values[column]
         if (value !== undefined) all = all.where(column, '=', value)
       }
-      if (server !== undefined)
-        all = all.where(where => where.or([where('server_id', '=', server), where('server_name', '=', server)]))
+      if (server !== undefined) all = all.where(ofServer(server))
       if (from) all = all.where('created_at', '>=', from)
       if (to) all = all.where('created_at', '<', to)
       if (page.after !== undefined) all = all.where(isOlderThan(page.after))
@@ -82,6 +84,35 @@ export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
         place,
         call: { ...row, created_at: created_at.toISOString() },
       }))
+    },
+
+    /** Returns the totals of each server, the most called first. */
+    async totals({
+      server,
+      principal,
+      from,
+      to,
+    }: Omit<CallFilter, 'tool' | 'key_id' | 'outcome'>): Promise<McpCallTotals[]> {
+      const count = (outcome: string) => sql<number>`count(*) filter (where outcome = ${outcome})::int`
+      const latency = (share: number) => sql<number>`round(percentile_cont(${share}) within group (order by ms))::int`
+      let all = db
+        .selectFrom('mcp_calls')
+        .select(({ fn }) => [
+          'server_id',
+          sql<string>`(array_agg(server_name order by created_at desc))[1]`.as('server_name'),
+          sql<number>`count(*)::int`.as('calls'),
+          count('tool_error').as('tool_errors'),
+          count('failed').as('failed'),
+          latency(0.5).as('ms_p50'),
+          latency(0.95).as('ms_p95'),
+          fn.max('created_at').as('last_call_at'),
+        ])
+      if (server !== undefined) all = all.where(ofServer(server))
+      if (principal !== undefined) all = all.where('principal', '=', principal)
+      if (from) all = all.where('created_at', '>=', from)
+      if (to) all = all.where('created_at', '<', to)
+      const rows = await all.groupBy('server_id').orderBy('calls', 'desc').orderBy('server_id').execute()
+      return rows.map(({ last_call_at, ...row }) => ({ ...row, last_call_at: last_call_at.toISOString() }))
     },
   }
 }

@@ -4,11 +4,18 @@ import type { RegisteredServer } from './server.ts'
 import type { ServerState } from './state-store.ts'
 import type { ServerValues } from './store.ts'
 
-/** Returns the record of a server. Only admins see its whole address, because a path or a query may be a secret. */
+interface Viewer {
+  /** Only admins see the whole address, because a path or a query may be a secret. */
+  readonly isForAdmin: boolean
+  /** Address of the server at which the viewer has logged in. */
+  readonly loginUrl: string | undefined
+}
+
+/** Returns the record of a server. */
 export function shownServer(
   server: RegisteredServer,
   state: ServerState | undefined,
-  { isForAdmin }: { readonly isForAdmin: boolean },
+  { isForAdmin, loginUrl }: Viewer,
 ): McpServer {
   return {
     server_id: server.server_id,
@@ -20,6 +27,7 @@ export function shownServer(
     auth_type: server.auth_type,
     oauth2_flow: server.oauth2_flow,
     has_credentials: server.has_credentials,
+    has_login: server.login === undefined ? null : loginUrl === server.url,
     vault_key: isForAdmin ? server.vault_key : null,
     static_headers: isForAdmin ? { ...server.static_headers } : {},
     allowed_tools: server.allowed_tools && [...server.allowed_tools],

@@ -2,6 +2,8 @@ import {
   type McpServer,
   type McpServerCreate,
   type McpServerUpdate,
+  type McpTool,
+  type McpToolLists,
   reservedServerNames,
 } from '../../../contract/mcp.ts'
 import type { Audit } from '../../audit/audit.ts'
@@ -11,6 +13,7 @@ import { rejectNarrow } from '../../http/reach.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
+import type { LoginStore } from '../login/store.ts'
 import { checkCredentials, checkedHeaders, type ServerEncryption } from './credentials.ts'
 import { auditFields, shownServer } from './records.ts'
 import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
@@ -23,6 +26,7 @@ interface Deps {
   readonly store: McpServerStore
   readonly cache: ServerCache
   readonly states: McpStateStore
+  readonly logins: Pick<LoginStore, 'addresses'>
   readonly encryption: ServerEncryption
   /** Servers of the configuration file, which have precedence. */
   readonly configured: () => readonly RegisteredServer[]
@@ -38,7 +42,8 @@ const maxServers = 500
 /** The registry: who may use which server, and what a write changes. */
 export type McpServers = ReturnType<typeof createMcpServers>
 
-export function createMcpServers({ store, cache, states, encryption, configured, guard, audit }: Deps) {
+export function createMcpServers(deps: Deps) {
+  const { store, cache, states, encryption, configured, guard, audit } = deps
   /** By row, because calls share the rows of the cache. */
   const registered = new WeakMap<ServerRow, RegisteredServer>()
 
@@ -138,8 +143,16 @@ export function createMcpServers({ store, cache, states, encryption, configured,
     }
   }
 
-  const shown = async (server: RegisteredServer): Promise<McpServer> =>
-    shownServer(server, await states.find(server), { isForAdmin: true })
+  /** Returns where a caller has logged in; without a query when no server has logins. */
+  const loginsOf = async (servers: readonly RegisteredServer[], { principal }: CallerOfServers) =>
+    servers.some(({ login }) => login !== undefined) ? deps.logins.addresses(principal) : new Map<string, string>()
+
+  async function shown(server: RegisteredServer, caller: Caller): Promise<McpServer> {
+    const seen = withLogin(server, caller)
+    const logins = await loginsOf([seen], caller)
+    const loginUrl = logins.get(server.server_id)
+    return shownServer(seen, await states.find(server), { isForAdmin: caller.role === 'admin', loginUrl })
+  }
 
   return {
     find,
@@ -150,12 +163,24 @@ export function createMcpServers({ store, cache, states, encryption, configured,
     async list(caller: Caller): Promise<McpServer[]> {
       const found = new Map((await states.list()).map(state => [state.server_id, state]))
       const isForAdmin = caller.role === 'admin'
-      return (await available(caller)).map(server => shownServer(server, found.get(server.server_id), { isForAdmin }))
+      const servers = await available(caller)
+      const logins = await loginsOf(servers, caller)
+      return servers.map(server => {
+        const loginUrl = logins.get(server.server_id)
+        return shownServer(server, found.get(server.server_id), { isForAdmin, loginUrl })
+      })
     },
 
     async get(name: string, caller: Caller): Promise<McpServer> {
+      return shown(await findAny(name, caller), caller)
+    },
+
+    /** Returns the accepted tool list of a server, and a changed one that waits. */
+    async toolLists(name: string, caller: Caller): Promise<McpToolLists> {
       const server = await findAny(name, caller)
-      return shownServer(server, await states.find(server), { isForAdmin: caller.role === 'admin' })
+      rejectNarrow({ caller })
+      const state = await states.find(server)
+      return { accepted: mutable(state?.tools), pending: mutable(state?.pending_tools) }
     },
 
     async create(write: McpServerCreate, by: By): Promise<McpServer> {
@@ -171,7 +196,7 @@ export function createMcpServers({ store, cache, states, encryption, configured,
         await audit.record(sqlOfClient(client), entry)
         return after
       })
-      return shown(ofRow(row))
+      return shown(ofRow(row), by.caller)
     },
 
     async update(name: string, write: McpServerUpdate, by: By): Promise<McpServer> {
@@ -188,7 +213,7 @@ export function createMcpServers({ store, cache, states, encryption, configured,
         await audit.record(sqlOfClient(client), entry)
         return after
       })
-      return shown(ofRow(row))
+      return shown(ofRow(row), by.caller)
     },
 
     async remove(name: string, by: By): Promise<void> {
@@ -222,7 +247,7 @@ export function createMcpServers({ store, cache, states, encryption, configured,
           after: { tools_sha256: before?.pending_tools_hash },
         })
       })
-      return shown(server)
+      return shown(server, by.caller)
     },
   }
 
@@ -240,6 +265,8 @@ export function createMcpServers({ store, cache, states, encryption, configured,
       throw new AppError('conflict', `an MCP server with the name or alias ${used} exists already`)
   }
 }
+
+const mutable = (tools: readonly McpTool[] | null | undefined): McpTool[] | null => (tools ? [...tools] : null)
 
 type CallerOfServers = Pick<Caller, 'key' | 'principal'>
 
