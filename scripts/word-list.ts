@@ -116,6 +116,8 @@ export const exceptions: readonly Exception[] = [
 export const nameExceptions: ReadonlyMap<string, string> = new Map([
   ['sealed', 'a column'],
   ['lane', 'a column'],
+  ['Lane', 'a row of the timeline of a session, one per thread'],
+  ['lanes', 'the rows of the timeline of a session'],
   ['held_in', 'a column'],
   ['held_times', 'a column'],
   ['held_usd', 'a column'],
