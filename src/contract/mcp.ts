@@ -214,7 +214,7 @@ const McpTest = named(
 export type McpServerTest = Static<typeof McpTest>
 
 const McpToolLists = named(
-  'McpToolLists',
+  'McpServerToolLists',
   Type.Object({
     accepted: Nullable(Type.Array(McpTool), 'null before the first check'),
     pending: Nullable(Type.Array(McpTool), 'Changed list that waits for `accept`; null when the list did not change'),
