@@ -37,20 +37,31 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
     if (lock !== undefined) throw new AppError('conflict', `provider ${id} ${lock}; change it there`)
   }
 
+  /** Returns a credential as it is stored, and the deployment that it makes. Throws `invalid_request`. */
+  function deploymentOf(id: string, { api_base, ...write }: ProviderWrite) {
+    if (!providerOf(id)) throw notFound('provider', id)
+    const params = mergedParams({}, write)
+    const given = { ...params, ...(api_base !== undefined && { api_base }) }
+    const { deployments, problems } = checkCredential({ provider: id, params: given }, inForce.now.config)
+    const [deployment] = deployments
+    if (problems.length > 0 || !deployment) throw invalid(problems.join('; '))
+    return { params, deployment }
+  }
+
+  async function tested(deployment: Deployment): Promise<ProviderTest> {
+    const { latencyMs, problem } = await check(deployment)
+    return { ok: problem === undefined, latency_ms: latencyMs, ...(problem !== undefined && { error: problem }) }
+  }
+
   return {
     list: (): Provider[] => listedProviders(inForce.now),
 
     /** Replaces the credential of a provider; resolves once it is active in this process. */
-    async set(id: string, { api_base, ...write }: ProviderWrite, by: By): Promise<Provider> {
+    async set(id: string, write: ProviderWrite, by: By): Promise<Provider> {
       mustBeKnown(id)
       rejectNarrow(by)
       rejectLocked(id)
-      if (!providerOf(id)) throw notFound('provider', id)
-      const params = mergedParams({}, write)
-      const given = { ...params, ...(api_base !== undefined && { api_base }) }
-      const { deployments, problems } = checkCredential({ provider: id, params: given }, inForce.now.config)
-      const [deployment] = deployments
-      if (problems.length > 0 || !deployment) throw invalid(problems.join('; '))
+      const { params, deployment } = deploymentOf(id, write)
       const { apiBase } = deployment
       const credential = { provider: id, apiBase, masked: maskedKey(params) ?? '', params }
       await store.put(
@@ -88,15 +99,19 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
       await inForce.refresh()
     },
 
-    async test(id: string): Promise<ProviderTest> {
+    /** Tests the credential in force, or with `write` another one, which only admins without limits may send. */
+    async test(id: string, write: ProviderWrite | undefined, by: Pick<By, 'caller'>): Promise<ProviderTest> {
       mustBeKnown(id)
+      if (write !== undefined && Object.keys(write).length > 0) {
+        rejectNarrow(by)
+        return tested({ ...deploymentOf(id, write).deployment, id })
+      }
       const { config, credentials } = inForce.now
       const stored = credentials.get(id)
       const deployment = config.deployments.find(({ provider }) => provider === id) ?? stored?.deployments[0]
       if (!deployment && stored?.error !== undefined) return { ok: false, latency_ms: 0, error: stored.error }
       if (!deployment) throw new AppError('conflict', `provider ${id} is not connected; store its credential first`)
-      const { latencyMs, problem } = await check(deployment)
-      return { ok: problem === undefined, latency_ms: latencyMs, ...(problem !== undefined && { error: problem }) }
+      return tested(deployment)
     },
   }
 }

@@ -16,7 +16,7 @@ export function serveProviders(app: FastifyInstance, { providers }: { providers:
     await providers.remove(params.provider_id, { caller, actor })
     return { ok: true as const }
   })
-  bind(app, providerRoutes.test, ({ params }) => providers.test(params.provider_id))
+  bind(app, providerRoutes.test, ({ params, body }, caller) => providers.test(params.provider_id, body, { caller }))
 }
 
 /** Binds the routes of model settings. */
