@@ -159,6 +159,43 @@ module.exports = {
       to: { path: '^(node:)?child_process$', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'console-sees-only-the-client-and-the-contract',
+      severity: 'error',
+      from: { path: '^web/src/', pathNot: '\\.test\\.tsx?$' },
+      to: { path: '^(src|test|bench|scripts)/', pathNot: '^src/(client|contract)/' },
+    },
+    {
+      name: 'console-takes-types-of-the-contract',
+      comment: 'Its schemas are not sent to browsers. Constants and texts are in files that the build keeps.',
+      severity: 'error',
+      from: { path: '^web/src/', pathNot: '\\.test\\.tsx?$' },
+      to: {
+        path: '^src/contract/',
+        pathNot: '^src/contract/(console|error-help)\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'the-session-log-knows-no-element',
+      comment: 'It is a pure function of events.',
+      severity: 'error',
+      from: { path: '^web/src/session-log/' },
+      to: { path: '(^|/)(react|react-dom|@mantine|@tanstack|@tabler)(/|$)|\\.tsx$' },
+    },
+    {
+      name: 'no-page-knows-another',
+      comment: 'What two of them need is in parts/ or data/.',
+      severity: 'error',
+      from: { path: '^web/src/pages/([^/]+)/' },
+      to: { path: '^web/src/pages/', pathNot: '^web/src/pages/$1/' },
+    },
+    {
+      name: 'parts-and-data-know-no-page',
+      severity: 'error',
+      from: { path: '^web/src/(parts|data)/' },
+      to: { path: '^web/src/(pages|frame)/' },
+    },
+    {
       name: 'not-resolvable',
       comment: 'The packages of test/clients and test/api-reference are installed there when their tests first run.',
       severity: 'error',

@@ -39,7 +39,9 @@ export async function startServer({ dataDir, config, env, root = thisTree }: Opt
   if (config !== undefined) await writeFile(file, config)
   const key = 'sk-bench-0123456789abcdef'
   const startedAt = performance.now()
-  const child = spawn('npm', ['start', '--silent'], {
+  // Without the console, whose build would run beside what is measured. Older trees do not have the option.
+  const options = root === thisTree ? ['--', '--no-console'] : []
+  const child = spawn('npm', ['start', '--silent', ...options], {
     cwd: root,
     env: {
       PATH: process.env['PATH'],
@@ -75,7 +77,9 @@ export async function startServer({ dataDir, config, env, root = thisTree }: Opt
 }
 
 function servingProcess(launcher: number): number {
-  const pid = processTree(launcher).findLast(candidate => commandLine(candidate).at(-2)?.endsWith('src/cli/main.ts'))
+  const pid = processTree(launcher).findLast(candidate =>
+    commandLine(candidate).some(part => part.endsWith('src/cli/main.ts')),
+  )
   if (pid === undefined) throw new Error('the process of the server was not found')
   return pid
 }

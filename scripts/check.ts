@@ -1,4 +1,5 @@
-// Everything that must hold before a change lands: format and lint, types, import directions, API reference, dead code, words, tests.
+// Everything that must hold before a change lands: format and lint, types, console, import directions, API reference, dead code,
+// words, tests.
 // A tool that examined nothing counts as failed.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
@@ -38,8 +39,24 @@ const steps: readonly Step[] = [
     unit: 'files',
   },
   {
+    name: 'console',
+    command: [process.execPath, 'scripts/check-console.ts'],
+    counted: /first load: (\d+) scripts?/,
+    unit: 'scripts',
+  },
+  {
     name: 'import directions',
-    command: ['depcruise', 'src', 'test', 'bench', 'scripts', '--config', '.dependency-cruiser.cjs'],
+    command: [
+      'depcruise',
+      'src',
+      'web/src',
+      'web/build',
+      'test',
+      'bench',
+      'scripts',
+      '--config',
+      '.dependency-cruiser.cjs',
+    ],
     counted: /(\d+) modules/,
     unit: 'modules',
   },

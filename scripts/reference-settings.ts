@@ -61,6 +61,10 @@ export const settings: Readonly<Record<string, SettingText>> = {
     'Where clients reach the service: http or https, without a query',
     '`http://HOST:PORT` of the listening address',
   ],
+  'general_settings.console': [
+    'Builds and serves the [web console](../console.md); `false`: `/` redirects to the API reference',
+    'true',
+  ],
   'general_settings.approval_links': [
     'Where [signed links of approvals](../approvals.md#signed-links) are sent: `webhook_endpoints`, `replies`. Requires `public_url`',
     'none',

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Processes that run files one after the other, by the folder of the files. A process loads each module once, which is
- * most of what a small test costs.
+ * Processes that run files one after the other, by the folder of the files; those of `src` also run the tests of `web`. A
+ * process loads each module once, which is most of what a small test costs.
  */
 const sharedProcesses = { src: 6, test: 9 } as const
 
@@ -41,9 +41,9 @@ export function testPlan(files: readonly string[], folder: string): string[] {
     return at === -1 ? slowest.length : at
   }
   const canShare = (file: string): boolean => rank(file) === slowest.length && !changesItsProcess.test(textOf(file))
-  const sharedOf = (name: keyof typeof sharedProcesses) =>
-    files.filter(file => file.startsWith(join(root, name, '/')) && canShare(file))
-  const shared = { src: sharedOf('src'), test: sharedOf('test') }
+  const sharedOf = (...folders: string[]) =>
+    files.filter(file => folders.some(name => file.startsWith(join(root, name, '/'))) && canShare(file))
+  const shared = { src: sharedOf('src', 'web'), test: sharedOf('test') }
   const own = files.filter(file => !shared.src.includes(file) && !shared.test.includes(file))
   const inOrder = own.toSorted((a, b) => rank(a) - rank(b) || sizeOf(b) - sizeOf(a))
   return [

@@ -69,7 +69,7 @@ function chosenFiles(patterns: readonly string[]): string[] {
     const found = patterns.map(pattern => globSync(pattern))
     return found.every(files => files.length > 0) ? found.flat() : []
   }
-  return globSync(['{src,test,bench}/**/*.test.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
+  return globSync(['{src,test,bench,web/src}/**/*.test.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
     .map(file => join(root, file))
     .sort()
 }

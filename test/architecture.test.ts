@@ -33,6 +33,13 @@ const violations = [
   ['src/server/agents/program.ts', 'node:child_process', 'one-place-starts-programs'],
   ['src/server/gateway/formats/gemini/words.ts', '../openai-chat/words.ts', 'no-format-knows-another'],
   ['src/server/agents/lost.ts', './not-there.ts', 'not-resolvable'],
+  ['web/src/data/reader.ts', '../../../src/server/platform/ids.ts', 'console-sees-only-the-client-and-the-contract'],
+  ['web/src/parts/shape.ts', '../../../src/contract/shapes.ts', 'console-takes-types-of-the-contract'],
+  ['web/src/session-log/row.ts', '../parts/row.tsx', 'the-session-log-knows-no-element'],
+  ['web/src/session-log/state.ts', 'react', 'the-session-log-knows-no-element'],
+  ['web/src/pages/keys/form.ts', '../agents/form.ts', 'no-page-knows-another'],
+  ['web/src/parts/table.ts', '../pages/agents/list.ts', 'parts-and-data-know-no-page'],
+  ['web/src/data/calls.ts', '../frame/menu.ts', 'parts-and-data-know-no-page'],
 ] as const
 
 let folder: string
@@ -52,6 +59,9 @@ before(async () => {
   await put('src/server/usage/one.ts', `import * as two from './two.ts'\nexport const one = two\n`)
   await put('src/server/usage/two.ts', `import * as one from './one.ts'\nexport const two = one\n`)
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  await put('web/node_modules/react/package.json', '{"name":"react","main":"index.js"}')
+  await put('web/node_modules/react/index.js', '')
+  await put('web/package.json', '{"dependencies":{"react":"1.0.0"}}')
   await symlink(join(root, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   report = await cruise(folder)
 })
@@ -59,7 +69,16 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }))
 
 function cruise(cwd: string): Promise<string> {
-  const args = [cruiser, 'src', 'test', '--config', join(root, '.dependency-cruiser.cjs'), '--output-type', 'err-long']
+  const args = [
+    cruiser,
+    'src',
+    'web/src',
+    'test',
+    '--config',
+    join(root, '.dependency-cruiser.cjs'),
+    '--output-type',
+    'err-long',
+  ]
   return new Promise(resolve => execFile(process.execPath, args, { cwd }, (_error, stdout) => resolve(stdout)))
 }
 

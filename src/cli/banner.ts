@@ -12,6 +12,7 @@ interface Settings {
   readonly masterKey: string | undefined
   readonly insecureNoAuth: boolean
   readonly dataDir: string
+  readonly console: boolean
 }
 
 const maxModels = 6
@@ -25,6 +26,7 @@ export function bannerLines(
   const row = (name: string, text: string): Piece[] => [dim(`  ${name.padEnd(10)}`), plain(text)]
   return [
     [{ text: `Switchyard is ready at ${url}`, tone: 'good' }],
+    ...(settings.console ? [row('console', url)] : []),
     row('reference', `${url}/docs`),
     row('access', accessText(settings)),
     row('database', database === 'embedded' ? `embedded PostgreSQL in ${dataDir}` : 'PostgreSQL of DATABASE_URL'),

@@ -94,7 +94,7 @@ const facts = {
   models: ['demo'],
   workers: 1,
 } as const
-const settings = { masterKey: undefined, insecureNoAuth: false, dataDir: '/data' }
+const settings = { masterKey: undefined, insecureNoAuth: false, dataDir: '/data', console: true }
 const banner = (...parts: Parameters<typeof bannerLines>) =>
   bannerLines(...parts)
     .map(line => line.map(({ text }) => text).join(''))
@@ -104,6 +104,8 @@ test('the banner states missing authentication, scripted models and simulated sh
   assert.match(banner(facts, settings), /authentication is off; loopback only/)
   assert.match(banner(facts, { ...settings, insecureNoAuth: true }), /AUTHENTICATION IS OFF/)
   assert.match(banner(facts, { ...settings, masterKey: 'k' }), /a key is required/)
+  assert.match(banner(facts, settings), /console +http:\/\/localhost:4000$/m)
+  assert.doesNotMatch(banner(facts, { ...settings, console: false }), /console/)
   assert.match(banner(facts, settings), /demo \(scripted responses/)
   assert.match(banner({ ...facts, models: [] }, settings), /none; set a provider key/)
   assert.match(banner({ ...facts, models: ['1', '2', '3', '4', '5', '6', '7'] }, settings), /5, 6, and 1 more/)

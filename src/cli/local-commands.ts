@@ -17,6 +17,8 @@ interface ServerOptions {
   readonly insecureNoAuth?: boolean
   /** False with `--no-wait`. */
   readonly wait?: boolean
+  /** False with `--no-console`. */
+  readonly console?: boolean
 }
 
 /** Adds `serve`, `run`, `doctor`, `migrate` and `secrets`. */
@@ -35,6 +37,7 @@ function overridesOf({
   host,
   insecureNoAuth,
   wait = true,
+  console = true,
 }: ServerOptions): ServerInputs['overrides'] {
   return {
     ...(config !== undefined && { configFile: config }),
@@ -43,6 +46,7 @@ function overridesOf({
     ...(host !== undefined && { host }),
     ...(insecureNoAuth !== undefined && { insecureNoAuth }),
     ...(!wait && { noWait: true }),
+    ...(!console && { noConsole: true }),
   }
 }
 
@@ -65,6 +69,7 @@ function addServe(program: Command, { world, doing }: Registry): void {
       '--no-wait',
       'exit immediately when the database of DATABASE_URL is unreachable, instead of retrying for 60 s',
     )
+    .option('--no-console', 'neither build nor serve the web console; "/" redirects to the API reference')
     .action(
       doing<ServerOptions>(({ out }, options) =>
         serve(server, { env, overrides: overridesOf(options), stop, onHangUp, isLogRead }, out),

@@ -28,8 +28,7 @@ export async function quickstart(
   const { env, overrides, isUrlGiven, ...run } = args
   if (isUrlGiven || (await isReachable(client))) return runOnce(client, { ...run, isTemporary: false }, out)
   out.note(dim(`No service at ${client.baseUrl}; starting a temporary one ...`))
-  // Any free port of loopback, to avoid conflicts with other programs.
-  const config = await server.configure({ env, overrides: { ...overrides, host: '127.0.0.1', port: 0 } })
+  const config = await server.configure({ env, overrides: temporaryOf(overrides) })
   const running = await server.start(config, { logLevel: env['LOG_LEVEL'] ? config.logLevel : 'error' })
   try {
     const temporary = createClient({
@@ -43,6 +42,14 @@ export async function quickstart(
     await running.stop()
   }
 }
+
+/** Any free port of loopback, to avoid conflicts with other programs, and no console, which takes longer to build. */
+const temporaryOf = (overrides: ServerInputs['overrides']): ServerInputs['overrides'] => ({
+  ...overrides,
+  host: '127.0.0.1',
+  port: 0,
+  noConsole: true,
+})
 
 /** True when any server responds; the first call shows whether it is a Switchyard service. */
 async function isReachable(client: Client): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { codeOfStatus, type ErrorCode } from '../contract/errors.ts'
+import { codeOfStatus, type ErrorCode } from '../contract/error-codes.ts'
 
 interface ApiErrorDetails {
   readonly status: number

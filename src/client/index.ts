@@ -1,7 +1,7 @@
 // What `switchyard/client` exports. The build step of `npm pack` compiles it for Node and browsers.
 export type { Agent } from '../contract/agents.ts'
 export type { Approval } from '../contract/approvals.ts'
-export type { ErrorCode } from '../contract/errors.ts'
+export type { ErrorCode } from '../contract/error-codes.ts'
 export type { SessionEvent } from '../contract/events.ts'
 export type { Input, Result, Route } from '../contract/route.ts'
 export type { Session } from '../contract/sessions.ts'

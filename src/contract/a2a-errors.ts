@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type ErrorCode, statusOfCode } from './errors.ts'
+import { type ErrorCode, statusOfCode } from './error-codes.ts'
 import { googleStatusOf } from './gemini.ts'
 import { named } from './named.ts'
 import { JsonObject } from './schemas.ts'

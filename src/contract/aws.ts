@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { ErrorCode } from './errors.ts'
+import type { ErrorCode } from './error-codes.ts'
 import { named } from './named.ts'
 
 export const AwsError = named('AwsError', Type.Object({ message: Type.String() }))

@@ -14,6 +14,9 @@ export const Budget = named(
   Type.Object({
     scope: Scope,
     scope_id: Type.String(),
+    scope_name: Nullable(
+      Type.String({ description: 'Label of the key, name of the agent or title of the session; null for an owner' }),
+    ),
     max_budget: Nullable(Type.Number({ description: 'US dollars per period; null: no limit' })),
     soft_budget: Nullable(Type.Number({ description: 'US dollars; from this amount on, answers carry a warning' })),
     budget_duration: Nullable(Type.String({ description: 'null: the budget never resets' })),

@@ -28,6 +28,25 @@ export const FilesAsOf = Nullable(
 )
 export type FilesAsOf = Static<typeof FilesAsOf>
 
+/** A stored state of a session's files. */
+export const ListedCheckpoint = named(
+  'Checkpoint',
+  Type.Object({
+    checkpoint_id: Type.String(),
+    seq: Type.Integer({ description: 'Event of the log that the files belong to' }),
+    event_id: Nullable(Type.String(), 'Id of that event, for `at`, `from` and `to`'),
+    event_type: Nullable(Type.String()),
+    created_at: DateTime,
+    files: Type.Integer({ description: 'Files and links in the workspace' }),
+    bytes: Type.Integer(),
+    changed: Nullable(
+      Type.Integer(),
+      'Files and links that differ from the checkpoint before; null for one of an older release',
+    ),
+  }),
+)
+export type ListedCheckpoint = Static<typeof ListedCheckpoint>
+
 /** Change of one path. `patch` is a unified diff of a text file. */
 export const FileChange = named(
   'FileChange',
@@ -129,6 +148,18 @@ export const fileRoutes = {
     produces: 'application/gzip',
     summary: 'Download all files',
     description: 'Returns the workspace as a gzip-compressed tar archive.',
+  }),
+  checkpoints: route({
+    ...nested,
+    id: 'files.checkpoints',
+    method: 'GET',
+    path: '/api/sessions/{session_id}/checkpoints',
+    params: SessionPath,
+    query: Type.Object({ ...pageQuery }),
+    responses: { 200: Type.Object({ data: Type.Array(ListedCheckpoint), next_cursor: NextCursor }) },
+    summary: 'List checkpoints',
+    description:
+      'Lists the stored states of a session’s files, newest first. A step that changes files stores one. Compare two of them by their `event_id`.',
   }),
   diff: route({
     ...nested,

@@ -140,6 +140,15 @@ export const keyRoutes = {
     query: Type.Object({
       ...pageQuery,
       owner_id: Type.Optional(Type.String({ maxLength: 200 })),
+      parent_id: Type.Optional(
+        Type.String({ maxLength: 200, description: 'Only keys that this key created, without their own' }),
+      ),
+      q: Type.Optional(
+        Type.String({
+          maxLength: 256,
+          description: 'Only keys whose label contains this text in any case, or with this id, prefix or `last4`',
+        }),
+      ),
       include_revoked: Type.Optional(Type.Boolean({ description: 'Includes revoked keys' })),
     }),
     responses: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },

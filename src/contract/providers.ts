@@ -119,11 +119,11 @@ export const providerRoutes = {
     path: '/api/providers/{provider_id}/test',
     params: ProviderPath,
     body: ProviderWrite,
-    bodyLimit: 64 * 1024,
     bodyOptional: true,
+    bodyLimit: 64 * 1024,
     responses: { 200: ProviderTest },
     summary: 'Test a provider',
     description:
-      'Checks that a provider accepts the credential, by a request that is free or nearly free. With a body it tests that credential and stores nothing, so that only a working one is stored afterwards.',
+      'Checks that a provider accepts the credential, by a request that is free or nearly free. With a body it checks that credential instead, and stores nothing.',
   }),
 }

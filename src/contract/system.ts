@@ -20,9 +20,26 @@ export const systemRoutes = {
     path: '/',
     access: 'public',
     errorShape: 'nested',
-    responses: { 302: null },
-    summary: 'Redirect to the API reference',
-    description: 'Redirects to `/docs`.',
+    responses: { 200: Type.String(), 302: null },
+    produces: 'text/html',
+    summary: 'Open the console',
+    description:
+      'Returns the web console. While it is built, or when it could not be built, a page says so, and why. With `general_settings.console: false` it redirects to `/docs`.',
+  }),
+  console: route({
+    id: 'system.console',
+    method: 'GET',
+    path: '/console/{path}',
+    aliases: ['/console'],
+    access: 'public',
+    errorShape: 'nested',
+    params: Type.Object({ path: Type.String({ description: 'Page of the console, or one of its files' }) }),
+    responses: { 200: Type.String(), 302: null, 304: null },
+    produces: 'text/html',
+    summary: 'Open a page of the console',
+    description:
+      'Returns the web console, which shows the page of this address, or one of the files of its build, such as a script. ' +
+      'The pages are not cached; files below `/console/assets/` never change. An unknown file there answers 404.',
   }),
   health: route({
     id: 'system.health',

@@ -1,13 +1,15 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery, Timezone } from './schemas.ts'
+import { toolUsage } from './tool-usage.ts'
 
 /** Dimensions of a report. */
 export const usageDimensions = [
   'key',
   'owner',
   'agent',
+  'version',
   'session',
   'model',
   'deployment',
@@ -30,6 +32,9 @@ const Milliseconds = named(
 
 const Figures = {
   requests: Type.Integer({ description: 'Model calls' }),
+  failed_requests: Type.Integer({ description: 'Calls with the outcome `failed`' }),
+  aborted_requests: Type.Integer({ description: 'Calls with the outcome `aborted`' }),
+  lost_requests: Type.Integer({ description: 'Calls with the outcome `lost`' }),
   input_tokens: Type.Integer({ description: 'Input tokens that were not cached' }),
   cache_read_tokens: Type.Integer(),
   cache_write_5m_tokens: Type.Integer(),
@@ -41,6 +46,7 @@ const Figures = {
   unpriced_requests: Type.Integer({ description: 'Calls with an unknown price, which sums do not include' }),
   cached_requests: Type.Integer({ description: 'Calls that the response cache answered; they cost nothing' }),
   estimated_requests: Type.Integer({ description: 'Calls whose tokens are estimates, in whole or in part' }),
+  price_sources: Type.Array(Type.String(), { description: 'Where the applied prices come from, with their versions' }),
   first_content_ms: Milliseconds,
   total_ms: Milliseconds,
 }
@@ -74,6 +80,7 @@ export const UsageCall = named(
     key_id: Nullable(Type.String()),
     owner_id: Nullable(Type.String()),
     agent_id: Nullable(Type.String()),
+    agent_version: Nullable(Type.Integer(), 'Version of the agent that the session runs'),
     session_id: Nullable(Type.String()),
     prompt_id: Nullable(Type.String()),
     run_id: Nullable(Type.String()),
@@ -150,18 +157,30 @@ const filters = {
   provider: Filter,
   outcome: Filter,
   principal: Filter,
+  agent_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  status: Type.Optional(
+    Type.String({
+      maxLength: 3,
+      pattern: '^[1-5]([0-9]{2}|xx)$',
+      description: 'HTTP status of the response: `429`, or `5xx` for all of a class',
+    }),
+  ),
+  min_cost_usd: Type.Optional(
+    Type.String({
+      maxLength: 30,
+      pattern: '^[0-9]+([.][0-9]+)?$',
+      description: 'Only calls that cost at least this many US dollars',
+    }),
+  ),
 }
 
-export const Timezone = Type.Optional(
-  Type.String({ maxLength: 100, description: 'IANA name for days and for dates without a time; UTC by default' }),
-)
-
 const base = { access: 'key', errorShape: 'nested', method: 'GET', hasCsv: true } as const
+const CallPath = Type.Object({ request_id: Type.String({ maxLength: 100 }) })
 const ofBodies = {
   access: 'admin',
   errorShape: 'nested',
   path: '/api/usage/calls/{request_id}/bodies',
-  params: Type.Object({ request_id: Type.String({ maxLength: 100 }) }),
+  params: CallPath,
 } as const
 
 export const usageRoutes = {
@@ -198,6 +217,7 @@ export const usageRoutes = {
     summary: 'Report usage',
     description: 'Sums requests, tokens, cost and latency of model calls, grouped by up to three dimensions.',
   }),
+  tools: toolUsage,
   calls: route({
     ...base,
     id: 'usage.calls',
@@ -213,6 +233,25 @@ export const usageRoutes = {
     responses: { 200: Type.Object({ calls: Type.Array(UsageCall), next_cursor: NextCursor }) },
     summary: 'List model calls',
     description: 'Lists model calls with tokens, cost, rates and outcome, newest first.',
+  }),
+  call: route({
+    id: 'usage.call',
+    method: 'GET',
+    path: '/api/usage/calls/{request_id}',
+    access: 'key',
+    errorShape: 'nested',
+    params: CallPath,
+    responses: {
+      200: Type.Object({
+        ...UsageCall.properties,
+        has_bodies: Type.Boolean({
+          description: 'True when the request and the answer are recorded and the caller may read them',
+        }),
+      }),
+    },
+    summary: 'Read a model call',
+    description:
+      'Returns one model call by the `x-switchyard-request-id` of its response. The service writes the row at most 100 ms after the end of the call; until then the answer is 404.',
   }),
   bodies: route({
     ...ofBodies,

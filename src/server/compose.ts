@@ -80,7 +80,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const folderId = await folderIdOf(workspacesDir, log)
 
   const ledger = composeLedger({ ...base, callPool })
-  const { usage, budgets, budgetRows, freezes } = ledger
+  const { usage, budgets, budgetRows, freezes, toolCalls } = ledger
   const access = await composeAccess({ ...base, budgetRows, reloaded: () => calls.reloaded() })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets, freezes })
@@ -147,6 +147,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     defaultModel,
     checkMcp,
     sessionSecrets,
+    lastSessions: ids => engine.sessions.lastOf(ids),
   })
   const { agentRows } = library
 
@@ -160,6 +161,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     loop,
     files,
     budgetRows,
+    toolCalls,
     freezes,
     keys,
     tickets,

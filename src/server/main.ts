@@ -1,6 +1,7 @@
 import type { Composed } from './compose.ts'
 import type { Config } from './config/config.ts'
 import { type ConfigWatch, watchConfig } from './config/watch.ts'
+import { type BackgroundBuild, buildInBackground } from './console/background-build.ts'
 import { ownUrl } from './http/own-url.ts'
 import { AppError } from './platform/errors.ts'
 import type { Log } from './platform/log.ts'
@@ -52,6 +53,7 @@ export async function startServer({
       reread && config.file !== undefined
         ? watchConfig({ path: config.file, config, read: reread, apply: server.reload, log })
         : undefined
+    const building = isWorker ? undefined : buildInBackground(config, log)
     return {
       id: server.id,
       url,
@@ -61,7 +63,8 @@ export async function startServer({
       workers: 1,
       lost: database.lost,
       reload: () => watching?.reload(),
-      stop: options => stopAll({ composed: server, stopDatabase: database.stop, watching, withdraw }, options),
+      stop: options =>
+        stopAll({ composed: server, stopDatabase: database.stop, watching, withdraw, building }, options),
     }
   } catch (error) {
     await composed?.stop(0).catch(cause => log.debug({ err: cause }, 'could not stop a partly started server'))
@@ -87,13 +90,15 @@ interface Running {
   readonly stopDatabase: () => Promise<void>
   readonly watching: ConfigWatch | undefined
   readonly withdraw: () => void
+  readonly building: BackgroundBuild | undefined
 }
 
 async function stopAll(
-  { composed, stopDatabase, watching, withdraw }: Running,
+  { composed, stopDatabase, watching, withdraw, building }: Running,
   { serveOnMs = 0, siblings = [] }: StopOptions = {},
 ): Promise<void> {
   watching?.stop()
+  building?.stop()
   composed.leave()
   // Without another replica a load balancer has no other target, so waiting for it has no use.
   if (serveOnMs > 0 && (await composed.hasPeers(siblings))) await pause(serveOnMs)

@@ -42,7 +42,7 @@ test('PUT /api/budgets/{scope}/{id} sets every limit, GET reads it, a further PU
   }
   const { budget_reset_at, ...made } = await setBudget('owner', 'acme & co', write)
   const { budget_reset_at: _, ...rest } = unused
-  assert.deepEqual(made, { ...rest, ...write, scope: 'owner', scope_id: 'acme & co' })
+  assert.deepEqual(made, { ...rest, ...write, scope: 'owner', scope_id: 'acme & co', scope_name: null })
   const days = (Date.parse(budget_reset_at ?? '') - Date.now()) / 86_400_000
   assert.ok(days > 29.9 && days <= 30.1, `${days} days`)
   assert.deepEqual(await budget('owner', 'acme & co'), { ...made, budget_reset_at })
@@ -51,6 +51,7 @@ test('PUT /api/budgets/{scope}/{id} sets every limit, GET reads it, a further PU
     ...unlimited,
     scope: 'owner',
     scope_id: 'acme & co',
+    scope_name: null,
     max_budget: 1e-9,
   })
   const line = '/api/budgets/owner/acme%20%26%20co'
@@ -81,7 +82,7 @@ test('PUT /api/budgets rejects what is no limit, no scope, and a key, whose limi
 
 test('GET /api/budgets lists all, by scope and in pages; keys are there when they have a limit', async () => {
   const free = await key()
-  const limited = await key({ rpm_limit: 5 })
+  const limited = await key({ label: 'nightly', rpm_limit: 5 })
   for (const id of ['list-a', 'list-b', 'list-c']) await setBudget('owner', id, { max_budget: 1 })
   const all: Budget[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -97,6 +98,7 @@ test('GET /api/budgets lists all, by scope and in pages; keys are there when the
   assert.ok(!names.includes(`key:${free.id}`))
   const { budgets } = await ok<{ budgets: Budget[] }>('GET /api/budgets?scope=key')
   assert.ok(budgets.length > 0 && budgets.every(({ scope }) => scope === 'key'))
+  assert.equal(budgets.find(({ scope_id }) => scope_id === limited.id)?.scope_name, 'nightly')
 })
 
 test('S55: every change of a budget is in the audit log, with what it was before', async () => {

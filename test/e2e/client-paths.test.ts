@@ -122,7 +122,7 @@ test('P1: load balancers and clients that probe with HEAD get an answer without 
     assert.deepEqual([status, text], [200, ''], path)
   }
   const home = await send(stranger, 'HEAD /')
-  assert.deepEqual([home.status, home.headers.location, home.text], [302, '/docs', ''])
+  assert.deepEqual([home.status, home.headers.location, home.text], [302, '/docs', ''], 'without the console')
   for (const path of ['/health/liveliness', '/health/readiness'])
     assert.equal((await send(stranger, `GET ${path}`)).json()['status'], 'ok')
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { SessionEvent } from '../../src/contract/events.ts'
-import type { FileChange, FilesAsOf, WorkspaceFile } from '../../src/contract/files.ts'
+import type { FileChange, FilesAsOf, ListedCheckpoint, WorkspaceFile } from '../../src/contract/files.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { temporaryFolder } from '../support/service/data-folder.ts'
 import { eventually } from '../support/service/eventually.ts'
@@ -267,4 +267,41 @@ test('the archive holds every file, and the patches of a diff lead from one stat
   const all = (await send(service, `GET /api/sessions/${id}/diff`)).json<{ data: FileChange[]; from: FilesAsOf }>()
   assert.equal(all.from, null)
   assert.ok(all.data.every(({ change }) => change === 'added'))
+})
+
+test('checkpoints are listed newest first with what changed, and two of them can be compared', async () => {
+  const id = await newSession()
+  const results = await run(id, 'mkdir src; echo 1 > src/a.txt; echo 1 > b.txt', 'rm b.txt; echo 2 > src/a.txt', 'true')
+  await send(service, `PUT ${filesOf(id)}/c.txt`, { body: 'three', headers: { 'content-type': 'text/plain' } })
+  type Page = { data: ListedCheckpoint[]; next_cursor: string | null }
+  const page = async (query: string) =>
+    (await send(service, `GET /api/sessions/${id}/checkpoints${query}`)).json<Page>()
+  const { data, next_cursor } = await page('')
+  assert.equal(next_cursor, null)
+  assert.deepEqual(
+    data.map(({ event_type, files, changed }) => [event_type, files, changed]),
+    [
+      ['session.files_changed', 2, 1],
+      ['agent.tool_result', 1, 2],
+      ['agent.tool_result', 2, 2],
+    ],
+  )
+  assert.deepEqual(
+    data.slice(1).map(({ event_id, seq }) => [event_id, seq]),
+    [results[1], results[0]].map(event => [event?.id, event?.seq]),
+  )
+  const first = await page('?limit=1')
+  assert.deepEqual(first.data, data.slice(0, 1))
+  assert.deepEqual((await page(`?limit=2&cursor=${first.next_cursor}`)).data, data.slice(1))
+  const [, to, from] = data.map(({ event_id }) => event_id)
+  const changes = await send(service, `GET /api/sessions/${id}/diff?from=${from}&to=${to}`)
+  assert.deepEqual(
+    changes.json<{ data: FileChange[] }>().data.map(({ path, change }) => [path, change]),
+    [
+      ['b.txt', 'deleted'],
+      ['src/a.txt', 'modified'],
+    ],
+  )
+  assert.equal((await send(service, `GET /api/sessions/${id}/checkpoints?cursor=no`)).status, 400)
+  assert.equal((await send(service, 'GET /api/sessions/ses_nothing/checkpoints')).status, 404)
 })

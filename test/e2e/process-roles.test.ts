@@ -41,6 +41,7 @@ test('a process of the role worker serves health alone, and names the role and t
       'GET /docs',
       'GET /openapi.json',
       'GET /',
+      'GET /console/agents',
     ]) {
       const answer = await send(worker, line, line.startsWith('POST') ? { body: {} } : {})
       assert.deepEqual([answer.status, message.test(answer.text)], [404, true], `${line}: ${answer.text}`)

@@ -216,7 +216,17 @@ test('the ledger is what the upstream counted, to the token and the last digit o
 
 test('groups of every kind add up to the totals, as JSON and as CSV', async () => {
   const { totals } = await report('')
-  for (const by of ['model', 'key', 'owner', 'model,key,outcome', 'hour,model', 'day', 'deployment', 'provider']) {
+  for (const by of [
+    'model',
+    'key',
+    'owner',
+    'model,key,outcome',
+    'hour,model',
+    'day',
+    'deployment',
+    'provider',
+    'agent,version',
+  ]) {
     const { groups } = await report(`group_by=${by}`)
     assert.deepEqual(sum(groups.map(countedIn)), countedIn(totals), by)
     assert.equal(sumUsd(groups.map(({ cost_usd }) => cost_usd)), sumUsd([totals.cost_usd]), by)

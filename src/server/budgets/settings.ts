@@ -136,6 +136,7 @@ const publicFields = (row: BudgetRow) => ({
 const toBudget = (row: BudgetRow): Budget => ({
   scope: row.scope,
   scope_id: row.scope_id,
+  scope_name: row.scope_name,
   ...publicFields(row),
   budget_reset_at: row.reset_at?.toISOString() ?? null,
   spend: Number(row.spent_usd),

@@ -24,6 +24,8 @@ export interface BudgetLimits {
 
 /** State of a budget. An ended period counts as reset even before the first write of the next period. */
 export interface BudgetRow extends BudgetName, BudgetLimits {
+  /** Label, name or title; null for an owner and for what no longer exists. */
+  readonly scope_name: string | null
   readonly spent_usd: string
   readonly reserved_usd: string
   readonly parallel: number
@@ -75,6 +77,10 @@ const removeText = 'delete from budgets where scope = $1 and scope_id = $2'
 const shown = (clock: string) => `
   b.scope, b.scope_id, b.max_usd, b.soft_usd, b.duration, b.rpm_limit, b.tpm_limit, b.max_parallel, b.reserved_usd,
   b.parallel,
+  case b.scope
+    when 'key' then (select label from api_keys where id = b.scope_id)
+    when 'agent' then (select name from agents where id = b.scope_id)
+    when 'session' then (select title from sessions where id = b.scope_id) end as scope_name,
   case when b.reset_at <= ${clock} then 0 else b.spent_usd end as spent_usd,
   case when b.reset_at <= ${clock} then budget_period_end(b.anchored_at, b.duration, ${clock}) else b.reset_at end as reset_at`
 

@@ -48,6 +48,8 @@ import type { Log } from '../platform/log.ts'
 import { watchLoopDelay } from '../platform/loop-delay.ts'
 import { watchOpenFiles } from '../platform/open-files.ts'
 import { createOutbound } from '../platform/outbound.ts'
+import { reportStore } from '../usage/report-store.ts'
+import { serveUsage } from '../usage/routes.ts'
 import type { Usage } from '../usage/usage.ts'
 
 interface Needs {
@@ -192,6 +194,7 @@ export function composeGateway(needs: Needs) {
       serveNative(app, { gateway, responses, native })
       serveResponses(app, { gateway, stored, requestTo: createResponseRequests({ outbound: pools, authorize }) })
       serveGemini(app, { gateway })
+      serveUsage(app, { ledger: reportStore(db), records })
       serveCallBodies(app, { records })
       serveDeployments(app, { gateway, pool, audit })
       serveProviders(app, { providers: modelProviders })

@@ -16,9 +16,10 @@ import type { Notifications } from '../db/notifications.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
-import { reportStore } from '../usage/report-store.ts'
-import { serveUsage } from '../usage/routes.ts'
 import { usageStore } from '../usage/store.ts'
+import { toolCallStore } from '../usage/tool-call-store.ts'
+import { createToolCallLog } from '../usage/tool-calls.ts'
+import { serveToolUsage } from '../usage/tool-routes.ts'
 import { createUsage } from '../usage/usage.ts'
 
 interface Needs {
@@ -55,16 +56,20 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     nowMs: () => performance.now(),
   })
 
+  const toolCallRows = toolCallStore(pool, db)
+  const toolCalls = createToolCallLog({ store: toolCallRows, log })
   const freezeRows = freezeStore(pool)
   const freezes = createFreezes({ store: freezeRows, notifications, log })
   const parts: readonly Part[] = [
     { name: 'usage', stop: usage.stop },
+    { name: 'record of tool calls', start: toolCalls.start, stop: toolCalls.stop },
     { name: 'budgets', start: budgets.start, stop: budgets.stop },
     { name: 'freezes', start: freezes.start, stop: freezes.stop },
   ]
 
   return {
     usage,
+    toolCalls,
     freezeRows,
     freezes,
     budgets,
@@ -72,7 +77,7 @@ export function composeLedger({ config, log, pool, callPool, db, notifications, 
     budgetSettings,
     parts,
     serve(app: FastifyInstance) {
-      serveUsage(app, { ledger: reportStore(db) })
+      serveToolUsage(app, { calls: toolCallRows })
       serveBudgets(app, { settings: budgetSettings })
     },
   }

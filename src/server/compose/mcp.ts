@@ -77,10 +77,12 @@ export function composeMcp(needs: Needs) {
   // registry
   const states = mcpStateStore(pool)
   const store = mcpServerStore(pool)
+  const loginRows = loginStore(pool)
   const servers = createMcpServers({
     store,
     cache: createServerCache({ store, notifications: needs.notifications, nowMs }),
     states,
+    logins: loginRows,
     encryption: createServerEncryption(keyring),
     configured: () => needs.configured().map(serverOfConfiguration),
     guard,
@@ -90,7 +92,6 @@ export function composeMcp(needs: Needs) {
   // connections
   const tokens = createOauthTokens({ outbound, guard, nowMs })
   const timeMs = () => Date.now()
-  const loginRows = loginStore(pool)
   const authorizationServers = createAuthorizationServers({ outbound, guard })
   const ciphers = {
     authorizations: createRowCipher(keyring, 'mcp_authorizations'),

@@ -409,6 +409,8 @@ export interface Config {
   readonly port: number
   /** Public URL of the service without a trailing slash; undefined for the listen address. */
   readonly publicUrl: string | undefined
+  /** True: the web console is built and served. */
+  readonly console: boolean
   /** Where signed links of approvals are sent; empty: there are none. */
   readonly approvalLinks: readonly ApprovalLinkPlace[]
   /** Networks of proxies whose `X-Forwarded-For` is trusted. */
@@ -481,4 +483,6 @@ export interface Overrides {
   readonly insecureNoAuth?: boolean
   /** True: the start fails at once if the database is unreachable. */
   readonly noWait?: boolean
+  /** True: the console is neither built nor served. */
+  readonly noConsole?: boolean
 }

@@ -53,6 +53,7 @@ interface FileValue {
   readonly general_settings?: {
     readonly master_key?: string
     readonly public_url?: string
+    readonly console?: boolean
     readonly approval_links?: readonly (string | undefined)[]
     readonly trust_proxy?: readonly (string | undefined)[]
   }
@@ -160,7 +161,7 @@ const fileShape: Shape = {
   keys: {
     general_settings: {
       kind: 'block',
-      keys: { master_key: text, public_url: text, approval_links: texts, trust_proxy: texts },
+      keys: { master_key: text, public_url: text, console: flag, approval_links: texts, trust_proxy: texts },
       later: ['database_url'],
     },
     model_list: { kind: 'list', of: modelEntry },

@@ -88,6 +88,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   const config: Config = {
     ...address({ env, overrides, masterKey, report }),
     ...proxyOfFile({ file, report }),
+    console: hasConsole(file, overrides),
     approvalLinks: approvalLinksOfFile({ file, report }),
     masterKey,
     databaseUrl: checkedDatabase(env, report),
@@ -142,6 +143,9 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
   if (problems.length > 0) throw new ConfigError(problems.map(problem => printed(problem, filePath)))
   return deepFreeze(config)
 }
+
+const hasConsole = ({ value }: ConfigFile, { noConsole = false }: Overrides): boolean =>
+  !noConsole && (value.general_settings?.console ?? true)
 
 function changedAt(path: string | undefined): Pick<Config, 'configuredAt'> {
   const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })

@@ -1,5 +1,5 @@
 import type { Deployment as DeploymentRecord } from '../../contract/deployments.ts'
-import { statusOfCode } from '../../contract/errors.ts'
+import { statusOfCode } from '../../contract/error-codes.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
 import type { Budgets, Reservation } from '../budgets/budgets.ts'

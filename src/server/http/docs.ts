@@ -12,7 +12,7 @@ const contentPolicy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Serves `/docs`, and redirects `/` there. The large library of the page is loaded on first use. */
+/** Serves `/docs`. The large library of the page is loaded on first use. */
 export function serveDocs(app: FastifyInstance): void {
   let loading: Promise<ReferencePage> | undefined
   const page = () => {
@@ -20,13 +20,6 @@ export function serveDocs(app: FastifyInstance): void {
     return loading
   }
 
-  app.route({
-    method: 'GET',
-    url: fastifyPath(systemRoutes.home),
-    exposeHeadRoute: true,
-    config: { route: systemRoutes.home },
-    handler: async (_request, reply) => reply.redirect(systemRoutes.docs.path),
-  })
   app.route({
     method: 'GET',
     url: fastifyPath(systemRoutes.docs),

@@ -1,6 +1,7 @@
 import { a2aError, a2aRpcError } from '../../contract/a2a-errors.ts'
 import { awsErrorType } from '../../contract/aws.ts'
-import { anthropicError, codeOfStatus, statusOfCode, unauthorizedBody } from '../../contract/errors.ts'
+import { codeOfStatus, statusOfCode } from '../../contract/error-codes.ts'
+import { anthropicError, unauthorizedBody } from '../../contract/errors.ts'
 import { googleError } from '../../contract/gemini.ts'
 import { openAiError } from '../../contract/openai.ts'
 import type { ErrorShape } from '../../contract/route.ts'

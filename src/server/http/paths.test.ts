@@ -12,4 +12,5 @@ test('the methods of a path are those of every route that it matches', () => {
   assert.deepEqual(allowedMethods('/a2a/agent_1/message:send'), ['POST'])
   assert.deepEqual(allowedMethods('/a2a/agent_1/tasks/msg_1:subscribe').toSorted(), ['GET', 'POST'])
   assert.deepEqual(allowedMethods('/a2a/agent_1/nothing'), [])
+  assert.deepEqual(allowedMethods('/console/sessions/ses_1/files'), ['GET'])
 })

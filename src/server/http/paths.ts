@@ -20,7 +20,7 @@ const patterns = everyPath.map(({ method, path }) => ({
   pattern: new RegExp(
     `^${path
       .replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
-      .replaceAll('/files/{path}', '/files/.+')
+      .replaceAll(/\/(files|console)\/\{path\}/g, '/$1/.+')
       .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
   ),
 }))

@@ -10,7 +10,7 @@ const contentPolicy =
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; form-action 'self'; ` +
   "base-uri 'none'; frame-ancestors 'none'"
 
-/** Headers of a page whose address contains a credential: it is not stored and not passed on. */
+/** Headers of a page without scripts. Its address may contain a credential: it is not stored and not passed on. */
 export const pageHeaders = {
   'content-security-policy': contentPolicy,
   'referrer-policy': 'no-referrer',
@@ -35,8 +35,8 @@ export const escaped = (text: string): string =>
     .replaceAll(hidden, each => `\\u{${each.codePointAt(0)?.toString(16)}}`)
     .replaceAll(/[&<>"']/g, each => entities[each] ?? each)
 
-/** Returns a page without scripts; `body` is HTML. */
-export const page = (title: string, body: string): string =>
+/** Returns a page without scripts; `body` and `head` are HTML. */
+export const page = (title: string, body: string, head = ''): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-  `<meta name="robots" content="noindex"><title>${escaped(title)}</title><style>${style}</style></head>` +
+  `<meta name="robots" content="noindex"><title>${escaped(title)}</title><style>${style}</style>${head}</head>` +
   `<body><h1>${escaped(title)}</h1>${body}</body></html>`

@@ -105,6 +105,25 @@ test('GET /api/keys lists keys newest first, in pages, by owner, without revoked
   assert.deepEqual(await page('&include_revoked=true'), { ids, cursor: null })
 })
 
+test('GET /api/keys?q= finds keys by a part of the label in any case, and by id, prefix and last4', async () => {
+  const { id, prefix, last4 } = await made({ label: 'Grace’s 100% laptop_1' })
+  const found = async (q: string) =>
+    (await call(`GET /api/keys?q=${encodeURIComponent(q)}`)).json<{ keys: ApiKey[] }>().keys.map(key => key.id)
+  for (const q of ['grace’s', '100%', 'TOP_1 ', id, prefix, last4]) assert.deepEqual(await found(q), [id], q)
+  assert.deepEqual(await found('100_'), [])
+})
+
+test('GET /api/keys?parent_id= lists the keys that a key created', async () => {
+  const parent = await made({ role: 'admin', max_budget: 1 })
+  const child = await made({ role: 'admin' }, { as: parent.key })
+  await made({}, { as: child.key })
+  const { keys } = (await call(`GET /api/keys?parent_id=${parent.id}`)).json<{ keys: ApiKey[] }>()
+  assert.deepEqual(
+    keys.map(({ id }) => id),
+    [child.id],
+  )
+})
+
 test('PATCH /api/keys/{id} keeps absent fields and clears null ones', async () => {
   const { key: _, ...before } = await made({
     label: 'a',

@@ -15,7 +15,7 @@ import { applyWrite, unlimited } from './fields.ts'
 import { hashOf, newKey, shownParts } from './format.ts'
 import { type KeyFields, type KeyRow, publicFields, toApiKey } from './key-row.ts'
 import type { KeyLookup } from './lookup.ts'
-import type { KeyStore, Reach } from './store.ts'
+import type { KeyFilter, KeyStore, Reach } from './store.ts'
 import { strongerField } from './strength.ts'
 
 interface Deps {
@@ -38,12 +38,7 @@ interface By {
   readonly idempotency?: Idempotency | undefined
 }
 
-interface ListOf {
-  readonly owner: string | undefined
-  readonly withRevoked: boolean
-  readonly after: string | undefined
-  readonly limit: number
-}
+type ListOf = KeyFilter & { readonly owner: string | undefined }
 
 /** Rules for virtual keys: who may create which, what a write changes, and the lookup of presented keys. */
 export type Keys = ReturnType<typeof createKeys>

@@ -7,7 +7,8 @@ import type { Keys } from './keys.ts'
 /** Binds the routes of virtual keys, for admins. Scoped admins access only keys of their owner. */
 export function serveKeys(app: FastifyInstance, { keys }: { keys: Keys }): void {
   bind(app, keyRoutes.list, async ({ query }, caller) => {
-    const filter = { owner: query.owner_id, withRevoked: query.include_revoked ?? false }
+    const { owner_id: owner, parent_id: parent, q, include_revoked: withRevoked = false } = query
+    const filter = { owner, parent, q: q?.trim(), withRevoked }
     const { items, next_cursor } = await pageOf(
       query,
       page => keys.list({ ...filter, ...page }, caller),

@@ -42,7 +42,12 @@ export interface Reach {
   readonly within: string | undefined
 }
 
-interface ListOf extends Reach {
+/** Selects keys of a list. */
+export interface KeyFilter {
+  /** Only children of this key; undefined for any. */
+  readonly parent: string | undefined
+  /** Part of the label, in any case, or the id, the prefix or the last characters; undefined or empty for any. */
+  readonly q: string | undefined
   readonly withRevoked: boolean
   /** Last id of the previous page. */
   readonly after: string | undefined
@@ -138,12 +143,13 @@ export function keyStore(pool: Pool) {
     },
 
     /** Lists keys, newest first. */
-    async list({ owner, within, withRevoked, after, limit }: ListOf): Promise<KeyRow[]> {
+    async list({ owner, within, parent, q = '', withRevoked, after, limit }: Reach & KeyFilter): Promise<KeyRow[]> {
       const text = `${records}
         where ($1::text is null or k.owner_id = $1) and ($2 or k.revoked_at is null) and ($3::text is null or k.id < $3)
-          and ($5::text is null or k.ancestors @> array[$5])
+          and ($5::text is null or k.ancestors @> array[$5]) and ($6::text is null or k.parent_id = $6)
+          and ($7 = '' or position(lower($7) in lower(k.label)) > 0 or $7 in (k.id, k.prefix, k.last4))
         order by k.id desc limit $4`
-      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within])).rows
+      return (await pool.query<KeyRow>(text, [owner, withRevoked, after, limit, within, parent, q])).rows
     },
 
     /** Inserts a key. The caller must insert its row of `budgets` in the same transaction. */

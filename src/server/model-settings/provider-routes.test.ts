@@ -105,6 +105,19 @@ test('POST /api/providers/{id}/test uses the active credential', async () => {
   assert.deepEqual((await call('POST /api/providers/ollama/test')).body, { ok: false, latency_ms: 7, error: 'no key' })
 })
 
+test('POST /api/providers/{id}/test with a credential checks that one, stores nothing and calls no address that is not allowed', async () => {
+  const before = await provider('openrouter')
+  assert.deepEqual((await call('POST /api/providers/openrouter/test', { api_key: canary })).body, {
+    ok: true,
+    latency_ms: 7,
+  })
+  assert.deepEqual(await provider('openrouter'), before)
+  const inside = { api_key: canary, api_base: 'https://169.254.169.254' }
+  const refused = await call('POST /api/providers/openrouter/test', inside)
+  assert.equal(refused.status, 400)
+  assert.match(messageOf(refused), /^api_base: 169\.254\.169\.254:443 is not a public address/)
+})
+
 test('DELETE /api/providers/{id} removes its models at once; models that relied on it report the reason', async () => {
   await call('PUT /api/providers/gemini', { api_key: canary })
   const model = { model_name: 'relying', params: { model: 'gemini/gemini-3-pro' } }

@@ -37,8 +37,8 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
     if (lock !== undefined) throw new AppError('conflict', `provider ${id} ${lock}; change it there`)
   }
 
-  /** Returns a credential as it is stored, and the deployment that it makes. Throws `invalid_request`. */
-  function deploymentOf(id: string, { api_base, ...write }: ProviderWrite) {
+  /** Returns a credential with a deployment that uses it. Throws `invalid` if it is incomplete or its address is not allowed. */
+  function checkedCredential(id: string, { api_base, ...write }: ProviderWrite) {
     if (!providerOf(id)) throw notFound('provider', id)
     const params = mergedParams({}, write)
     const given = { ...params, ...(api_base !== undefined && { api_base }) }
@@ -48,7 +48,7 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
     return { params, deployment }
   }
 
-  async function tested(deployment: Deployment): Promise<ProviderTest> {
+  async function resultOf(deployment: Deployment): Promise<ProviderTest> {
     const { latencyMs, problem } = await check(deployment)
     return { ok: problem === undefined, latency_ms: latencyMs, ...(problem !== undefined && { error: problem }) }
   }
@@ -61,7 +61,7 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
       mustBeKnown(id)
       rejectNarrow(by)
       rejectLocked(id)
-      const { params, deployment } = deploymentOf(id, write)
+      const { params, deployment } = checkedCredential(id, write)
       const { apiBase } = deployment
       const credential = { provider: id, apiBase, masked: maskedKey(params) ?? '', params }
       await store.put(
@@ -99,19 +99,22 @@ export function createProviders({ store, encryption, inForce, audit, checkCreden
       await inForce.refresh()
     },
 
-    /** Tests the credential in force, or with `write` another one, which only admins without limits may send. */
-    async test(id: string, write: ProviderWrite | undefined, by: Pick<By, 'caller'>): Promise<ProviderTest> {
+    /** Tests a credential without storing it. */
+    async testGiven(id: string, write: ProviderWrite, by: By): Promise<ProviderTest> {
       mustBeKnown(id)
-      if (write !== undefined && Object.keys(write).length > 0) {
-        rejectNarrow(by)
-        return tested({ ...deploymentOf(id, write).deployment, id })
-      }
+      rejectNarrow(by)
+      return resultOf({ ...checkedCredential(id, write).deployment, id })
+    },
+
+    /** Tests the credential in use. */
+    async test(id: string): Promise<ProviderTest> {
+      mustBeKnown(id)
       const { config, credentials } = inForce.now
       const stored = credentials.get(id)
       const deployment = config.deployments.find(({ provider }) => provider === id) ?? stored?.deployments[0]
       if (!deployment && stored?.error !== undefined) return { ok: false, latency_ms: 0, error: stored.error }
       if (!deployment) throw new AppError('conflict', `provider ${id} is not connected; store its credential first`)
-      return tested(deployment)
+      return resultOf(deployment)
     },
   }
 }

@@ -16,7 +16,9 @@ export function serveProviders(app: FastifyInstance, { providers }: { providers:
     await providers.remove(params.provider_id, { caller, actor })
     return { ok: true as const }
   })
-  bind(app, providerRoutes.test, ({ params, body }, caller) => providers.test(params.provider_id, body, { caller }))
+  bind(app, providerRoutes.test, ({ params: { provider_id: id }, body = {} }, caller, { actor }) =>
+    Object.keys(body).length > 0 ? providers.testGiven(id, body, { caller, actor }) : providers.test(id),
+  )
 }
 
 /** Binds the routes of model settings. */

@@ -22,8 +22,8 @@ const copyEventsText = `
 
 const copyCheckpointsText = `
   with copied as (
-    insert into workspace_checkpoints (session_id, seq, id, is_full, manifest, files, bytes, left_out, created_at)
-    select $1, seq, 'chk_' || substr($1, 5) || '_' || seq, is_full, manifest, files, bytes, left_out, created_at
+    insert into workspace_checkpoints (session_id, seq, id, is_full, manifest, files, bytes, changed, left_out, created_at)
+    select $1, seq, 'chk_' || substr($1, 5) || '_' || seq, is_full, manifest, files, bytes, changed, left_out, created_at
     from workspace_checkpoints where session_id = $2 and seq <= $3
     returning id, seq
   ), needed as (

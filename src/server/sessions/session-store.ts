@@ -124,6 +124,17 @@ export function sessionStore(pool: Pool) {
       return (await pool.query<SessionRow>(text, [ids, owner])).rows
     },
 
+    /** Returns the newest session of each of these agents that is not deleted. */
+    async lastOf(agentIds: readonly string[]): Promise<SessionRow[]> {
+      const text = `
+        ${facts} where s.id in (
+          select newest.id from unnest($1::text[]) as agent (id)
+          cross join lateral (
+            select n.id from sessions n where n.agent_id = agent.id and n.deleted_at is null order by n.id desc limit 1
+          ) newest)`
+      return (await pool.query<SessionRow>(text, [agentIds])).rows
+    },
+
     /** Locks the session until the end of the transaction. Returns undefined when it does not exist. */
     async lock(on: Queryable, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
       const text = 'select next_position, deleted_at from sessions where id = $1 for update'

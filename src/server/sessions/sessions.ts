@@ -225,6 +225,9 @@ export function createSessions(deps: Deps) {
       return prompts.list(id, page)
     },
 
+    /** Returns the newest session of each of these agents, which the caller must be allowed to see. */
+    lastOf: async (agentIds: readonly string[]): Promise<Session[]> => (await store.lastOf(agentIds)).map(toSession),
+
     list: (
       filter: ListFilter,
       caller: Caller,

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { Kysely, PostgresDialect } from 'kysely'
 import { freshDatabase } from '../../../test/support/service/database.ts'
 import type { Database } from '../db/database.ts'
-import { type CallFilter, reportStore } from './report-store.ts'
+import type { CallFilter } from './call-filter.ts'
+import { reportStore } from './report-store.ts'
 
 const { pool } = await freshDatabase()
 

@@ -1,31 +1,9 @@
-import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { DatabaseError } from 'pg'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { UsageCall, UsageDimension, UsageFigures, UsageGroup } from '../../contract/usage.ts'
 import { isOlderThan, place } from '../db/by-time.ts'
 import type { Database } from '../db/database.ts'
-import { invalid } from '../platform/errors.ts'
-
-const filterColumns = [
-  'key_id',
-  'owner_id',
-  'agent_id',
-  'session_id',
-  'alias',
-  'deployment',
-  'provider',
-  'outcome',
-  'principal',
-  'request_id',
-] as const
-type FilterColumn = (typeof filterColumns)[number]
-
-/** Filter of calls. */
-export type CallFilter = { readonly [Column in FilterColumn]?: string | undefined } & {
-  readonly from?: Date | undefined
-  readonly to?: Date | undefined
-  /** Restricts the calls to those visible to the caller, in addition to the requested filters. */
-  readonly visible: { readonly [Column in FilterColumn]?: string }
-}
+import { agentVersion, type CallFilter, matching } from './call-filter.ts'
+import { type Percentiles, readSums, rounded, sumStatement, timeColumn, toMilliseconds } from './sums.ts'
 
 export interface ReportOf {
   readonly filter: CallFilter & { readonly from: Date; readonly to: Date }
@@ -52,6 +30,7 @@ const plain: Readonly<Record<Exclude<UsageDimension, 'day' | 'hour'>, RawBuilder
   key: sql`key_id`,
   owner: sql`owner_id`,
   agent: sql`agent_id`,
+  version: sql`${agentVersion}::text`,
   session: sql`session_id`,
   model: sql`alias`,
   deployment: sql`deployment`,
@@ -59,33 +38,33 @@ const plain: Readonly<Record<Exclude<UsageDimension, 'day' | 'hour'>, RawBuilder
   outcome: sql`outcome`,
 }
 
-function columnOf(dimension: UsageDimension, timezone: string): RawBuilder<string | null> {
-  if (dimension === 'day') return sql`to_char(created_at at time zone ${timezone}, 'YYYY-MM-DD')`
-  if (dimension !== 'hour') return plain[dimension]
-  return sql`to_char(date_trunc('hour', created_at, ${timezone}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-}
+const columnOf = (dimension: UsageDimension, timezone: string): RawBuilder<string | null> =>
+  dimension === 'day' || dimension === 'hour' ? timeColumn(dimension, timezone) : plain[dimension]
 
 const tokens = (kind: string) => sql`sum(${sql.ref(`${kind}_tokens`)})::bigint as ${sql.ref(`${kind}_tokens`)}`
+
+const withOutcome = (outcome: string) =>
+  sql`count(*) filter (where outcome = ${sql.lit(outcome)}) as ${sql.ref(`${outcome}_requests`)}`
 
 /** Sums of a set of calls, with the names of the API. */
 const figures = sql.join([
   sql`count(*) as requests`,
+  ...['failed', 'aborted', 'lost'].map(withOutcome),
   ...['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'].map(tokens),
   sql`sum(web_searches)::bigint as web_searches`,
   sql`trim_scale(sum(cost_usd))::text as cost_usd`,
   sql`count(*) - count(cost_usd) as unpriced_requests`,
   sql`count(*) filter (where cached) as cached_requests`,
   sql`count(*) filter (where estimated) as estimated_requests`,
+  sql`array_agg(distinct price_source) filter (where price_source is not null) as price_sources`,
   sql`percentile_cont(array[0.5, 0.95]) within group (order by first_content_ms) as first_content_ms`,
   sql`percentile_cont(array[0.5, 0.95]) within group (order by total_ms) as total_ms`,
 ])
 
-type Percentiles = readonly (number | null)[] | null
-type SumRow = Omit<UsageFigures, 'first_content_ms' | 'total_ms'> & {
+type SumRow = Omit<UsageFigures, 'first_content_ms' | 'total_ms' | 'price_sources'> & {
+  readonly price_sources: string[] | null
   readonly first_content_ms: Percentiles
   readonly total_ms: Percentiles
-  readonly is_total: boolean
-  readonly [dimension: `by_${number}`]: string | null
 }
 
 export type ReportStore = ReturnType<typeof reportStore>
@@ -98,34 +77,25 @@ export function reportStore(db: Kysely<Database>) {
      * first.
      */
     async report({ filter, groupBy, timezone, limit }: ReportOf): Promise<Report> {
-      const names = groupBy.map((_, at) => sql.ref(`by_${at}`))
-      const values = groupBy.map((dimension, at) => sql`${columnOf(dimension, timezone)} as ${names[at]}`)
-      const times = names.filter((_, at) => groupBy[at] === 'day' || groupBy[at] === 'hour')
-      const columns = sql.join([...names, sql`${names.length === 0 ? sql`true` : isTotal(names)} as is_total`, figures])
-      const sets = names.length === 0 ? sql`()` : sql`grouping sets ((${sql.join(names)}), ())`
-      const order = sql.join([
-        sql`is_total desc`,
-        ...times,
-        sql`sum(cost_usd) desc nulls last`,
-        sql`requests desc`,
-        ...names,
-      ])
-      const statement = sql<SumRow>`
-        with calls as (select ${sql.join([...values, sql`usage.*`])} from usage where ${matching(filter)})
-        select ${columns} from calls group by ${sets} order by ${order} limit ${limit + 2}`
-      const { rows } = await statement.execute(db).catch(throwZoneError)
-      const [total, ...groups] = rows
-      if (!total) throw new Error('usage report returned no totals row (bug)')
-      return {
-        totals: toFigures(total),
-        groups: groups.slice(0, limit).map(row => toGroup(row, groupBy)),
-        has_more: groups.length > limit,
-      }
+      const statement = sumStatement<SumRow, UsageDimension>({
+        table: 'usage',
+        where: matching(filter),
+        groupBy,
+        columnOf: dimension => columnOf(dimension, timezone),
+        figures,
+        order: [sql`sum(cost_usd) desc nulls last`, sql`requests desc`],
+        limit,
+      })
+      return readSums(db, statement, { groupBy, limit, toFigures })
     },
 
     /** Returns calls, newest first. */
     async calls(filter: CallFilter, page: { after: string | undefined; limit: number }): Promise<ListedCall[]> {
-      let all = db.selectFrom('usage').where(matching(filter)).selectAll().select(place.as('place'))
+      let all = db
+        .selectFrom('usage')
+        .where(matching(filter))
+        .selectAll()
+        .select([place.as('place'), agentVersion.as('agent_version')])
       if (page.after !== undefined) all = all.where(isOlderThan(page.after))
       const rows = await all.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute()
       return rows.map(({ place, alias, created_at, cost_usd, held_usd, ...row }) => ({
@@ -145,33 +115,12 @@ export function reportStore(db: Kysely<Database>) {
   }
 }
 
-/** The time zone lists of Node and of PostgreSQL may have different versions. */
-function throwZoneError(error: unknown): never {
-  const isZone = error instanceof DatabaseError && error.code === '22023' && error.message.includes('time zone')
-  throw isZone ? invalid('timezone is unknown to the database; use another IANA name, such as Europe/Berlin') : error
-}
-
-const isTotal = (names: readonly Expression<unknown>[]) => sql`grouping(${sql.join(names)}) > 0`
-
-function matching({ from, to, visible, ...requested }: CallFilter): Expression<SqlBool> {
-  const conditions = [requested, visible].flatMap(wanted =>
-    filterColumns
-      .filter(column => wanted[column] !== undefined)
-      .map(column => sql`${sql.ref(column)} = ${wanted[column]}`),
-  )
-  if (from) conditions.push(sql`created_at >= ${from}`)
-  if (to) conditions.push(sql`created_at < ${to}`)
-  return conditions.length === 0 ? sql<SqlBool>`true` : sql<SqlBool>`${sql.join(conditions, sql` and `)}`
-}
-
-const toGroup = (row: SumRow, groupBy: readonly UsageDimension[]): UsageGroup => ({
-  by: Object.fromEntries(groupBy.map((dimension, at) => [dimension, row[`by_${at}`] ?? null])),
-  ...toFigures(row),
-})
-
 /** SQL sums over no rows are null: they become 0, except for a cost that is unknown. */
 const toFigures = (row: SumRow): UsageFigures => ({
   requests: row.requests,
+  failed_requests: row.failed_requests,
+  aborted_requests: row.aborted_requests,
+  lost_requests: row.lost_requests,
   input_tokens: row.input_tokens ?? 0,
   cache_read_tokens: row.cache_read_tokens ?? 0,
   cache_write_5m_tokens: row.cache_write_5m_tokens ?? 0,
@@ -183,17 +132,10 @@ const toFigures = (row: SumRow): UsageFigures => ({
   unpriced_requests: row.unpriced_requests,
   cached_requests: row.cached_requests,
   estimated_requests: row.estimated_requests,
+  price_sources: row.price_sources ?? [],
   first_content_ms: toMilliseconds(row.first_content_ms),
   total_ms: toMilliseconds(row.total_ms),
 })
-
-const toMilliseconds = (percentiles: Percentiles) => {
-  const [p50, p95] = (percentiles ?? []).map(value => (value === null ? null : rounded(value, 10)))
-  return { p50: p50 ?? null, p95: p95 ?? null }
-}
-
-/** Rounds to multiples of 1/`parts`. */
-const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts
 
 /** Removes trailing zeros, which numeric arithmetic in SQL produces. */
 const trimmed = (decimal: string): string => (decimal.includes('.') ? decimal.replace(/[.]?0+$/, '') : decimal)

@@ -24,7 +24,7 @@ const app = createServer({
   log: createLog('silent'),
 })
 const ledger = reportStore(db)
-serveUsage(app, { ledger })
+serveUsage(app, { ledger, records: { has: async () => false } })
 
 interface Report {
   readonly from: string
@@ -93,6 +93,9 @@ test('GET /api/usage sums every kind of token, searches, requests, and the exact
   const { totals, groups, has_more } = await report('owner_id=team&key_id=key_team')
   assert.deepEqual(totals, {
     requests: 2,
+    failed_requests: 0,
+    aborted_requests: 0,
+    lost_requests: 0,
     input_tokens: 2,
     cache_read_tokens: 40,
     cache_write_5m_tokens: 600,
@@ -104,6 +107,7 @@ test('GET /api/usage sums every kind of token, searches, requests, and the exact
     unpriced_requests: 0,
     cached_requests: 0,
     estimated_requests: 0,
+    price_sources: [],
     first_content_ms: { p50: 15, p95: 19.5 },
     total_ms: { p50: 1, p95: 1 },
   })
@@ -270,6 +274,7 @@ test('GET /api/usage/calls lists every field of the ledger', async () => {
     key_id: null,
     owner_id: null,
     agent_id: 'agent_1',
+    agent_version: null,
     session_id: null,
     prompt_id: 'msg_1',
     run_id: 'run_1',
@@ -357,15 +362,18 @@ test('S10: owners see their own calls, keys without an owner the calls of that k
 })
 
 test('S47: format=csv returns groups or calls as files, and no cell starts a formula', async () => {
-  await addLedgerRows(db, [ledgerRow('evil', { ...at('2024-01-02T00:00:00Z'), alias: '=1+1', degraded: '@x, "y"' })])
+  await addLedgerRows(db, [
+    ledgerRow('evil', { ...at('2024-01-02T00:00:00Z'), alias: '=1+1', degraded: '@x, "y"', price_source: '@v1' }),
+  ])
   const groups = await app.inject('/api/usage?from=2024-01-01&to=2024-02-01&group_by=day,model&format=csv&limit=1')
   assert.equal(groups.headers['content-disposition'], 'attachment; filename="usage.csv"')
   assert.equal(groups.headers['x-content-type-options'], 'nosniff')
   assert.equal(
     groups.body,
-    'day,model,requests,input_tokens,cache_read_tokens,cache_write_5m_tokens,cache_write_1h_tokens,output_tokens,' +
-      'reasoning_tokens,web_searches,cost_usd,unpriced_requests,cached_requests,estimated_requests,first_content_ms_p50,' +
-      "first_content_ms_p95,total_ms_p50,total_ms_p95\r\n2024-01-02,'=1+1,1,0,0,0,0,0,0,0,0,0,0,0,,,1,1\r\n",
+    'day,model,requests,failed_requests,aborted_requests,lost_requests,input_tokens,cache_read_tokens,' +
+      'cache_write_5m_tokens,cache_write_1h_tokens,output_tokens,reasoning_tokens,web_searches,cost_usd,unpriced_requests,' +
+      'cached_requests,estimated_requests,price_sources,first_content_ms_p50,first_content_ms_p95,total_ms_p50,total_ms_p95\r\n' +
+      "2024-01-02,'=1+1,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,'@v1,,,1,1\r\n",
   )
   const rows = await app.inject('/api/usage/calls?model=%3D1%2B1&format=csv')
   assert.equal(rows.headers['content-disposition'], 'attachment; filename="usage-calls.csv"')

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { usageRoutes } from '../../contract/usage.ts'
 import { bind } from '../http/bind.ts'
+import type { Caller } from '../http/caller.ts'
 import { allRows } from '../http/csv-file.ts'
 import { pageOf } from '../http/page.ts'
-import { invalid } from '../platform/errors.ts'
+import { AppError, invalid } from '../platform/errors.ts'
 import { callFilterOf, reportOf } from './report.ts'
 import type { ReportStore } from './report-store.ts'
 import { callTable, groupTable } from './tables.ts'
@@ -11,8 +12,14 @@ import { callTable, groupTable } from './tables.ts'
 /** Maximum number of groups in a file, which is built in memory. */
 const maxGroups = 100_000
 
+interface Deps {
+  readonly ledger: ReportStore
+  /** Recorded bodies of calls. */
+  readonly records: { readonly has: (requestId: string, caller: Caller) => Promise<boolean> }
+}
+
 /** Binds the usage routes: sums and single calls, as JSON or CSV. */
-export function serveUsage(app: FastifyInstance, { ledger }: { ledger: ReportStore }): void {
+export function serveUsage(app: FastifyInstance, { ledger, records }: Deps): void {
   bind(app, usageRoutes.report, async ({ query }, caller) => {
     const isCsv = query.format === 'csv'
     const { filter, ...report } = reportOf(isCsv ? { ...query, limit: maxGroups } : query, caller, new Date())
@@ -37,4 +44,16 @@ export function serveUsage(app: FastifyInstance, { ledger }: { ledger: ReportSto
     const { items, next_cursor } = await pageOf(query, load, ({ place }) => place)
     return { calls: items.map(({ call }) => call), next_cursor }
   })
+
+  bind(app, usageRoutes.call, async ({ params: { request_id } }, caller) => {
+    const [found] = await ledger.calls(callFilterOf({ request_id }, caller), { after: undefined, limit: 1 })
+    if (!found) throw notRecorded(request_id)
+    return { ...found.call, has_bodies: await records.has(request_id, caller) }
+  })
 }
+
+const notRecorded = (requestId: string): AppError =>
+  new AppError(
+    'not_found',
+    `call ${requestId.slice(0, 100)} not found; calls are recorded at most 100 ms after their end`,
+  )

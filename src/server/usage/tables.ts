@@ -1,3 +1,4 @@
+import type { ToolDimension, ToolGroup } from '../../contract/tool-usage.ts'
 import { UsageCall, type UsageDimension, type UsageFigures, type UsageGroup } from '../../contract/usage.ts'
 import { CsvFile } from '../http/csv-file.ts'
 import type { Cell } from '../platform/csv.ts'
@@ -6,6 +7,9 @@ type Figure = readonly [column: string, read: (figures: UsageFigures) => Cell]
 
 const plainFigures = [
   'requests',
+  'failed_requests',
+  'aborted_requests',
+  'lost_requests',
   'input_tokens',
   'cache_read_tokens',
   'cache_write_5m_tokens',
@@ -21,6 +25,7 @@ const plainFigures = [
 
 const figures: readonly Figure[] = [
   ...plainFigures.map((name): Figure => [name, given => given[name]]),
+  ['price_sources', given => given.price_sources.join('; ')],
   ['first_content_ms_p50', given => given.first_content_ms.p50],
   ['first_content_ms_p95', given => given.first_content_ms.p95],
   ['total_ms_p50', given => given.total_ms.p50],
@@ -35,6 +40,15 @@ export function groupTable(dimensions: readonly UsageDimension[], groups: readon
     }
   }
   return new CsvFile('usage', [...dimensions, ...figures.map(([name]) => name)], rows())
+}
+
+/** Returns groups of tool calls as a CSV file: the dimensions, then the figures. */
+export function toolTable(dimensions: readonly ToolDimension[], groups: readonly ToolGroup[]): CsvFile {
+  async function* rows() {
+    for (const { by, calls, failed_calls, ms, total_ms } of groups)
+      yield [...dimensions.map(name => by[name] ?? null), calls, failed_calls, ms.p50, ms.p95, total_ms]
+  }
+  return new CsvFile('tool-usage', [...dimensions, 'calls', 'failed_calls', 'ms_p50', 'ms_p95', 'total_ms'], rows())
 }
 
 /** Returns calls as a CSV file with every field of the ledger. */

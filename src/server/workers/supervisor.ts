@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import type { Config, Overrides } from '../config/config.ts'
+import { buildInBackground } from '../console/background-build.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { announce } from '../running.ts'
@@ -59,6 +60,7 @@ export async function startWorkers({
     if (!first) throw new Error('no worker configured')
     const { url, sandboxDriver, models } = first
     const withdraw = announce(config.dataDir, { url, log })
+    const building = buildInBackground(config, log)
     return {
       url,
       database: database.kind,
@@ -70,6 +72,7 @@ export async function startWorkers({
         for (const slot of slots) slot.send({ type: 'reload' })
       },
       async stop({ serveOnMs = 0 } = {}) {
+        building.stop()
         await stopSlots(serveOnMs)
         await database.stop()
         withdraw()

@@ -1,7 +1,7 @@
 import type { FileChange } from '../../contract/files.ts'
 import type { Files, Snapshot } from './files.ts'
 import { shown } from './files.ts'
-import { type Entry, type FileEntry, isSame } from './manifest.ts'
+import { changedPaths, type Entry, type FileEntry } from './manifest.ts'
 import { unifiedPatch } from './patch.ts'
 
 const maxChanges = 1_000
@@ -15,8 +15,7 @@ export async function changesBetween(
   from: Snapshot,
   to: Snapshot,
 ): Promise<{ readonly data: FileChange[]; readonly more: number }> {
-  const paths = [...new Set([...from.manifest.keys(), ...to.manifest.keys()])].sort()
-  const changed = paths.filter(path => isChange(from.manifest.get(path), to.manifest.get(path)))
+  const changed = changedPaths(from.manifest, to.manifest)
   const data: FileChange[] = []
   let bytesLeft = maxTotalTextBytes
   for (const path of changed.slice(0, maxChanges)) {
@@ -36,13 +35,6 @@ export async function changesBetween(
     })
   }
   return { data, more: changed.length - data.length }
-}
-
-/** A folder that appears or disappears with its files is not reported separately. */
-function isChange(before: Entry | undefined, after: Entry | undefined): boolean {
-  if (before?.kind === 'folder' || after?.kind === 'folder')
-    return before !== undefined && after !== undefined && before.kind !== after.kind
-  return before === undefined || after === undefined || !isSame(before, after)
 }
 
 interface Patch {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Pool, PoolClient } from 'pg'
+import type { ListedCheckpoint } from '../../contract/files.ts'
 import type { LeftOut } from './limits.ts'
 import {
   applied,
@@ -36,6 +37,8 @@ export interface NewCheckpoint {
   readonly manifest: Manifest
   /** Undefined when the checkpoint is stored with all its entries. */
   readonly change: Change | undefined
+  /** Number of files and links that differ from the checkpoint before. */
+  readonly changed: number
   readonly leftOut: readonly LeftOut[]
 }
 
@@ -56,14 +59,25 @@ export function checkpointStore(pool: Pool) {
     async insert(on: Queryable, sessionId: string, { seq, packed, checkpoint }: Insert): Promise<void> {
       const text = `
         with stored as (
-          insert into workspace_checkpoints (session_id, seq, id, is_full, manifest, files, bytes, left_out)
-          values ($1, $2, $3, $4, $5, $6, $7, $8)
+          insert into workspace_checkpoints (session_id, seq, id, is_full, manifest, files, bytes, left_out, changed)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         )
         update sessions set checkpoint_id = $3, checkpoint_seq = $2 where id = $1`
-      const { id, manifest, change, leftOut } = checkpoint
+      const { id, manifest, change, leftOut, changed } = checkpoint
       const { files, bytes } = sizeOf(manifest)
-      const values = [sessionId, seq, id, change === undefined, packed, files, bytes, JSON.stringify(leftOut)]
+      const values = [sessionId, seq, id, change === undefined, packed, files, bytes, JSON.stringify(leftOut), changed]
       await on.query(text, values)
+    },
+
+    /** Returns the checkpoints before event `before`, newest first, without their manifests. */
+    async list(sessionId: string, { before, limit }: CheckpointsOf): Promise<ListedCheckpoint[]> {
+      const text = `
+        select c.id as checkpoint_id, c.seq, e.id as event_id, e.type as event_type, c.created_at, c.files, c.bytes, c.changed
+        from workspace_checkpoints c left join session_events e on e.session_id = c.session_id and e.seq = c.seq
+        where c.session_id = $1 and c.seq < $2 order by c.seq desc limit $3`
+      const values = [sessionId, before ?? Number.MAX_SAFE_INTEGER, limit]
+      const { rows } = await pool.query<Omit<ListedCheckpoint, 'created_at'> & { created_at: Date }>(text, values)
+      return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
     },
 
     /** Returns the checkpoint that a fork started with; undefined for other sessions. */
@@ -105,6 +119,12 @@ export function checkpointStore(pool: Pool) {
       return { id, seq: last.seq, created_at, left_out, manifest, chain }
     },
   }
+}
+
+interface CheckpointsOf {
+  /** Number of an event; undefined begins with the last checkpoint. */
+  readonly before: number | undefined
+  readonly limit: number
 }
 
 interface Insert {

@@ -9,7 +9,15 @@ import type { CheckpointStore } from './checkpoint-store.ts'
 import { storeContent } from './contents.ts'
 import { ignoreFile, ignoreRules, maxIgnoreBytes } from './ignore.ts'
 import type { WorkspaceLimits } from './limits.ts'
-import { emptyManifest, type FileEntry, type Manifest, piecesOf, sizeOf, storedChange } from './manifest.ts'
+import {
+  changedPaths,
+  emptyManifest,
+  type FileEntry,
+  type Manifest,
+  piecesOf,
+  sizeOf,
+  storedChange,
+} from './manifest.ts'
 import { namesOf, withEntry, withoutPath } from './tree.ts'
 
 /** A session whose files a caller changes. */
@@ -64,6 +72,7 @@ export function createFileWrites(deps: Deps) {
         id: newId('chk'),
         manifest,
         change: storedChange(before, manifest),
+        changed: changedPaths(before?.manifest ?? emptyManifest, manifest).length,
         leftOut: before?.left_out ?? [],
       }
       const packed = await checkpoints.pack(next)

@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import type { FilesAsOf, WorkspaceFile } from '../../contract/files.ts'
+import type { FilesAsOf, ListedCheckpoint, WorkspaceFile } from '../../contract/files.ts'
 import type { Caller } from '../http/caller.ts'
-import { invalid, notFound } from '../platform/errors.ts'
+import { invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import type { EventStore } from '../sessions/log/event-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Blobs } from './blobs.ts'
@@ -14,7 +14,7 @@ import { childrenOf, followed } from './tree.ts'
 interface Deps {
   readonly sessions: Pick<Sessions, 'open'>
   readonly events: Pick<EventStore, 'seqOfEvent'>
-  readonly checkpoints: Pick<CheckpointStore, 'at' | 'first'>
+  readonly checkpoints: Pick<CheckpointStore, 'at' | 'first' | 'list'>
   readonly blobs: Pick<Blobs, 'read'>
 }
 
@@ -66,6 +66,17 @@ export function createFiles({ sessions, events, checkpoints, blobs }: Deps) {
   return {
     snapshot,
     contentOf,
+
+    /** Returns the checkpoints of a session before event `after`, newest first. */
+    async checkpoints(
+      id: string,
+      { after, limit }: { readonly after: string | undefined; readonly limit: number },
+      caller: Caller,
+    ): Promise<ListedCheckpoint[]> {
+      await sessions.open(id, caller)
+      if (after !== undefined && !/^[1-9][0-9]{0,14}$/.test(after)) throw invalidCursor()
+      return checkpoints.list(id, { before: after === undefined ? undefined : Number(after), limit })
+    },
 
     /** Returns the direct entries of a folder. Errors: `not_found`, `invalid_request` for a file. */
     list({ manifest }: Snapshot, path: string): Entry[] {

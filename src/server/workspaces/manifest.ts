@@ -87,6 +87,17 @@ export function isSame(one: Entry, other: Entry): boolean {
   return one.kind === 'folder' && other.kind === 'folder' && one.mode === other.mode
 }
 
+/** Returns the paths that differ, in order. A folder that appears or disappears with its files is not included. */
+export const changedPaths = (before: Manifest, after: Manifest): string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter(path => isChange(before.get(path), after.get(path))).sort()
+
+function isChange(before: Entry | undefined, after: Entry | undefined): boolean {
+  if (before === after) return false
+  if (before?.kind === 'folder' || after?.kind === 'folder')
+    return before !== undefined && after !== undefined && before.kind !== after.kind
+  return before === undefined || after === undefined || !isSame(before, after)
+}
+
 export function applied(before: Manifest, { set, removed }: Change): Manifest {
   const after = new Map(before)
   for (const path of removed) after.delete(path)

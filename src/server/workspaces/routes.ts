@@ -39,6 +39,14 @@ export function serveFiles(app: FastifyInstance, { files, writes, events }: Deps
     const { items, next_cursor } = await pageOf(query, load, ({ path }) => path)
     return { data: items.map(shown), as_of: now.asOf, next_cursor }
   })
+  bind(app, fileRoutes.checkpoints, async ({ params, query }, caller) => {
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => files.checkpoints(params.session_id, page, caller),
+      ({ seq }) => String(seq),
+    )
+    return { data: items, next_cursor }
+  })
   bind(app, fileRoutes.diff, async ({ params, query }, caller) => {
     const from = await files.snapshot(params.session_id, query.from ?? 'start', caller)
     const to = await files.snapshot(params.session_id, query.to, caller)

@@ -6,7 +6,16 @@ import type { Blobs } from './blobs.ts'
 import { captureWorkspace } from './capture.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { LeftOut, WorkspaceLimits } from './limits.ts'
-import { emptyManifest, extendChain, isSame, type Manifest, noChain, piecesOf, storedChange } from './manifest.ts'
+import {
+  changedPaths,
+  emptyManifest,
+  extendChain,
+  isSame,
+  type Manifest,
+  noChain,
+  piecesOf,
+  storedChange,
+} from './manifest.ts'
 import { type CachedFiles, ManifestCache } from './manifest-cache.ts'
 import { markCheckpoint, markedCheckpoint, unmark } from './marker.ts'
 import { type Restored, restoreWorkspace } from './restore.ts'
@@ -102,7 +111,13 @@ export function createWorkspaces(deps: Deps) {
         return undefined
       }
       const change = storedChange(last.checkpointId === undefined ? undefined : last, manifest)
-      const next = { id: newId('chk'), manifest, leftOut, change }
+      const next = {
+        id: newId('chk'),
+        manifest,
+        leftOut,
+        change,
+        changed: changedPaths(last.manifest, manifest).length,
+      }
       const packed = await checkpoints.pack(next)
       const hashes = piecesOf(change?.set ?? manifest.values())
       return {

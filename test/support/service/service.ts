@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly databaseUrl?: string
   /** A data folder of the caller's own, which then stays. Absent: a fresh one, removed with the service. */
   readonly dataDir?: string
+  /** True: the service builds and serves the console. By default it does not, because a build takes long. */
+  readonly hasConsole?: boolean
   /** More arguments of `serve`. */
   readonly args?: readonly string[]
   /** A fixed port, to start again where another process was; a free one by default. */
@@ -63,7 +65,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const databaseUrl = options.databaseUrl ?? (await freshDatabase()).url
   const dataDir = options.dataDir ?? (await temporaryDataDir())
   const key = options.key === undefined ? 'sk-test-master-key-0123456789' : (options.key ?? '')
-  const command = [process.execPath, ...program, ...(options.args ?? [])]
+  const command = [
+    process.execPath,
+    ...program,
+    ...(options.hasConsole ? [] : ['--no-console']),
+    ...(options.args ?? []),
+  ]
   const [file = '', ...args] =
     options.launcher === undefined ? command : ['bash', '-c', options.launcher, 'bash', ...command]
   const child = spawn(file, args, {

@@ -10,6 +10,8 @@ export interface WorkspaceCheckpointTable {
   manifest: Buffer
   files: number
   bytes: number
+  /** Null in rows of older releases. */
+  changed: number | null
   left_out: Json<readonly { readonly path: string; readonly reason: string }[]>
   created_at: DefaultTime
 }

@@ -1,4 +1,4 @@
-import { statusOfCode } from '../../../contract/errors.ts'
+import { statusOfCode } from '../../../contract/error-codes.ts'
 import { AppError } from '../../platform/errors.ts'
 import { keysOf, ownMembers } from '../bytes/json-members.ts'
 import { payersOf } from '../core/booking.ts'

@@ -83,6 +83,13 @@ export function createBodyRecords({ store, cipher, echoes, audit, log }: Deps) {
       writes.set(request_id, written)
     },
 
+    /** Returns true if the caller may read the bodies of a call. Writes no entry to the audit log. */
+    async has(requestId: string, caller: Caller): Promise<boolean> {
+      if (caller.role !== 'admin') return false
+      await writes.get(requestId)
+      return store.exists(requestId, visibleTo(caller))
+    },
+
     /** Returns the recorded bodies of a call that the caller may see. Writes an entry to the audit log. */
     async read(requestId: string, { caller, actor }: By) {
       await writes.get(requestId)

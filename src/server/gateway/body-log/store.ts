@@ -54,6 +54,11 @@ export function bodiesStore(pool: Pool) {
       await pool.query(text, [request_id, principal, api_key_id, owner_id, model, version, sealed, key_id])
     },
 
+    async exists(requestId: string, { owner, within }: Visible): Promise<boolean> {
+      const text = `select from call_bodies where ${named}`
+      return (await pool.query(text, [requestId, owner, within])).rows.length > 0
+    },
+
     find: (requestId: string, visible: Visible, note: Note) =>
       noted(`select ${columns} from call_bodies where ${named}`, requestId, visible, note),
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
 import type { TokenCounts } from '../tokens/token-counts.ts'
 
 /** Totals so far of the counts that an upstream stated. They replace earlier totals and are never added. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
 import type { AnswerEvent } from './answer-event.ts'
 import type { Attempt, Call, Target, UpstreamError } from './call.ts'
 import type { CanonicalRequest } from './codec.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
 import type { Deployment } from '../../config/config.ts'
 import type { Json } from '../../platform/json.ts'
 import type { Parts } from '../bytes/body-edit.ts'

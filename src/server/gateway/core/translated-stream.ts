@@ -1,4 +1,4 @@
-import { type ErrorCode, statusOfCode } from '../../../contract/errors.ts'
+import { type ErrorCode, statusOfCode } from '../../../contract/error-codes.ts'
 import type { FrameReader } from '../bytes/frame-reader.ts'
 import { reasonOfText } from '../passthrough/answers.ts'
 import {

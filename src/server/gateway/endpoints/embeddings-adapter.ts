@@ -1,4 +1,4 @@
-import { codeOfStatus } from '../../../contract/errors.ts'
+import { codeOfStatus } from '../../../contract/error-codes.ts'
 import { googleError } from '../../../contract/gemini.ts'
 import { openAiError } from '../../../contract/openai.ts'
 import { invalid } from '../../platform/errors.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
 import type { Hook } from '../../config/config.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'

@@ -1,4 +1,5 @@
-import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
+import { anthropicError } from '../../../contract/errors.ts'
 import { recordOf } from '../../platform/json.ts'
 import { editTopLevel } from '../bytes/body-edit.ts'
 import { baseModelOf } from '../core/call.ts'

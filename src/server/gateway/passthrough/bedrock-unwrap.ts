@@ -1,4 +1,4 @@
-import { anthropicTypeOf } from '../../../contract/errors.ts'
+import { anthropicTypeOf } from '../../../contract/error-codes.ts'
 import { jsonOr, recordOf } from '../../platform/json.ts'
 import { type AwsFrame, createAwsEventStream } from '../bytes/aws-event-stream.ts'
 import { bedrockMessage, codeOfException } from '../upstream/bedrock.ts'

@@ -1,4 +1,4 @@
-import { statusOfCode } from '../../../contract/errors.ts'
+import { statusOfCode } from '../../../contract/error-codes.ts'
 import { coversModel } from '../../../contract/keys.ts'
 import type { NativeProvider } from '../../../contract/native.ts'
 import type { Method } from '../../../contract/route.ts'

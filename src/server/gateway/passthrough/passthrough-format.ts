@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
 import type { Parts } from '../bytes/body-edit.ts'
 import type { Attempt, Call, Outcome, ParsedRequest, Target } from '../core/call.ts'
 import type { CodecContext } from '../core/codec.ts'

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import { anthropicError, type ErrorCode } from '../../../contract/errors.ts'
+import type { ErrorCode } from '../../../contract/error-codes.ts'
+import { anthropicError } from '../../../contract/errors.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 import { FrameTail } from '../bytes/event-frames.ts'
 import type { Sink } from '../core/call.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { statusOfCode } from '../../../contract/errors.ts'
+import { statusOfCode } from '../../../contract/error-codes.ts'
 import { sseFrame } from '../../../contract/sse.ts'
 import { jsonRpcError } from '../../http/json-rpc-error.ts'
 import { AppError } from '../../platform/errors.ts'

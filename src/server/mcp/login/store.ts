@@ -70,6 +70,13 @@ export function loginStore(pool: Pool) {
       return (await pool.query<LoginRow>(text, [server_id, principal, url])).rows[0]
     },
 
+    /** Returns the addresses at which a principal is logged in, by the ids of their servers. */
+    async addressesOf(principal: string): Promise<ReadonlyMap<string, string>> {
+      const text = 'select server_id, url from mcp_logins where principal = $1'
+      const { rows } = await pool.query<Pick<LoginRow, 'server_id' | 'url'>>(text, [principal])
+      return new Map(rows.map(({ server_id, url }) => [server_id, url]))
+    },
+
     /** Stores a login in place of the one before. */
     async set(client: PoolClient, row: LoginRow): Promise<void> {
       const text = `

@@ -4,11 +4,17 @@ import type { RegisteredServer } from './server.ts'
 import type { ServerState } from './state-store.ts'
 import type { ServerValues } from './store.ts'
 
+interface Reader {
+  readonly isForAdmin: boolean
+  /** Addresses of the logins of the reader, by the ids of their servers. */
+  readonly logins: ReadonlyMap<string, string>
+}
+
 /** Returns the record of a server. Only admins see its whole address, because a path or a query may be a secret. */
 export function shownServer(
   server: RegisteredServer,
   state: ServerState | undefined,
-  { isForAdmin }: { readonly isForAdmin: boolean },
+  { isForAdmin, logins }: Reader,
 ): McpServer {
   return {
     server_id: server.server_id,
@@ -20,6 +26,7 @@ export function shownServer(
     auth_type: server.auth_type,
     oauth2_flow: server.oauth2_flow,
     has_credentials: server.has_credentials,
+    has_login: server.oauth2_flow === 'authorization_code' ? logins.get(server.server_id) === server.url : null,
     vault_key: isForAdmin ? server.vault_key : null,
     static_headers: isForAdmin ? { ...server.static_headers } : {},
     allowed_tools: server.allowed_tools && [...server.allowed_tools],

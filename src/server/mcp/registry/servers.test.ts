@@ -22,6 +22,7 @@ test('POST returns 201 with the record, and the server is found by id, name and 
     auth_type: 'none',
     oauth2_flow: null,
     has_credentials: false,
+    has_login: null,
     vault_key: null,
     static_headers: {},
     allowed_tools: ['a'],

@@ -2,6 +2,8 @@ import {
   type McpServer,
   type McpServerCreate,
   type McpServerUpdate,
+  type McpTool,
+  type McpToolLists,
   reservedServerNames,
 } from '../../../contract/mcp.ts'
 import type { Audit } from '../../audit/audit.ts'
@@ -11,18 +13,21 @@ import { rejectNarrow } from '../../http/reach.ts'
 import { AppError, invalid, notFound } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { blockedReasonFor, type Outbound } from '../../platform/outbound.ts'
+import type { LoginStore } from '../login/store.ts'
 import { checkCredentials, checkedHeaders, type ServerEncryption } from './credentials.ts'
 import { auditFields, shownServer } from './records.ts'
 import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
 import type { ServerCache } from './server-cache.ts'
-import type { McpStateStore } from './state-store.ts'
+import type { McpStateStore, ServerState } from './state-store.ts'
 import type { McpServerStore, ServerRow, ServerValues } from './store.ts'
 import { isUrlServerId, serverOfUrl } from './url-server.ts'
+import { flowAfter, keep, rejectUnsupported } from './writes.ts'
 
 interface Deps {
   readonly store: McpServerStore
   readonly cache: ServerCache
   readonly states: McpStateStore
+  readonly logins: Pick<LoginStore, 'addressesOf'>
   readonly encryption: ServerEncryption
   /** Servers of the configuration file, which have precedence. */
   readonly configured: () => readonly RegisteredServer[]
@@ -38,7 +43,7 @@ const maxServers = 500
 /** The registry: who may use which server, and what a write changes. */
 export type McpServers = ReturnType<typeof createMcpServers>
 
-export function createMcpServers({ store, cache, states, encryption, configured, guard, audit }: Deps) {
+export function createMcpServers({ store, cache, states, logins, encryption, configured, guard, audit }: Deps) {
   /** By row, because calls share the rows of the cache. */
   const registered = new WeakMap<ServerRow, RegisteredServer>()
 
@@ -138,8 +143,14 @@ export function createMcpServers({ store, cache, states, encryption, configured,
     }
   }
 
-  const shown = async (server: RegisteredServer): Promise<McpServer> =>
-    shownServer(server, await states.find(server), { isForAdmin: true })
+  /** Returns the record of a server as an admin or another caller sees it. */
+  const shown = async (server: RegisteredServer, caller: Caller): Promise<McpServer> =>
+    shownServer(server, await states.find(server), await readerOf(caller))
+
+  const readerOf = async ({ role, principal }: Caller) => ({
+    isForAdmin: role === 'admin',
+    logins: await logins.addressesOf(principal),
+  })
 
   return {
     find,
@@ -149,13 +160,21 @@ export function createMcpServers({ store, cache, states, encryption, configured,
 
     async list(caller: Caller): Promise<McpServer[]> {
       const found = new Map((await states.list()).map(state => [state.server_id, state]))
-      const isForAdmin = caller.role === 'admin'
-      return (await available(caller)).map(server => shownServer(server, found.get(server.server_id), { isForAdmin }))
+      const reader = await readerOf(caller)
+      return (await available(caller)).map(server => shownServer(server, found.get(server.server_id), reader))
     },
 
     async get(name: string, caller: Caller): Promise<McpServer> {
+      return shown(await findAny(name, caller), caller)
+    },
+
+    /** Returns the accepted tool list of a server, and a changed one that waits. */
+    async toolLists(name: string, caller: Caller): Promise<McpToolLists> {
       const server = await findAny(name, caller)
-      return shownServer(server, await states.find(server), { isForAdmin: caller.role === 'admin' })
+      rejectNarrow({ caller })
+      const state = await states.find(server)
+      const pending_tools_hash = state?.pending_tools_hash ?? null
+      return { accepted: mutable(state?.tools), pending: mutable(state?.pending_tools), pending_tools_hash }
     },
 
     async create(write: McpServerCreate, by: By): Promise<McpServer> {
@@ -171,7 +190,7 @@ export function createMcpServers({ store, cache, states, encryption, configured,
         await audit.record(sqlOfClient(client), entry)
         return after
       })
-      return shown(ofRow(row))
+      return shown(ofRow(row), by.caller)
     },
 
     async update(name: string, write: McpServerUpdate, by: By): Promise<McpServer> {
@@ -188,7 +207,7 @@ export function createMcpServers({ store, cache, states, encryption, configured,
         await audit.record(sqlOfClient(client), entry)
         return after
       })
-      return shown(ofRow(row))
+      return shown(ofRow(row), by.caller)
     },
 
     async remove(name: string, by: By): Promise<void> {
@@ -203,17 +222,13 @@ export function createMcpServers({ store, cache, states, encryption, configured,
       })
     },
 
-    /** Accepts the changed tool list of a server. */
-    async accept(name: string, by: By): Promise<McpServer> {
+    /** Accepts the changed tool list of a server; only the one with `hash` if that is given. */
+    async accept(name: string, hash: string | undefined, by: By): Promise<McpServer> {
       const server = await findAny(name, by.caller)
       rejectNarrow(by)
       await states.transaction(async client => {
         const before = await states.find(server, client)
-        if (!(await states.accept(client, server)))
-          throw new AppError(
-            'conflict',
-            `no changed tool list of MCP server ${server.server_name} waits for acceptance`,
-          )
+        if (!(await states.accept(client, server, hash))) throw nothingToAccept(server, before)
         await audit.record(sqlOfClient(client), {
           actor: by.actor,
           action: 'mcp_server.accept',
@@ -222,7 +237,7 @@ export function createMcpServers({ store, cache, states, encryption, configured,
           after: { tools_sha256: before?.pending_tools_hash },
         })
       })
-      return shown(server)
+      return shown(server, by.caller)
     },
   }
 
@@ -241,6 +256,16 @@ export function createMcpServers({ store, cache, states, encryption, configured,
   }
 }
 
+const nothingToAccept = ({ server_name }: RegisteredServer, state: ServerState | undefined): AppError =>
+  new AppError(
+    'conflict',
+    state?.pending_tools_hash
+      ? `the tools of MCP server ${server_name} changed again; review them once more`
+      : `no changed tool list of MCP server ${server_name} waits for acceptance`,
+  )
+
+const mutable = (tools: readonly McpTool[] | null | undefined): McpTool[] | null => (tools ? [...tools] : null)
+
 type CallerOfServers = Pick<Caller, 'key' | 'principal'>
 
 /** Returns the server as a principal uses it: with its login, if the server needs one. */
@@ -252,22 +277,4 @@ interface SecretContext {
   /** True for a new server and for a new address. */
   readonly isMoved: boolean
   readonly before: ServerRow | undefined
-}
-
-/** Throws for values that the contract names, but that have no effect here. Security: S30. */
-function rejectUnsupported({ transport }: Write): void {
-  if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
-  if (transport === 'stdio')
-    throw invalid('transport stdio is supported in the configuration file only; use http (streamable HTTP)')
-}
-
-/** Returns the value after a write: absent keeps the old one, null removes it. */
-const keep = <T>(given: T | null | undefined, old: T | null | undefined): T | null =>
-  given === undefined ? (old ?? null) : given
-
-/** Returns the OAuth flow after a write; null for another way to authenticate. */
-function flowAfter({ oauth2_flow: given }: Write, type: ServerValues['auth_type'], before: ServerRow | undefined) {
-  if (type === 'oauth2') return keep(given, before?.oauth2_flow) ?? 'client_credentials'
-  if (given) throw invalid('oauth2_flow needs auth_type oauth2')
-  return null
 }

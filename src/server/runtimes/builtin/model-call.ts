@@ -1,4 +1,4 @@
-import { statusOfCode } from '../../../contract/errors.ts'
+import { statusOfCode } from '../../../contract/error-codes.ts'
 import type { BudgetReached } from '../../../contract/events.ts'
 import { sseReader } from '../../../contract/sse.ts'
 import type { Call, Outcome, Sink } from '../../gateway/core/call.ts'

@@ -1,4 +1,4 @@
-import { statusOfCode } from '../../../contract/errors.ts'
+import { statusOfCode } from '../../../contract/error-codes.ts'
 import { budgetReached, endsRun, type NewEvent } from '../../../contract/events.ts'
 import type { Freezes } from '../../controls/freezes.ts'
 import { AppError } from '../../platform/errors.ts'

@@ -1,4 +1,4 @@
-import { codeOfStatus, type ErrorCode } from '../../../../contract/errors.ts'
+import { codeOfStatus, type ErrorCode } from '../../../../contract/error-codes.ts'
 import type { Protocol } from '../../../config/protocols.ts'
 import { compact, recordOf, textIn } from '../../../platform/json.ts'
 import type { Parts } from '../../bytes/body-edit.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../contract/errors.ts'
+import type { ErrorCode } from '../../../../contract/error-codes.ts'
 import { isRecord, type Json, jsonOr, listOf, recordOf, recordsOf, textIn, textOf } from '../../../platform/json.ts'
 import type { BlockStart, Citation, StopReason, UpstreamEvent, UsageUpdate } from '../../core/answer-event.ts'
 import type { StreamDecoder, UpstreamFrame } from '../../core/codec.ts'

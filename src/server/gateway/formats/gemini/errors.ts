@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../contract/errors.ts'
+import type { ErrorCode } from '../../../../contract/error-codes.ts'
 import { googleError } from '../../../../contract/gemini.ts'
 import { isRecord, type Json, jsonOr, nonEmptyText, recordsOf } from '../../../platform/json.ts'
 import type { ProblemWriter } from '../../core/client-format.ts'

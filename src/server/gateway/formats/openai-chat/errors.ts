@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../contract/errors.ts'
+import type { ErrorCode } from '../../../../contract/error-codes.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../platform/json.ts'
 import type { StopReason, UpstreamEvent } from '../../core/answer-event.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'

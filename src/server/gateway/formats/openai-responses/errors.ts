@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../contract/errors.ts'
+import type { ErrorCode } from '../../../../contract/error-codes.ts'
 import { isRecord, type Json, textOf } from '../../../platform/json.ts'
 import type { UpstreamProblem } from '../../core/codec.ts'
 import { codeOfUpstreamStatus } from '../../upstream/check-credential.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../contract/errors.ts'
+import type { ErrorCode } from '../../../../contract/error-codes.ts'
 import { openAiError } from '../../../../contract/openai.ts'
 import { isRecord, recordsOf, textOf } from '../../../platform/json.ts'
 import type { Citation } from '../../core/answer-event.ts'

@@ -1,0 +1,58 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import type { Overview } from '../../../src/contract/console.ts'
+import { client } from './client.ts'
+
+const tickMs = 5_000
+/** Every sixth tick refreshes what the page shows instead of the overview. */
+const ticksPerRefresh = 6
+
+/** Put into `meta` of a query whose data changes while the page is open. */
+export const live = { isLive: true } as const
+
+const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const overviewKey = ['overview'] as const
+
+/** Returns the overview of the service. It is loaded by `useTicks`, not by the pages that show it. */
+export function useOverview() {
+  return useQuery<Overview>({
+    queryKey: overviewKey,
+    queryFn: () => client.console.overview({ query: { timezone } }),
+    staleTime: tickMs,
+  })
+}
+
+/**
+ * Keeps a visible page current with one request in 5 s: the overview. When it reports a change, and every 30 s, live
+ * queries of the page are loaded again. A hidden page makes no request.
+ */
+export function useTicks(): void {
+  const queries = useQueryClient()
+  const { data } = useOverview()
+  const ticks = useRef(0)
+
+  useEffect(() => {
+    const refresh = () => {
+      if (document.visibilityState !== 'visible') return
+      ticks.current++
+      const isRefresh = ticks.current % ticksPerRefresh === 0 && hasLiveQueries(queries)
+      void (isRefresh ? refreshLive(queries) : queries.refetchQueries({ queryKey: overviewKey }))
+    }
+    const timer = setInterval(refresh, tickMs)
+    return () => clearInterval(timer)
+  }, [queries])
+
+  useEffect(() => {
+    if (data) void refreshLive(queries)
+  }, [data, queries])
+}
+
+type Queries = ReturnType<typeof useQueryClient>
+
+const isLive = ({ meta }: { readonly meta: Record<string, unknown> | undefined }): boolean => meta?.['isLive'] === true
+
+const hasLiveQueries = (queries: Queries): boolean =>
+  queries.getQueryCache().findAll({ type: 'active', predicate: isLive }).length > 0
+
+const refreshLive = (queries: Queries): Promise<void> => queries.refetchQueries({ type: 'active', predicate: isLive })

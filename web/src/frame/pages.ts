@@ -1,0 +1,114 @@
+import {
+  IconActivity,
+  IconBook2,
+  IconBrain,
+  IconBuildingWarehouse,
+  IconCalendarTime,
+  IconChartBar,
+  IconCpu,
+  IconGauge,
+  IconHandStop,
+  IconHome,
+  IconKey,
+  IconListDetails,
+  IconLock,
+  IconMessages,
+  IconPlugConnected,
+  type IconProps,
+  IconReceipt,
+  IconRobot,
+  IconSettings,
+  IconTestPipe,
+  IconWebhook,
+} from '@tabler/icons-react'
+import type { ComponentType } from 'react'
+
+/** A page in the menu and the palette. */
+export interface MenuPage {
+  readonly path:
+    | '/'
+    | `/console/${
+        | 'sessions'
+        | 'inbox'
+        | 'agents'
+        | 'skills'
+        | 'memories'
+        | 'webhooks'
+        | 'schedules'
+        | 'mcp'
+        | 'playground'
+        | 'usage'
+        | 'logs'
+        | 'models'
+        | 'runtimes'
+        | 'keys'
+        | 'budgets'
+        | 'vault'
+        | 'audit'
+        | 'settings'}`
+  readonly title: string
+  readonly icon: ComponentType<IconProps>
+  /** Letter after `g` that opens it. */
+  readonly letter: string
+  readonly isAdmin?: true
+}
+
+interface MenuGroup {
+  readonly title: string | undefined
+  readonly pages: readonly MenuPage[]
+}
+
+/** The menu in the order of work; pages of administrators last. */
+export const menu: readonly MenuGroup[] = [
+  {
+    title: undefined,
+    pages: [
+      { path: '/', title: 'Overview', icon: IconHome, letter: 'o' },
+      { path: '/console/sessions', title: 'Sessions', icon: IconMessages, letter: 's' },
+      { path: '/console/inbox', title: 'Inbox', icon: IconHandStop, letter: 'i' },
+    ],
+  },
+  {
+    title: 'Agents',
+    pages: [
+      { path: '/console/agents', title: 'Agents', icon: IconRobot, letter: 'a' },
+      { path: '/console/skills', title: 'Skills', icon: IconBook2, letter: 'k' },
+      { path: '/console/memories', title: 'Memories', icon: IconBrain, letter: 'm' },
+    ],
+  },
+  {
+    title: 'Triggers and tools',
+    pages: [
+      { path: '/console/webhooks', title: 'Webhooks', icon: IconWebhook, letter: 'w' },
+      { path: '/console/schedules', title: 'Schedules', icon: IconCalendarTime, letter: 'c' },
+      { path: '/console/mcp', title: 'MCP servers', icon: IconPlugConnected, letter: 't' },
+    ],
+  },
+  {
+    title: 'Models',
+    pages: [
+      { path: '/console/playground', title: 'Playground', icon: IconTestPipe, letter: 'p' },
+      { path: '/console/usage', title: 'Usage', icon: IconChartBar, letter: 'u' },
+      { path: '/console/logs', title: 'Logs', icon: IconListDetails, letter: 'l' },
+    ],
+  },
+  {
+    title: 'Administration',
+    pages: [
+      { path: '/console/models', title: 'Models and providers', icon: IconCpu, letter: 'd', isAdmin: true },
+      { path: '/console/runtimes', title: 'Runtimes', icon: IconBuildingWarehouse, letter: 'r', isAdmin: true },
+      { path: '/console/keys', title: 'API keys', icon: IconKey, letter: 'y', isAdmin: true },
+      { path: '/console/budgets', title: 'Budgets', icon: IconGauge, letter: 'b', isAdmin: true },
+      { path: '/console/vault', title: 'Vault', icon: IconLock, letter: 'v' },
+      { path: '/console/audit', title: 'Audit', icon: IconReceipt, letter: 'x', isAdmin: true },
+      { path: '/console/settings', title: 'Settings', icon: IconSettings, letter: 'e', isAdmin: true },
+    ],
+  },
+]
+
+/** Icon of the palette for objects. */
+export const objectIcon = IconActivity
+
+/** Returns the pages that a person may open. */
+export const pagesFor = (isAdmin: boolean): readonly MenuPage[] =>
+  menu.flatMap(({ pages }) => pages).filter(page => isAdmin || !page.isAdmin)

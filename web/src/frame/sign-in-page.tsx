@@ -1,0 +1,59 @@
+import { Button, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { ApiError } from '../../../src/client/index.ts'
+import { ProblemLine } from '../parts/page-state.tsx'
+import css from './sign-in-page.module.css'
+
+interface Props {
+  readonly onKey: (key: string) => Promise<void>
+}
+
+/** One field for a key. It is sent once, in the body of a request, and never stored by the page. */
+export function SignInPage({ onKey }: Props) {
+  const [key, setKey] = useState('')
+  const [error, setError] = useState<unknown>()
+  const [isRunning, setRunning] = useState(false)
+  const isWrong = error instanceof ApiError && error.status === 401
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setRunning(true)
+    setError(undefined)
+    try {
+      await onKey(key.trim())
+    } catch (failure) {
+      setError(failure)
+      setRunning(false)
+    }
+  }
+
+  return (
+    <main className={css.page}>
+      <form className={css.form} onSubmit={event => void submit(event)}>
+        <Stack gap="md">
+          <img src="/console/icon.svg" width={40} height={40} alt="" />
+          <Title order={1}>Sign in to Switchyard</Title>
+          <PasswordInput
+            label="API key"
+            description="The master key, or a key that an administrator gave you"
+            value={key}
+            onChange={({ currentTarget }) => setKey(currentTarget.value)}
+            error={isWrong && 'The service does not know this key, or it has expired or been revoked'}
+            autoComplete="off"
+            autoFocus
+            required
+          />
+          {!isWrong && <ProblemLine error={error} />}
+          <Button type="submit" size="sm" loading={isRunning} disabled={key.trim() === ''}>
+            Sign in
+          </Button>
+          <Text size="sm" c="dimmed">
+            The master key is the value of <code>GATEWAY_MASTER_KEY</code> where the service runs.
+            <br />
+            <a href="/docs">API reference</a>
+          </Text>
+        </Stack>
+      </form>
+    </main>
+  )
+}
