@@ -213,6 +213,16 @@ const McpTest = named(
 )
 export type McpServerTest = Static<typeof McpTest>
 
+const McpToolLists = named(
+  'McpToolLists',
+  Type.Object({
+    accepted: Nullable(Type.Array(McpTool), 'null before the first check'),
+    pending: Nullable(Type.Array(McpTool), 'Changed list that waits for `accept`; null when the list did not change'),
+    pending_tools_hash: Nullable(Type.String(), 'SHA-256 of `pending`, for `accept`'),
+  }),
+)
+export type McpToolLists = Static<typeof McpToolLists>
+
 /** Result of a tool call as the server returned it. */
 const ToolResult = named(
   'McpToolResult',
@@ -326,9 +336,30 @@ export const mcpRoutes = {
     method: 'POST',
     path: `${one}/accept`,
     params: ServerPath,
+    body: Type.Object({
+      pending_tools_hash: Type.Optional(
+        Type.String({
+          maxLength: 100,
+          description: 'Hash of the list that was reviewed; 409 if another list waits now',
+        }),
+      ),
+    }),
+    bodyOptional: true,
     responses: { 200: McpServer },
     summary: 'Accept a changed tool list',
     description: 'Accepts the changed tool list that the last check found. 409 when no change waits.',
+  }),
+  toolLists: route({
+    ...read,
+    access: 'admin',
+    id: 'mcp.tool_lists',
+    method: 'GET',
+    path: `${one}/tools`,
+    params: ServerPath,
+    responses: { 200: McpToolLists },
+    summary: 'Read the stored tool lists of an MCP server',
+    description:
+      'Returns the accepted list and a changed list that waits for `accept`, whatever `allowed_tools` and `disallowed_tools` say. The server is not asked.',
   }),
   authorize: route({
     ...read,

@@ -15,6 +15,7 @@ import { serveCallBodies } from '../gateway/body-log/routes.ts'
 import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
+import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
@@ -193,6 +194,7 @@ export function composeGateway(needs: Needs) {
       serveGemini(app, { gateway })
       serveUsage(app, { ledger: reportStore(db), records })
       serveCallBodies(app, { records })
+      serveDeployments(app, { gateway, pool, audit })
       serveProviders(app, { providers: modelProviders })
       serveModelSettings(app, { models: modelSettings })
     },

@@ -1,6 +1,6 @@
 import type { Content, SessionEvent, StopDetails, StopReason } from '../../../src/contract/events.ts'
-import type { Bookmarks } from './bookmarks.ts'
-import type { EventLog } from './event-log.ts'
+import type { Bookmarks } from './fold/bookmarks.ts'
+import type { EventLog } from './fold/event-log.ts'
 
 /** The event of one type. */
 export type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
@@ -77,9 +77,9 @@ export interface Turn {
   readonly eventIds: readonly string[]
 }
 
-export type TurnOutcome = 'done' | 'failed' | 'stopped' | 'paused' | 'withdrawn'
+export type TurnOutcome = 'done' | 'failed' | 'stopped' | 'withdrawn'
 
-/** End of a turn; with `paused` it continues later. */
+/** End of a turn. */
 export interface TurnEnd {
   readonly outcome: TurnOutcome
   readonly at: Time
@@ -210,7 +210,8 @@ export interface ToolCall {
 }
 
 export interface Approval {
-  readonly state: 'pending' | 'allowed' | 'denied' | 'expired'
+  /** `cancelled`: the call ended before anyone answered. */
+  readonly state: 'pending' | 'allowed' | 'denied' | 'expired' | 'cancelled'
   readonly decidedAt: Time | undefined
   /** Principal who decided, or `link`. */
   readonly decidedBy: string | undefined
@@ -269,11 +270,27 @@ export interface LiveText {
   readonly text: string
 }
 
+export interface Pause {
+  readonly at: Time
+  readonly reason: StopReason
+  readonly message: string | undefined
+}
+
+/** A wait for answers from outside. */
+export interface Wait {
+  readonly since: Time
+  /** Events of the calls that have no answer. */
+  readonly eventIds: readonly string[]
+  /** Time of the last answer, once all calls have one. */
+  readonly answeredAt: Time | undefined
+}
+
 /** The turn in progress. */
 export interface Run {
   /** Place in `turns`. */
   readonly turn: number
-  readonly isPaused: boolean
+  /** A budget or a freeze has stopped it. */
+  readonly pause: Pause | undefined
   readonly since: Time
   /** Time of the last event of the model or a tool; undefined before the first. */
   readonly steppedAt: Time | undefined
@@ -282,8 +299,8 @@ export interface Run {
     | { readonly model: string | undefined; readonly isCompaction: boolean; readonly since: Time }
     | undefined
   readonly retry: Retry | undefined
-  /** `requires_action`: since when, and the calls that wait. */
-  readonly wait: { readonly since: Time; readonly eventIds: readonly string[] } | undefined
+  /** `requires_action`, until the run continues. */
+  readonly wait: Wait | undefined
   /** Time of the request to stop. */
   readonly stopRequestedAt: Time | undefined
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
 import { startEverythingServer, startModernServer } from '../../../../test/support/mcp/real-servers.ts'
 import { legacyScript, sendJson, startScriptedUpstream, tool } from '../../../../test/support/mcp/scripted-upstream.ts'
-import type { McpServer, McpServerTest } from '../../../contract/mcp.ts'
+import type { McpServer, McpServerTest, McpToolLists } from '../../../contract/mcp.ts'
 
 const app = await startMcpApp()
 const { call, registered } = app
@@ -49,14 +49,23 @@ test('a changed or new tool is held until it is accepted', async () => {
   const record = (await call<McpServer>('master', 'GET /v1/mcp/server/changing')).body
   assert.notEqual(record.pending_tools_hash, null)
   assert.deepEqual(await namesOf('changing'), ['write'])
+  const stored = async () => (await call<McpToolLists>('master', 'GET /v1/mcp/server/changing/tools')).body
+  const { accepted: before, pending: waiting, pending_tools_hash: hash } = await stored()
+  assert.deepEqual([before?.map(({ name }) => name), waiting], [['read', 'write'], listed])
+  assert.equal(hash, record.pending_tools_hash)
+  assert.equal((await call('limited', 'GET /v1/mcp/server/changing/tools')).status, 403)
   const calls = () => upstream.requests.filter(({ body }) => body['method'] === 'tools/call').length
   assert.equal((await callTool('changing', 'read')).status, 400)
   assert.equal(calls(), 0)
-  const accepted = await call<McpServer>('master', 'POST /v1/mcp/server/changing/accept')
+  const line = 'POST /v1/mcp/server/changing/accept'
+  const other = await call('master', line, { pending_tools_hash: 'that of an older review' })
+  assert.deepEqual([other.status, /review them once more/.test(other.text)], [409, true])
+  const accepted = await call<McpServer>('master', line, { pending_tools_hash: record.pending_tools_hash })
   assert.deepEqual([accepted.body.tools_hash, accepted.body.pending_tools_hash], [record.pending_tools_hash, null])
   const log = await app.pool.query(`select after from audit_log where action = 'mcp_server.accept'`)
   assert.deepEqual(log.rows, [{ after: { tools_sha256: record.pending_tools_hash } }])
   assert.deepEqual(await namesOf('changing'), ['read', 'write', 'extra'])
+  assert.deepEqual(await stored(), { accepted: listed, pending: null, pending_tools_hash: null })
   assert.equal((await callTool('changing', 'read')).status, 200)
   assert.equal(calls(), 1)
 })
