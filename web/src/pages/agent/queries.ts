@@ -64,3 +64,10 @@ export const mcpToolsQuery = (server: string) =>
     queryFn: () => client.mcp.tools({ query: { server_id: server } }),
     staleTime: 60_000,
   })
+
+/** Models that the caller may use, with their windows and prices. */
+export const modelsQuery = queryOptions({
+  queryKey: ['models'],
+  queryFn: () => client.models.list(),
+  staleTime: 60_000,
+})
