@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import type { SessionStatus } from '../contract/sessions.ts'
+import type { SessionStatus } from '../contract/session-status.ts'
 import { maxDimensions, usageDimensions } from '../contract/usage.ts'
 import { exportAgent, importAgent } from './agent-files.ts'
 import { listAgents } from './agents.ts'

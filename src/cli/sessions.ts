@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { readEvents } from '../client/event-reader.ts'
-import { type SessionStatus, sessionRoutes } from '../contract/sessions.ts'
+import type { SessionStatus } from '../contract/session-status.ts'
+import { sessionRoutes } from '../contract/sessions.ts'
 import type { ListArguments } from './agents.ts'
 import { outcomePiece, type RunEnd, runEndOf } from './event-lines.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'

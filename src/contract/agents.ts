@@ -1,12 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { ApprovalsConfig } from './approvals.ts'
 import { AttachedSkill } from './attached-skill.ts'
+import { DiffLines } from './diff-lines.ts'
 import { agentContext } from './contexts.ts'
 import { named } from './named.ts'
 import { NetworkConfig } from './network.ts'
 import { route } from './route.ts'
 import { SandboxConfig } from './sandboxes.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
+import { SessionStatus } from './session-status.ts'
 import { WebhookConfig } from './webhooks.ts'
 
 export const AgentStatus = named(
@@ -63,6 +65,10 @@ const AgentConfig = named(
   ]),
 )
 
+const VersionNote = Type.Optional(
+  Nullable(Type.String({ maxLength: 1_000 }), 'Why the version is made; stored with it'),
+)
+
 /** Body of create and update. Absent means unchanged; null clears a field that may be null. */
 export const AgentWrite = named(
   'AgentWrite',
@@ -103,15 +109,55 @@ export const AgentWrite = named(
     harness: Type.Optional(
       Nullable(Type.String({ maxLength: 200 }), 'Alternative name of `runtime`, which takes precedence'),
     ),
+    note: VersionNote,
   }),
 )
 export type AgentWrite = Static<typeof AgentWrite>
 
+/** Body of an update. */
+export const AgentUpdate = named(
+  'AgentUpdate',
+  Type.Object({
+    ...AgentWrite.properties,
+    expected_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Must be the current version; otherwise the answer is 409' }),
+    ),
+  }),
+)
+export type AgentUpdate = Static<typeof AgentUpdate>
+
 export const AgentVersion = named(
   'AgentVersion',
-  Type.Object({ version: Type.Integer(), created_at: EpochMs, agent: Agent }),
+  Type.Object({
+    version: Type.Integer(),
+    created_at: EpochMs,
+    note: Nullable(Type.String({ description: 'Why it was made, as its author wrote' })),
+    created_by: Nullable(Type.String({ description: 'Principal; null for versions of older releases' })),
+    agent: Agent,
+  }),
 )
 export type AgentVersion = Static<typeof AgentVersion>
+
+/** An agent in a list, with its last session where the request asks for it. */
+export const ListedAgent = named(
+  'ListedAgent',
+  Type.Object({
+    ...Agent.properties,
+    last_session: Type.Optional(
+      Nullable(
+        Type.Object({
+          id: Type.String(),
+          title: Type.String(),
+          status: SessionStatus,
+          created_at: EpochMs,
+          updated_at: EpochMs,
+        }),
+        'Newest session that is not deleted; only with `include=last_session`',
+      ),
+    ),
+  }),
+)
+export type ListedAgent = Static<typeof ListedAgent>
 
 /** One difference between two versions. Texts have `lines`: the changed lines with their context. */
 export const AgentFieldChange = named(
@@ -120,14 +166,7 @@ export const AgentFieldChange = named(
     field: Type.String({ description: '`name`, `system`, `config.max_turns`' }),
     before: Type.Unknown(),
     after: Type.Unknown(),
-    lines: Type.Optional(
-      Type.Array(
-        Type.Object({
-          op: Type.Union([Type.Literal('same'), Type.Literal('removed'), Type.Literal('added')]),
-          text: Type.String(),
-        }),
-      ),
-    ),
+    lines: Type.Optional(DiffLines),
   }),
 )
 export type AgentFieldChange = Static<typeof AgentFieldChange>
@@ -180,10 +219,27 @@ export const agentRoutes = {
     id: 'agents.list',
     method: 'GET',
     path: '/api/agents',
-    query: Type.Object({ ...pageQuery, owner_id: Type.Optional(Type.String({ maxLength: 200 })) }),
-    responses: { 200: Type.Object({ agents: Type.Array(Agent), next_cursor: NextCursor }) },
+    query: Type.Object({
+      ...pageQuery,
+      owner_id: Type.Optional(Type.String({ maxLength: 200 })),
+      status: Type.Optional(AgentStatus),
+      runtime: Type.Optional(Type.String({ maxLength: 200, description: 'Runtime, as in `harness`' })),
+      model: Type.Optional(Type.String({ maxLength: 200 })),
+      q: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: 'Part of the name, without regard to case, or the id',
+        }),
+      ),
+      include: Type.Optional(
+        Type.Literal('last_session', { description: 'Adds the newest session of each agent as `last_session`' }),
+      ),
+    }),
+    responses: { 200: Type.Object({ agents: Type.Array(ListedAgent), next_cursor: NextCursor }) },
     summary: 'List agents',
-    description: 'Lists agents, newest first; `owner_id` filters. A key with an owner sees only that owner’s agents.',
+    description:
+      'Lists agents, newest first; `owner_id`, `status`, `runtime`, `model` and `q` filter. A key with an owner sees only that owner’s agents.',
   }),
   create: route({
     ...base,
@@ -214,11 +270,11 @@ export const agentRoutes = {
     method: 'PATCH',
     path: '/api/agents/{agent_id}',
     params: AgentPath,
-    body: AgentWrite,
+    body: AgentUpdate,
     responses: { 200: Agent },
     summary: 'Update an agent',
     description:
-      'Creates a new version with the given fields. Absent fields stay unchanged; null clears a field that may be null. Running sessions keep their version.',
+      'Creates a new version with the given fields. Absent fields stay unchanged; null clears a field that may be null. Running sessions keep their version. `expected_version` rejects a write that would overwrite the change of somebody else.',
   }),
   remove: route({
     ...base,
@@ -312,6 +368,8 @@ export const agentRoutes = {
     method: 'POST',
     path: '/api/agents/{agent_id}/versions/{version}/rollback',
     params: VersionPath,
+    body: Type.Object({ note: VersionNote }),
+    bodyOptional: true,
     responses: { 200: Agent },
     summary: 'Roll back an agent',
     description: 'Makes an earlier version current again by creating a new version with its fields.',

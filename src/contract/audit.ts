@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, JsonObject, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+import { CsvFormat, JsonObject, NextCursor, Nullable, pageQuery, rangeQuery, Timezone } from './schemas.ts'
 
 /** One recorded change. Security: S55. */
 export const AuditEntry = named(
@@ -47,6 +47,10 @@ export const auditRoutes = {
       ),
       object_id: Filter,
       principal: Filter,
+      key_id: Filter,
+      owner_id: Filter,
+      request_id: Filter,
+      timezone: Timezone,
     }),
     responses: { 200: Type.Object({ entries: Type.Array(AuditEntry), next_cursor: NextCursor }) },
     hasCsv: true,

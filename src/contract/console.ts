@@ -4,8 +4,8 @@ import { Budget } from './budgets.ts'
 import { RunningSession, runningTotals } from './controls.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { DateTime, Nullable } from './schemas.ts'
-import { ExactUsd, Timezone } from './usage.ts'
+import { DateTime, Nullable, Timezone } from './schemas.ts'
+import { ExactUsd } from './usage.ts'
 
 /** Header that the console sends with each write, which forms and scripts of other pages cannot send. Security: S43. */
 export const consoleHeader = 'x-switchyard-console'

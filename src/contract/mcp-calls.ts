@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+import { NextCursor, Nullable, pageQuery, rangeQuery, Timezone } from './schemas.ts'
 
 const Via = Type.Union(
   [Type.Literal('proxy'), Type.Literal('aggregate'), Type.Literal('rest'), Type.Literal('session')],
@@ -35,55 +35,71 @@ export const McpCall = named(
 )
 export type McpCall = Static<typeof McpCall>
 
-/** Calls of one server in a period. */
-const McpCallTotals = named(
-  'McpCallTotals',
+const Milliseconds = Type.Object({ p50: Type.Number(), p95: Type.Number() })
+
+/** Calls of one server or one tool. */
+const McpCallSummary = named(
+  'McpCallSummary',
   Type.Object({
     server_id: Type.String(),
-    server_name: Type.String({ description: 'Name at the newest call' }),
+    server_name: Type.String(),
+    tool: Nullable(Type.String(), 'null when grouped by server'),
     calls: Type.Integer(),
     tool_errors: Type.Integer({ description: 'Calls whose result has `isError`' }),
     failed: Type.Integer({ description: 'Calls without a result' }),
-    ms_p50: Type.Integer({ description: 'Median latency' }),
-    ms_p95: Type.Integer(),
     last_call_at: Type.String({ format: 'date-time' }),
+    ms: Milliseconds,
+    total_ms: Type.Integer({ description: 'Time of all calls' }),
   }),
 )
-export type McpCallTotals = Static<typeof McpCallTotals>
+export type McpCallSummary = Static<typeof McpCallSummary>
 
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
+const filters = {
+  ...rangeQuery,
+  timezone: Timezone,
+  server: filter('Id or name of a server'),
+  tool: filter('Name of a tool at its server'),
+  principal: filter('Principal of the calls'),
+  key_id: filter('Virtual key of the calls'),
+  via: Type.Optional(Via),
+  outcome: Type.Optional(Outcome),
+}
+const base = { method: 'GET', access: 'key', errorShape: 'nested' } as const
+
 export const mcpCallRoutes = {
   list: route({
+    ...base,
     id: 'mcp_calls.list',
-    method: 'GET',
     path: '/v1/mcp/calls',
-    access: 'key',
-    errorShape: 'nested',
-    query: Type.Object({
-      ...pageQuery,
-      ...rangeQuery,
-      server: filter('Id or name of a server'),
-      tool: filter('Name of a tool at its server'),
-      principal: filter('Principal of the calls'),
-      key_id: filter('Virtual key of the calls'),
-      outcome: Type.Optional(Outcome),
-    }),
+    query: Type.Object({ ...pageQuery, ...filters }),
     responses: { 200: Type.Object({ calls: Type.Array(McpCall), next_cursor: NextCursor }) },
     summary: 'List calls of MCP tools',
     description:
       'Lists calls of tools with their latency, newest first, up to 30 days back. Admins see all calls, other callers their own.',
   }),
-  totals: route({
-    id: 'mcp_calls.totals',
-    method: 'GET',
-    path: '/v1/mcp/calls/totals',
-    access: 'key',
-    errorShape: 'nested',
-    query: Type.Object({ ...rangeQuery, server: filter('Id or name of a server') }),
-    responses: { 200: Type.Object({ servers: Type.Array(McpCallTotals) }) },
-    summary: 'Summarize calls of MCP tools',
+  summary: route({
+    ...base,
+    id: 'mcp_calls.summary',
+    path: '/v1/mcp/calls/summary',
+    query: Type.Object({
+      ...filters,
+      group_by: Type.Optional(
+        Type.Union([Type.Literal('server'), Type.Literal('tool')], {
+          default: 'server',
+          description: 'Size of a group',
+        }),
+      ),
+    }),
+    responses: {
+      200: Type.Object({
+        data: Type.Array(McpCallSummary, { description: 'At most 1,000, the most calls first' }),
+        has_more: Type.Boolean(),
+      }),
+    },
+    summary: 'Sum up calls of MCP tools',
     description:
-      'Returns calls, failures, latency and the time of the last call per server, the most called first. Without `from` it covers the last 7 days. Admins get all calls, other callers their own.',
+      'Returns the number of calls, failures and durations of each server, or of each tool, of the last 30 days or of a part of them. Admins see all calls, other callers their own.',
   }),
 }

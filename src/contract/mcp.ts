@@ -143,7 +143,7 @@ export const McpServer = named(
     has_credentials: Type.Boolean({ description: 'Whether a credential is stored' }),
     has_login: Nullable(
       Type.Boolean(),
-      'Whether the calling principal has logged in; null unless `oauth2_flow` is `authorization_code`',
+      'Whether the calling principal has logged in at this address; null unless `oauth2_flow` is `authorization_code`',
     ),
     vault_key: Nullable(Type.String()),
     static_headers: Type.Record(Type.String(), Type.String(), {

@@ -138,6 +138,11 @@ const listQuery = Type.Object({
     Type.String({ maxLength: 256, description: 'Text that the memory contains, without regard to case' }),
   ),
   tag: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly one of its tags' })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Only memories of this type' })),
+  source: Type.Optional(MemorySource),
+  disabled: Type.Optional(
+    Type.Boolean({ description: 'Only disabled memories, or only enabled ones; replaces `include_disabled`' }),
+  ),
   match: Type.Optional(
     Type.Union([Type.Literal('substring'), Type.Literal('words')], {
       description: '`words`: finds memories that contain any word of `q`, the best match first; one page only',

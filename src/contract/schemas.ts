@@ -53,6 +53,11 @@ export const rangeQuery = {
   to: Type.Optional(Type.String({ maxLength: 40, description: 'Before this time' })),
 }
 
+/** `timezone` of reports and of lists by time. */
+export const Timezone = Type.Optional(
+  Type.String({ maxLength: 100, description: 'IANA name for days and for dates without a time; UTC by default' }),
+)
+
 /** `format` of lists that can be saved as a file. */
 export const CsvFormat = Type.Optional(
   Type.Union([Type.Literal('json'), Type.Literal('csv')], {

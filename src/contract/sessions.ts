@@ -8,12 +8,8 @@ import { Prompt, PromptRequest } from './prompts.ts'
 import { SessionRepository } from './repositories.ts'
 import { route } from './route.ts'
 import { EpochMs, JsonObject, Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
-
-export const SessionStatus = named(
-  'SessionStatus',
-  Type.Union([Type.Literal('pending'), Type.Literal('running'), Type.Literal('idle'), Type.Literal('error')]),
-)
-export type SessionStatus = Static<typeof SessionStatus>
+import { SessionStatus } from './session-status.ts'
+import { summaryList, summaryOne } from './session-summaries.ts'
 
 /** A durable run of an agent. Interface: Resources, Session. */
 export const Session = named(
@@ -313,6 +309,8 @@ export const sessionRoutes = {
     summary: 'Withdraw a prompt',
     description: 'Removes a prompt that has not started. Answers 409 once it runs.',
   }),
+  summaries: summaryList,
+  summary: summaryOne,
   context: sessionContext,
   managedList: route({
     ...plain,

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Agent } from './agents.ts'
+import { DiffLines } from './diff-lines.ts'
 import { named } from './named.ts'
 import { route } from './route.ts'
 import { Name, NextCursor, Nullable, pageQuery } from './schemas.ts'
@@ -87,6 +88,30 @@ const CarryingAgent = named(
 )
 export type CarryingAgent = Static<typeof CarryingAgent>
 
+/** An agent with skills and the state of its copies. */
+const AgentCopies = named(
+  'AgentSkillCopies',
+  Type.Object({
+    agent_id: Type.String(),
+    name: Type.String(),
+    version: Type.Integer(),
+    skills: Type.Array(CarriedSkill, { description: 'In the order of the system prompt' }),
+  }),
+)
+export type AgentCopies = Static<typeof AgentCopies>
+
+/** An agent's copy of a skill next to the library's content. */
+const SkillComparison = named(
+  'SkillComparison',
+  Type.Object({
+    ...CarryingAgent.properties,
+    copy: Type.String({ description: 'Content of the agent’s copy' }),
+    library: Type.String({ description: 'Content of the library, which an upgrade would write' }),
+    lines: DiffLines,
+  }),
+)
+export type SkillComparison = Static<typeof SkillComparison>
+
 const SkillUpgrade = named(
   'SkillUpgrade',
   Type.Object({
@@ -115,6 +140,7 @@ const Upgraded = named(
 export type Upgraded = Static<typeof Upgraded>
 
 const SkillPath = Type.Object({ skill_id: Type.String() })
+const CopyPath = Type.Object({ skill_id: Type.String(), agent_id: Type.String() })
 const AgentPath = Type.Object({ agent_id: Type.String() })
 const base = { access: 'key', errorShape: 'plain' } as const
 
@@ -192,6 +218,28 @@ export const skillRoutes = {
     responses: { 200: Type.Object({ data: Type.Array(CarryingAgent), next_cursor: NextCursor }) },
     summary: 'List the agents that carry a skill',
     description: 'Lists the agents with the state of their copy: `current`, `outdated`, `edited` or `not_in_library`.',
+  }),
+  copies: route({
+    ...base,
+    id: 'skills.copies',
+    method: 'GET',
+    path: '/api/v1/skills/copies',
+    query: Type.Object({ ...pageQuery }),
+    responses: { 200: Type.Object({ data: Type.Array(AgentCopies), next_cursor: NextCursor }) },
+    summary: 'List all copies of skills',
+    description:
+      'Lists the agents that have skills, newest first, with the state of each copy: `current`, `outdated`, `edited` or `not_in_library`.',
+  }),
+  compare: route({
+    ...base,
+    id: 'skills.compare',
+    method: 'GET',
+    path: '/api/v1/skills/{skill_id}/agents/{agent_id}',
+    params: CopyPath,
+    responses: { 200: SkillComparison },
+    summary: 'Compare a copy with the library',
+    description:
+      'Returns an agent’s copy of a skill and what an upgrade would change in it, line by line. 404 when the skill is not attached.',
   }),
   upgrade: route({
     ...base,

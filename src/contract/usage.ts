@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery } from './schemas.ts'
+import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery, Timezone } from './schemas.ts'
 
 /** Dimensions of a report. */
 export const usageDimensions = [
@@ -172,10 +172,6 @@ const filters = {
     }),
   ),
 }
-
-export const Timezone = Type.Optional(
-  Type.String({ maxLength: 100, description: 'IANA name for days and for dates without a time; UTC by default' }),
-)
 
 const base = { access: 'key', errorShape: 'nested', method: 'GET', hasCsv: true } as const
 const CallPath = Type.Object({ request_id: Type.String({ maxLength: 100 }) })

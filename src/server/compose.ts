@@ -147,6 +147,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     defaultModel,
     checkMcp,
     sessionSecrets,
+    lastSessions: ids => engine.sessions.lastOf(ids),
   })
   const { agentRows } = library
 

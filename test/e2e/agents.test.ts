@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Agent, AgentVersion } from '../../src/contract/agents.ts'
+import type { Agent, AgentVersion, ListedAgent } from '../../src/contract/agents.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { send } from '../support/service/send.ts'
 import { startScriptedService } from '../support/upstream/scripted-service.ts'
@@ -212,4 +212,55 @@ test('a session runs the version of the agent that it was made with', async () =
   const request = upstream.requests.at(-1)
   assert.equal(request?.body['model'], 'second')
   assert.match(JSON.stringify(request?.body['system']), /OLD SYSTEM PROMPT/)
+})
+
+test('a version has its note and author; expected_version rejects a write on an older version with 409', async () => {
+  const { id, version } = await create({ note: '  first draft ' })
+  const changed = await patch(id, { system: 'one', note: 'shorter', expected_version: version })
+  const late = await send(service, `PATCH /api/agents/${id}`, {
+    body: { ...minimal, system: 'two', expected_version: version },
+  })
+  assert.equal(late.status, 409)
+  assert.match(late.text, /is at version 2, not 1/)
+  assert.equal((await get(`/api/agents/${id}`)).json<Agent>().system, 'one')
+  await patch(id, { system: 'three', expected_version: changed.version })
+  await post(`/api/agents/${id}/versions/1/rollback`, { note: 'three was worse' })
+  await post(`/api/agents/${id}/versions/2/rollback`)
+  const { versions } = (await get(`/api/agents/${id}/versions`)).json<{ versions: AgentVersion[] }>()
+  assert.deepEqual(
+    versions.map(({ note, created_by }) => [note, created_by]),
+    [null, 'three was worse', null, 'shorter', 'first draft'].map(note => [note, 'master']),
+  )
+})
+
+test('GET /api/agents filters by status, runtime, model and a part of the name, and adds the last session', async () => {
+  const owner_id = 'filters'
+  const one = await create({ owner_id, name: 'Release notes', model: 'second' })
+  const two = await create({ owner_id, name: 'Reviewer' })
+  await post(`/api/agents/${two.id}/pause`)
+  const found = async (query: string) =>
+    (await get(`/api/agents?owner_id=${owner_id}&${query}`)).json<{ agents: ListedAgent[] }>().agents
+  const ids = async (query: string) => (await found(query)).map(({ id }) => id)
+  assert.deepEqual(await ids('status=paused'), [two.id])
+  assert.deepEqual(await ids('model=second'), [one.id])
+  assert.deepEqual(await ids('runtime=cursor'), [])
+  assert.deepEqual(await ids('runtime=builtin&q=RE'), [two.id, one.id])
+  assert.deepEqual(await ids('q=notes'), [one.id])
+  assert.deepEqual(await ids(`q=${two.id}`), [two.id])
+  assert.equal((await get('/api/agents?status=old')).status, 400)
+
+  await post('/session', { agent_id: one.id, title: 'Older' })
+  const session = (await post('/session', { agent_id: one.id, title: 'Newer' })).json<Session>()
+  const deleted = (await post('/session', { agent_id: two.id })).json<Session>()
+  await send(service, `DELETE /session/${deleted.id}`)
+  const [second, first] = await found('include=last_session')
+  assert.deepEqual(first?.last_session, {
+    id: session.id,
+    title: 'Newer',
+    status: 'idle',
+    created_at: session.time.created,
+    updated_at: session.time.updated,
+  })
+  assert.equal(second?.last_session, null)
+  assert.ok(!('last_session' in ((await found('q=notes'))[0] ?? {})))
 })

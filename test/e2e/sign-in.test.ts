@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { holderOf } from '../support/keys/virtual-keys.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { startService } from '../support/service/service.ts'
 
 const service = await startService()
@@ -76,3 +77,39 @@ test('without authentication nobody has to sign in', async () => {
   assert.equal(answer.status, 400)
   assert.match(await answer.text(), /authentication is off/)
 })
+
+for (const [path, body] of [
+  ['/v1/messages', { max_tokens: 100, messages: [{ role: 'user', content: 'hello' }] }],
+  ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hello' }] }],
+  ['/v1/responses', { input: 'hello' }],
+] as const)
+  test(`S43: a page streams ${path} with the cookie, then reads cost, deployment and attempts of the call`, async () => {
+    const { cookie = '' } = await fromPage('POST /api/sign-in', { body: { key: ada.key } })
+    const ask = (headers: Readonly<Record<string, string>>) =>
+      fetch(service.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', origin, cookie, ...headers },
+        body: JSON.stringify({ model: 'demo', stream: true, ...body }),
+      })
+    const response = await ask({ 'x-switchyard-console': '1' })
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
+    assert.match(await response.text(), /^(event|data): /)
+    const requestId = response.headers.get('x-switchyard-request-id') ?? ''
+    const { json: call } = await eventually(async () => {
+      const found = await fromPage(`GET /api/usage/calls/${requestId}`, { cookie })
+      return found.status === 200 && found
+    })
+    assert.deepEqual(
+      [call.request_id, call.owner_id, call.model, call.outcome, call.status, call.attempts, call.cost_usd],
+      [requestId, 'ada', 'demo', 'completed', 200, 1, '0'],
+    )
+    assert.ok(call.deployment !== '' && call.output_tokens > 0)
+
+    const forms: readonly Readonly<Record<string, string>>[] = [
+      {},
+      { 'x-switchyard-console': '1', origin: 'https://evil.example.com' },
+      { 'x-switchyard-console': '1', 'sec-fetch-site': 'cross-site' },
+    ]
+    for (const headers of forms) assert.equal((await ask(headers)).status, 403)
+  })

@@ -4,9 +4,10 @@ const agent = { name: 'Scribe', owner_id: 'me', model: 'demo', system: 'Write sh
 
 /** Agents, their memories and their skills. */
 export const agentExamples: Examples = {
-  'agents.list': { query: { owner_id: 'me', limit: 2 } },
+  'agents.list': { query: { owner_id: 'me', status: 'active', include: 'last_session', limit: 2 } },
   'agents.create': { body: agent },
-  'agents.update': { body: { ...agent, system: 'Write short notes in English.' } },
+  'agents.update': { body: { ...agent, system: 'Write short notes in English.', note: 'Notes are read abroad' } },
+  'agents.rollback': { body: { note: 'The notes became too long' } },
   'agents.diff': { query: { to: 2 } },
   'agents.context': { query: { prompt: 'Write down that we deploy on Tuesdays.' } },
   'agents.import': {
@@ -29,6 +30,7 @@ export const agentExamples: Examples = {
     body: { text: '---\nname: terse\ndescription: Short answers\n---\nAnswer in one sentence.\n' },
   },
   'skills.update': { body: { content: 'Answer in at most two sentences.' } },
+  'skills.compare': { params: { skill_id: '{skill_id}', agent_id: '{agent_id}' }, notRun: 'needs an attached skill' },
   'skills.upgrade': { body: { dry_run: true } },
   'agent_skills.attach': { body: { skill_id: '{skill_id}' } },
   'agent_skills.detach': { query: { skill_id: '{skill_id}' } },

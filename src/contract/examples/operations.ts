@@ -37,7 +37,7 @@ export const operationExamples: Examples = {
     notRun: 'the form of the page sends it',
   },
   'mcp_calls.list': { query: { server: 'github', limit: 2 } },
-  'mcp_calls.totals': { query: { server: 'github' } },
+  'mcp_calls.summary': { query: { group_by: 'tool' } },
   'mcp.tools': { notRun: mcpServer },
   'mcp.call': { body: { server_id: 'github', name: 'get_me', arguments: {} }, notRun: mcpServer },
   'mcp_proxy.post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, notRun: mcpServer },

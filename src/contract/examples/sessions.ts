@@ -13,6 +13,7 @@ export const sessionExamples: Examples = {
   'sessions.prompt_async': { body: { model, parts } },
   'sessions.message': { body: { parts } },
   'sessions.withdraw': { params: { session_id: '{careful_session_id}', prompt_id: '{waiting_prompt_id}' } },
+  'sessions.summaries': { query: { agent_id: '{agent_id}', limit: 2 } },
   'managed_sessions.list': { query: { agent_id: '{agent_id}', limit: 2 } },
   'events.list': { query: { after: '1', limit: 2 } },
   'events.send': {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Agent, AgentFieldChange, AgentFile, AgentStatus, AgentWrite } from '../../contract/agents.ts'
+import type { Agent, AgentFieldChange, AgentFile, AgentStatus, AgentUpdate, AgentWrite } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { SessionSecrets } from '../egress/session-secrets.ts'
@@ -8,19 +8,17 @@ import type { Idempotency } from '../http/idempotency.ts'
 import { runAsOf } from '../http/reach.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import { isAbsent } from '../platform/json.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { anyModel } from '../runtimes/model-choice.ts'
 import { agentFile } from './agent-file.ts'
 import { publicFields } from './audited.ts'
 import { createCalledAgentsCheck } from './called-agents.ts'
 import { type AgentDefaults, fieldsAfter, fieldsWhere, pick } from './fields.ts'
-import { checkModelSettings } from './model-defaults.ts'
-import { checkRunDefaults } from './run-defaults.ts'
 import type { RuntimeSupport } from './runtime-support.ts'
-import type { AgentFilter, AgentStore, OnChange, PageOf, StoredVersion } from './store.ts'
+import type { AgentFilter, AgentStore, OnChange, PageOf, StoredVersion, VersionMark } from './store.ts'
 import type { StoredAgent } from './stored-agent.ts'
 import { versionDiff } from './version-diff.ts'
+import { createWriteChecks } from './write-checks.ts'
 
 interface Deps {
   readonly store: AgentStore
@@ -42,8 +40,9 @@ interface Deps {
 export type Agents = ReturnType<typeof createAgents>
 
 export function createAgents(deps: Deps) {
-  const { store, defaults, isRuntime, ownsModels, runtimeSupport, audit, secrets } = deps
+  const { store, defaults, ownsModels, runtimeSupport, audit, secrets } = deps
   const checkCalled = createCalledAgentsCheck(store)
+  const { checkFields, checkSecrets } = createWriteChecks(deps)
   const recorded =
     (action: string, actor: Actor): OnChange =>
     (sql, before, after) => {
@@ -55,11 +54,11 @@ export function createAgents(deps: Deps) {
   /** Applies `edit` as one new version and one audit entry; changes nothing when it returns undefined. */
   async function change(
     action: string,
-    which: By & { id: string },
+    which: By & { id: string; note?: string | null | undefined },
     edit: (agent: StoredAgent) => StoredAgent | undefined,
     also: OnChange = async () => undefined,
   ): Promise<StoredAgent> {
-    const { id, caller, actor } = which
+    const { id, caller, actor, note } = which
     const apply = (agent: StoredAgent) => {
       const edited = edit(agent)
       if (!edited) return undefined
@@ -71,40 +70,9 @@ export function createAgents(deps: Deps) {
       await record(sql, before, after)
       await also(sql, before, after)
     }
-    const changed = await store.update({ id, owner: caller.ownerScope }, apply, onChange)
+    const changed = await store.update({ id, owner: caller.ownerScope, mark: markOf(actor, note) }, apply, onChange)
     if (!changed) throw notFound('agent', id)
     return changed
-  }
-
-  async function checkWrite(write: AgentWrite, caller: Caller): Promise<void> {
-    if (caller.ownerScope !== undefined && write.owner_id !== caller.ownerScope)
-      throw new AppError('forbidden', `owner_id must be ${caller.ownerScope}, the owner of this key`)
-    checkRunDefaults(write.config)
-    checkModelSettings(write.config)
-    await checkOutputSchema(write.config)
-    for (const [field, runtime] of [
-      ['runtime', write.runtime],
-      ['harness', write.harness],
-      ['config.runtime', write.config?.['runtime']],
-    ] as const) {
-      if (runtime === undefined || runtime === null) continue
-      if (typeof runtime !== 'string' || !(await isRuntime(runtime))) {
-        throw invalid(`${field} ${JSON.stringify(runtime)} is unknown; GET /api/capabilities lists the runtimes`)
-      }
-    }
-  }
-
-  /** Checks that the vault entries in `config.network.secrets` exist for agents that this caller sets up. */
-  async function checkSecrets({ config, owner_id }: AgentWrite, caller: Caller): Promise<void> {
-    const owner = { ownerId: owner_id, mayBeGlobal: runAsOf(caller) === null }
-    const wrong = await deps.secretProblem(config ?? {}, owner)
-    if (wrong) throw invalid(`${wrong.field} ${wrong.problem}`)
-  }
-
-  async function checkOutputSchema(config: AgentWrite['config']): Promise<void> {
-    const schema = config?.['output_schema']
-    const problem = isAbsent(schema) ? undefined : await deps.resultSchemas.schemaProblem(schema)
-    if (problem !== undefined) throw invalid(`config.output_schema ${problem}`)
   }
 
   async function get(id: string, caller: Caller): Promise<StoredAgent> {
@@ -131,7 +99,7 @@ export function createAgents(deps: Deps) {
 
   async function create(sent: AgentWrite, by: By, { idempotency, skills, action = 'create' }: Creation) {
     const write = withServers(sent)
-    await checkWrite(write, by.caller)
+    await checkFields(write, by.caller)
     await checkPin(undefined, write, by.caller)
     await checkCalled(undefined, write)
     const given = fieldsAfter(write, undefined, defaults())
@@ -140,7 +108,7 @@ export function createAgents(deps: Deps) {
     const values = { id: newId('agent'), ...fields, run_as_key_id: runAsOf(by.caller) }
     await runtimeSupport.check(write, fields, { caller: by.caller, ...placeOf(sent) })
     await checkSecrets(write, by.caller)
-    return store.insert(values, idempotency, recorded(action, by.actor))
+    return store.insert(values, { key: idempotency, mark: markOf(by.actor, write.note) }, recorded(action, by.actor))
   }
 
   return {
@@ -163,15 +131,18 @@ export function createAgents(deps: Deps) {
     createWithSkills: (write: AgentWrite, by: By, creation: Omit<Creation, 'action'>): Promise<StoredAgent> =>
       create(write, by, creation),
 
-    async update(id: string, sent: AgentWrite, by: By): Promise<Agent> {
+    async update(id: string, { expected_version: expected, ...sent }: AgentUpdate, by: By): Promise<Agent> {
       const write = withServers(sent)
-      await checkWrite(write, by.caller)
+      await checkFields(write, by.caller)
       await checkPin(id, write, by.caller)
       await checkCalled(id, write)
       const after = fieldsAfter(write, await get(id, by.caller), defaults())
       await runtimeSupport.check(write, after, { caller: by.caller, ...placeOf(sent) })
       await checkSecrets(write, by.caller)
-      return change('update', { id, ...by }, agent => ({ ...agent, ...fieldsAfter(write, agent, defaults()) }))
+      return change('update', { id, note: write.note, ...by }, agent => {
+        checkVersion(agent, expected)
+        return { ...agent, ...fieldsAfter(write, agent, defaults()) }
+      })
     },
 
     setStatus: (id: string, status: AgentStatus, by: By): Promise<StoredAgent> =>
@@ -189,9 +160,9 @@ export function createAgents(deps: Deps) {
     },
 
     /** Makes an earlier version current again. Status and owner stay unchanged. */
-    async rollback(id: string, version: number, by: By): Promise<Agent> {
+    async rollback({ id, version, note }: Rollback, by: By): Promise<Agent> {
       const target = await getVersion(id, version, by.caller)
-      return change('rollback', { id, ...by }, ({ status, owner_id }) => ({ ...target.agent, status, owner_id }))
+      return change('rollback', { id, note, ...by }, ({ status, owner_id }) => ({ ...target.agent, status, owner_id }))
     },
 
     version: (id: string, version: number, caller: Caller): Promise<StoredVersion> => getVersion(id, version, caller),
@@ -264,6 +235,23 @@ const isSameWork = (one: StoredAgent, other: StoredAgent): boolean =>
   isDeepStrictEqual(pick(one, workFields), pick(other, workFields))
 
 const workFields = fieldsWhere(({ isWork }) => isWork === true)
+
+/** Returns what is stored with a version. A blank note counts as absent. */
+const markOf = ({ principal }: Actor, note: string | null | undefined): VersionMark => ({
+  note: note?.trim() || null,
+  created_by: principal,
+})
+
+function checkVersion({ id, version }: StoredAgent, expected: number | undefined): void {
+  if (expected === undefined || expected === version) return
+  throw new AppError('conflict', `agent ${id} is at version ${version}, not ${expected}; read it again and retry`)
+}
+
+interface Rollback {
+  readonly id: string
+  readonly version: number
+  readonly note?: string | null | undefined
+}
 
 interface Creation {
   readonly idempotency: Idempotency | undefined

@@ -1,11 +1,18 @@
 import type { FastifyInstance } from 'fastify'
-import { type Agent, agentRoutes } from '../../contract/agents.ts'
+import { type Agent, agentRoutes, type ListedAgent } from '../../contract/agents.ts'
+import type { Session } from '../../contract/sessions.ts'
 import { bind, type Meta } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
 import type { Agents } from './agents.ts'
 
+interface Deps {
+  readonly agents: Agents
+  /** Returns the newest session of each of these agents that has one. */
+  readonly lastSessions: (agentIds: readonly string[]) => Promise<readonly Session[]>
+}
+
 /** The agent routes. A scoped caller sees and writes only its owner's agents. */
-export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }): void {
+export function serveAgents(app: FastifyInstance, { agents, lastSessions }: Deps): void {
   const withWarnings = async (write: Promise<Agent>, { ignore }: Meta): Promise<Agent> => {
     const agent = await write
     ignore(await agents.ignored(agent))
@@ -13,12 +20,15 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
   }
 
   bind(app, agentRoutes.list, async ({ query }, caller) => {
+    const { owner_id: owner, status, runtime, model, q: text, include } = query
     const { items, next_cursor } = await pageOf(
       query,
-      page => agents.list(query.owner_id, caller, page),
+      page => agents.list(owner, caller, { ...page, status, runtime, model, text }),
       ({ id }) => id,
     )
-    return { agents: items, next_cursor }
+    if (include === undefined) return { agents: items, next_cursor }
+    const last = new Map((await lastSessions(items.map(({ id }) => id))).map(session => [session.agent_id, session]))
+    return { agents: items.map(agent => ({ ...agent, last_session: briefly(last.get(agent.id)) })), next_cursor }
   })
   bind(app, agentRoutes.create, ({ body }, caller, meta) =>
     withWarnings(agents.create(body, { caller, actor: meta.actor }, meta.idempotency), meta),
@@ -57,7 +67,24 @@ export function serveAgents(app: FastifyInstance, { agents }: { agents: Agents }
     const { actor, idempotency } = meta
     return withWarnings(agents.import(body, { name, owner_id, idempotency }, { caller, actor }), meta)
   })
-  bind(app, agentRoutes.rollback, ({ params }, caller, meta) =>
-    withWarnings(agents.rollback(params.agent_id, params.version, { caller, actor: meta.actor }), meta),
+  bind(app, agentRoutes.rollback, ({ params, body }, caller, meta) =>
+    withWarnings(
+      agents.rollback(
+        { id: params.agent_id, version: params.version, note: body?.note },
+        { caller, actor: meta.actor },
+      ),
+      meta,
+    ),
   )
 }
+
+const briefly = (session: Session | undefined): ListedAgent['last_session'] =>
+  session
+    ? {
+        id: session.id,
+        title: session.title,
+        status: session.status,
+        created_at: session.time.created,
+        updated_at: session.time.updated,
+      }
+    : null

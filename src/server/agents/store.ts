@@ -1,10 +1,19 @@
-import { type Insertable, type Kysely, type Selectable, sql, type Transaction } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Insertable,
+  type Kysely,
+  type Selectable,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from 'kysely'
 import type { PoolClient } from 'pg'
 import type { Agent, AgentStatus, AgentVersion } from '../../contract/agents.ts'
 import { kyselyOn } from '../db/connect.ts'
 import type { Database } from '../db/database.ts'
 import { type OnceKey, once, type RunSql, sqlOf } from '../db/once.ts'
-import type { AgentTable } from '../db/tables/agents.ts'
+import type { AgentTable, AgentVersionTable } from '../db/tables/agents.ts'
 import { agentFields, completed, fieldNames, storedNames } from './fields.ts'
 import type { AgentFields, StoredAgent } from './stored-agent.ts'
 
@@ -25,6 +34,11 @@ export interface PageOf {
 
 /** Filter of an agent list; all agents by default. */
 export interface AgentFilter {
+  readonly status?: AgentStatus | undefined
+  readonly runtime?: string | undefined
+  readonly model?: string | undefined
+  /** Part of the name, or the id. */
+  readonly text?: string | undefined
   readonly without?: AgentStatus | undefined
   /** Created at this time or later. */
   readonly from?: Date | undefined
@@ -36,6 +50,13 @@ export interface AgentFilter {
 interface Which {
   readonly id: string
   readonly owner: string | undefined
+}
+
+/** What is stored with a version about its making. */
+export interface VersionMark {
+  readonly note: string | null
+  /** Principal. */
+  readonly created_by: string | null
 }
 
 /** Called in the transaction of a change, with the agent before and after it. When it throws, the change rolls back. */
@@ -92,23 +113,18 @@ export function agentStore(db: Kysely<Database>) {
     within: (client: PoolClient) => agentReads(kyselyOn(client)),
 
     /** Returns agents, newest first. */
-    async list(
-      owner: string | undefined,
-      { after, limit, without, from, before }: PageOf & AgentFilter,
-    ): Promise<StoredAgent[]> {
-      let mine = db.selectFrom('agents').select(storedNames)
-      if (owner !== undefined) mine = mine.where('owner_id', '=', owner)
-      if (after !== undefined) mine = mine.where('id', '<', after)
-      if (without !== undefined) mine = mine.where('status', '<>', without)
-      if (from !== undefined) mine = mine.where('created_at', '>=', from)
-      if (before !== undefined) mine = mine.where('created_at', '<', before)
+    async list(owner: string | undefined, { after, limit, ...filter }: PageOf & AgentFilter): Promise<StoredAgent[]> {
+      const mine = db
+        .selectFrom('agents')
+        .select(storedNames)
+        .where(matching({ owner, after, ...filter }))
       return (await mine.orderBy('id', 'desc').limit(limit).execute()).map(toAgent)
     },
 
     /** Inserts an agent with its first version, once per idempotency key. */
     async insert(
       values: AgentFields & Pick<StoredAgent, 'id' | 'run_as_key_id'>,
-      key: OnceKey | undefined,
+      { key, mark }: { readonly key: OnceKey | undefined; readonly mark: VersionMark },
       onChange: OnChange,
     ): Promise<StoredAgent> {
       return db.transaction().execute(trx =>
@@ -116,7 +132,8 @@ export function agentStore(db: Kysely<Database>) {
           const added = trx
             .insertInto('agents')
             .values({ id: values.id, run_as_key_id: values.run_as_key_id, ...asRow(values) })
-          const agent = await addVersion(trx, toAgent(await added.returning(storedNames).executeTakeFirstOrThrow()))
+          const row = await added.returning(storedNames).executeTakeFirstOrThrow()
+          const agent = await addVersion(trx, toAgent(row), mark)
           await onChange(sqlOf(trx), undefined, agent)
           return agent
         }),
@@ -128,7 +145,7 @@ export function agentStore(db: Kysely<Database>) {
      * undefined when the agent does not exist. Concurrent updates run one after another.
      */
     async update(
-      { id, owner }: Which,
+      { id, owner, mark }: Which & { readonly mark: VersionMark },
       change: (agent: StoredAgent) => AgentChange | undefined,
       onChange: OnChange,
     ): Promise<StoredAgent | undefined> {
@@ -147,7 +164,7 @@ export function agentStore(db: Kysely<Database>) {
           .where('id', '=', id)
           .returning(storedNames)
           .executeTakeFirstOrThrow()
-        const agent = await addVersion(trx, toAgent(row))
+        const agent = await addVersion(trx, toAgent(row), mark)
         await onChange(sqlOf(trx), before, agent)
         return agent
       })
@@ -188,9 +205,33 @@ export function agentStore(db: Kysely<Database>) {
 
 export type AgentChange = AgentFields & Pick<StoredAgent, 'status' | 'run_as_key_id'>
 
-const toVersion = (row: { version: number; created_at: Date; snapshot: unknown }): StoredVersion => ({
+/** Returns the condition of a list: absent values select everything. */
+function matching({ owner, after, without, from, before, status, runtime, model, text }: Selection) {
+  const conditions: readonly (readonly [value: unknown, condition: Expression<SqlBool>])[] = [
+    [owner, sql`owner_id = ${owner}`],
+    [after, sql`id < ${after}`],
+    [without, sql`status <> ${without}`],
+    [from, sql`created_at >= ${from}`],
+    [before, sql`created_at < ${before}`],
+    [status, sql`status = ${status}`],
+    [runtime, sql`harness = ${runtime}`],
+    [model, sql`model = ${model}`],
+    [text, sql`(id = ${text} or strpos(lower(name), lower(${text})) > 0)`],
+  ]
+  return ({ and }: ExpressionBuilder<Database, 'agents'>): Expression<SqlBool> =>
+    and(conditions.flatMap(([value, condition]) => (value === undefined ? [] : [condition])))
+}
+
+interface Selection extends AgentFilter {
+  readonly owner: string | undefined
+  readonly after: string | undefined
+}
+
+const toVersion = (row: Selectable<AgentVersionTable>): StoredVersion => ({
   version: row.version,
   created_at: row.created_at.getTime(),
+  note: row.note,
+  created_by: row.created_by,
   agent: completed(row.snapshot as Partial<StoredAgent>),
 })
 
@@ -202,8 +243,8 @@ const asRow = (fields: AgentFields): FieldColumns =>
     fieldNames.map(name => [name, agentFields[name].isJson ? JSON.stringify(fields[name]) : fields[name]]),
   ) as FieldColumns
 
-async function addVersion(trx: Transaction<Database>, agent: StoredAgent): Promise<StoredAgent> {
-  const values = { agent_id: agent.id, version: agent.version, snapshot: JSON.stringify(agent) }
+async function addVersion(trx: Transaction<Database>, agent: StoredAgent, mark: VersionMark): Promise<StoredAgent> {
+  const values = { agent_id: agent.id, version: agent.version, snapshot: JSON.stringify(agent), ...mark }
   await trx.insertInto('agent_versions').values(values).execute()
   return agent
 }

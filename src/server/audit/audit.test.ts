@@ -152,6 +152,18 @@ test('entries are listed newest first and filtered by action, object and princip
   assert.deepEqual(pathsOf(await list('principal=nobody')), [])
 })
 
+test('entries are found by key, by owner of the object and by request', async () => {
+  const [entry] = (await list('action=page.create&object_id=p1')).entries
+  const { rowCount } = await pool.query(
+    `insert into audit_log (id, principal, role, key_id, request_id, action, object_id, owner_id)
+     values ('aud_own', 'pager', 'user', 'key_own', 'req_own', 'page.own', 'p1', 'own')`,
+  )
+  assert.deepEqual([rowCount, entry?.object_id], [1, 'p1'])
+  for (const query of ['key_id=key_own', 'owner_id=own', 'request_id=req_own', 'owner_id=own&object_id=p1'])
+    assert.deepEqual(pathsOf(await list(query)), ['page.own p1'], query)
+  assert.deepEqual(pathsOf(await list('owner_id=own&key_id=other')), [])
+})
+
 test('from and to are a half-open range', async () => {
   await record('time.create', 't')
   const at = (await list('action=time.create')).entries[0]?.created_at ?? ''

@@ -3,14 +3,15 @@ import { type AuditEntry, auditRoutes } from '../../contract/audit.ts'
 import { bind } from '../http/bind.ts'
 import { allRows, CsvFile } from '../http/csv-file.ts'
 import { pageOf } from '../http/page.ts'
-import { timeRangeOf } from '../http/time-range.ts'
+import { checkTimezone, timeRangeOf } from '../http/time-range.ts'
 import type { Cell } from '../platform/csv.ts'
 import type { AuditStore } from './store.ts'
 
 /** The audit log for admins, as pages or as one CSV file. A scoped admin sees changes of its owner's objects only. */
 export function serveAudit(app: FastifyInstance, { log }: { log: Pick<AuditStore, 'list'> }): void {
   bind(app, auditRoutes.list, async ({ query }, { ownerScope }) => {
-    const filter = { ...query, ...timeRangeOf(query), owner: ownerScope }
+    const { timezone = 'UTC', ...equal } = query
+    const filter = { ...equal, ...timeRangeOf(query, checkTimezone(timezone)), owner: ownerScope }
     const load = (page: { after: string | undefined; limit: number }) => log.list(filter, page)
     if (query.format === 'csv') return new CsvFile('audit', columns, lines(allRows(load, ({ place }) => place)))
     const { items, next_cursor } = await pageOf(query, load, ({ place }) => place)

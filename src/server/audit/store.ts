@@ -22,6 +22,9 @@ const columns = [
   'after',
 ] as const satisfies (keyof AuditRow)[]
 
+/** Columns that a filter compares. */
+const compared = ['object_id', 'principal', 'key_id', 'owner_id', 'request_id'] as const
+
 const insertText = `
   insert into audit_log (${columns.join(', ')})
   values (${columns.map((_, at) => `$${at + 1}`).join(', ')})`
@@ -31,6 +34,9 @@ export interface AuditFilter {
   readonly action?: string
   readonly object_id?: string
   readonly principal?: string
+  readonly key_id?: string
+  readonly owner_id?: string
+  readonly request_id?: string
   /** Lists only objects of this owner; undefined lists all, also objects without an owner. */
   readonly owner?: string | undefined
   readonly from?: Date | undefined
@@ -42,6 +48,10 @@ interface Listed {
   readonly entry: AuditEntry
   readonly place: string
 }
+
+/** `key.*` is every action on keys. */
+const isAction = (action: string) =>
+  action.endsWith('*') ? sql<boolean>`starts_with(action, ${action.slice(0, -1)})` : sql<boolean>`action = ${action}`
 
 export type AuditStore = ReturnType<typeof auditStore>
 
@@ -59,12 +69,12 @@ export function auditStore(db: Kysely<Database>) {
     /** Returns entries, newest first. */
     async list(filter: AuditFilter, page: { after: string | undefined; limit: number }): Promise<Listed[]> {
       let all = db.selectFrom('audit_log').select([...columns, 'created_at', place.as('place')])
-      if (filter.action?.endsWith('*')) {
-        all = all.where(sql<boolean>`starts_with(action, ${filter.action.slice(0, -1)})`)
-      } else if (filter.action !== undefined) all = all.where('action', '=', filter.action)
-      const { object_id, principal, owner: owner_id } = filter
-      for (const [column, value] of Object.entries({ object_id, principal, owner_id }))
-        if (value !== undefined) all = all.where(column as 'object_id', '=', value)
+      if (filter.action !== undefined) all = all.where(isAction(filter.action))
+      for (const column of compared) {
+        const value = filter[column]
+        if (value !== undefined) all = all.where(column, '=', value)
+      }
+      if (filter.owner !== undefined) all = all.where('owner_id', '=', filter.owner)
       if (filter.from) all = all.where('created_at', '>=', filter.from)
       if (filter.to) all = all.where('created_at', '<', filter.to)
       if (page.after !== undefined) all = all.where(isOlderThan(page.after))

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
+import type { Session } from '../../contract/sessions.ts'
 import { createAgents } from '../agents/agents.ts'
 import { serveAgents } from '../agents/routes.ts'
 import { createRuntimeSupport } from '../agents/runtime-support.ts'
@@ -26,6 +27,8 @@ interface Needs {
   readonly resultSchemas: ResultSchemas
   /** Checks the MCP servers of agents. */
   readonly checkMcp: AgentMcpCheck
+  /** Returns the newest session of each of these agents that has one. */
+  readonly lastSessions: (agentIds: readonly string[]) => Promise<readonly Session[]>
   /** Secrets of `config.network`. */
   readonly sessionSecrets: Pick<SessionSecrets, 'problemOf'>
 }
@@ -53,7 +56,7 @@ export function composeAgents(needs: Needs) {
     agentRows,
     skills,
     serve(app: FastifyInstance) {
-      serveAgents(app, { agents })
+      serveAgents(app, { agents, lastSessions: needs.lastSessions })
       serveSkills(app, { skills, attachments })
     },
   }

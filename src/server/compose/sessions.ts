@@ -60,6 +60,8 @@ import { createWakeUps } from '../sessions/queue/wake-ups.ts'
 import { serveSessions } from '../sessions/routes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import { createSessions } from '../sessions/sessions.ts'
+import { serveSummaries } from '../sessions/summaries.ts'
+import { summaryStore } from '../sessions/summary-store.ts'
 import { createThreadArchive } from '../sessions/thread-archive.ts'
 import { createWaitForPrompt } from '../sessions/wait-for-prompt.ts'
 import { createApprovalLinks } from '../sessions/waits/approval-links.ts'
@@ -343,6 +345,7 @@ export function composeSessions(needs: Needs) {
         answer: createPromptAnswer({ sessions, events, waitForPrompt }),
         workspaceOf: needs.workspaceOf,
       })
+      serveSummaries(app, { sessions, store: summaryStore(pool) })
       serveCompaction(app, { compactions, sessions, modelName })
       serveApprovals(app, { approvals })
       serveApprovalLinks(app, { approvals, links: approvalLinks, logins: needs.logins })

@@ -1,5 +1,6 @@
 import type { DialectSession, ManagedBudget, ManagedResource, ManagedStatus } from '../../contract/managed-sessions.ts'
-import type { Session, SessionStatus } from '../../contract/sessions.ts'
+import type { SessionStatus } from '../../contract/session-status.ts'
+import type { Session } from '../../contract/sessions.ts'
 import type { Snapshot } from './agent-object.ts'
 import { centsOf } from './money.ts'
 import type { SessionDetails } from './session-details-store.ts'

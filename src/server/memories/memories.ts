@@ -47,13 +47,14 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
     /** Interface: Memories, rules 1 to 5. Gaps: section 8. */
     async list(agentId: string, query: MemoryQuery, caller: Caller): Promise<Page<Memory>> {
       await checkAgent({ agentId, owner: caller.ownerScope })
-      const { q, tag, track = true, include_disabled } = query
+      const { q, tag, type, source, disabled, track = true } = query
       const wanted = { q: unlessBlank(q), tag: unlessBlank(tag) }
       const words = query.match === 'words' && wanted.q !== undefined ? wordsQuery(wanted.q) : undefined
       if (words !== undefined && query.cursor !== undefined)
         throw invalid('cursor is not supported with match=words, which returns one page')
       const isPlain = wanted.q === undefined && wanted.tag === undefined
-      const filter = { ...wanted, words, withDisabled: include_disabled ?? isPlain }
+      const withDisabled = disabled ?? query.include_disabled ?? isPlain
+      const filter = { ...wanted, type, source, disabled, words, withDisabled }
       const page = await pageOf(query, each => store.list(agentId, filter, each), placeIn)
       const found = page.items.map(({ memory }) => memory)
       const next_cursor = words === undefined ? page.next_cursor : null

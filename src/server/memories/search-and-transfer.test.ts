@@ -25,6 +25,28 @@ test('match=words finds any of several words, best match first, and counts the r
   assert.equal((await call(`GET ${baseOf(agent)}?q=a+b&match=words&cursor=eA`)).statusCode, 400)
 })
 
+test('type and source narrow a list and a search', async () => {
+  const agent = await newAgent()
+  await add(agent, { text: 'likes tabs', type: 'preference', source: 'agent' })
+  await add(agent, { text: 'likes tea', type: 'preference', source: 'ui' })
+  await add(agent, { text: 'lives in Berlin', type: 'fact', source: 'ui' })
+  assert.deepEqual((await texts(agent, { type: 'preference' })).sort(), ['likes tabs', 'likes tea'])
+  assert.deepEqual(await texts(agent, { type: 'preference', source: 'ui' }), ['likes tea'])
+  assert.deepEqual(await texts(agent, { q: 'likes', source: 'agent' }), ['likes tabs'])
+  assert.deepEqual(await texts(agent, { q: 'likes', match: 'words', source: 'agent' }), ['likes tabs'])
+  assert.equal((await call(`GET ${baseOf(agent)}?source=nobody`)).statusCode, 400)
+})
+
+test('disabled=true and disabled=false show only those, in plain lists and in searches', async () => {
+  const agent = await newAgent()
+  await add(agent, { text: 'one rule' })
+  await change(agent, (await add(agent, { text: 'two rules' })).id, { disabled: true })
+  assert.deepEqual(await texts(agent, { disabled: 'false' }), ['one rule'])
+  assert.deepEqual(await texts(agent, { disabled: 'true' }), ['two rules'])
+  assert.deepEqual(await texts(agent, { disabled: 'true', q: 'rule' }), ['two rules'])
+  assert.deepEqual(await texts(agent, { disabled: 'false', q: 'rule one', match: 'words' }), ['one rule'])
+})
+
 test('an export can be imported in the same order, and a repeat skips everything', async () => {
   const [from, to] = [await newAgent(), await newAgent()]
   for (const [text, priority] of [

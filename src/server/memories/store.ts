@@ -33,6 +33,9 @@ export interface Filter {
   /** A tsquery, used in place of `q`. */
   readonly words?: string | undefined
   readonly tag?: string | undefined
+  readonly type?: string | undefined
+  readonly source?: MemorySource | undefined
+  readonly disabled?: boolean | undefined
   readonly withDisabled: boolean
 }
 
@@ -62,11 +65,15 @@ const listText = `
   select ${columns}, ${place} from memories m
   where m.agent_id = $1 and (not m.disabled or $2::boolean)
     and ($3::text is null or strpos(m.folded, $3) > 0) and ($4::text is null or $4 = any(m.tags)) and ${isBehind(5)}
+    and ($10::text is null or m.type = $10) and ($11::text is null or m.source = $11)
+    and ($12::boolean is null or m.disabled = $12)
   order by ${order} limit $9`
 const rankedText = `
   select ${columns}, ${place} from memories m
   where m.agent_id = $1 and (not m.disabled or $2::boolean) and m.words @@ $3::tsquery
     and ($4::text is null or $4 = any(m.tags))
+    and ($7::text is null or m.type = $7) and ($8::text is null or m.source = $8)
+    and ($9::boolean is null or m.disabled = $9)
   order by (strpos(m.folded, $5) > 0) desc, ts_rank(m.words, $3::tsquery, 1) desc, ${order} limit $6`
 /** Locks rows in the order of ids, so that concurrent searches cannot deadlock. */
 const countText = `
@@ -102,12 +109,14 @@ export function memoryStore(pool: Pool) {
     },
 
     /** Returns memories in the order of injection; with `words`, best match first and without further pages. */
-    async list(agentId: string, { q, words, tag, withDisabled }: Filter, { after, limit }: Page): Promise<Listed[]> {
+    async list(agentId: string, filter: Filter, { after, limit }: Page): Promise<Listed[]> {
+      const { q, words, tag, type, source, disabled, withDisabled } = filter
+      const kind = [type ?? null, source ?? null, disabled ?? null]
       const part = q === undefined ? null : fold(q)
       const [text, values] =
         words === undefined
-          ? [listText, [agentId, withDisabled, part, tag ?? null, ...placeValues(after), limit]]
-          : [rankedText, [agentId, withDisabled, words, tag ?? null, part, limit]]
+          ? [listText, [agentId, withDisabled, part, tag ?? null, ...placeValues(after), limit, ...kind]]
+          : [rankedText, [agentId, withDisabled, words, tag ?? null, part, limit, ...kind]]
       const { rows } = await pool.query<MemoryRow & { place: string }>(text, values)
       return rows.map(row => ({ memory: toMemory(row), place: row.place }))
     },

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import type { SessionStatus } from '../../contract/sessions.ts'
+import type { SessionStatus } from '../../contract/session-status.ts'
 import { hint } from '../db/hints.ts'
 import type { MetadataMap } from '../platform/metadata.ts'
 import type { ProviderRefs } from '../runtimes/runtime.ts'
@@ -18,6 +18,12 @@ export interface SessionFilter {
   /** Lists only sessions of this owner; undefined lists all. */
   readonly owner: string | undefined
   readonly agentId: string | undefined
+  /** Narrows the list further for callers who may see all. */
+  readonly ownerId?: string | undefined
+  /** Created at this time or later. */
+  readonly from?: Date | undefined
+  /** Created before this time. */
+  readonly before?: Date | undefined
   readonly status: SessionStatus | undefined
   /** Part of the title, or the id. */
   readonly text?: string | undefined
@@ -118,6 +124,17 @@ export function sessionStore(pool: Pool) {
       return (await pool.query<SessionRow>(text, [ids, owner])).rows
     },
 
+    /** Returns the newest session of each of these agents that is not deleted. */
+    async lastOf(agentIds: readonly string[]): Promise<SessionRow[]> {
+      const text = `
+        ${facts} where s.id in (
+          select newest.id from unnest($1::text[]) as agent (id)
+          cross join lateral (
+            select n.id from sessions n where n.agent_id = agent.id and n.deleted_at is null order by n.id desc limit 1
+          ) newest)`
+      return (await pool.query<SessionRow>(text, [agentIds])).rows
+    },
+
     /** Locks the session until the end of the transaction. Returns undefined when it does not exist. */
     async lock(on: Queryable, id: string): Promise<{ next_position: number; deleted_at: Date | null } | undefined> {
       const text = 'select next_position, deleted_at from sessions where id = $1 for update'
@@ -151,11 +168,15 @@ export function sessionStore(pool: Pool) {
       withDeleted,
       cursor,
       limit,
+      ownerId,
+      from,
+      before,
     }: SessionFilter): Promise<SessionRow[]> {
       const text = `
         with s as (${facts}
           where ($1::text is null or s.owner_id = $1) and ($2::text is null or s.agent_id = $2)
-            and ($3 or s.deleted_at is null)
+            and ($3 or s.deleted_at is null) and ($10::text is null or s.owner_id = $10)
+            and ($11::timestamptz is null or s.created_at >= $11) and ($12::timestamptz is null or s.created_at < $12)
             and ($4::text is null or s.id < $4)
             and ($7::text is null or s.id = $7 or strpos(lower(s.title), lower($7)) > 0)
             and ${parentId === undefined ? '$9::text is null' : isChild}
@@ -167,7 +188,7 @@ export function sessionStore(pool: Pool) {
         end
         order by id desc limit $6`
       const wanted = metadata && JSON.stringify(metadata)
-      const values = [owner, agentId, withDeleted, cursor, status, limit, part, wanted, parentId]
+      const values = [owner, agentId, withDeleted, cursor, status, limit, part, wanted, parentId, ownerId, from, before]
       const { rows } = await pool.query<SessionRow>(text, values)
       return rows
     },

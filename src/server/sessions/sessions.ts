@@ -3,13 +3,13 @@ import type { Pool, PoolClient } from 'pg'
 import type { Agent } from '../../contract/agents.ts'
 import type { UserContent } from '../../contract/event-routes.ts'
 import type { Prompt, PromptMode } from '../../contract/prompts.ts'
-import type { Session, SessionStatus } from '../../contract/sessions.ts'
+import type { Session } from '../../contract/sessions.ts'
 import type { AgentStore } from '../agents/store.ts'
 import { once, sqlOfClient } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { AppError, invalid, invalidCursor, notFound } from '../platform/errors.ts'
-import { type MetadataMap, patched } from '../platform/metadata.ts'
+import { patched } from '../platform/metadata.ts'
 import type { ResultSchemas } from '../platform/result-schema/result-schemas.ts'
 import { type CreationDeps, createCreation } from './creation.ts'
 import { createEventTransaction } from './event-transaction.ts'
@@ -21,7 +21,7 @@ import type { PromptStore } from './queue/prompt-store.ts'
 import { createSentEvents, type SentEventDeps } from './sent-events.ts'
 import { createSessionCache, type FixedFacts } from './session-cache.ts'
 import { type SessionRow, toSession } from './session-row.ts'
-import type { SessionWithLog } from './session-store.ts'
+import type { SessionFilter, SessionWithLog } from './session-store.ts'
 import type { Approvals } from './waits/approvals.ts'
 import { withRoom } from './with-room.ts'
 
@@ -225,6 +225,9 @@ export function createSessions(deps: Deps) {
       return prompts.list(id, page)
     },
 
+    /** Returns the newest session of each of these agents, which the caller must be allowed to see. */
+    lastOf: async (agentIds: readonly string[]): Promise<Session[]> => (await store.lastOf(agentIds)).map(toSession),
+
     list: (
       filter: ListFilter,
       caller: Caller,
@@ -255,11 +258,4 @@ interface By {
   readonly idempotency: Idempotency | undefined
 }
 
-interface ListFilter {
-  readonly agentId: string | undefined
-  readonly status: SessionStatus | undefined
-  readonly text?: string | undefined
-  readonly metadata?: MetadataMap | undefined
-  readonly parentId?: string | undefined
-  readonly withDeleted: boolean
-}
+type ListFilter = Omit<SessionFilter, 'owner' | 'cursor' | 'limit'>

@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../contract/sessions.ts'
+import type { SessionStatus } from '../../contract/session-status.ts'
 
 export interface SessionFacts {
   /** A runner has an unexpired lease and one of the prompts runs. */

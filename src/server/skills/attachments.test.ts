@@ -157,3 +157,41 @@ test('a scoped caller upgrades only the agents of its owner', async () => {
   )
   assert.deepEqual(await done('ana', `GET /api/agents/${foreign.id}`), foreign)
 })
+
+test('a copy is compared with the library, line by line, and all copies are listed', async () => {
+  const skill = await newSkill({ content: 'first\nsecond\n<!-- skill:x -->' })
+  const [agent, other] = [await newAgent(), await newAgent()]
+  await attach(agent, { skill_id: skill.id })
+  await attach(other, { content: 'only here', save_to_library: false })
+  type Compared = { state: string; copy: string; library: string; lines: { op: string; text: string }[] }
+  const path = (id: string) => `GET /api/v1/skills/${skill.id}/agents/${id}`
+  const same = await done<Compared>('ana', path(agent.id))
+  assert.deepEqual([same.state, same.copy, same.lines], ['current', same.library, []])
+  await done('ana', `PATCH /api/v1/skills/${skill.id}`, { content: 'first\n2nd\n<!-- skill:x -->' })
+  const { state, copy, library, lines } = await done<Compared>('ana', path(agent.id))
+  assert.deepEqual(
+    [state, copy, library],
+    ['outdated', 'first\nsecond\n<!-- skill:x -->', 'first\n2nd\n<!-- skill:x -->'],
+  )
+  assert.deepEqual(
+    lines.map(({ op, text }) => `${op} ${text}`),
+    ['same first', 'removed second', 'added 2nd', 'same <!-- skill:x -->'],
+  )
+  for (const [caller, id] of [
+    ['ana', other.id],
+    ['bo', agent.id],
+  ] as const)
+    assert.equal((await call(caller, path(id))).statusCode, 404)
+
+  type Copies = { data: { agent_id: string; skills: { id: string; state: string }[] }[]; next_cursor: string | null }
+  const all = await done<Copies>('ana', 'GET /api/v1/skills/copies?limit=2')
+  assert.deepEqual(
+    all.data.map(({ agent_id, skills }) => [agent_id, skills.map(({ state }) => state)]),
+    [
+      [other.id, ['not_in_library']],
+      [agent.id, ['outdated']],
+    ],
+  )
+  const seen = await done<Copies>('bo', 'GET /api/v1/skills/copies?limit=200')
+  assert.ok(seen.data.every(({ agent_id }) => agent_id !== agent.id))
+})

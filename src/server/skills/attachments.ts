@@ -1,10 +1,12 @@
 import { type Agent, maxPromptLength } from '../../contract/agents.ts'
 import { skillMarker } from '../../contract/attached-skill.ts'
 import type {
+  AgentCopies,
   CarriedSkill,
   CarryingAgent,
   Skill,
   SkillAttach,
+  SkillComparison,
   SkillCreate,
   SkillUpgrade,
   Upgraded,
@@ -14,13 +16,16 @@ import type { RunSql } from '../db/once.ts'
 import type { Caller } from '../http/caller.ts'
 import { AppError, invalid } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { lineDiff } from '../platform/line-diff.ts'
 import {
   attach,
   attachedIds,
   type BlockSource,
+  copyOf,
   copyState,
   detach,
   detachAll,
+  markerStart,
   maxAttached,
   type PromptWithSkills,
   renew,
@@ -73,6 +78,12 @@ export function createAttachments({ skills, agents }: Deps) {
     return { agent, ...(skill && { skill }) }
   }
 
+  /** Returns the skills of the caller's library that are attached to these agents, by id. */
+  async function libraryOf(carriers: readonly PromptWithSkills[], caller: Caller): Promise<Library> {
+    const ids = new Set(carriers.flatMap(attachedIds))
+    return new Map((await skills.among(caller, [...ids])).map(skill => [skill.id, skill]))
+  }
+
   async function upgradeOne(agentId: string, skill: Skill, { include_edited, dry_run }: SkillUpgrade, by: By) {
     const found: { state: Upgraded['state'] | undefined } = { state: undefined }
     const edit = { id: agentId, action: 'upgrade_skill', ...by }
@@ -110,12 +121,29 @@ export function createAttachments({ skills, agents }: Deps) {
     /** Returns the skills attached to an agent, in the order of its prompt. */
     async carried(agentId: string, caller: Caller): Promise<CarriedSkill[]> {
       const agent = await agents.get(agentId, caller)
-      const ids = attachedIds(agent)
-      const library = new Map((await skills.among(caller, ids)).map(skill => [skill.id, skill]))
-      return ids.map(id => {
-        const name = library.get(id)?.name ?? agent.skills.find(skill => skill.id === id)?.name ?? null
-        return { id, name, state: copyState(agent, id, library.get(id)?.content) ?? 'not_in_library' }
+      return skillsOf(agent, await libraryOf([agent], caller))
+    },
+
+    /** Returns the agents with skills, newest first, each with the state of its copies. */
+    async copies(caller: Caller, page: PageOf): Promise<AgentCopies[]> {
+      const found = await agents.withText(markerStart, caller, page)
+      const library = await libraryOf(found, caller)
+      return found.map(agent => {
+        const { id: agent_id, name, version } = agent
+        return { agent_id, name, version, skills: skillsOf(agent, library) }
       })
+    },
+
+    /** Returns an agent's copy next to the library's content. Errors: `not_found` for a skill that is not attached. */
+    async compare(skillId: string, agentId: string, caller: Caller): Promise<SkillComparison> {
+      const { content } = await skills.get(skillId, caller)
+      const agent = await agents.get(agentId, caller)
+      const copy = copyOf(agent, skillId)
+      const state = copyState(agent, skillId, content)
+      if (copy === undefined || state === undefined)
+        throw new AppError('not_found', `skill ${skillId} is not attached to agent ${agentId}`)
+      const { id: agent_id, name, version } = agent
+      return { agent_id, name, version, state, copy, library: content, lines: lineDiff(copy, content) }
     },
 
     /** Returns the agents that have a skill attached, newest first. */
@@ -148,6 +176,15 @@ export function createAttachments({ skills, agents }: Deps) {
     },
   }
 }
+
+type Library = ReadonlyMap<string, Skill>
+
+/** Returns the attached skills in the order of the prompt. */
+const skillsOf = (agent: PromptWithSkills, library: Library): CarriedSkill[] =>
+  attachedIds(agent).map(id => {
+    const name = library.get(id)?.name ?? agent.skills.find(skill => skill.id === id)?.name ?? null
+    return { id, name, state: copyState(agent, id, library.get(id)?.content) ?? 'not_in_library' }
+  })
 
 /** Returns an empty list for an agent that was deleted after it was listed. */
 function noneIfDeleted(error: unknown): Upgraded[] {

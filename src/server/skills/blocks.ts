@@ -16,13 +16,15 @@ export interface BlockSource {
 export const maxAttached = 100
 
 const blankLine = '\n\n'
-const markerStart = '<!-- skill:'
+/** Begin of every marker. */
+export const markerStart = '<!-- skill:'
+const escapedStart = '<!-- skill&#58;'
 /** A skill marker: an id of the service, on a separate line after a blank line. */
 const ownMarker = /(?<=\n\n)<!-- skill:(skill_[0-9a-f]{32}) -->(?=\n|$)/g
 
 /** Returns a blank line, the marker line and the content. Markers in the content are escaped. Gaps: section 9. */
 export const blockOf = (id: string, content: string): string =>
-  `${blankLine}${skillMarker(id)}\n${content.replaceAll(markerStart, '<!-- skill&#58;')}`
+  `${blankLine}${skillMarker(id)}\n${content.replaceAll(markerStart, escapedStart)}`
 
 /** Appends the block. Returns the same object when the skill is attached already. */
 export function attach(prompt: PromptWithSkills, { id, name, content }: BlockSource): PromptWithSkills {
@@ -60,6 +62,18 @@ export function copyState(prompt: PromptWithSkills, id: string, content: string 
   if (content !== undefined && copy === blockOf(id, content)) return 'current'
   if (place.isEdited) return 'edited'
   return content === undefined ? 'not_in_library' : 'outdated'
+}
+
+/** Returns the content of an agent's copy as it was attached, with edits; undefined when the skill is not attached. */
+export function copyOf(prompt: PromptWithSkills, id: string): string | undefined {
+  const place = placeOf(prompt, id)
+  if (!place) return undefined
+  const block = prompt.system.slice(place.from, place.to)
+  const start = block.indexOf(skillMarker(id)) + skillMarker(id).length
+  return block
+    .slice(start)
+    .replace(/^\r?\n/, '')
+    .replaceAll(escapedStart, markerStart)
 }
 
 /** Returns the ids of attached skills in the order of the prompt; skills in pasted text are found by their markers. */

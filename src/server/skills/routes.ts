@@ -35,6 +35,17 @@ export function serveSkills(app: FastifyInstance, { skills, attachments }: Deps)
     )
     return { data: items, next_cursor }
   })
+  bind(app, skillRoutes.copies, async ({ query }, caller) => {
+    const { items, next_cursor } = await pageOf(
+      query,
+      page => attachments.copies(caller, page),
+      ({ agent_id }) => agent_id,
+    )
+    return { data: items, next_cursor }
+  })
+  bind(app, skillRoutes.compare, ({ params: { skill_id, agent_id } }, caller) =>
+    attachments.compare(skill_id, agent_id, caller),
+  )
   bind(app, skillRoutes.upgrade, async ({ params, body }, caller, { actor }) => ({
     data: await attachments.upgrade(params.skill_id, body ?? {}, { caller, actor }),
   }))

@@ -57,7 +57,7 @@ export function startSkillsApp({ pool, db }: { readonly pool: Pool; readonly db:
     secrets: { mask: fields => fields, marker: '[secret]' },
   })
   const skills = createSkills({ store: skillStore(db), audit })
-  serveAgents(app, { agents })
+  serveAgents(app, { agents, lastSessions: async () => [] })
   serveSkills(app, { skills, attachments: createAttachments({ skills, agents }) })
 
   async function call(caller: Name, line: string, payload?: object) {

@@ -119,7 +119,8 @@ export async function startSchedulesApp() {
   async function newAgent(owner = 'ana'): Promise<string> {
     const id = newId('agent')
     const fields = { owner_id: owner, name: 'A', model: 'demo', system: '', description: null, harness: 'builtin' }
-    await agents.insert({ id, ...fields, tools: {}, config: {} } as never, undefined, async () => undefined)
+    const made = { key: undefined, mark: { note: null, created_by: null } }
+    await agents.insert({ id, ...fields, tools: {}, config: {} } as never, made, async () => undefined)
     return id
   }
   const historyOf = async ({ id }: Schedule) =>

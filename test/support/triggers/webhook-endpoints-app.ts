@@ -145,7 +145,8 @@ export async function startWebhookEndpointsApp() {
     async newAgent(): Promise<string> {
       const id = newId('agent')
       const fields = { name: 'A', model: 'demo', system: '', description: null, harness: 'builtin', tools: {} }
-      await agents.insert({ id, owner_id: 'ana', ...fields, config: {} } as never, undefined, async () => undefined)
+      const made = { key: undefined, mark: { note: null, created_by: null } }
+      await agents.insert({ id, owner_id: 'ana', ...fields, config: {} } as never, made, async () => undefined)
       return id
     },
     /** Stores a session; its id. */

@@ -25,7 +25,7 @@ export function addDelta(view: View, delta: Delta): View {
  * Returns the texts to show as live, in the order in which they began. Empty when no run is open: a late piece of an
  * answer that was not stored does not show.
  */
-export const liveTexts = ({ run, live }: View): readonly LiveText[] => (run && !run.isPaused && !run.wait ? live : [])
+export const liveTexts = ({ run, live }: View): readonly LiveText[] => (run && !run.pause && !run.wait ? live : [])
 
 function eventIdOf(delta: Delta): string | undefined {
   const id = delta.type === 'event_start' ? recordOf(delta['event'])['id'] : delta['event_id']

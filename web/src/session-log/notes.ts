@@ -15,6 +15,12 @@ const info = (label: string, text = ''): NoteText => ({ label, text, tone: 'info
 const texts: { readonly [Type in SessionEvent['type']]?: (event: EventOf<Type>) => NoteText } = {
   'user.interrupt': ({ reason }) => ({ label: 'Stop requested', text: reason ?? '', tone: 'warning' }),
   'session.error': errorText,
+  'session.status_idle': ({ stop_reason: reason, stop_details: details }) => ({
+    label:
+      reason.type === 'budget_reached' && reason.is_frozen ? 'Paused: spending is frozen' : 'Paused: budget reached',
+    text: details?.message ?? '',
+    tone: 'warning',
+  }),
   'session.warning': ({ warning }) => ({ label: 'Warning', text: warning.message, tone: 'warning' }),
   'session.status_running': () => info('Run resumed', 'another process continues it, or the same one after a crash'),
   'session.status_rescheduled': () => ({ label: 'Run rescheduled', text: 'the runtime tries again', tone: 'warning' }),

@@ -1,9 +1,9 @@
 import type { SessionEvent } from '../../../src/contract/events.ts'
-import { noBookmarks } from './bookmarks.ts'
-import { Draft } from './draft.ts'
-import { EventLog } from './event-log.ts'
-import { add } from './fold.ts'
-import { reused } from './reuse.ts'
+import { noBookmarks } from './fold/bookmarks.ts'
+import { Draft } from './fold/draft.ts'
+import { EventLog } from './fold/event-log.ts'
+import { add } from './fold/fold.ts'
+import { reused } from './fold/reuse.ts'
 import type { View } from './view.ts'
 
 const empty: View = {

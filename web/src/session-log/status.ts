@@ -1,7 +1,7 @@
 import type { BudgetReached } from '../../../src/contract/events.ts'
 import { adviceFor } from './failure-advice.ts'
 import { firstArgument } from './tool-text.ts'
-import type { Prompt, Run, Time, ToolCall, TurnEnd, View } from './view.ts'
+import type { Pause, Prompt, Run, Time, ToolCall, TurnEnd, View } from './view.ts'
 
 /** What a session does or waits for, and since when. */
 export type Status = { readonly since: Time | undefined } & (
@@ -40,16 +40,14 @@ export type Status = { readonly since: Time | undefined } & (
 export function statusOf(view: View): Status {
   const { run, waiting, lastEnd, log } = view
   if (view.isDeleted) return { word: 'stopped', since: log.at(log.count - 1)?.processed_at, reason: 'deleted' }
-  if (run) return run.isPaused ? pausedStatus(view, run) : runningStatus(view, run)
+  if (run) return run.pause ? pausedStatus(run.pause) : runningStatus(view, run)
   const [first] = waiting
   if (first) return { word: 'queued', since: first.queuedAt, prompt: first, position: 1, count: waiting.length }
   return endStatus(lastEnd)
 }
 
-function pausedStatus({ turns }: View, run: Run): Status {
-  const end = turns[run.turn]?.end
-  const budget = end?.stopReason?.type === 'budget_reached' ? end.stopReason : undefined
-  return { word: 'paused: budget', since: end?.at, budget, message: end?.stopDetails?.message }
+function pausedStatus({ at: since, reason, message }: Pause): Status {
+  return { word: 'paused: budget', since, budget: reason.type === 'budget_reached' ? reason : undefined, message }
 }
 
 function runningStatus(view: View, run: Run): Status {

@@ -1,6 +1,6 @@
 import type { Content, SessionEvent, StopDetails, StopReason } from '../../../src/contract/events.ts'
-import type { Bookmarks } from './bookmarks.ts'
-import type { EventLog } from './event-log.ts'
+import type { Bookmarks } from './fold/bookmarks.ts'
+import type { EventLog } from './fold/event-log.ts'
 
 /** The event of one type. */
 export type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
@@ -77,9 +77,9 @@ export interface Turn {
   readonly eventIds: readonly string[]
 }
 
-export type TurnOutcome = 'done' | 'failed' | 'stopped' | 'paused' | 'withdrawn'
+export type TurnOutcome = 'done' | 'failed' | 'stopped' | 'withdrawn'
 
-/** End of a turn; with `paused` it continues later. */
+/** End of a turn. */
 export interface TurnEnd {
   readonly outcome: TurnOutcome
   readonly at: Time
@@ -269,11 +269,18 @@ export interface LiveText {
   readonly text: string
 }
 
+export interface Pause {
+  readonly at: Time
+  readonly reason: StopReason
+  readonly message: string | undefined
+}
+
 /** The turn in progress. */
 export interface Run {
   /** Place in `turns`. */
   readonly turn: number
-  readonly isPaused: boolean
+  /** A budget or a freeze has stopped it. */
+  readonly pause: Pause | undefined
   readonly since: Time
   /** Time of the last event of the model or a tool; undefined before the first. */
   readonly steppedAt: Time | undefined

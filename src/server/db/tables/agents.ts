@@ -28,6 +28,9 @@ export interface AgentVersionTable {
   agent_id: string
   version: number
   snapshot: Json
+  note: string | null
+  /** Principal; null in rows of older releases. */
+  created_by: string | null
   created_at: DefaultTime
 }
 

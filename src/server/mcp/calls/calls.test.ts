@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
 import { legacyScript, sendJson, startScriptedUpstream, tool } from '../../../../test/support/mcp/scripted-upstream.ts'
 import { freshDatabase } from '../../../../test/support/service/database.ts'
-import type { McpCall, McpCallTotals } from '../../../contract/mcp-calls.ts'
+import type { McpCall, McpCallSummary } from '../../../contract/mcp-calls.ts'
 import type { McpCallTable } from '../../db/tables/mcp.ts'
 import { pause } from '../../platform/timers.ts'
 import { createMcpCallLog } from './call-log.ts'
@@ -73,23 +73,31 @@ test('calls of the proxy, the aggregate and REST are listed with outcome, latenc
   assert.equal((await list('?outcome=tool_error&server=files')).calls.length, 1)
   assert.equal((await list('?tool=echo&principal=ana')).calls.length, 2)
   assert.equal((await list('?key_id=key_bo')).calls.length, 1)
+  assert.equal((await list('?via=proxy')).calls.length, 2)
   assert.equal((await list('?to=2020-01-01')).calls.length, 0)
-  assert.equal((await list('?principal=bo', 'ana')).calls.length, 3, 'others see their own calls only')
-
-  const totals = async (caller: 'master' | 'ana', query = '') =>
-    (await app.call<{ servers: McpCallTotals[] }>(caller, `GET /v1/mcp/calls/totals${query}`)).body.servers
-  const [all] = await totals('master')
-  const { ms_p50, ms_p95, ...counts } = all ?? assert.fail('no totals')
-  assert.ok(ms_p50 >= 0 && ms_p95 >= ms_p50)
-  const last_call_at = calls[0]?.created_at
-  const server = { server_id, server_name: 'files' }
-  assert.deepEqual(counts, { ...server, calls: 4, tool_errors: 1, failed: 1, last_call_at })
+  const sums = async (query: string, caller: 'master' | 'ana' = 'master') =>
+    (await app.call<{ data: McpCallSummary[] }>(caller, `GET /v1/mcp/calls/summary${query}`)).body.data
+  const [ofServer, ...others] = await sums('')
   assert.deepEqual(
-    (await totals('ana', '?server=files')).map(({ calls: own, failed }) => [own, failed]),
-    [[3, 0]],
+    [ofServer?.server_id, ofServer?.tool, ofServer?.calls, ofServer?.tool_errors, ofServer?.failed, others],
+    [server_id, null, 4, 1, 1, []],
   )
-  assert.deepEqual(await totals('master', '?server=others'), [])
-  assert.deepEqual(await totals('master', '?to=2020-01-01'), [])
+  assert.equal(ofServer?.last_call_at, calls[0]?.created_at)
+  assert.equal(
+    ofServer?.total_ms,
+    calls.reduce((sum, { ms }) => sum + ms, 0),
+  )
+  assert.deepEqual(
+    (await sums('?group_by=tool')).map(({ server_name, tool: name, calls: count }) => [server_name, name, count]),
+    [
+      ['files', 'echo', 2],
+      ['files', 'break', 1],
+      ['files', 'fail', 1],
+    ],
+  )
+  assert.equal((await sums('?server=files', 'ana'))[0]?.calls, 3)
+  assert.deepEqual(await sums('?tool=nothing'), [])
+  assert.equal((await list('?principal=bo', 'ana')).calls.length, 3, 'others see their own calls only')
 })
 
 test('a batch is stored once, even if an insert is repeated with further rows', async () => {

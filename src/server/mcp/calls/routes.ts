@@ -1,37 +1,42 @@
 import type { FastifyInstance } from 'fastify'
 import { mcpCallRoutes } from '../../../contract/mcp-calls.ts'
+import type { Input } from '../../../contract/route.ts'
 import { bind } from '../../http/bind.ts'
 import type { Caller } from '../../http/caller.ts'
 import { pageOf } from '../../http/page.ts'
-import { timeRangeOf } from '../../http/time-range.ts'
-import type { McpCallStore } from './store.ts'
+import { checkTimezone, timeRangeOf } from '../../http/time-range.ts'
+import type { CallFilter, McpCallStore } from './store.ts'
 
-interface Deps {
-  readonly calls: Pick<McpCallStore, 'list' | 'totals'>
-}
+type Query = Input<typeof mcpCallRoutes.list>['query'] & Input<typeof mcpCallRoutes.summary>['query']
+
+const maxGroups = 1_000
 
 /** Serves the log of calls. Only admins without an owner see the calls of others. */
-export function serveMcpCalls(app: FastifyInstance, { calls }: Deps): void {
+export function serveMcpCalls(
+  app: FastifyInstance,
+  { calls }: { readonly calls: Pick<McpCallStore, 'list' | 'summary'> },
+): void {
   bind(app, mcpCallRoutes.list, async ({ query }, caller) => {
-    const { limit, cursor, from: _from, to: _to, ...equal } = query
-    const filter = { ...equal, ...timeRangeOf(query), ...ownCallsOf(caller) }
-    const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+    const filter = filterOf(query, caller)
     const { items, next_cursor } = await pageOf(
-      page,
+      query,
       next => calls.list(filter, next),
       ({ place }) => place,
     )
     return { calls: items.map(({ call }) => call), next_cursor }
   })
 
-  bind(app, mcpCallRoutes.totals, async ({ query }, caller) => {
-    const { from = new Date(Date.now() - periodMs), to } = timeRangeOf(query)
-    const { server } = query
-    return { servers: await calls.totals({ ...(server !== undefined && { server }), from, to, ...ownCallsOf(caller) }) }
+  bind(app, mcpCallRoutes.summary, async ({ query }, caller) => {
+    const found = await calls.summary(filterOf(query, caller), { by: query.group_by ?? 'server', limit: maxGroups + 1 })
+    return { data: found.slice(0, maxGroups), has_more: found.length > maxGroups }
   })
 }
 
-const periodMs = 7 * 24 * 3_600_000
-
-const ownCallsOf = ({ role, ownerScope, principal }: Caller): { readonly principal?: string } =>
-  role === 'admin' && ownerScope === undefined ? {} : { principal }
+function filterOf(
+  { from, to, timezone = 'UTC', ...equal }: Query,
+  { role, ownerScope, principal }: Caller,
+): CallFilter {
+  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+  const isForAll = role === 'admin' && ownerScope === undefined
+  return { ...equal, ...timeRangeOf(range, checkTimezone(timezone)), ...(!isForAll && { principal }) }
+}

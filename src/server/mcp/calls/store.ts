@@ -1,6 +1,6 @@
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Pool } from 'pg'
-import type { McpCall, McpCallTotals } from '../../../contract/mcp-calls.ts'
+import type { McpCall, McpCallSummary } from '../../../contract/mcp-calls.ts'
 import { isOlderThan, place } from '../../db/by-time.ts'
 import { isUniqueViolation } from '../../db/connect.ts'
 import { copyRows } from '../../db/copy-rows.ts'
@@ -12,13 +12,14 @@ export interface CallFilter {
   readonly tool?: string
   readonly principal?: string | undefined
   readonly key_id?: string
+  readonly via?: string
   readonly outcome?: string
   readonly from?: Date | undefined
   readonly to?: Date | undefined
 }
 
 /** Columns that a filter compares. */
-const filtered = ['tool', 'principal', 'key_id', 'outcome'] as const
+const filtered = ['tool', 'principal', 'key_id', 'via', 'outcome'] as const
 
 /** A call and its position in the list, for cursors. */
 interface Listed {
@@ -46,9 +47,6 @@ const insertNew = `
   insert into mcp_calls (${columns.join(', ')})
   select ${columns.join(', ')} from json_populate_recordset(null::mcp_calls, $1) on conflict do nothing`
 
-const ofServer = (server: string) => (where: ExpressionBuilder<Database, 'mcp_calls'>) =>
-  where.or([where('server_id', '=', server), where('server_name', '=', server)])
-
 /** Table `mcp_calls`. */
 export type McpCallStore = ReturnType<typeof mcpCallStore>
 
@@ -67,17 +65,13 @@ export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
 
     /** Returns calls, newest first. */
     async list(
-      { server, from, to, ...values }: CallFilter,
+      filter: CallFilter,
       page: { readonly after: string | undefined; readonly limit: number },
     ): Promise<Listed[]> {
-      let all = db.selectFrom('mcp_calls').select([...columns, place.as('place')])
-      for (const column of filtered) {
-        const value = values[column]
-        if (value !== undefined) all = all.where(column, '=', value)
-      }
-      if (server !== undefined) all = all.where(ofServer(server))
-      if (from) all = all.where('created_at', '>=', from)
-      if (to) all = all.where('created_at', '<', to)
+      let all = db
+        .selectFrom('mcp_calls')
+        .select([...columns, place.as('place')])
+        .where(matching(filter))
       if (page.after !== undefined) all = all.where(isOlderThan(page.after))
       const rows = await all.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(page.limit).execute()
       return rows.map(({ place, created_at, ...row }) => ({
@@ -86,33 +80,42 @@ export function mcpCallStore(pool: Pool, db: Kysely<Database>) {
       }))
     },
 
-    /** Returns the totals of each server, the most called first. */
-    async totals({
-      server,
-      principal,
-      from,
-      to,
-    }: Omit<CallFilter, 'tool' | 'key_id' | 'outcome'>): Promise<McpCallTotals[]> {
-      const count = (outcome: string) => sql<number>`count(*) filter (where outcome = ${outcome})::int`
-      const latency = (share: number) => sql<number>`round(percentile_cont(${share}) within group (order by ms))::int`
-      let all = db
-        .selectFrom('mcp_calls')
-        .select(({ fn }) => [
-          'server_id',
-          sql<string>`(array_agg(server_name order by created_at desc))[1]`.as('server_name'),
-          sql<number>`count(*)::int`.as('calls'),
-          count('tool_error').as('tool_errors'),
-          count('failed').as('failed'),
-          latency(0.5).as('ms_p50'),
-          latency(0.95).as('ms_p95'),
-          fn.max('created_at').as('last_call_at'),
-        ])
-      if (server !== undefined) all = all.where(ofServer(server))
-      if (principal !== undefined) all = all.where('principal', '=', principal)
-      if (from) all = all.where('created_at', '>=', from)
-      if (to) all = all.where('created_at', '<', to)
-      const rows = await all.groupBy('server_id').orderBy('calls', 'desc').orderBy('server_id').execute()
-      return rows.map(({ last_call_at, ...row }) => ({ ...row, last_call_at: last_call_at.toISOString() }))
+    /** Returns sums of each server or tool, the most calls first. */
+    async summary(filter: CallFilter, { by, limit }: SummaryOf): Promise<McpCallSummary[]> {
+      const tool = by === 'tool' ? sql<string>`tool` : sql<null>`null::text`
+      const { rows } = await sql<SummaryRow>`
+        select server_id, (array_agg(server_name order by created_at desc))[1] as server_name, ${tool} as tool,
+               count(*)::int as calls, count(*) filter (where outcome = 'tool_error')::int as tool_errors,
+               count(*) filter (where outcome = 'failed')::int as failed, max(created_at) as last_call_at,
+               percentile_cont(array[0.5, 0.95]) within group (order by ms) as percentiles, sum(ms)::float8 as total_ms
+        from mcp_calls where ${matching(filter)}
+        group by server_id, ${by === 'tool' ? sql`tool` : sql`()`}
+        order by calls desc, server_id, tool limit ${limit}`.execute(db)
+      return rows.map(({ percentiles: [p50, p95], last_call_at, ...row }) => ({
+        ...row,
+        last_call_at: last_call_at.toISOString(),
+        ms: { p50: Math.round(p50), p95: Math.round(p95) },
+      }))
     },
   }
+}
+
+interface SummaryOf {
+  readonly by: 'server' | 'tool'
+  readonly limit: number
+}
+
+type SummaryRow = Omit<McpCallSummary, 'last_call_at' | 'ms'> & {
+  readonly last_call_at: Date
+  readonly percentiles: readonly [p50: number, p95: number]
+}
+
+function matching({ server, from, to, ...values }: CallFilter) {
+  const conditions = filtered
+    .filter(column => values[column] !== undefined)
+    .map(column => sql<boolean>`${sql.ref(column)} = ${values[column]}`)
+  if (server !== undefined) conditions.push(sql`(server_id = ${server} or server_name = ${server})`)
+  if (from) conditions.push(sql`created_at >= ${from}`)
+  if (to) conditions.push(sql`created_at < ${to}`)
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`
 }

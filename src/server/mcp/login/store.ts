@@ -70,8 +70,8 @@ export function loginStore(pool: Pool) {
       return (await pool.query<LoginRow>(text, [server_id, principal, url])).rows[0]
     },
 
-    /** Returns the servers where a principal has logged in, with the address of each login. */
-    async addresses(principal: string): Promise<ReadonlyMap<string, string>> {
+    /** Returns the addresses at which a principal is logged in, by the ids of their servers. */
+    async addressesOf(principal: string): Promise<ReadonlyMap<string, string>> {
       const text = 'select server_id, url from mcp_logins where principal = $1'
       const { rows } = await pool.query<Pick<LoginRow, 'server_id' | 'url'>>(text, [principal])
       return new Map(rows.map(({ server_id, url }) => [server_id, url]))

@@ -4,18 +4,17 @@ import type { RegisteredServer } from './server.ts'
 import type { ServerState } from './state-store.ts'
 import type { ServerValues } from './store.ts'
 
-interface Viewer {
-  /** Only admins see the whole address, because a path or a query may be a secret. */
+interface Reader {
   readonly isForAdmin: boolean
-  /** Address of the server at which the viewer has logged in. */
-  readonly loginUrl: string | undefined
+  /** Addresses of the logins of the reader, by the ids of their servers. */
+  readonly logins: ReadonlyMap<string, string>
 }
 
-/** Returns the record of a server. */
+/** Returns the record of a server. Only admins see its whole address, because a path or a query may be a secret. */
 export function shownServer(
   server: RegisteredServer,
   state: ServerState | undefined,
-  { isForAdmin, loginUrl }: Viewer,
+  { isForAdmin, logins }: Reader,
 ): McpServer {
   return {
     server_id: server.server_id,
@@ -27,7 +26,7 @@ export function shownServer(
     auth_type: server.auth_type,
     oauth2_flow: server.oauth2_flow,
     has_credentials: server.has_credentials,
-    has_login: server.login === undefined ? null : loginUrl === server.url,
+    has_login: server.oauth2_flow === 'authorization_code' ? logins.get(server.server_id) === server.url : null,
     vault_key: isForAdmin ? server.vault_key : null,
     static_headers: isForAdmin ? { ...server.static_headers } : {},
     allowed_tools: server.allowed_tools && [...server.allowed_tools],

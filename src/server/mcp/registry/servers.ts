@@ -27,7 +27,7 @@ interface Deps {
   readonly store: McpServerStore
   readonly cache: ServerCache
   readonly states: McpStateStore
-  readonly logins: Pick<LoginStore, 'addresses'>
+  readonly logins: Pick<LoginStore, 'addressesOf'>
   readonly encryption: ServerEncryption
   /** Servers of the configuration file, which have precedence. */
   readonly configured: () => readonly RegisteredServer[]
@@ -43,8 +43,7 @@ const maxServers = 500
 /** The registry: who may use which server, and what a write changes. */
 export type McpServers = ReturnType<typeof createMcpServers>
 
-export function createMcpServers(deps: Deps) {
-  const { store, cache, states, encryption, configured, guard, audit } = deps
+export function createMcpServers({ store, cache, states, logins, encryption, configured, guard, audit }: Deps) {
   /** By row, because calls share the rows of the cache. */
   const registered = new WeakMap<ServerRow, RegisteredServer>()
 
@@ -144,16 +143,14 @@ export function createMcpServers(deps: Deps) {
     }
   }
 
-  /** Returns where a caller has logged in; without a query when no server has logins. */
-  const loginsOf = async (servers: readonly RegisteredServer[], { principal }: CallerOfServers) =>
-    servers.some(({ login }) => login !== undefined) ? deps.logins.addresses(principal) : new Map<string, string>()
+  /** Returns the record of a server as an admin or another caller sees it. */
+  const shown = async (server: RegisteredServer, caller: Caller): Promise<McpServer> =>
+    shownServer(server, await states.find(server), await readerOf(caller))
 
-  async function shown(server: RegisteredServer, caller: Caller): Promise<McpServer> {
-    const seen = withLogin(server, caller)
-    const logins = await loginsOf([seen], caller)
-    const loginUrl = logins.get(server.server_id)
-    return shownServer(seen, await states.find(server), { isForAdmin: caller.role === 'admin', loginUrl })
-  }
+  const readerOf = async ({ role, principal }: Caller) => ({
+    isForAdmin: role === 'admin',
+    logins: await logins.addressesOf(principal),
+  })
 
   return {
     find,
@@ -163,13 +160,8 @@ export function createMcpServers(deps: Deps) {
 
     async list(caller: Caller): Promise<McpServer[]> {
       const found = new Map((await states.list()).map(state => [state.server_id, state]))
-      const isForAdmin = caller.role === 'admin'
-      const servers = await available(caller)
-      const logins = await loginsOf(servers, caller)
-      return servers.map(server => {
-        const loginUrl = logins.get(server.server_id)
-        return shownServer(server, found.get(server.server_id), { isForAdmin, loginUrl })
-      })
+      const reader = await readerOf(caller)
+      return (await available(caller)).map(server => shownServer(server, found.get(server.server_id), reader))
     },
 
     async get(name: string, caller: Caller): Promise<McpServer> {

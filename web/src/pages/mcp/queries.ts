@@ -10,10 +10,12 @@ export const serversQuery = queryOptions({
   meta: live,
 })
 
+const periodMs = 7 * 24 * 3_600_000
+
 /** Calls of the last 7 days by server. */
 export const totalsQuery = queryOptions({
   queryKey: ['mcp', 'totals'],
-  queryFn: () => client.mcpCalls.totals(),
+  queryFn: () => client.mcpCalls.summary({ query: { from: new Date(Date.now() - periodMs).toISOString() } }),
   meta: live,
 })
 

@@ -1,5 +1,120 @@
+import { Button } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useIsAdmin } from '../../data/sign-in.tsx'
+import { useAddress } from '../../parts/address.ts'
+import { DataTable } from '../../parts/data-table.tsx'
+import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx'
+import { plural } from '../../parts/format.ts'
 import { Page } from '../../parts/page.tsx'
+import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
+import { WithPanel } from '../../parts/side-panel.tsx'
+import { columnsOf } from './columns.tsx'
+import { ManyActions } from './many-actions.tsx'
+import { useNewRows } from './new-rows.ts'
+import { NewSession } from './new-session.tsx'
+import { agentChoices, type SessionFilter, sessionsQuery, statuses } from './queries.ts'
+import { SessionPanel } from './session-panel.tsx'
 
+const noFilters = { status: undefined, agent: undefined, q: undefined, owner: undefined, deleted: undefined } as const
+
+/** All sessions, live: what each does now, what it costs, and how to stop it. */
 export function SessionsPage() {
-  return <Page title="Sessions">This page is being built.</Page>
+  const [address, setAddress] = useAddress<SessionFilter | 'open' | 'create'>()
+  const { open, create, ...filters } = address
+  const isAdmin = useIsAdmin()
+  const navigate = useNavigate()
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    sessionsQuery(filters),
+  )
+  const agents = useQuery(agentChoices)
+  const all = data?.pages.flatMap(({ sessions }) => sessions) ?? []
+  const { shown, fresh, showFresh } = useNewRows(all, JSON.stringify(filters))
+  const isFiltered = Object.values(filters).some(value => value !== undefined)
+  const toggle = (id: string) =>
+    setSelected(before => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+
+  const startSession = <Button onClick={() => setAddress({ create: '1', open: undefined })}>Start session</Button>
+  const list = () => {
+    if (isPending) return <Loading lines={12} />
+    if (error && all.length === 0)
+      return <ProblemBlock error={error} what="load sessions" retry={() => void refetch()} />
+    if (all.length === 0 && isFiltered) return <NoMatch what="sessions" onClear={() => setAddress(noFilters)} />
+    if (all.length === 0) {
+      return (
+        <Empty title="No sessions yet" action={startSession} link={<a href="/docs">API reference</a>}>
+          A session is one conversation with an agent: its prompts, what it did, its files and its cost. Webhooks,
+          schedules and programs start sessions, too.
+        </Empty>
+      )
+    }
+    return (
+      <DataTable
+        label="Sessions"
+        rows={shown}
+        columns={columnsOf({ selected, toggle, hasOwner: isAdmin })}
+        keyOf={({ id }) => id}
+        selected={open}
+        onOpen={({ id }, isPage) =>
+          isPage
+            ? void navigate({ to: '/console/sessions/$sessionId', params: { sessionId: id } })
+            : setAddress({ open: id, create: undefined })
+        }
+        onEnd={() => hasNextPage && !isFetchingNextPage && void fetchNextPage()}
+      />
+    )
+  }
+
+  return (
+    <Page
+      title="Sessions"
+      actions={startSession}
+      toolbar={
+        <>
+          <SearchFilter label="Search title or id" value={filters.q} onChange={q => setAddress({ q })} />
+          <ChoiceFilter
+            label="Status"
+            value={filters.status}
+            options={statuses}
+            onChange={status => setAddress({ status })}
+          />
+          <ChoiceFilter
+            label="Agent"
+            value={filters.agent}
+            options={(agents.data?.agents ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+            onChange={agent => setAddress({ agent })}
+          />
+          <FilterChips
+            active={{ owner: filters.owner, deleted: filters.deleted === '1' ? 'included' : undefined }}
+            onRemove={name => setAddress({ [name]: undefined })}
+            onClear={() => setAddress(noFilters)}
+          />
+          {fresh > 0 && (
+            <Button variant="light" size="compact-sm" onClick={showFresh}>
+              {plural(fresh, 'new session')}
+            </Button>
+          )}
+          <ManyActions rows={all} selected={selected} onDone={() => setSelected(new Set())} />
+        </>
+      }
+    >
+      <WithPanel
+        panel={
+          create === '1' ? (
+            <NewSession agentId={filters.agent} onClose={() => setAddress({ create: undefined })} />
+          ) : open === undefined ? null : (
+            <SessionPanel key={open} id={open} onClose={() => setAddress({ open: undefined })} />
+          )
+        }
+      >
+        {list()}
+      </WithPanel>
+    </Page>
+  )
 }

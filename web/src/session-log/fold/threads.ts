@@ -1,8 +1,8 @@
+import type { EventOf, Period, Thread, ToolCall } from '../view.ts'
 import type { Place } from './bookmarks.ts'
+import { stopThreadCalls } from './calls.ts'
 import type { Draft } from './draft.ts'
-import { stopThreadCalls } from './fold-calls.ts'
-import { activeTurn, lastGroup, note } from './fold-runs.ts'
-import type { EventOf, Period, Thread, ToolCall } from './view.ts'
+import { activeTurn, lastGroup, note } from './runs.ts'
 
 type StatusEvent = EventOf<
   'session.thread_status_running' | 'session.thread_status_idle' | 'session.thread_status_terminated'
@@ -38,8 +38,9 @@ function change(
 ): void {
   const place: Place | undefined = draft.placeOf('threads', event.session_thread_id)
   const thread = place && draft.itemAt(place)
-  if (!place || thread?.kind !== 'thread') return note(draft, event)
-  draft.changeItem<Thread>(place, { ...changesOf(thread), eventIds: [...thread.eventIds, event.id] })
+  if (place && thread?.kind === 'thread')
+    draft.changeItem<Thread>(place, { ...changesOf(thread), eventIds: [...thread.eventIds, event.id] })
+  else note(draft, event)
 }
 
 export function changeThread(draft: Draft, event: StatusEvent): void {

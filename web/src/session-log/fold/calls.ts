@@ -1,10 +1,10 @@
-import type { Content } from '../../../src/contract/events.ts'
+import type { Content } from '../../../../src/contract/events.ts'
+import type { Approval, CallState, EventOf, ToolCall } from '../view.ts'
 import type { Place } from './bookmarks.ts'
 import type { Draft } from './draft.ts'
-import { addOutput } from './fold-requests.ts'
-import { note } from './fold-runs.ts'
 import { callOf } from './new-parts.ts'
-import type { Approval, CallState, EventOf, ToolCall } from './view.ts'
+import { addOutput } from './requests.ts'
+import { note } from './runs.ts'
 
 export function startCall(
   draft: Draft,
@@ -33,7 +33,10 @@ type ResultEvent = EventOf<'agent.tool_result' | 'agent.mcp_tool_result' | 'user
 function settle(draft: Draft, event: ResultEvent, place: Place | undefined): void {
   const call = place && draft.itemAt(place)
   draft.changeRun({ steppedAt: event.processed_at })
-  if (!place || call?.kind !== 'tool') return note(draft, event)
+  if (!place || call?.kind !== 'tool') {
+    note(draft, event)
+    return
+  }
   const { content = [], is_error: isError = false } = event
   const result = { content, isError, at: event.processed_at }
   const state = endStateOf(call, content, isError)
@@ -80,7 +83,10 @@ function decide(
 ): void {
   const place = draft.placeOf('openByEvent', event.tool_use_id)
   const call = place && draft.itemAt(place)
-  if (!place || call?.kind !== 'tool') return note(draft, event)
+  if (!place || call?.kind !== 'tool') {
+    note(draft, event)
+    return
+  }
   const state = stateAfter(call, approval)
   draft.changeItem<ToolCall>(place, { approval, state, eventIds: [...call.eventIds, event.id] })
   if (call.threadId !== undefined) close(draft, call, place, event.processed_at)

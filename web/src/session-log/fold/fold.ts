@@ -1,22 +1,11 @@
-import type { SessionEvent } from '../../../src/contract/events.ts'
+import type { SessionEvent } from '../../../../src/contract/events.ts'
+import type { EventOf } from '../view.ts'
+import { answerCall, decideCall, endCall, expireCall, startCall } from './calls.ts'
 import type { Draft } from './draft.ts'
-import { answerCall, decideCall, endCall, expireCall, startCall } from './fold-calls.ts'
-import { addText, addThinking, endRequest, startRequest } from './fold-requests.ts'
-import {
-  becomeIdle,
-  deleteSession,
-  endPrompt,
-  fail,
-  note,
-  noteUsage,
-  queuePrompt,
-  rename,
-  requestStop,
-  reschedule,
-  startRun,
-} from './fold-runs.ts'
-import { addThreadMessage, changeThread, createThread } from './fold-threads.ts'
-import type { EventOf } from './view.ts'
+import { becomeIdle, deleteSession, endPrompt, fail, reschedule } from './ends.ts'
+import { addText, addThinking, endRequest, startRequest } from './requests.ts'
+import { note, noteUsage, queuePrompt, rename, requestStop, startRun } from './runs.ts'
+import { addThreadMessage, changeThread, createThread } from './threads.ts'
 
 /** What an event of each type changes. All other types are notes. */
 const folds: { readonly [Type in SessionEvent['type']]?: (draft: Draft, event: EventOf<Type>) => void } = {

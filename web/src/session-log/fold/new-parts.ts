@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../../src/contract/events.ts'
-import type { EventOf, Group, Prompt, SessionUsage, ToolCall, Turn, Usage } from './view.ts'
+import type { SessionEvent } from '../../../../src/contract/events.ts'
+import type { EventOf, Group, Prompt, SessionUsage, ToolCall, Turn, Usage } from '../view.ts'
 
 type CallEvent = EventOf<'agent.tool_use' | 'agent.mcp_tool_use' | 'agent.custom_tool_use'>
 

@@ -1,4 +1,4 @@
-import type { Group, Turn, View } from './view.ts'
+import type { Group, Turn, View } from '../view.ts'
 
 /** Returns `next` with the equal turns, groups and items of `previous`, so that a reader can compare by identity. */
 export function reused(previous: View, next: View): View {

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../../src/contract/events.ts'
+import type { SessionEvent } from '../../../../src/contract/events.ts'
 
 /** Storage that versions of a log share. Each version reads only its first `count` events. */
 interface Backing {

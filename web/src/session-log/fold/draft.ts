@@ -1,5 +1,5 @@
+import type { Group, Item, Prompt, Run, Turn, View } from '../view.ts'
 import type { Bookmarks, Place } from './bookmarks.ts'
-import type { Group, Item, Prompt, Run, Turn, View } from './view.ts'
 
 type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] }
 

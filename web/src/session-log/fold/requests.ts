@@ -1,9 +1,9 @@
-import type { SessionEvent } from '../../../src/contract/events.ts'
+import type { SessionEvent } from '../../../../src/contract/events.ts'
+import type { EventOf, Group, Item, TextItem, ThinkingItem } from '../view.ts'
 import type { Place } from './bookmarks.ts'
 import type { Draft } from './draft.ts'
-import { activeTurn, attach, join, lastGroup } from './fold-runs.ts'
 import { newGroup, usageOf } from './new-parts.ts'
-import type { EventOf, Group, Item, TextItem, ThinkingItem } from './view.ts'
+import { activeTurn, attach, join, lastGroup } from './runs.ts'
 
 export function startRequest(draft: Draft, event: EventOf<'span.model_request_start'>): void {
   const turn = activeTurn(draft, event)
@@ -33,7 +33,10 @@ export function endRequest(draft: Draft, event: EventOf<'span.model_request_end'
   const group = groupOfRequest(draft, turn, event)
   draft.set({ live: [] })
   draft.changeRun({ request: undefined, steppedAt: event.processed_at })
-  if (group === undefined) return attach(draft, event)
+  if (group === undefined) {
+    attach(draft, event)
+    return
+  }
   const { eventIds = [] } = draft.groupAt({ turn, group }) ?? {}
   draft.changeGroup(
     { turn, group },

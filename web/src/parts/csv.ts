@@ -1,0 +1,22 @@
+/** Quotes a cell. A text that a spreadsheet would take for a formula gets an apostrophe, so that it stays text. */
+function cell(value: string | number | null | undefined): string {
+  const text = value === null || value === undefined ? '' : String(value)
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** Returns rows as CSV with a head. */
+export const toCsv = (
+  head: readonly string[],
+  rows: readonly (readonly (string | number | null | undefined)[])[],
+): string => [head, ...rows].map(row => row.map(cell).join(',')).join('\r\n')
+
+/** Saves a text as a file of the person. */
+export function download(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
