@@ -13,7 +13,7 @@ export const triggerExamples: Examples = {
   'deliveries.get': delivery,
   'deliveries.replay': delivery,
   'webhook_replies.list': { query: { agent_id: '{agent_id}' } },
-  'schedules.list': { query: { agent_id: '{agent_id}' } },
+  'schedules.list': { query: { agent_id: '{agent_id}', include: 'last_run' } },
   'schedules.create': { body: { ...schedule, agent_id: '{agent_id}', prompt: 'Write the report' } },
   'schedules.preview': { body: { cron: '30 9 * * MON-FRI', timezone: 'Europe/Berlin', count: 3 } },
   'schedules.update': { body: { cron: '0 8 * * MON-FRI' } },
