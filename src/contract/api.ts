@@ -6,6 +6,7 @@ import { budgetRoutes } from './budgets.ts'
 import { consoleRoutes } from './console.ts'
 import { controlRoutes } from './controls.ts'
 import { customToolRoutes } from './custom-tools.ts'
+import { deploymentRoutes } from './deployments.ts'
 import { environmentRoutes } from './environments.ts'
 import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './files.ts'
@@ -86,6 +87,7 @@ export const api = {
   Usage: usageRoutes,
   Providers: providerRoutes,
   ModelSettings: modelSettingRoutes,
+  Deployments: deploymentRoutes,
 } as const
 
 /** Tags of groups in the OpenAPI document that differ from the names that the client uses. */
@@ -112,6 +114,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   Keys: 'API Keys',
   Controls: 'Kill switches',
   ModelSettings: 'Models',
+  Deployments: 'Models',
   Native: 'Provider APIs',
 }
 

@@ -54,6 +54,8 @@ export const gatewayExamples: Examples = {
   'model_settings.get': { params: { model_id: '{model_setting_id}' } },
   'model_settings.update': { params: { model_id: '{model_setting_id}' }, body: { params: { rpm: 100 } } },
   'model_settings.remove': { params: { model_id: '{model_setting_id}' } },
+  'deployments.list': { query: { limit: 2 } },
+  'deployments.end_cooldown': { params: { deployment_id: 'demo' } },
   'providers.set': { body: { api_key: 'sk-sample-0123456789' } },
   'providers.test': { notRun: 'calls the provider at its own address' },
 }

@@ -15,6 +15,7 @@ import { serveCallBodies } from '../gateway/body-log/routes.ts'
 import { bodiesStore } from '../gateway/body-log/store.ts'
 import { createResponseCache } from '../gateway/cache/entries.ts'
 import { responseCacheStore } from '../gateway/cache/store.ts'
+import { serveDeployments } from '../gateway/deployment-routes.ts'
 import { createFormatAdapters } from '../gateway/format-adapters.ts'
 import { serveGemini } from '../gateway/formats/gemini/routes.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
@@ -166,6 +167,8 @@ export function composeGateway(needs: Needs) {
     /** Outbound connections, checked by the current guard. */
     outbound: pools,
     guard,
+    /** The configuration that was read last. */
+    reloaded: () => current,
     /** Runtimes of the current configuration. */
     configuredRuntimes: () => current.runtimeHarnesses,
     /** Search provider of the current configuration. */
@@ -193,6 +196,7 @@ export function composeGateway(needs: Needs) {
       serveGemini(app, { gateway })
       serveUsage(app, { ledger: reportStore(db), records })
       serveCallBodies(app, { records })
+      serveDeployments(app, { gateway, pool, audit })
       serveProviders(app, { providers: modelProviders })
       serveModelSettings(app, { models: modelSettings })
     },

@@ -1,3 +1,4 @@
+import type { Deployment as DeploymentRecord } from '../../contract/deployments.ts'
 import { statusOfCode } from '../../contract/error-codes.ts'
 import { coversModel } from '../../contract/keys.ts'
 import type { DeploymentState, Model } from '../../contract/models.ts'
@@ -34,6 +35,7 @@ import type { AdapterFor } from './format-adapters.ts'
 import { type ModelLimits, smallestLimits } from './pricing/price-book.ts'
 import { type Admission, createAdmission } from './routing/admission.ts'
 import { createDeploymentStates } from './routing/attempts.ts'
+import { deploymentRecords } from './routing/deployment-records.ts'
 import type { HintChannel } from './routing/hints.ts'
 import { commonInputs, type ModelInputs } from './routing/model-info.ts'
 import { createRouter, type RouteResult, type Served } from './routing/router.ts'
@@ -110,6 +112,10 @@ export interface Gateway {
   inputs(model: string): ModelInputs
   /** Returns the state of a model's deployments, as seen from this process. */
   deployments(id: string): readonly DeploymentState[]
+  /** Returns all deployments with their state, as seen from this process, in the order of the configuration. */
+  allDeployments(): readonly DeploymentRecord[]
+  /** Ends the cooldown of a deployment in all processes. Returns false for an unknown id. */
+  endCooldown(id: string): boolean
   /** Applies a new configuration. Calls in flight keep theirs. `outbound` is given when the guard has changed. */
   reload(config: GatewayConfig, outbound?: Outbound): void
   /** True when a model is configured to record the bodies of its calls. */
@@ -267,6 +273,12 @@ export function createGateway(options: Options): Gateway {
     limits: model => smallestLimits(table.served('messages', table.nameOf(model)).map(table.prices.factsOf)),
     inputs: model => commonInputs(table.served('messages', table.nameOf(model))),
     deployments: id => states.describe(table.served('messages', table.nameOf(id))),
+    allDeployments: () => deploymentRecords(table, states),
+    endCooldown(id) {
+      const deployment = table.deployment(id)
+      if (deployment) states.endCooldown(deployment)
+      return deployment !== undefined
+    },
     reload(config, outbound) {
       table = createRoutingTable(config, adapterFor, table)
       pools.reload({ deployments: table.config.deployments, outbound })

@@ -62,6 +62,7 @@ export const notFound = (
     | 'thread'
     | 'webhook endpoint'
     | 'delivery'
+    | 'deployment'
     | 'approval'
     | 'custom tool call'
     | 'message'

@@ -20,7 +20,10 @@ const marks = {
   used: { icon: IconAlertTriangle, word: 'used up' },
 } as const
 
-/** What is spent (filled), reserved (hatched) and allowed; amber from 80 %, red when it is used up. */
+/**
+ * What is spent (filled), reserved (hatched) and allowed; amber from 80 %, red when it is used up. A row needs the state in
+ * words beside it.
+ */
 export function BudgetBar({ budget, isRow = false }: Props) {
   const use = budgetUse(budget)
   const { spend, max_budget: max } = budget
@@ -52,7 +55,7 @@ export function BudgetBar({ budget, isRow = false }: Props) {
           <span className={css.reserved} style={{ width: `${use.reservedShare * 100}%` }} />
         </div>
         <div className={css.words} data-state={use.state}>
-          {Mark && <Mark size={14} aria-label={mark.word} />}
+          {!isRow && Mark && <Mark size={14} aria-label={mark.word} />}
           <span className="numbers clip">
             {money(spend)} <span className="soft">of {dollars(max)}</span>
             {!isRow && <Details budget={budget} />}

@@ -142,11 +142,13 @@ interface DeploymentStates {
   readonly makeTry: MakeTry
   /** Describes a group for clients, without hosts or keys. */
   describe(group: readonly DeployedModel[]): DeploymentState[]
+  /** Ends the cooldown of a deployment in all processes. */
+  endCooldown(deployment: Deployment): void
   stop(): void
 }
 
 const shareMs = 1_000
-const noHints = { cooled: () => {}, loaded: () => {} }
+const noHints = { cooled: () => {}, ended: () => {}, loaded: () => {} }
 
 /** Creates the deployment states of this process, which exchanges hints with other processes. */
 export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: StatesOptions): DeploymentStates {
@@ -160,6 +162,7 @@ export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: 
     ? createHints(channel, {
         onCooldown: (id, cooldownMs, errorClass) =>
           withDeployment(id, known => cooldowns.adopt(known, cooldownMs, errorClass)),
+        onEnded: id => withDeployment(id, cooldowns.end),
         onLoad: (id, calls, tokens) => withDeployment(id, known => load.add(known, calls, tokens)),
       })
     : noHints
@@ -181,6 +184,10 @@ export function createDeploymentStates({ cooldown, find, channel, nowMs, log }: 
           calls: load.inFlightAt(deployment),
         }
       }),
+    endCooldown(deployment) {
+      cooldowns.end(deployment)
+      hints.ended(deployment.id)
+    },
     stop: () => void stopSharing?.(),
   }
 }

@@ -93,10 +93,20 @@ test('the report of another process starts a cooldown here and never shortens on
 test('the last error is reported after a recovery', () => {
   const { cooldowns, a, fail, pass } = world()
   fail(1_000)
-  assert.deepEqual(cooldowns.health(a), { state: 'cooling', cooldownMs: 1_000, lastError: 'http_503' })
+  const last = { lastError: 'http_503', lastErrorAgoMs: 0 }
+  assert.deepEqual(cooldowns.health(a), { state: 'cooling', cooldownMs: 1_000, ...last })
   pass(1_000)
   cooldowns.startProbe(a).passed()
-  assert.deepEqual(cooldowns.health(a), { state: 'healthy', cooldownMs: 0, lastError: 'http_503' })
+  assert.deepEqual(cooldowns.health(a), { state: 'healthy', cooldownMs: 0, ...last, lastErrorAgoMs: 1_000 })
+})
+
+test('an ended cooldown lets calls through at once, and failures before it do not count', () => {
+  const { cooldowns, a, fail, gate } = world()
+  fail(5_000)
+  assert.equal(gate(), 'closed')
+  cooldowns.end(a)
+  assert.deepEqual([gate(), cooldowns.health(a).state, cooldowns.health(a).lastError], ['open', 'healthy', 'http_503'])
+  assert.deepEqual([fail(), fail()], [undefined, undefined])
 })
 
 test('a deployment that only records its failures never cools down', () => {

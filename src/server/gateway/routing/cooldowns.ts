@@ -17,6 +17,8 @@ export interface Health {
   readonly cooldownMs: number
   /** Class of the last failure since the process started, also after later successes. */
   readonly lastError: string | undefined
+  /** Time since that failure in this process; undefined without one. */
+  readonly lastErrorAgoMs: number | undefined
 }
 
 /** One failure. */
@@ -39,6 +41,8 @@ export interface Cooldowns {
   note(deployment: Deployment, errorClass: string): void
   /** Applies a cooldown that another process started. */
   adopt(deployment: Deployment, cooldownMs: number, errorClass: string): void
+  /** Ends the cooldown. Failures before it no longer count. */
+  end(deployment: Deployment): void
   health(deployment: Deployment): Health
 }
 
@@ -51,6 +55,7 @@ interface State {
   untilMs: number | undefined
   probe: Probe | undefined
   lastError: string
+  lastErrorMs: number
 }
 
 interface Options {
@@ -64,8 +69,11 @@ export function createCooldowns({ settings, nowMs }: Options): Cooldowns {
   const states = new WeakMap<Deployment, State>()
 
   const stateOf = (deployment: Deployment, lastError: string): State => {
-    const state = states.get(deployment) ?? { failuresMs: [], untilMs: undefined, probe: undefined, lastError }
+    const lastErrorMs = nowMs()
+    const fresh = { failuresMs: [], untilMs: undefined, probe: undefined, lastError, lastErrorMs }
+    const state = states.get(deployment) ?? fresh
     state.lastError = lastError
+    state.lastErrorMs = lastErrorMs
     states.set(deployment, state)
     return state
   }
@@ -118,12 +126,19 @@ export function createCooldowns({ settings, nowMs }: Options): Cooldowns {
     adopt(deployment, cooldownMs, errorClass) {
       coolDown(stateOf(deployment, errorClass), cooldownMs)
     },
+    end(deployment) {
+      const state = states.get(deployment)
+      if (!state) return
+      state.untilMs = undefined
+      state.failuresMs = []
+      state.probe = undefined
+    },
     health(deployment) {
       const state = states.get(deployment)
       const cooldownMs = Math.max(0, (state?.untilMs ?? 0) - nowMs())
-      const lastError = state?.lastError
-      if (state?.untilMs === undefined) return { state: 'healthy', cooldownMs: 0, lastError }
-      return { state: cooldownMs > 0 ? 'cooling' : 'probing', cooldownMs, lastError }
+      const last = { lastError: state?.lastError, lastErrorAgoMs: state && nowMs() - state.lastErrorMs }
+      if (state?.untilMs === undefined) return { state: 'healthy', cooldownMs: 0, ...last }
+      return { state: cooldownMs > 0 ? 'cooling' : 'probing', cooldownMs, ...last }
     },
   }
 }

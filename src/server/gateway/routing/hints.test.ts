@@ -20,6 +20,7 @@ function listener(channel: ReturnType<typeof bus>) {
   const heard: unknown[] = []
   const hints = createHints(channel, {
     onCooldown: (...args) => heard.push(args),
+    onEnded: id => heard.push(['ended', id]),
     onLoad: (...args) => heard.push(args),
   })
   return { heard, hints }
@@ -30,12 +31,14 @@ test('hints of a process reach the other processes but not itself', () => {
   const one = listener(channel)
   const other = listener(channel)
   one.hints.cooled('m.1', 30_000.4, 'http_429')
+  one.hints.ended('m.3')
   one.hints.loaded([
     ['m.1', 2, 30],
     ['m.2', 1, 0],
   ])
   assert.deepEqual(other.heard, [
     ['m.1', 30_000, 'http_429'],
+    ['ended', 'm.3'],
     ['m.1', 2, 30],
     ['m.2', 1, 0],
   ])

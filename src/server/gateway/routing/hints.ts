@@ -7,22 +7,26 @@ export type HintChannel = Pick<Notifications, 'on' | 'send'>
 
 interface Listeners {
   onCooldown(id: string, cooldownMs: number, errorClass: string): void
+  onEnded(id: string): void
   onLoad(id: string, calls: number, tokens: number): void
 }
 
 /** Reports cooldowns and load of deployments to other processes. Losing a hint is harmless. */
 export interface Hints {
   cooled(id: string, cooldownMs: number, errorClass: string): void
+  /** A person has ended the cooldown of a deployment. */
+  ended(id: string): void
   loaded(reports: readonly LoadReport[]): void
 }
 
 const cooldownChannel = 'switchyard_cooldown'
+const endChannel = 'switchyard_cooldown_end'
 const loadChannel = 'switchyard_load'
 /** Ids have up to about 200 characters; a notification has a limit of 8,000 bytes. */
 const reportsPerHint = 30
 
 /** Creates the hints. Times are sent as durations, since clocks differ between processes. Own hints are ignored. */
-export function createHints(channel: HintChannel, { onCooldown, onLoad }: Listeners): Hints {
+export function createHints(channel: HintChannel, { onCooldown, onEnded, onLoad }: Listeners): Hints {
   const self = randomUUID()
   const listen = (name: string, take: (values: readonly unknown[]) => void): void =>
     channel.on(name, payload => {
@@ -32,6 +36,7 @@ export function createHints(channel: HintChannel, { onCooldown, onLoad }: Listen
   listen(cooldownChannel, ([id, cooldownMs, errorClass]) => {
     if (isCount(cooldownMs) && cooldownMs > 0) onCooldown(String(id), cooldownMs, String(errorClass).slice(0, 60))
   })
+  listen(endChannel, ([id]) => onEnded(String(id)))
   listen(loadChannel, reports => {
     for (const item of reports) {
       const [id, calls, tokens] = Array.isArray(item) ? item : []
@@ -41,6 +46,7 @@ export function createHints(channel: HintChannel, { onCooldown, onLoad }: Listen
   return {
     cooled: (id, cooldownMs, errorClass) =>
       channel.send(cooldownChannel, JSON.stringify([self, id, Math.round(cooldownMs), errorClass])),
+    ended: id => channel.send(endChannel, JSON.stringify([self, id])),
     loaded(reports) {
       for (let at = 0; at < reports.length; at += reportsPerHint)
         channel.send(loadChannel, JSON.stringify([self, ...reports.slice(at, at + reportsPerHint)]))
