@@ -8,6 +8,7 @@ const delivery = { params: { delivery_id: '{webhook_delivery_id}' } }
 export const triggerExamples: Examples = {
   'webhooks.receive': { body: payload, notRun: 'the secret of the webhook authenticates it, not a key' },
   'webhooks.preview': { body: { payload, settings: { template: '#{{issue.number}} {{issue.title}}' } } },
+  'webhooks.check': { body: { payload, headers: { 'x-github-event': 'issues' } } },
   'deliveries.list': { query: { agent_id: '{agent_id}' } },
   'deliveries.send': { body: { agent_id: '{agent_id}', payload } },
   'deliveries.get': delivery,

@@ -10,12 +10,10 @@ export const serversQuery = queryOptions({
   meta: live,
 })
 
-const periodMs = 7 * 24 * 3_600_000
-
-/** Calls of the last 7 days by server. */
+/** Calls of the last 30 days by server. */
 export const totalsQuery = queryOptions({
   queryKey: ['mcp', 'totals'],
-  queryFn: () => client.mcpCalls.summary({ query: { from: new Date(Date.now() - periodMs).toISOString() } }),
+  queryFn: () => client.mcpCalls.summary({ query: { group_by: 'server' } }),
   meta: live,
 })
 
