@@ -5,9 +5,8 @@ import { pathToFileURL } from 'node:url'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Processes that run files one after the other, by the folder of the files; those of `src` also run the tests of `web`.
- * A process loads each module once, which is
- * most of what a small test costs.
+ * Processes that run files one after the other, by the folder of the files; those of `src` also run the tests of `web`. A
+ * process loads each module once, which is most of what a small test costs.
  */
 const sharedProcesses = { src: 6, test: 9 } as const
 

@@ -25,7 +25,7 @@ export type ReadEvent =
 export type ReaderState =
   | { readonly name: 'connecting'; readonly failures: number }
   | { readonly name: 'open' }
-  | { readonly name: 'waiting'; readonly retryInMs: number; readonly reason: string }
+  | { readonly name: 'waiting'; readonly retryInMs: number; readonly reason: string; readonly error: unknown }
 
 export interface ReadEventsOptions {
   readonly client: Client
@@ -69,7 +69,8 @@ export async function* readEvents(options: ReadEventsOptions): AsyncGenerator<Re
     if (signal.aborted) return
     failures = position.seq > seqBefore || wasStable(position) ? 1 : failures + 1
     const retryInMs = delayAfter(failure, failures, position.pace)
-    onState({ name: 'waiting', retryInMs, reason: failure instanceof Error ? failure.message : String(failure) })
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    onState({ name: 'waiting', retryInMs, reason, error: failure })
     await pauseFor(retryInMs, signal)
   }
 }

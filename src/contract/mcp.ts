@@ -218,6 +218,7 @@ const McpToolLists = named(
   Type.Object({
     accepted: Nullable(Type.Array(McpTool), 'null before the first check'),
     pending: Nullable(Type.Array(McpTool), 'Changed list that waits for `accept`; null when the list did not change'),
+    pending_tools_hash: Nullable(Type.String(), 'SHA-256 of `pending`, for `accept`'),
   }),
 )
 export type McpToolLists = Static<typeof McpToolLists>
@@ -335,6 +336,15 @@ export const mcpRoutes = {
     method: 'POST',
     path: `${one}/accept`,
     params: ServerPath,
+    body: Type.Object({
+      pending_tools_hash: Type.Optional(
+        Type.String({
+          maxLength: 100,
+          description: 'Hash of the list that was reviewed; 409 if another list waits now',
+        }),
+      ),
+    }),
+    bodyOptional: true,
     responses: { 200: McpServer },
     summary: 'Accept a changed tool list',
     description: 'Accepts the changed tool list that the last check found. 409 when no change waits.',

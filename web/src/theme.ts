@@ -59,6 +59,32 @@ const stateVariables = (shades: Shades): Record<string, string> =>
     ]),
   )
 
+/** Colors of terminal output, by the names of the ANSI codes; each is readable on the sunken surface. */
+const lightTerminal = {
+  black: '#171b21',
+  red: '#b42318',
+  green: '#1a7034',
+  yellow: '#835400',
+  blue: '#1d5fd1',
+  magenta: '#8a2fb0',
+  cyan: '#0b6b78',
+  white: '#596270',
+}
+
+const darkTerminal: typeof lightTerminal = {
+  black: '#98a0aa',
+  red: '#ff8f8f',
+  green: '#6fd68a',
+  yellow: '#f0c060',
+  blue: '#7fb2ff',
+  magenta: '#d79bff',
+  cyan: '#5fd3e0',
+  white: '#e6e8eb',
+}
+
+const terminalVariables = (colors: typeof lightTerminal): Record<string, string> =>
+  Object.fromEntries(Object.entries(colors).map(([name, color]) => [`--terminal-${name}`, color]))
+
 /** CSS variables of both color schemes; styles use these roles instead of colors. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {
@@ -77,6 +103,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--ink': '#171b21',
     '--ink-soft': '#596270',
     '--accent': '#0f766e',
+    '--added': '#e3f6e8',
+    '--removed': '#fdebeb',
     '--mantine-color-body': '#ffffff',
     '--mantine-color-text': '#171b21',
     '--mantine-color-dimmed': '#596270',
@@ -84,6 +112,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-error': '#c02626',
     '--mantine-color-anchor': '#0f766e',
     ...stateVariables(lightStates),
+    ...terminalVariables(lightTerminal),
   },
   dark: {
     '--surface': '#11151a',
@@ -94,6 +123,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--ink': '#e6e8eb',
     '--ink-soft': '#a0a8b3',
     '--accent': '#2dd4bf',
+    '--added': '#12301d',
+    '--removed': '#3a1b1e',
     '--mantine-color-body': '#11151a',
     '--mantine-color-text': '#e6e8eb',
     '--mantine-color-dimmed': '#a0a8b3',
@@ -101,6 +132,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-error': '#ff8f8f',
     '--mantine-color-anchor': '#2dd4bf',
     ...stateVariables(darkStates),
+    ...terminalVariables(darkTerminal),
   },
 })
 

@@ -23,7 +23,7 @@ export const operationExamples: Examples = {
   },
   'mcp.update': { body: { description: 'Repositories of the team' } },
   'mcp.test': { notRun: mcpServer },
-  'mcp.accept': { notRun: mcpServer },
+  'mcp.accept': { body: {}, notRun: mcpServer },
   'mcp.tool_lists': { params: { server_id: 'github' } },
   'mcp.authorize': { notRun: 'needs an authorization server' },
   'mcp.logout': { notRun: 'needs an authorization server' },

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useIsAdmin } from '../data/sign-in.tsx'
 import { isTyping } from '../parts/keys.ts'
-import { useLetterKeys } from './letter-keys.ts'
+import { useLetterKeys } from '../parts/letter-keys.ts'
 import { pagesFor } from './pages.ts'
 
 const sequenceMs = 1500

@@ -12,8 +12,8 @@ import {
 import { useOverview } from '../data/live.ts'
 import { useSignIn } from '../data/sign-in.tsx'
 import { money } from '../parts/format.ts'
+import { useLetterKeys } from '../parts/letter-keys.ts'
 import { ConnectionDot } from './connection-dot.tsx'
-import { useLetterKeys } from './letter-keys.ts'
 import css from './top-bar.module.css'
 
 /** Palette, connection, spending of today, theme, and who has signed in. */

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import css from './code.module.css'
 import { CopyButton } from './copy.tsx'
 import { SafeText } from './safe-text.tsx'
@@ -10,12 +10,16 @@ interface Props {
   readonly what: string
   /** Lines shown before "show all"; 20 by default. */
   readonly maxLines?: number
+  /** Shows the visible part; by default as it is, with hidden characters marked. */
+  readonly render?: (shown: string) => ReactNode
 }
 
 const maxChars = 64 * 1024
 
+const safeText = (shown: string): ReactNode => <SafeText text={shown} />
+
 /** A block of code or output: hidden characters visible, folded above 20 lines or 64 KiB, with a copy button. */
-export function CodeBlock({ text, what, maxLines = 20 }: Props) {
+export function CodeBlock({ text, what, maxLines = 20, render = safeText }: Props) {
   const [isOpen, setOpen] = useState(false)
   const lines = text.split('\n')
   const isLong = lines.length > maxLines || text.length > maxChars
@@ -26,7 +30,7 @@ export function CodeBlock({ text, what, maxLines = 20 }: Props) {
         <CopyButton text={text} what={what} />
       </div>
       <pre className={css.code} tabIndex={0}>
-        <SafeText text={shown} />
+        {render(shown)}
       </pre>
       {isLong && (
         <Button variant="subtle" size="compact-xs" onClick={() => setOpen(!isOpen)}>

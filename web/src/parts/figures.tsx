@@ -21,12 +21,15 @@ export function Time({ at, absent = 'never' }: { readonly at: Instant; readonly 
   )
 }
 
+/** A clock that ticks once a second has no tenths. */
+const wholeSeconds = (ms: number): string => (ms < 60_000 ? `${Math.floor(ms / 1000)} s` : duration(ms))
+
 /** The time since an instant, running. */
 export function Elapsed({ since }: { readonly since: Instant }) {
   const now = useNow()
   const ms = msOf(since)
   return Number.isNaN(ms) ? null : (
-    <span className="numbers">{duration(Math.floor(Math.max(0, now - ms) / 1000) * 1000)}</span>
+    <span className="numbers">{wholeSeconds(Math.max(0, now - ms))}</span>
   )
 }
 

@@ -28,8 +28,7 @@ interface Entered {
 
 type Json = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 

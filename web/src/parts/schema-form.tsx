@@ -43,6 +43,7 @@ export function SchemaForm({ schema, action, isRunning, onSubmit, children }: Pr
       <Stack gap="md">
         <SegmentedControl
           size="xs"
+          style={{ alignSelf: 'start' }}
           aria-label="How to enter the values"
           data={[
             { value: 'form', label: 'Form' },

@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../../../src/contract/events.ts'
+import { textOf } from './tool-text.ts'
 import type { EventOf, Note } from './view.ts'
 
 export type Tone = 'info' | 'warning' | 'error'
@@ -15,12 +16,12 @@ const info = (label: string, text = ''): NoteText => ({ label, text, tone: 'info
 const texts: { readonly [Type in SessionEvent['type']]?: (event: EventOf<Type>) => NoteText } = {
   'user.interrupt': ({ reason }) => ({ label: 'Stop requested', text: reason ?? '', tone: 'warning' }),
   'session.error': errorText,
-  'session.status_idle': ({ stop_reason: reason, stop_details: details }) => ({
-    label:
-      reason.type === 'budget_reached' && reason.is_frozen ? 'Paused: spending is frozen' : 'Paused: budget reached',
-    text: details?.message ?? '',
-    tone: 'warning',
-  }),
+  'session.status_idle': idleText,
+  'agent.tool_result': ({ content }) => info('Result of an earlier call', textOf(content ?? [])),
+  'agent.mcp_tool_result': ({ content }) => info('Result of an earlier call', textOf(content ?? [])),
+  'user.custom_tool_result': ({ content }) => info('Result of an earlier call', textOf(content ?? [])),
+  'user.tool_confirmation': ({ result }) => info(result === 'allow' ? 'Earlier call allowed' : 'Earlier call denied'),
+  'session.approval_expired': () => info('Approval of an earlier call expired'),
   'session.warning': ({ warning }) => ({ label: 'Warning', text: warning.message, tone: 'warning' }),
   'session.status_running': () => info('Run resumed', 'another process continues it, or the same one after a crash'),
   'session.status_rescheduled': () => ({ label: 'Run rescheduled', text: 'the runtime tries again', tone: 'warning' }),
@@ -37,6 +38,12 @@ const texts: { readonly [Type in SessionEvent['type']]?: (event: EventOf<Type>) 
     info(`File ${change}`, principal === undefined ? path : `${path} by ${principal}`),
   'agent.thread_context_compacted': ({ tokens_before: before, tokens_after: after }) =>
     info('Conversation compacted', before === undefined || after === undefined ? '' : `${before} to ${after} tokens`),
+}
+
+function idleText({ stop_reason: reason, stop_details: details }: EventOf<'session.status_idle'>): NoteText {
+  if (reason.type !== 'budget_reached') return info('Waiting for an answer')
+  const label = reason.is_frozen ? 'Paused: spending is frozen' : 'Paused: budget reached'
+  return { label, text: details?.message ?? '', tone: 'warning' }
 }
 
 function errorText({ error }: EventOf<'session.error'>): NoteText {

@@ -86,7 +86,15 @@ function groupRows(turnKey: string, group: Group): readonly Row[] {
   const joined = group.joined.map((prompt): Row => {
     const eventIds = prompt.eventId === undefined ? [] : [prompt.eventId]
     const startedAt = group.startedAt
-    return { kind: 'prompt', key: `prompt:${prompt.id}`, ...place, prompt, isJoined: true, startedAt, eventIds }
+    return {
+      kind: 'prompt',
+      key: `joined:${prompt.id}:${group.key}`,
+      ...place,
+      prompt,
+      isJoined: true,
+      startedAt,
+      eventIds,
+    }
   })
   const hasHeader = group.kind === 'request' || group.items.length === 0
   const header: Row = { kind: 'request', key: group.key, ...place, group, eventIds: group.eventIds }

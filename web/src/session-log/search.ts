@@ -51,7 +51,7 @@ function itemText(item: Item): string {
       return threadText(item)
     case 'note': {
       const { label, text } = noteText(item)
-      return `${label} ${text}`
+      return [label, text, item.event.summary ?? ''].join('\n')
     }
   }
 }

@@ -7,7 +7,7 @@ export interface ToolStatistics {
   readonly calls: number
   /** Calls that failed or whose outcome is unknown. Denied and expired ones never ran. */
   readonly failures: number
-  /** Calls that did not run: denied, expired or stopped. */
+  /** Calls that did not run, or not to their end: denied, expired or stopped. */
   readonly unrun: number
   /** Milliseconds of the calls that ran, without their waits for approval; undefined when none has ended. */
   readonly medianMs: number | undefined
@@ -94,7 +94,7 @@ export function costOfTurn({ usage, usageBefore }: Turn): number | undefined {
 export interface CutOff {
   /** Texts that the model had not finished. */
   readonly texts: readonly TextItem[]
-  /** Calls without a result, and calls whose outcome is unknown. */
+  /** Calls that were stopped, and calls whose outcome is unknown. */
   readonly calls: readonly ToolCall[]
   /** The model request that was in flight. */
   readonly hasRequest: boolean

@@ -6,7 +6,7 @@ import type { Pause, Prompt, Run, Time, ToolCall, TurnEnd, View } from './view.t
 /** What a session does or waits for, and since when. */
 export type Status = { readonly since: Time | undefined } & (
   | { readonly word: 'queued'; readonly prompt: Prompt; readonly position: number; readonly count: number }
-  /** `phase`: type of the last event of the preparation, such as `session.repository_ready`. */
+  /** `phase`: `answered` after a wait, else type of the last event of the preparation, such as `session.repository_ready`. */
   | { readonly word: 'starting runtime'; readonly phase: string | undefined }
   | { readonly word: 'model thinking'; readonly model: string | undefined; readonly isCompaction: boolean }
   | { readonly word: 'tool running'; readonly call: ToolCall; readonly argument: string; readonly count: number }
@@ -55,6 +55,9 @@ function runningStatus(view: View, run: Run): Status {
   if (run.retry) {
     const { attempt, nextAt, message, since } = run.retry
     return { word: 'retrying', since, attempt: attempt === undefined ? undefined : attempt + 1, nextAt, message }
+  }
+  if (run.wait?.answeredAt !== undefined) {
+    return { word: 'starting runtime', since: run.wait.answeredAt, phase: 'answered' }
   }
   if (run.request && !run.wait) return { word: 'model thinking', ...run.request }
   return waitStatus(view, run) ?? stepStatus(view, run)

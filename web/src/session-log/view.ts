@@ -210,7 +210,8 @@ export interface ToolCall {
 }
 
 export interface Approval {
-  readonly state: 'pending' | 'allowed' | 'denied' | 'expired'
+  /** `cancelled`: the call ended before anyone answered. */
+  readonly state: 'pending' | 'allowed' | 'denied' | 'expired' | 'cancelled'
   readonly decidedAt: Time | undefined
   /** Principal who decided, or `link`. */
   readonly decidedBy: string | undefined
@@ -275,6 +276,15 @@ export interface Pause {
   readonly message: string | undefined
 }
 
+/** A wait for answers from outside. */
+export interface Wait {
+  readonly since: Time
+  /** Events of the calls that have no answer. */
+  readonly eventIds: readonly string[]
+  /** Time of the last answer, once all calls have one. */
+  readonly answeredAt: Time | undefined
+}
+
 /** The turn in progress. */
 export interface Run {
   /** Place in `turns`. */
@@ -289,8 +299,8 @@ export interface Run {
     | { readonly model: string | undefined; readonly isCompaction: boolean; readonly since: Time }
     | undefined
   readonly retry: Retry | undefined
-  /** `requires_action`: since when, and the calls that wait. */
-  readonly wait: { readonly since: Time; readonly eventIds: readonly string[] } | undefined
+  /** `requires_action`, until the run continues. */
+  readonly wait: Wait | undefined
   /** Time of the request to stop. */
   readonly stopRequestedAt: Time | undefined
 }

@@ -16,5 +16,7 @@ export function serveMcpServers(app: FastifyInstance, { servers }: { readonly se
     return { ok: true as const }
   })
   bind(app, routes.toolLists, ({ params }, caller) => servers.toolLists(params.server_id, caller))
-  bind(app, routes.accept, ({ params }, caller, { actor }) => servers.accept(params.server_id, { caller, actor }))
+  bind(app, routes.accept, ({ params, body }, caller, { actor }) =>
+    servers.accept(params.server_id, body?.pending_tools_hash, { caller, actor }),
+  )
 }

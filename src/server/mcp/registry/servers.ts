@@ -18,9 +18,10 @@ import { checkCredentials, checkedHeaders, type ServerEncryption } from './crede
 import { auditFields, shownServer } from './records.ts'
 import { mayUseServer, namesOf, type RegisteredServer, type ServerSecret } from './server.ts'
 import type { ServerCache } from './server-cache.ts'
-import type { McpStateStore } from './state-store.ts'
+import type { McpStateStore, ServerState } from './state-store.ts'
 import type { McpServerStore, ServerRow, ServerValues } from './store.ts'
 import { isUrlServerId, serverOfUrl } from './url-server.ts'
+import { flowAfter, keep, rejectUnsupported } from './writes.ts'
 
 interface Deps {
   readonly store: McpServerStore
@@ -167,6 +168,15 @@ export function createMcpServers({ store, cache, states, logins, encryption, con
       return shown(await findAny(name, caller), caller)
     },
 
+    /** Returns the accepted tool list of a server, and a changed one that waits. */
+    async toolLists(name: string, caller: Caller): Promise<McpToolLists> {
+      const server = await findAny(name, caller)
+      rejectNarrow({ caller })
+      const state = await states.find(server)
+      const pending_tools_hash = state?.pending_tools_hash ?? null
+      return { accepted: mutable(state?.tools), pending: mutable(state?.pending_tools), pending_tools_hash }
+    },
+
     async create(write: McpServerCreate, by: By): Promise<McpServer> {
       rejectNarrow(by)
       const server_id = newId('mcp')
@@ -212,17 +222,13 @@ export function createMcpServers({ store, cache, states, logins, encryption, con
       })
     },
 
-    /** Accepts the changed tool list of a server. */
-    async accept(name: string, by: By): Promise<McpServer> {
+    /** Accepts the changed tool list of a server; only the one with `hash` if that is given. */
+    async accept(name: string, hash: string | undefined, by: By): Promise<McpServer> {
       const server = await findAny(name, by.caller)
       rejectNarrow(by)
       await states.transaction(async client => {
         const before = await states.find(server, client)
-        if (!(await states.accept(client, server)))
-          throw new AppError(
-            'conflict',
-            `no changed tool list of MCP server ${server.server_name} waits for acceptance`,
-          )
+        if (!(await states.accept(client, server, hash))) throw nothingToAccept(server, before)
         await audit.record(sqlOfClient(client), {
           actor: by.actor,
           action: 'mcp_server.accept',
@@ -250,6 +256,14 @@ export function createMcpServers({ store, cache, states, logins, encryption, con
   }
 }
 
+const nothingToAccept = ({ server_name }: RegisteredServer, state: ServerState | undefined): AppError =>
+  new AppError(
+    'conflict',
+    state?.pending_tools_hash
+      ? `the tools of MCP server ${server_name} changed again; review them once more`
+      : `no changed tool list of MCP server ${server_name} waits for acceptance`,
+  )
+
 const mutable = (tools: readonly McpTool[] | null | undefined): McpTool[] | null => (tools ? [...tools] : null)
 
 type CallerOfServers = Pick<Caller, 'key' | 'principal'>
@@ -263,22 +277,4 @@ interface SecretContext {
   /** True for a new server and for a new address. */
   readonly isMoved: boolean
   readonly before: ServerRow | undefined
-}
-
-/** Throws for values that the contract names, but that have no effect here. Security: S30. */
-function rejectUnsupported({ transport }: Write): void {
-  if (transport === 'sse') throw invalid('transport sse is not supported; use http (streamable HTTP)')
-  if (transport === 'stdio')
-    throw invalid('transport stdio is supported in the configuration file only; use http (streamable HTTP)')
-}
-
-/** Returns the value after a write: absent keeps the old one, null removes it. */
-const keep = <T>(given: T | null | undefined, old: T | null | undefined): T | null =>
-  given === undefined ? (old ?? null) : given
-
-/** Returns the OAuth flow after a write; null for another way to authenticate. */
-function flowAfter({ oauth2_flow: given }: Write, type: ServerValues['auth_type'], before: ServerRow | undefined) {
-  if (type === 'oauth2') return keep(given, before?.oauth2_flow) ?? 'client_credentials'
-  if (given) throw invalid('oauth2_flow needs auth_type oauth2')
-  return null
 }

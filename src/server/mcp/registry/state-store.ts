@@ -100,13 +100,14 @@ export function mcpStateStore(pool: Pool) {
       await pool.query(text, [server_id, url, JSON.stringify(tools), hash])
     },
 
-    /** Accepts the waiting list; returns false when none waits. */
-    async accept(client: PoolClient, { server_id, url }: Place): Promise<boolean> {
+    /** Accepts the waiting list; returns false when none waits, or another one than `hash` names. */
+    async accept(client: PoolClient, { server_id, url }: Place, hash?: string): Promise<boolean> {
       const text = `
         update mcp_server_states set tools = pending_tools, tools_hash = pending_tools_hash, pending_tools = null,
           pending_tools_hash = null
-        where server_id = $1 and url = $2 and pending_tools_hash is not null`
-      return (await client.query(text, [server_id, url])).rowCount === 1
+        where server_id = $1 and url = $2 and pending_tools_hash is not null
+          and ($3::text is null or pending_tools_hash = $3)`
+      return (await client.query(text, [server_id, url, hash ?? null])).rowCount === 1
     },
   }
 }

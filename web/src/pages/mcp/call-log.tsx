@@ -27,7 +27,7 @@ const vias: Readonly<Record<McpCall['via'], string>> = {
 }
 
 const outcomeOf = (text: string | undefined): McpCallOutcome | undefined =>
-  text === undefined ? undefined : oneOf(text, ['completed', 'tool_error', 'failed'])
+  text === undefined ? undefined : oneOf<McpCallOutcome>(text, ['completed', 'tool_error', 'failed'])
 
 /** Calls of tools, newest first. Arguments and results are not stored. */
 export function CallLog() {

@@ -43,6 +43,7 @@ export function ConnectTab() {
 }
 
 const notes: Readonly<Record<string, string>> = {
-  [all]: 'Tools are named server__tool. From 60 tools on, the client gets search_tools and call_tool instead of the list.',
+  [all]:
+    'Tools are named server__tool. From 60 tools on, the client gets search_tools and call_tool instead of the list.',
   [own]: 'Each agent is a tool: a call is a prompt of a session under the key of the client.',
 }

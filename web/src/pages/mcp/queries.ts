@@ -10,10 +10,10 @@ export const serversQuery = queryOptions({
   meta: live,
 })
 
-/** Calls of the last 7 days by server. */
+/** Calls of the last 30 days by server. */
 export const totalsQuery = queryOptions({
   queryKey: ['mcp', 'totals'],
-  queryFn: () => client.mcpCalls.totals(),
+  queryFn: () => client.mcpCalls.summary({ query: { group_by: 'server' } }),
   meta: live,
 })
 

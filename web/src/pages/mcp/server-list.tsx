@@ -3,7 +3,7 @@ import { IconLock } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { McpServer } from '../../../../src/contract/mcp.ts'
-import type { McpCallTotals } from '../../../../src/contract/mcp-calls.ts'
+import type { McpCallSummary } from '../../../../src/contract/mcp-calls.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -19,7 +19,7 @@ import { authOf, stateOf } from './server-state.ts'
 
 interface Row {
   readonly server: McpServer
-  readonly totals: McpCallTotals | undefined
+  readonly totals: McpCallSummary | undefined
 }
 
 /** The registered servers, and the open one beside them. */
@@ -28,7 +28,11 @@ export function ServerList() {
   const [{ open }, setAddress] = useAddress<'open' | 'create' | 'tool'>()
   const servers = useQuery(serversQuery)
   const totals = useQuery(totalsQuery)
-  const columns = useMemo(() => columnsFor(isAdmin), [isAdmin])
+  const isPanelOpen = open !== undefined
+  const columns = useMemo(
+    () => columnsFor(isAdmin).filter(({ key }) => !isPanelOpen || !leftOutBesidePanel.has(key)),
+    [isAdmin, isPanelOpen],
+  )
   if (!servers.data) {
     return servers.error ? (
       <ProblemBlock error={servers.error} what="load the MCP servers" retry={() => void servers.refetch()} />
@@ -38,13 +42,13 @@ export function ServerList() {
   }
   const rows = servers.data.map(server => ({
     server,
-    totals: totals.data?.servers.find(({ server_id }) => server_id === server.server_id),
+    totals: totals.data?.data.find(({ server_id }) => server_id === server.server_id),
   }))
   if (rows.length === 0) return <NoServers onCreate={isAdmin ? () => setAddress({ create: '1' }) : undefined} />
   const opened = servers.data.find(({ server_id, server_name }) => open === server_id || open === server_name)
   const close = () => setAddress({ open: undefined, tool: undefined })
   return (
-    <WithPanel panel={open !== undefined && <ServerPanel key={open} id={open} server={opened} onClose={close} />}>
+    <WithPanel panel={isPanelOpen && <ServerPanel key={open} id={open} server={opened} onClose={close} />}>
       <DataTable
         label="MCP servers"
         rows={rows}
@@ -73,6 +77,8 @@ function NoServers({ onCreate }: { readonly onCreate: (() => void) | undefined }
     </Empty>
   )
 }
+
+const leftOutBesidePanel: ReadonlySet<string> = new Set(['auth', 'median', 'calls'])
 
 const columnsFor = (isAdmin: boolean): readonly Column<Row>[] => [
   {
@@ -126,7 +132,7 @@ const columnsFor = (isAdmin: boolean): readonly Column<Row>[] => [
     width: '80px',
     align: 'end',
     isNarrow: false,
-    cell: ({ totals }) => <span className="numbers">{totals ? duration(totals.ms_p50) : '–'}</span>,
+    cell: ({ totals }) => <span className="numbers">{totals ? duration(totals.ms.p50) : '–'}</span>,
   },
   {
     key: 'last',

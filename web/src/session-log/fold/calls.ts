@@ -1,10 +1,9 @@
-import type { Content } from '../../../../src/contract/events.ts'
 import type { Approval, CallState, EventOf, ToolCall } from '../view.ts'
 import type { Place } from './bookmarks.ts'
 import type { Draft } from './draft.ts'
 import { callOf } from './new-parts.ts'
 import { addOutput } from './requests.ts'
-import { note } from './runs.ts'
+import { answerWait, note } from './runs.ts'
 
 export function startCall(
   draft: Draft,
@@ -25,6 +24,7 @@ export function endCall(draft: Draft, event: EventOf<'agent.tool_result' | 'agen
 
 /** The answer of a client. */
 export function answerCall(draft: Draft, event: EventOf<'user.custom_tool_result'>): void {
+  answerWait(draft, event.custom_tool_use_id, event.processed_at)
   settle(draft, event, draft.placeOf('openByEvent', event.custom_tool_use_id))
 }
 
@@ -39,19 +39,23 @@ function settle(draft: Draft, event: ResultEvent, place: Place | undefined): voi
   }
   const { content = [], is_error: isError = false } = event
   const result = { content, isError, at: event.processed_at }
-  const state = endStateOf(call, content, isError)
-  draft.changeItem<ToolCall>(place, { result, state, eventIds: [...call.eventIds, event.id] })
+  const isStopping = draft.view.run?.stopRequestedAt !== undefined
+  const state = isError ? errorStateOf(call, event, isStopping) : 'done'
+  const approval = closedApproval(call)
+  draft.changeItem<ToolCall>(place, { result, state, approval, eventIds: [...call.eventIds, event.id] })
   close(draft, call, place, event.processed_at)
 }
 
 /** Start of the result that a call gets after a crash. */
 const unknownOutcome = /^interrupted; outcome unknown/
 
-function endStateOf({ approval }: ToolCall, content: Content, isError: boolean): CallState {
-  if (!isError) return 'done'
+function errorStateOf({ approval, runsAt }: ToolCall, event: ResultEvent, isStopping: boolean): CallState {
   if (approval?.state === 'denied' || approval?.state === 'expired') return approval.state
-  const [first] = content
-  return first && 'text' in first && unknownOutcome.test(String(first.text)) ? 'outcome unknown' : 'failed'
+  const [first] = event.content ?? []
+  if (first && 'text' in first && unknownOutcome.test(String(first.text))) return 'outcome unknown'
+  if (isStopping) return 'stopped'
+  // The service answers for a client that did not.
+  return runsAt === 'client' && event.type !== 'user.custom_tool_result' ? 'expired' : 'failed'
 }
 
 export function decideCall(draft: Draft, event: EventOf<'user.tool_confirmation'>): void {
@@ -74,13 +78,19 @@ export function expireCall(draft: Draft, event: EventOf<'session.approval_expire
   })
 }
 
-const callStates = { denied: 'denied', expired: 'expired', pending: 'waiting for approval' } as const
+const callStates = {
+  denied: 'denied',
+  expired: 'expired',
+  cancelled: 'stopped',
+  pending: 'waiting for approval',
+} as const
 
 function decide(
   draft: Draft,
   event: EventOf<'user.tool_confirmation' | 'session.approval_expired'>,
   approval: Approval,
 ): void {
+  answerWait(draft, event.tool_use_id, event.processed_at)
   const place = draft.placeOf('openByEvent', event.tool_use_id)
   const call = place && draft.itemAt(place)
   if (!place || call?.kind !== 'tool') {
@@ -105,12 +115,16 @@ function close(draft: Draft, call: ToolCall, place: Place, endedAt: string): voi
   draft.unmark('openByEvent', call.key)
 }
 
-/** The called session no longer asks: its calls ended without an answer that this log has. */
-export function stopThreadCalls(draft: Draft, threadId: string, endedAt: string): void {
+/** Ends the open calls that have no result when their run has ended: all, or those of one called session. */
+export function stopCalls(draft: Draft, endedAt: string, threadId?: string): void {
   for (const place of [...draft.view.bookmarks.openByEvent.values()]) {
     const call = draft.itemAt(place)
-    if (call?.kind !== 'tool' || call.threadId !== threadId) continue
-    draft.changeItem<ToolCall>(place, { state: 'stopped' })
+    if (call?.kind !== 'tool' || (threadId !== undefined && call.threadId !== threadId)) continue
+    draft.changeItem<ToolCall>(place, { state: 'stopped', approval: closedApproval(call) })
     close(draft, call, place, endedAt)
   }
 }
+
+/** The approval of a call that has ended: it can no longer be answered. */
+const closedApproval = ({ approval }: ToolCall): Approval | undefined =>
+  approval?.state === 'pending' ? { ...approval, state: 'cancelled' } : approval

@@ -1,8 +1,20 @@
 import type { StopReason } from '../../../../src/contract/events.ts'
-import type { EventOf, ToolCall, Turn, TurnEnd, TurnOutcome } from '../view.ts'
+import type { EventOf, Turn, TurnEnd, TurnOutcome } from '../view.ts'
+import { stopCalls } from './calls.ts'
 import type { Draft } from './draft.ts'
 import { newTurn, unknownPrompt } from './new-parts.ts'
-import { activeTurn, adopt, attach, changePrompt, lastGroup, note, openTurn, takeWaiting, usageBefore } from './runs.ts'
+import {
+  activeTurn,
+  adopt,
+  attach,
+  changePrompt,
+  lastGroup,
+  note,
+  openTurn,
+  takeWaiting,
+  turnKey,
+  usageBefore,
+} from './runs.ts'
 
 /** The run waits for answers, is paused, or has ended. */
 export function becomeIdle(draft: Draft, event: EventOf<'session.status_idle'>): void {
@@ -10,7 +22,8 @@ export function becomeIdle(draft: Draft, event: EventOf<'session.status_idle'>):
   if (reason?.type === 'budget_reached') pauseRun(draft, event)
   else if (reason?.type === 'requires_action') {
     activeTurn(draft, event)
-    draft.changeRun({ wait: { since: event.processed_at, eventIds: reason.event_ids ?? [] }, request: undefined })
+    const wait = { since: event.processed_at, eventIds: reason.event_ids ?? [], answeredAt: undefined }
+    draft.changeRun({ wait, request: undefined })
     attach(draft, event)
   } else endRun(draft, event, endOf(event, outcomeOf(event, reason)))
 }
@@ -27,7 +40,8 @@ function pauseRun(draft: Draft, event: EventOf<'session.status_idle'>): void {
 }
 
 function outcomeOf(event: EventOf<'session.status_idle'>, reason: StopReason | undefined): TurnOutcome {
-  if (event.stop_details?.type === 'interrupted') return 'stopped'
+  const details = event.stop_details?.type
+  if (details === 'interrupted' || details === 'forked') return 'stopped'
   return reason?.type === 'refusal' || reason?.type === 'retries_exhausted' ? 'failed' : 'done'
 }
 
@@ -90,16 +104,6 @@ function closeTurn(draft: Draft, place: number, end: TurnEnd): void {
   draft.set({ run: undefined, lastEnd: end, live: [] })
 }
 
-function stopCalls(draft: Draft, endedAt: string): void {
-  for (const [id, place] of draft.view.bookmarks.openCalls) {
-    const call = draft.itemAt(place)
-    if (call?.kind !== 'tool') continue
-    draft.changeItem<ToolCall>(place, { state: 'stopped', endedAt })
-    draft.unmark('openCalls', id)
-    draft.unmark('openByEvent', call.key)
-  }
-}
-
 /** A prompt ended that no status event names. */
 export function endPrompt(draft: Draft, event: EventOf<'session.prompt_ended'>): void {
   const { prompt_id: id, reason } = event
@@ -123,7 +127,7 @@ function endUnstarted(draft: Draft, event: EventOf<'session.prompt_ended'>, outc
     end: endOf(event, outcome),
     usageBefore: usageBefore(draft),
   }
-  draft.addTurn(newTurn({ key: prompt.id, kind: 'prompt', ...turn }))
+  draft.addTurn(newTurn({ key: turnKey(draft, event, prompt.id), kind: 'prompt', ...turn }))
 }
 
 export function deleteSession(draft: Draft, event: EventOf<'session.deleted'>): void {

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../../src/contract/events.ts'
-import type { EventOf, Note, Prompt, PromptState, Run, SessionUsage } from '../view.ts'
+import type { EventOf, Note, Prompt, PromptState, Run, SessionUsage, Time } from '../view.ts'
 import type { Draft } from './draft.ts'
 import { newGroup, newTurn, noSessionUsage, promptOf, sessionUsageOf, unknownPrompt } from './new-parts.ts'
 
@@ -43,7 +43,7 @@ export function openTurn(draft: Draft, event: SessionEvent, promptId: string | u
   const prompt = known && { ...known, state: 'running' as const }
   const place = draft.addTurn(
     newTurn({
-      key: prompt?.id ?? `turn:${event.id}`,
+      key: turnKey(draft, event, prompt?.id),
       kind: 'prompt',
       prompt,
       startedAt: event.type === 'session.status_running' ? event.processed_at : undefined,
@@ -53,6 +53,10 @@ export function openTurn(draft: Draft, event: SessionEvent, promptId: string | u
   draft.set({ run: runOf(place, event), lastEnd: undefined })
   return place
 }
+
+/** Returns the id of the prompt, or of the event for a turn without one and for a second turn of the same prompt. */
+export const turnKey = (draft: Draft, event: SessionEvent, promptId: string | undefined): string =>
+  promptId === undefined || draft.view.turns.some(({ key }) => key === promptId) ? `turn:${event.id}` : promptId
 
 const runOf = (turn: number, event: SessionEvent): Run => ({
   turn,
@@ -127,6 +131,14 @@ export function attach(draft: Draft, event: SessionEvent): void {
 export function noteUsage(draft: Draft, event: EventOf<'session.usage'>): void {
   attach(draft, event)
   draft.changeTurn(turnFor(draft, event), { usage: sessionUsageOf(event) })
+}
+
+/** A call has its answer from outside. */
+export function answerWait(draft: Draft, callEventId: string, answeredAt: Time): void {
+  const { wait } = draft.view.run ?? {}
+  if (!wait?.eventIds.includes(callEventId)) return
+  const eventIds = wait.eventIds.filter(id => id !== callEventId)
+  draft.changeRun({ wait: { ...wait, eventIds, ...(eventIds.length === 0 && { answeredAt }) } })
 }
 
 export function requestStop(draft: Draft, event: EventOf<'user.interrupt'>): void {

@@ -1,6 +1,6 @@
 import type { EventOf, Period, Thread, ToolCall } from '../view.ts'
 import type { Place } from './bookmarks.ts'
-import { stopThreadCalls } from './calls.ts'
+import { stopCalls } from './calls.ts'
 import type { Draft } from './draft.ts'
 import { activeTurn, lastGroup, note } from './runs.ts'
 
@@ -44,7 +44,7 @@ function change(
 }
 
 export function changeThread(draft: Draft, event: StatusEvent): void {
-  if (stateOf(event) !== 'asking') stopThreadCalls(draft, event.session_thread_id, event.processed_at)
+  if (stateOf(event) !== 'asking') stopCalls(draft, event.processed_at, event.session_thread_id)
   change(draft, event, ({ periods }) => ({
     state: stateOf(event),
     periods: event.type === 'session.thread_status_running' ? begun(periods, event) : ended(periods, event),

@@ -1,0 +1,35 @@
+import type { FilePartWrite } from '../../../../../src/contract/prompt-files.ts'
+import { bytes } from '../../../parts/format.ts'
+
+/** Limits of the files of one prompt, as in the contract. */
+const maxFiles = 20
+const maxFileBytes = 10 * 1024 * 1024
+const maxBytes = 20 * 1024 * 1024
+
+/** Returns why these files cannot be sent; undefined when they can. */
+export function attachmentProblem(files: readonly File[]): string | undefined {
+  if (files.length > maxFiles) return `A message has at most ${maxFiles} files, not ${files.length}`
+  const large = files.find(({ size }) => size > maxFileBytes)
+  if (large) return `${large.name} has ${bytes(large.size)}; a file has at most ${bytes(maxFileBytes)}`
+  const total = files.reduce((sum, { size }) => sum + size, 0)
+  return total > maxBytes ? `The files have ${bytes(total)} together; at most ${bytes(maxBytes)}` : undefined
+}
+
+/** Reads a file as a part of a prompt. */
+export async function partOf(file: File): Promise<FilePartWrite> {
+  const url = await dataUrlOf(file)
+  return {
+    type: 'file',
+    name: file.name,
+    media_type: file.type === '' ? 'application/octet-stream' : file.type,
+    data: url.slice(url.indexOf(',') + 1),
+  }
+}
+
+const dataUrlOf = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(String(reader.result))
+    reader.onerror = () => reject(reader.error ?? new Error(`cannot read ${file.name}`))
+    reader.readAsDataURL(file)
+  })

@@ -1,0 +1,86 @@
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { client } from '../../../data/client.ts'
+import { ProblemLine } from '../../../parts/page-state.tsx'
+import { modelsQuery } from '../queries.ts'
+
+interface Props {
+  readonly sessionId: string
+  readonly title: string
+  /** Last event to copy; undefined copies the whole log. */
+  readonly eventId: string | undefined
+  /** Number of that event. */
+  readonly seq: number | undefined
+  readonly onClose: () => void
+}
+
+/** Creates a session with the log and the files of this one up to an event, and opens it. */
+export function ForkForm({ sessionId, title, eventId, seq, onClose }: Props) {
+  const [name, setName] = useState(`${title} (fork)`.slice(0, 200))
+  const [model, setModel] = useState<string | null>(null)
+  const [onceKey] = useState(() => crypto.randomUUID())
+  const navigate = useNavigate()
+  const { data: models = [] } = useQuery(modelsQuery)
+  const fork = useMutation({
+    mutationFn: () =>
+      client.sessions.fork(
+        {
+          params: { session_id: sessionId },
+          body: {
+            ...(eventId !== undefined && { event_id: eventId }),
+            ...(model !== null && { model }),
+            ...(name.trim() !== '' && { title: name.trim() }),
+          },
+        },
+        { idempotencyKey: onceKey },
+      ),
+    onSuccess: async ({ id }) => {
+      onClose()
+      await navigate({ to: '/console/sessions/$sessionId', params: { sessionId: id }, search: {} })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    fork.mutate()
+  }
+  return (
+    <Modal opened onClose={onClose} title={seq === undefined ? 'Fork session' : `Fork session at event ${seq}`}>
+      <form onSubmit={submit}>
+        <Stack gap="md">
+          <Text size="sm">
+            The fork is a new session with the conversation and the files{' '}
+            {seq === undefined ? 'of this one' : 'of this one up to that event'}. This session does not change.
+          </Text>
+          <TextInput
+            label="Title"
+            value={name}
+            maxLength={200}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            data-autofocus
+          />
+          <Select
+            label="Model"
+            description="Model of prompts that do not name one"
+            placeholder="The same model"
+            data={models}
+            value={model}
+            onChange={setModel}
+            clearable
+            searchable
+          />
+          <ProblemLine error={fork.error} />
+          <Group justify="flex-end" gap="sm">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={fork.isPending}>
+              Fork session
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,82 @@
+import { Tooltip } from '@mantine/core'
+import { Elapsed, Money } from '../../../parts/figures.tsx'
+import { count, duration } from '../../../parts/format.ts'
+import { SafeText } from '../../../parts/safe-text.tsx'
+import { StatePill } from '../../../parts/state-pill.tsx'
+import type { Row } from '../../../session-log/rows.ts'
+import type { Group, Usage } from '../../../session-log/view.ts'
+import type { StateName } from '../../../theme.ts'
+import { useCost } from '../costs-context.ts'
+import { RowFrame } from './row-frame.tsx'
+import css from './transcript.module.css'
+
+const states: Readonly<Partial<Record<Group['state'], readonly [StateName, string]>>> = {
+  failed: ['failed', 'failed'],
+  interrupted: ['stopped', 'interrupted'],
+  lost: ['waiting', 'lost with its process, then repeated'],
+}
+
+/** Head of a model request: its number, model, duration, tokens and cost. */
+export function RequestRow({ row }: { readonly row: Extract<Row, { kind: 'request' }> }) {
+  const { group } = row
+  if (group.kind === 'other') return <RowFrame row={row}>{null}</RowFrame>
+  const { number, model, isCompaction, state, trimmedUntil } = group
+  const shown = states[state]
+  return (
+    <RowFrame
+      row={row}
+      hasMenu
+      label={<span className={css.model}>{isCompaction ? 'COMPACT' : `MODEL ${number}`}</span>}
+      aside={<Figures group={group} />}
+    >
+      <div className={css.requestLine}>
+        {state === 'open' && <StatePill state="running" word={isCompaction ? 'summarising' : 'thinking'} />}
+        {shown && <StatePill state={shown[0]} word={shown[1]} />}
+        {model !== undefined && (
+          <span className="soft clip">
+            <SafeText text={model} />
+          </span>
+        )}
+        {trimmedUntil !== undefined && <span className="soft clip">older tool results are trimmed from here on</span>}
+      </div>
+    </RowFrame>
+  )
+}
+
+function Figures({ group }: { readonly group: Group }) {
+  const { startedAt, endedAt, usage, isEstimated, key, state } = group
+  const cost = useCost(key)
+  return (
+    <span className={css.figures}>
+      {endedAt !== undefined && (
+        <span className="numbers">{duration(Date.parse(endedAt) - Date.parse(startedAt))}</span>
+      )}
+      {state === 'open' && <Elapsed since={startedAt} />}
+      {usage && <Tokens usage={usage} isEstimated={isEstimated} />}
+      {cost !== undefined && (
+        <span className={css.money}>
+          <Money usd={cost} />
+        </span>
+      )}
+    </span>
+  )
+}
+
+function Tokens({ usage, isEstimated }: { readonly usage: Usage; readonly isEstimated: boolean }) {
+  const { input, output, cacheRead, cacheWrite } = usage
+  const detail = [
+    `${input.toLocaleString('en-US')} input`,
+    `${cacheRead.toLocaleString('en-US')} read from the cache`,
+    `${cacheWrite.toLocaleString('en-US')} written to the cache`,
+    `${output.toLocaleString('en-US')} output tokens`,
+  ]
+  if (isEstimated) detail.push('estimated')
+  return (
+    <Tooltip label={detail.join(', ')}>
+      <span className="numbers" tabIndex={-1}>
+        {isEstimated && '≈ '}
+        {count(input + cacheRead + cacheWrite)} → {count(output)}
+      </span>
+    </Tooltip>
+  )
+}

@@ -1,0 +1,83 @@
+import { ActionIcon, Menu, Tooltip } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
+import { IconArrowsDiff, IconCheck, IconDots, IconDownload, IconGitFork, IconLink } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Row } from '../../../session-log/rows.ts'
+import { exportEvents } from '../export.ts'
+import { useViewer } from '../selection.ts'
+import css from './transcript.module.css'
+
+interface Props {
+  readonly row: Row
+  /** Text in the margin: who speaks. */
+  readonly label?: ReactNode
+  /** Figures at the right: duration, tokens, cost. */
+  readonly aside?: ReactNode
+  /** True for rows at which the session can be forked. */
+  readonly hasMenu?: boolean
+  readonly children: ReactNode
+}
+
+/** The common shape of all rows: margin, content, figures, and what can be done with the row. */
+export function RowFrame({ row, label, aside, hasMenu = false, children }: Props) {
+  return (
+    <div className={css.frame} data-kind={row.kind}>
+      <div className={css.label}>{label}</div>
+      <div className={css.content}>{children}</div>
+      <div className={css.aside}>{aside}</div>
+      <div className={css.tools}>
+        <CopyLink eventId={row.eventIds[0]} />
+        {hasMenu && <RowMenu eventId={row.eventIds.at(-1)} />}
+      </div>
+    </div>
+  )
+}
+
+function CopyLink({ eventId }: { readonly eventId: string | undefined }) {
+  const { copy, copied } = useClipboard({ timeout: 1500 })
+  if (eventId === undefined || eventId === '') return null
+  const label = copied ? 'Copied' : 'Copy link'
+  const onClick = () => {
+    const url = new URL(window.location.href)
+    url.search = `?event=${encodeURIComponent(eventId)}`
+    copy(url.href)
+  }
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size="xs" aria-label={label} onClick={onClick} tabIndex={-1}>
+        {copied ? <IconCheck size={12} /> : <IconLink size={12} />}
+      </ActionIcon>
+    </Tooltip>
+  )
+}
+
+/** Fork, compare and export, at a prompt or a model request. */
+function RowMenu({ eventId }: { readonly eventId: string | undefined }) {
+  const { sessionId, isDeleted, forkAt } = useViewer()
+  const navigate = useNavigate()
+  if (eventId === undefined) return null
+  return (
+    <Menu position="bottom-end" width={200}>
+      <Menu.Target>
+        <ActionIcon size="xs" aria-label="Actions of this step" tabIndex={-1}>
+          <IconDots size={12} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => forkAt(eventId)} disabled={isDeleted}>
+          Fork from here
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconArrowsDiff size={14} />}
+          onClick={() => void navigate({ to: '/console/compare', search: { left: sessionId } })}
+        >
+          Compare session
+        </Menu.Item>
+        <Menu.Item leftSection={<IconDownload size={14} />} onClick={() => void exportEvents(sessionId)}>
+          Export events (JSONL)
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,121 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type Row, rowOfEvent } from '../../../session-log/rows.ts'
+import type { Selection } from '../selection.ts'
+
+interface Options {
+  readonly rows: readonly Row[]
+  readonly selection: Selection
+  readonly isStart: boolean
+  readonly onStart: () => void
+  readonly scroller: RefObject<HTMLDivElement | null>
+}
+
+/** Within this many pixels of the end the list follows it. */
+const endThreshold = 48
+/** Older events are loaded when one of the first rows comes into view. */
+const startRows = 10
+const olderHeight = 32
+
+const estimates: Readonly<Record<Row['kind'], number>> = { prompt: 72, request: 30, item: 40, end: 40, live: 60 }
+
+/** Scrolling, selection and reading position of the transcript. */
+export function useRowList({ rows, selection, isStart, onStart, scroller }: Options) {
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: index => estimates[rows[index]?.kind ?? 'item'],
+    getItemKey: index => rows[index]?.key ?? index,
+    overscan: 8,
+    paddingStart: isStart ? 8 : olderHeight,
+    paddingEnd: 16,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: endThreshold,
+  })
+  const latest = useRef({ rows, virtual })
+  latest.current = { rows, virtual }
+
+  const selectedAt = useMemo(
+    () => (selection.eventId === undefined ? -1 : rowOfEvent(rows, selection.eventId)),
+    [rows, selection.eventId],
+  )
+  const firstVisible = virtual.getVirtualItemForOffset(virtual.scrollOffset ?? 0)?.index ?? 0
+  const unread = useUnread(rows, rows.length === 0 || virtual.isAtEnd(endThreshold))
+  useOlder({ firstVisible, isStart, isEmpty: rows.length === 0, onStart })
+
+  const show = useCallback(
+    (index: number) => {
+      if (index < 0 || index >= latest.current.rows.length) return
+      latest.current.virtual.scrollToIndex(index, { align: 'auto' })
+      focusRow(scroller, index)
+    },
+    [scroller],
+  )
+  const follow = useCallback(() => latest.current.virtual.scrollToEnd(), [])
+  useStartAtEnd(rows.length > 0, selection.eventId === undefined, follow)
+
+  const current = () => (selectedAt >= 0 ? selectedAt : firstVisible)
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const isRow = event.target instanceof HTMLElement && event.target.dataset['index'] !== undefined
+    if (step === undefined || !isRow) return
+    event.preventDefault()
+    show(current() + step)
+  }
+  return {
+    virtual,
+    selectedAt,
+    tabStop: selectedAt >= 0 ? selectedAt : firstVisible,
+    unread,
+    show,
+    follow,
+    current,
+    onKeyDown,
+  }
+}
+
+/** The row may have to be drawn first. */
+function focusRow(scroller: RefObject<HTMLDivElement | null>, index: number, tries = 10): void {
+  requestAnimationFrame(() => {
+    const row = scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)
+    if (row) row.focus({ preventScroll: true })
+    else if (tries > 0) focusRow(scroller, index, tries - 1)
+  })
+}
+
+/** Opens at the end, unless the address names an event. */
+function useStartAtEnd(hasRows: boolean, isWanted: boolean, follow: () => void): void {
+  const isDone = useRef(false)
+  useEffect(() => {
+    if (!hasRows || isDone.current) return
+    isDone.current = true
+    if (isWanted) follow()
+  }, [hasRows, isWanted, follow])
+}
+
+/** Returns how many rows were added since the reader left the end; undefined while the reader is there. */
+function useUnread(rows: readonly Row[], isAtEnd: boolean): number | undefined {
+  const [seenKey, setSeenKey] = useState<string>()
+  const lastKey = rows.at(-1)?.key
+  useEffect(() => {
+    if (isAtEnd) setSeenKey(lastKey)
+  }, [isAtEnd, lastKey])
+  if (isAtEnd) return undefined
+  const seenAt = seenKey === undefined ? -1 : rows.findLastIndex(({ key }) => key === seenKey)
+  return seenAt < 0 ? 0 : rows.length - 1 - seenAt
+}
+
+interface OlderOptions {
+  readonly firstVisible: number
+  readonly isStart: boolean
+  readonly isEmpty: boolean
+  readonly onStart: () => void
+}
+
+function useOlder({ firstVisible, isStart, isEmpty, onStart }: OlderOptions): void {
+  const isNear = !isStart && !isEmpty && firstVisible < startRows
+  useEffect(() => {
+    if (isNear) onStart()
+  }, [isNear, onStart])
+}
