@@ -1,14 +1,14 @@
 import { Button, Group, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Provider } from '../../../../src/contract/providers.ts'
+import type { Provider, ProviderTest } from '../../../../src/contract/providers.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { credentialOf, fieldsOf, isComplete, type ProviderField, type ProviderValues } from './provider-fields.ts'
 import { reloadModels } from './queries.ts'
-import { type ProviderTest, TestResult } from './test-result.tsx'
+import { TestResult } from './test-result.tsx'
 
 interface Props {
   readonly provider: Provider

@@ -1,4 +1,4 @@
-import { Button, Tooltip } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
 import type { Column } from '../../parts/data-table.tsx'
@@ -51,7 +51,7 @@ const name: Column<ModelRow> = {
 const upstream: Column<ModelRow> = {
   key: 'upstream',
   title: 'Upstream',
-  width: 'minmax(140px, 1.4fr)',
+  width: 'minmax(150px, 1.8fr)',
   cell: row => (
     <span className="soft">
       <SafeText text={upstreamOf(row)} />
@@ -62,7 +62,7 @@ const upstream: Column<ModelRow> = {
 const health: Column<ModelRow> = {
   key: 'health',
   title: 'Health',
-  width: 'minmax(150px, 1fr)',
+  width: 'minmax(130px, 1fr)',
   cell: row => <HealthPill row={row} />,
 }
 
@@ -72,20 +72,16 @@ export const allColumns: readonly Column<ModelRow>[] = [
   name,
   upstream,
   health,
-  { key: 'end', title: '', width: '112px', cell: row => <EndCooldown row={row} />, isNarrow: false },
+  { key: 'end', title: '', width: '104px', cell: row => <EndCooldown row={row} />, isNarrow: false },
   {
     key: 'price',
     title: 'In / out per 1M tokens',
     width: '150px',
-    cell: ({ deployment }) =>
-      deployment?.pricing ? (
-        <Tooltip label={`Source: ${priceSources[deployment.pricing.source]}`}>
-          <span className="numbers" tabIndex={-1}>
-            {priceWords(deployment.pricing)}
-          </span>
-        </Tooltip>
+    cell: row =>
+      row.deployment?.pricing ? (
+        <span className="numbers">{priceWords(row.deployment.pricing)}</span>
       ) : (
-        unknown
+        <span className="soft">{row.model_name.includes('*') ? 'by model' : 'unknown'}</span>
       ),
     isNarrow: false,
   },

@@ -1,6 +1,7 @@
 import type { Deployment } from '../../../../src/contract/deployments.ts'
 import type { ModelSetting } from '../../../../src/contract/model-settings.ts'
 import type { ModelPricing } from '../../../../src/contract/models.ts'
+import { dollars } from '../../parts/budget-use.ts'
 import { duration } from '../../parts/format.ts'
 import type { StateName } from '../../theme.ts'
 
@@ -66,8 +67,8 @@ export const priceSources = {
   catalogue: 'built-in price list',
 } as const satisfies Record<ModelPricing['source'], string>
 
-/** `$5` per million tokens; more digits where it costs less than a cent. */
-export const perMillion = (usd: number | null): string => (usd === null ? 'unknown' : `$${Number(usd.toPrecision(6))}`)
+/** `$5`, `$0.50`: US dollars per million tokens. */
+export const perMillion = (usd: number | null): string => (usd === null ? 'unknown' : dollars(usd))
 
 /** Input and output price per million tokens: `$5 / $25`. */
 export const priceWords = (pricing: Pick<ModelPricing, 'input' | 'output'> | null): string =>

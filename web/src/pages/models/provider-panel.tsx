@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Provider } from '../../../../src/contract/providers.ts'
+import type { Provider, ProviderTest } from '../../../../src/contract/providers.ts'
 import { client } from '../../data/client.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { useAddress } from '../../parts/address.ts'
@@ -16,7 +16,7 @@ import { CredentialForm } from './credential-form.tsx'
 import { sourceWords } from './model-columns.tsx'
 import { ProviderState } from './provider-state.tsx'
 import { reloadModels } from './queries.ts'
-import { type ProviderTest, TestResult } from './test-result.tsx'
+import { TestResult } from './test-result.tsx'
 
 interface Props {
   readonly provider: Provider

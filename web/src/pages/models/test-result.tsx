@@ -1,12 +1,6 @@
+import type { ProviderTest } from '../../../../src/contract/providers.ts'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
-
-/** Result of a test of a provider. */
-export interface ProviderTest {
-  readonly ok: boolean
-  readonly latency_ms: number
-  readonly error?: string
-}
 
 /** Whether the provider accepted the credential, and what it said otherwise. */
 export function TestResult({ result: { ok, latency_ms: ms, error = '' } }: { readonly result: ProviderTest }) {
