@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
+import { settingsRoute } from './settings.ts'
 
 const Health = named('Health', Type.Object({ status: Type.Literal('ok') }))
 
@@ -109,6 +110,7 @@ export const systemRoutes = {
     summary: 'Load the script of the API reference',
     description: 'Returns the script that `/docs` loads.',
   }),
+  settings: settingsRoute,
   capabilities: route({
     id: 'system.capabilities',
     method: 'GET',

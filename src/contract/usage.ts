@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
 import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery, Timezone } from './schemas.ts'
+import { toolUsage } from './tool-usage.ts'
 
 /** Dimensions of a report. */
 export const usageDimensions = [
@@ -216,6 +217,7 @@ export const usageRoutes = {
     summary: 'Report usage',
     description: 'Sums requests, tokens, cost and latency of model calls, grouped by up to three dimensions.',
   }),
+  tools: toolUsage,
   calls: route({
     ...base,
     id: 'usage.calls',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { NextCursor, pageQuery } from './schemas.ts'
+import { NextCursor, Nullable, pageQuery } from './schemas.ts'
 
 export const VaultScope = named(
   'VaultScope',
@@ -17,13 +17,35 @@ export const VaultKey = Type.String({
   description: '1 to 200 letters, digits, `_`, `-` and `.`; must not begin with `.`',
 })
 
+/** What reads an entry by its name. */
+export const VaultUse = named(
+  'VaultUse',
+  Type.Object({
+    kind: Type.Union([Type.Literal('agent'), Type.Literal('mcp_server'), Type.Literal('git_host')]),
+    id: Type.String({ description: 'Id of the agent or of the MCP server, or the host' }),
+    name: Type.String(),
+    field: Type.String({ description: 'Setting that names the entry, such as `config.webhook.secret_key`' }),
+  }),
+)
+export type VaultUse = Static<typeof VaultUse>
+
 /** Entry without its value, which no route returns. */
 export const VaultEntry = named(
   'VaultEntry',
   Type.Object({
     key: Type.String(),
     scope: VaultScope,
+    created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
+    last_used_at: Nullable(
+      Type.String({ format: 'date-time' }),
+      'Exact to a minute; null: not since this was recorded',
+    ),
+    used_by: Type.Array(VaultUse, {
+      description:
+        'What stops working without the entry, at most 20: webhooks, replies and networks of agents, MCP servers, git hosts',
+    }),
+    used_by_count: Type.Integer(),
   }),
 )
 export type VaultEntry = Static<typeof VaultEntry>
@@ -51,7 +73,20 @@ export const vaultRoutes = {
     query: Type.Object({ ...pageQuery }),
     responses: { 200: Type.Object({ keys: Type.Array(VaultEntry), next_cursor: NextCursor }) },
     summary: 'List vault entries',
-    description: 'Lists the names of the caller’s entries, for admins also the global ones. Values are never returned.',
+    description:
+      'Lists the names of the caller’s entries, for admins also the global ones, with what uses them. Values are never returned.',
+  }),
+  get: route({
+    ...base,
+    id: 'vault.get',
+    method: 'GET',
+    path: '/api/vault/{key}',
+    params: Type.Object({ key: VaultKey }),
+    query: Type.Object({ scope: Type.Optional(VaultScope) }),
+    responses: { 200: VaultEntry },
+    summary: 'Read a vault entry without its value',
+    description:
+      'Returns when an entry was used last and what uses it, to see what its deletion breaks. Without `scope` the caller’s own entry, else for admins the global one.',
   }),
   set: route({
     ...base,

@@ -80,8 +80,8 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
   const folderId = await folderIdOf(workspacesDir, log)
 
   const ledger = composeLedger({ ...base, callPool })
-  const { usage, budgets, budgetRows, freezes } = ledger
-  const access = await composeAccess({ ...base, budgetRows })
+  const { usage, budgets, budgetRows, freezes, toolCalls } = ledger
+  const access = await composeAccess({ ...base, budgetRows, reloaded: () => calls.reloaded() })
   const { keys, tickets, logins, addressOf, vault, authenticate } = access
   const calls = composeGateway({ ...base, usage, budgets, freezes })
   const { gateway, loop, files, outbound, guard, defaultModel } = calls
@@ -161,6 +161,7 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
     loop,
     files,
     budgetRows,
+    toolCalls,
     freezes,
     keys,
     tickets,
@@ -261,6 +262,9 @@ export async function compose({ config, log, requestLog, databaseUrl, keyring }:
 
   const http = composeHttp({
     ...base,
+    reloaded: calls.reloaded,
+    owner,
+    sandboxDriver: sandboxes.driver,
     requestLog,
     readiness,
     files,

@@ -165,9 +165,13 @@ const fixtures: Readonly<Record<string, (path: string) => Promise<Parameters>>> 
     const agent_id = await newAgent()
     return { delivery_id: await idOf(ada, 'POST /api/deliveries', { agent_id, payload: canary }) }
   },
-  '/api/v1/skills/{skill_id}': async () => ({
-    skill_id: await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary }),
-  }),
+  '/api/v1/skills/{skill_id}': async () => {
+    const skill_id = await idOf(ada, 'POST /api/v1/skills', { name: canary, content: canary })
+    const agent_id = await newAgent()
+    const attached = await send(ada, `POST /api/v1/managed_agents/agents/${agent_id}/skill`, { body: { skill_id } })
+    assert.equal(attached.status, 200, attached.text)
+    return { skill_id, agent_id }
+  },
   '/api/schedules/{schedule_id}': async () => {
     const body = { name: canary, agent_id: await newAgent(), cron: '0 0 1 1 *', prompt: canary }
     return { schedule_id: await idOf(ada, 'POST /api/schedules', body) }

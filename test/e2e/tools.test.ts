@@ -6,6 +6,8 @@ import type { Agent } from '../../src/contract/agents.ts'
 import type { SessionEvent } from '../../src/contract/events.ts'
 import type { AgentRuntime } from '../../src/contract/runtimes.ts'
 import type { Session } from '../../src/contract/sessions.ts'
+import type { ToolGroup } from '../../src/contract/tool-usage.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 import { startService } from '../support/service/service.ts'
 import { toolSession } from '../support/sessions/tool-session.ts'
@@ -118,4 +120,21 @@ test('without a search provider web_search does not exist, and an agent that nam
     ['bash', 'todo_write', 'web_fetch', 'web_search'].map(name => enabled.get(name)),
     [true, true, false, undefined],
   )
+})
+
+test('the calls of a session are in the report on tools, with their time', async () => {
+  const session = await toolSession(service)
+  await session.run({ name: 'bash', input: { command: 'sleep 0.2' } })
+  await session.run({ name: 'read', input: { file_path: 'nothing.txt' } })
+  const groups = await eventually(async () => {
+    const answer = await send(service, `GET /api/usage/tools?session_id=${session.id}`)
+    const report = answer.json<{ groups: ToolGroup[] }>()
+    return report.groups.length === 2 && report.groups
+  })
+  const shown = groups.map(({ by, calls, failed_calls }) => [by['tool'], calls, failed_calls]).sort()
+  assert.deepEqual(shown, [
+    ['bash', 1, 0],
+    ['read', 1, 1],
+  ])
+  assert.ok((groups.find(({ by }) => by['tool'] === 'bash')?.total_ms ?? 0) >= 200)
 })

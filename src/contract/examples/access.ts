@@ -36,5 +36,6 @@ export const accessExamples: Examples = {
   },
   'budgets.remove': { params: budget },
   'vault.set': { body: { key: 'GITHUB_TOKEN', value: 'ghp_sample_0123456789', scope: 'global' } },
+  'vault.get': { params: { key: '{vault_key}' } },
   'vault.remove': { params: { key: '{vault_key}' } },
 }

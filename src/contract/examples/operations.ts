@@ -8,6 +8,7 @@ export const operationExamples: Examples = {
   'system.console': { notRun: 'answers with a page' },
   'system.openapi': { notRun: 'the response is this document' },
   'usage.report': { query: { group_by: 'model', from: '2026-01-01' } },
+  'usage.tools': { query: { group_by: 'tool,agent' } },
   'usage.calls': { query: { agent_id: '{agent_id}', limit: 2 } },
   'usage.call': { notRun: 'needs the request id of a response' },
   'usage.bodies': { notRun: 'needs recorded bodies, which are off by default' },

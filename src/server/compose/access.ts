@@ -28,8 +28,10 @@ import { loadServiceSecret } from '../secrets/service-secret.ts'
 import { secretStore } from '../secrets/store.ts'
 import { createRedeemTicket } from '../sessions/log/redeem-ticket.ts'
 import { ticketStore } from '../sessions/log/ticket-store.ts'
+import { configuredUses } from '../vault/configured-uses.ts'
 import { serveVault } from '../vault/routes.ts'
 import { vaultStore } from '../vault/store.ts'
+import { useStore } from '../vault/use-store.ts'
 import { createVault } from '../vault/vault.ts'
 
 interface Needs {
@@ -40,12 +42,16 @@ interface Needs {
   readonly notifications: Notifications
   readonly audit: Audit
   readonly budgetRows: BudgetStore
+  /** The configuration that was read last. */
+  readonly reloaded: () => Config
 }
 
 /** Vault, virtual keys and authentication. */
-export async function composeAccess({ config, log, keyring, pool, notifications, audit, budgetRows }: Needs) {
+export async function composeAccess({ config, log, keyring, pool, notifications, audit, budgetRows, reloaded }: Needs) {
   const vault = createVault({
     store: vaultStore(pool),
+    uses: useStore(pool),
+    configuredUses: () => configuredUses(reloaded()),
     cipher: createRowCipher(keyring, 'vault_entries'),
     audit,
     onSet: (sql, entry, caller) => recordSecretWriter(sql, { ...entry, runAsKeyId: runAsOf(caller) }),

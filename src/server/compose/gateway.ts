@@ -167,6 +167,8 @@ export function composeGateway(needs: Needs) {
     /** Outbound connections, checked by the current guard. */
     outbound: pools,
     guard,
+    /** The configuration that was read last. */
+    reloaded: () => current,
     /** Runtimes of the current configuration. */
     configuredRuntimes: () => current.runtimeHarnesses,
     /** Search provider of the current configuration. */

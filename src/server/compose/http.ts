@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Pool } from 'pg'
 import type { Config } from '../config/config.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Authenticate } from '../http/auth.ts'
@@ -9,16 +10,26 @@ import { serveDocs } from '../http/docs.ts'
 import { createServer } from '../http/server.ts'
 import { serveAsWorker } from '../http/worker-role.ts'
 import type { McpServers } from '../mcp/registry/servers.ts'
+import type { Keyring } from '../platform/encryption.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenFiles } from '../platform/open-files.ts'
 import type { RequestLog } from '../platform/request-log.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime.ts'
 import type { Readiness } from '../system/readiness.ts'
+import { replicaStore } from '../system/replica-store.ts'
 import { serveSystem } from '../system/routes.ts'
+import { serveSettings } from '../system/settings.ts'
 
 interface Needs {
-  readonly config: Pick<Config, 'role'>
+  readonly config: Config
+  /** The configuration that was read last. */
+  readonly reloaded: () => Config
+  readonly keyring: Keyring
+  readonly pool: Pool
+  /** Replica id of this process. */
+  readonly owner: string
+  readonly sandboxDriver: string
   readonly log: Log
   readonly requestLog: RequestLog
   readonly readiness: Readiness
@@ -42,6 +53,14 @@ export function composeHttp(needs: Needs) {
   boundConnections(app, { log, maxConnections: files.maxConnections })
   const parts: readonly Part[] = [{ name: 'HTTP server', drain: createCloseServer(app) }]
   serveSystem(app, { readiness, providers, gateway, runtimes, mcpServers })
+  serveSettings(app, {
+    config: needs.config,
+    reloaded: needs.reloaded,
+    keyring: needs.keyring,
+    store: replicaStore(needs.pool),
+    owner: needs.owner,
+    sandboxDriver: needs.sandboxDriver,
+  })
   serveDocs(app)
   return { app, parts }
 }

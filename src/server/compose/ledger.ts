@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import type { Audit } from '../audit/audit.ts'
 import { createBudgets } from '../budgets/budgets.ts'
@@ -10,11 +11,15 @@ import type { Config } from '../config/config.ts'
 import { freezeStore } from '../controls/freeze-store.ts'
 import { createFreezes } from '../controls/freezes.ts'
 import { isConnectionLoss } from '../db/connect.ts'
+import type { Database } from '../db/database.ts'
 import type { Notifications } from '../db/notifications.ts'
 import { DatabaseUnavailable } from '../platform/errors.ts'
 import type { Part } from '../platform/lifecycle.ts'
 import type { Log } from '../platform/log.ts'
 import { usageStore } from '../usage/store.ts'
+import { toolCallStore } from '../usage/tool-call-store.ts'
+import { createToolCallLog } from '../usage/tool-calls.ts'
+import { serveToolUsage } from '../usage/tool-routes.ts'
 import { createUsage } from '../usage/usage.ts'
 
 interface Needs {
@@ -23,6 +28,7 @@ interface Needs {
   readonly pool: Pool
   /** Pool for the writes of model calls. */
   readonly callPool: Pool
+  readonly db: Kysely<Database>
   readonly notifications: Notifications
   readonly audit: Audit
 }
@@ -30,7 +36,7 @@ interface Needs {
 const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnavailable
 
 /** Usage ledger, budgets and freezes. */
-export function composeLedger({ config, log, pool, callPool, notifications, audit }: Needs) {
+export function composeLedger({ config, log, pool, callPool, db, notifications, audit }: Needs) {
   const usage = createUsage({
     store: usageStore(callPool),
     log,
@@ -50,16 +56,20 @@ export function composeLedger({ config, log, pool, callPool, notifications, audi
     nowMs: () => performance.now(),
   })
 
+  const toolCallRows = toolCallStore(pool, db)
+  const toolCalls = createToolCallLog({ store: toolCallRows, log })
   const freezeRows = freezeStore(pool)
   const freezes = createFreezes({ store: freezeRows, notifications, log })
   const parts: readonly Part[] = [
     { name: 'usage', stop: usage.stop },
+    { name: 'record of tool calls', start: toolCalls.start, stop: toolCalls.stop },
     { name: 'budgets', start: budgets.start, stop: budgets.stop },
     { name: 'freezes', start: freezes.start, stop: freezes.stop },
   ]
 
   return {
     usage,
+    toolCalls,
     freezeRows,
     freezes,
     budgets,
@@ -67,6 +77,7 @@ export function composeLedger({ config, log, pool, callPool, notifications, audi
     budgetSettings,
     parts,
     serve(app: FastifyInstance) {
+      serveToolUsage(app, { calls: toolCallRows })
       serveBudgets(app, { settings: budgetSettings })
     },
   }

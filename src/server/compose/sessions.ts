@@ -78,6 +78,7 @@ import { subagentStore } from '../sessions/waits/subagent-store.ts'
 import { createSubagents } from '../sessions/waits/subagents.ts'
 import { threadRequestStore } from '../sessions/waits/thread-request-store.ts'
 import { createThreadRequests } from '../sessions/waits/thread-requests.ts'
+import type { ToolCallLog } from '../usage/tool-calls.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 
 /** Event loop delay at which new runs wait; much lower than the delay at which the gateway rejects calls. */
@@ -100,6 +101,7 @@ interface Needs {
   readonly loop: LoopDelay
   readonly files: Pick<OpenFiles, 'shortage'>
   readonly budgetRows: BudgetStore
+  readonly toolCalls: Pick<ToolCallLog, 'note'>
   readonly freezes: Freezes
   readonly keys: Keys
   readonly tickets: TicketStore
@@ -129,7 +131,7 @@ export function composeSessions(needs: Needs) {
   const live = new LiveEvents({ store: events, notifications, owner, log })
   const history = historyStore(pool)
   const folds = new FoldCache()
-  const eventLog = createEventLog({ pool, store: events, live, folds })
+  const eventLog = createEventLog({ pool, store: events, live, folds, toolCalls: needs.toolCalls })
 
   // runs
   const sessionRows = sessionStore(pool)

@@ -2,6 +2,7 @@ import type { McpAuthType } from '../../contract/mcp.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { RequestLogSettings } from '../platform/request-log.ts'
 import type { Protocol } from './protocols.ts'
+import type { SettingSources } from './setting-sources.ts'
 
 /** Milliseconds; by default 5,000, 60,000, 60,000 and 600,000. Source: Gateway, section 3. */
 export interface UpstreamTimeouts {
@@ -460,6 +461,8 @@ export interface Config {
   readonly responseStore: 'client' | 'never'
   /** In call order. */
   readonly hooks: readonly Hook[]
+  /** Where the settings were given. */
+  readonly sources: SettingSources
   /** Path of the configuration file. */
   readonly file: string | undefined
   /** True if the file exists without settings. */

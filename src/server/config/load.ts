@@ -18,6 +18,7 @@ import { proxyOfFile } from './proxy-of-file.ts'
 import { retentionOfFile } from './retention-of-file.ts'
 import { routerOfFile } from './router-of-file.ts'
 import { sandboxOfFile } from './sandbox-of-file.ts'
+import { settingSources } from './setting-sources.ts'
 import {
   bucketWarnings,
   gitHostWarnings,
@@ -123,6 +124,7 @@ export function loadConfig({ env, overrides = {} }: { env: Environment; override
     sandbox: sandboxOfFile({ file, env, report }),
     responseStore: responseStoreOf({ file, report }),
     hooks,
+    sources: settingSources({ file, env, overrides }),
     file: filePath,
     isFileEmpty: file.isEmpty ?? false,
     warnings: [

@@ -126,6 +126,7 @@ const startupOnlyLimits = {
 } as const
 
 type Reloaded =
+  | 'sources'
   | 'deployments'
   | 'modelsFrom'
   | 'environmentKeys'

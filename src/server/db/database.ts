@@ -38,7 +38,7 @@ import type {
   SessionTable,
   StreamTicketTable,
 } from './tables/sessions.ts'
-import type { BudgetTable, FreezeTable, ReservationTable, UsageTable } from './tables/spending.ts'
+import type { BudgetTable, FreezeTable, ReservationTable, ToolCallTable, UsageTable } from './tables/spending.ts'
 import type {
   A2aPushConfigTable,
   ScheduleRunTable,
@@ -74,6 +74,7 @@ export interface Database {
   session_events: SessionEventTable
   stream_tickets: StreamTicketTable
   usage: UsageTable
+  tool_calls: ToolCallTable
   schedules: ScheduleTable
   schedule_runs: ScheduleRunTable
   webhook_endpoints: WebhookEndpointTable

@@ -49,7 +49,8 @@ const connectionName = 'switchyard-listen'
 /** SQL of the advisory lock that a live process holds. A process that can take it knows that the owner has exited. */
 export const ownerLock = ownerLockOf('$1')
 
-function ownerLockOf(owner: string): string {
+/** As `ownerLock`, of the process whose id is the SQL expression `owner`. */
+export function ownerLockOf(owner: string): string {
   return `hashtextextended(${owner}, 7251)`
 }
 

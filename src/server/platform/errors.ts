@@ -62,7 +62,7 @@ export const notFound = (
     | 'thread'
     | 'webhook endpoint'
     | 'delivery'
-  | 'deployment'
+    | 'deployment'
     | 'approval'
     | 'custom tool call'
     | 'message'

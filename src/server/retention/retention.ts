@@ -24,7 +24,7 @@ const batchPauseMs = 20
  * How long unreferenced chunks stay: a checkpoint that is being stored may use chunks that no session references yet.
  */
 const unreferencedMs = 24 * 60 * 60 * 1_000
-const mcpCallsMs = 30 * 24 * 60 * 60 * 1_000
+const toolCallsMs = 30 * 24 * 60 * 60 * 1_000
 const idempotencyMs = 24 * 60 * 60 * 1_000
 
 /** Deletes rows, files and objects past their configured retention: one replica at a time, in small batches. */
@@ -41,7 +41,8 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
     ['audit', settings.auditMs],
     ['idempotency_keys', idempotencyMs],
     ['stream_tickets', 0],
-    ['mcp_calls', mcpCallsMs],
+    ['mcp_calls', toolCallsMs],
+    ['tool_calls', toolCallsMs],
     ['mcp_authorizations', 0],
     ['responses', 0],
     ['response_cache', 0],

@@ -41,6 +41,7 @@ const byAge = {
   responses: oldest('responses', 'ctid', 'expires_at'),
   response_cache: oldest('response_cache', 'ctid', 'expires_at'),
   mcp_calls: oldest('mcp_calls', 'id', 'created_at'),
+  tool_calls: oldest('tool_calls', 'id', 'created_at'),
   mcp_authorizations: oldest('mcp_authorizations', 'state_hash', 'expires_at'),
   call_bodies: oldest('call_bodies', 'request_id', 'created_at'),
   ledger: oldest('usage', 'id', 'created_at'),

@@ -1,10 +1,9 @@
-import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely'
-import { DatabaseError } from 'pg'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { UsageCall, UsageDimension, UsageFigures, UsageGroup } from '../../contract/usage.ts'
 import { isOlderThan, place } from '../db/by-time.ts'
 import type { Database } from '../db/database.ts'
-import { invalid } from '../platform/errors.ts'
 import { agentVersion, type CallFilter, matching } from './call-filter.ts'
+import { type Percentiles, readSums, rounded, sumStatement, timeColumn, toMilliseconds } from './sums.ts'
 
 export interface ReportOf {
   readonly filter: CallFilter & { readonly from: Date; readonly to: Date }
@@ -39,11 +38,8 @@ const plain: Readonly<Record<Exclude<UsageDimension, 'day' | 'hour'>, RawBuilder
   outcome: sql`outcome`,
 }
 
-function columnOf(dimension: UsageDimension, timezone: string): RawBuilder<string | null> {
-  if (dimension === 'day') return sql`to_char(created_at at time zone ${timezone}, 'YYYY-MM-DD')`
-  if (dimension !== 'hour') return plain[dimension]
-  return sql`to_char(date_trunc('hour', created_at, ${timezone}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-}
+const columnOf = (dimension: UsageDimension, timezone: string): RawBuilder<string | null> =>
+  dimension === 'day' || dimension === 'hour' ? timeColumn(dimension, timezone) : plain[dimension]
 
 const tokens = (kind: string) => sql`sum(${sql.ref(`${kind}_tokens`)})::bigint as ${sql.ref(`${kind}_tokens`)}`
 
@@ -65,13 +61,10 @@ const figures = sql.join([
   sql`percentile_cont(array[0.5, 0.95]) within group (order by total_ms) as total_ms`,
 ])
 
-type Percentiles = readonly (number | null)[] | null
 type SumRow = Omit<UsageFigures, 'first_content_ms' | 'total_ms' | 'price_sources'> & {
   readonly price_sources: string[] | null
   readonly first_content_ms: Percentiles
   readonly total_ms: Percentiles
-  readonly is_total: boolean
-  readonly [dimension: `by_${number}`]: string | null
 }
 
 export type ReportStore = ReturnType<typeof reportStore>
@@ -84,29 +77,16 @@ export function reportStore(db: Kysely<Database>) {
      * first.
      */
     async report({ filter, groupBy, timezone, limit }: ReportOf): Promise<Report> {
-      const names = groupBy.map((_, at) => sql.ref(`by_${at}`))
-      const values = groupBy.map((dimension, at) => sql`${columnOf(dimension, timezone)} as ${names[at]}`)
-      const times = names.filter((_, at) => groupBy[at] === 'day' || groupBy[at] === 'hour')
-      const columns = sql.join([...names, sql`${names.length === 0 ? sql`true` : isTotal(names)} as is_total`, figures])
-      const sets = names.length === 0 ? sql`()` : sql`grouping sets ((${sql.join(names)}), ())`
-      const order = sql.join([
-        sql`is_total desc`,
-        ...times,
-        sql`sum(cost_usd) desc nulls last`,
-        sql`requests desc`,
-        ...names,
-      ])
-      const statement = sql<SumRow>`
-        with calls as (select ${sql.join([...values, sql`usage.*`])} from usage where ${matching(filter)})
-        select ${columns} from calls group by ${sets} order by ${order} limit ${limit + 2}`
-      const { rows } = await statement.execute(db).catch(throwZoneError)
-      const [total, ...groups] = rows
-      if (!total) throw new Error('usage report returned no totals row (bug)')
-      return {
-        totals: toFigures(total),
-        groups: groups.slice(0, limit).map(row => toGroup(row, groupBy)),
-        has_more: groups.length > limit,
-      }
+      const statement = sumStatement<SumRow, UsageDimension>({
+        table: 'usage',
+        where: matching(filter),
+        groupBy,
+        columnOf: dimension => columnOf(dimension, timezone),
+        figures,
+        order: [sql`sum(cost_usd) desc nulls last`, sql`requests desc`],
+        limit,
+      })
+      return readSums(db, statement, { groupBy, limit, toFigures })
     },
 
     /** Returns calls, newest first. */
@@ -135,19 +115,6 @@ export function reportStore(db: Kysely<Database>) {
   }
 }
 
-/** The time zone lists of Node and of PostgreSQL may have different versions. */
-function throwZoneError(error: unknown): never {
-  const isZone = error instanceof DatabaseError && error.code === '22023' && error.message.includes('time zone')
-  throw isZone ? invalid('timezone is unknown to the database; use another IANA name, such as Europe/Berlin') : error
-}
-
-const isTotal = (names: readonly Expression<unknown>[]) => sql`grouping(${sql.join(names)}) > 0`
-
-const toGroup = (row: SumRow, groupBy: readonly UsageDimension[]): UsageGroup => ({
-  by: Object.fromEntries(groupBy.map((dimension, at) => [dimension, row[`by_${at}`] ?? null])),
-  ...toFigures(row),
-})
-
 /** SQL sums over no rows are null: they become 0, except for a cost that is unknown. */
 const toFigures = (row: SumRow): UsageFigures => ({
   requests: row.requests,
@@ -169,14 +136,6 @@ const toFigures = (row: SumRow): UsageFigures => ({
   first_content_ms: toMilliseconds(row.first_content_ms),
   total_ms: toMilliseconds(row.total_ms),
 })
-
-const toMilliseconds = (percentiles: Percentiles) => {
-  const [p50, p95] = (percentiles ?? []).map(value => (value === null ? null : rounded(value, 10)))
-  return { p50: p50 ?? null, p95: p95 ?? null }
-}
-
-/** Rounds to multiples of 1/`parts`. */
-const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts
 
 /** Removes trailing zeros, which numeric arithmetic in SQL produces. */
 const trimmed = (decimal: string): string => (decimal.includes('.') ? decimal.replace(/[.]?0+$/, '') : decimal)

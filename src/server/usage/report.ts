@@ -1,6 +1,6 @@
 import { maxDimensions, type UsageDimension, usageDimensions } from '../../contract/usage.ts'
 import type { Caller } from '../http/caller.ts'
-import { checkTimezone, timeRangeOf } from '../http/time-range.ts'
+import { checkTimezone, type TimeRange, timeRangeOf } from '../http/time-range.ts'
 import { invalid } from '../platform/errors.ts'
 import type { CallFilter } from './call-filter.ts'
 import type { ReportOf } from './report-store.ts'
@@ -42,22 +42,30 @@ const daysByDefault = 30
 /** Returns the parameters of a report with all defaults filled in. Throws `invalid_request`. */
 export function reportOf({ group_by, limit = 1_000, ...query }: ReportQuery, caller: Caller, now: Date): ReportOf {
   const filter = callFilterOf(query, caller)
-  const to = filter.to ?? now
-  const from = filter.from ?? new Date(to.getTime() - daysByDefault * 86_400_000)
-  if (from >= to) throw invalid('from must be earlier than to, which is now by default')
-  return { filter: { ...filter, from, to }, groupBy: dimensionsOf(group_by), timezone: query.timezone ?? 'UTC', limit }
+  const range = closedRange(filter, now)
+  const groupBy = dimensionsOf<UsageDimension>(group_by, usageDimensions)
+  return { filter: { ...filter, ...range }, groupBy, timezone: query.timezone ?? 'UTC', limit }
 }
 
-function dimensionsOf(text = ''): readonly UsageDimension[] {
+/** Returns a range with its defaults: the 30 days until `to`, which is now. Throws `invalid_request`. */
+export function closedRange(range: Partial<TimeRange>, now: Date): { readonly from: Date; readonly to: Date } {
+  const to = range.to ?? now
+  const from = range.from ?? new Date(to.getTime() - daysByDefault * 86_400_000)
+  if (from >= to) throw invalid('from must be earlier than to, which is now by default')
+  return { from, to }
+}
+
+/** Returns the dimensions of `group_by`. Throws `invalid_request` for an unknown one and for too many. */
+export function dimensionsOf<Name extends string>(text = '', known: readonly Name[]): readonly Name[] {
   const names = text.split(',').map(name => name.trim())
   const wanted = new Set(names.filter(name => name !== ''))
   if (wanted.size > maxDimensions)
     throw invalid(
-      `group_by has more than ${maxDimensions} dimensions; use at most ${maxDimensions} of ${usageDimensions.join(', ')}`,
+      `group_by has more than ${maxDimensions} dimensions; use at most ${maxDimensions} of ${known.join(', ')}`,
     )
   return [...wanted].map(name => {
-    const found = usageDimensions.find(dimension => dimension === name)
+    const found = known.find(dimension => dimension === name)
     if (found) return found
-    throw invalid(`group_by has the unknown dimension ${JSON.stringify(name)}; use ${usageDimensions.join(', ')}`)
+    throw invalid(`group_by has the unknown dimension ${JSON.stringify(name)}; use ${known.join(', ')}`)
   })
 }

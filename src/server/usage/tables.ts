@@ -1,3 +1,4 @@
+import type { ToolDimension, ToolGroup } from '../../contract/tool-usage.ts'
 import { UsageCall, type UsageDimension, type UsageFigures, type UsageGroup } from '../../contract/usage.ts'
 import { CsvFile } from '../http/csv-file.ts'
 import type { Cell } from '../platform/csv.ts'
@@ -39,6 +40,15 @@ export function groupTable(dimensions: readonly UsageDimension[], groups: readon
     }
   }
   return new CsvFile('usage', [...dimensions, ...figures.map(([name]) => name)], rows())
+}
+
+/** Returns groups of tool calls as a CSV file: the dimensions, then the figures. */
+export function toolTable(dimensions: readonly ToolDimension[], groups: readonly ToolGroup[]): CsvFile {
+  async function* rows() {
+    for (const { by, calls, failed_calls, ms, total_ms } of groups)
+      yield [...dimensions.map(name => by[name] ?? null), calls, failed_calls, ms.p50, ms.p95, total_ms]
+  }
+  return new CsvFile('tool-usage', [...dimensions, 'calls', 'failed_calls', 'ms_p50', 'ms_p95', 'total_ms'], rows())
 }
 
 /** Returns calls as a CSV file with every field of the ledger. */

@@ -10,6 +10,7 @@ export function serveVault(app: FastifyInstance, { vault }: { vault: Vault }): v
     const { items, next_cursor } = await pageOf(query, page => vault.list(caller, page), placeIn)
     return { keys: items, next_cursor }
   })
+  bind(app, vaultRoutes.get, ({ params, query }, caller) => vault.get({ ...params, ...query }, caller))
   bind(app, vaultRoutes.set, async ({ body }, caller, { actor }) => {
     await vault.set(body, { caller, actor })
     return { ok: true as const }

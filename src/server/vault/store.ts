@@ -15,10 +15,14 @@ export interface EntryVersion extends EntryName {
 
 export interface EntryRow extends EntryVersion {
   readonly sealed: Buffer
+  /** True when its use was not recorded in the last minute. */
+  readonly is_use_due: boolean
 }
 
 export interface ListedEntry extends EntryName {
+  readonly created_at: Date
   readonly updated_at: Date
+  readonly last_used_at: Date | null
 }
 
 interface ListOf {
@@ -54,7 +58,7 @@ export function vaultStore(pool: Pool) {
     /** Returns entries ordered by name; of one name, the owner's entry comes after the global one. */
     async list({ owners, after, limit }: ListOf): Promise<ListedEntry[]> {
       const text = `
-        select owner_id, key, updated_at from vault_entries
+        select owner_id, key, created_at, updated_at, last_used_at from vault_entries
         where owner_id = any($1) and ($2::text is null or (key, owner_id) > ($2, $3))
         order by key, owner_id limit $4`
       const values = [owners, after?.key ?? null, after?.owner_id ?? null, limit]
@@ -64,9 +68,24 @@ export function vaultStore(pool: Pool) {
     /** Returns the entry of the first owner that has one of this name. */
     async find(owners: readonly string[], key: string): Promise<EntryRow | undefined> {
       const text = `
-        select owner_id, key, version, sealed from vault_entries
+        select owner_id, key, version, sealed,
+               coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) as is_use_due
+        from vault_entries
         where owner_id = any($1) and key = $2 order by array_position($1, owner_id) limit 1`
       return (await pool.query<EntryRow>(text, [owners, key])).rows[0]
+    },
+
+    /** Returns the entry of that owner without its value. */
+    async listed({ owner_id, key }: EntryName): Promise<ListedEntry | undefined> {
+      const text = `
+        select owner_id, key, created_at, updated_at, last_used_at from vault_entries where owner_id = $1 and key = $2`
+      return (await pool.query<ListedEntry>(text, [owner_id, key])).rows[0]
+    },
+
+    /** Records the use of an entry. */
+    async used({ owner_id, key }: EntryName): Promise<void> {
+      const text = 'update vault_entries set last_used_at = clock_timestamp() where owner_id = $1 and key = $2'
+      await pool.query({ name: 'vault_used', text, values: [owner_id, key] })
     },
 
     /**

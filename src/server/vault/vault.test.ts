@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/service/database.ts'
+import type { VaultEntry } from '../../contract/vault.ts'
 import { createAudit } from '../audit/audit.ts'
 import { auditStore } from '../audit/store.ts'
 import { createRowCipher } from '../db/encrypted-rows.ts'
@@ -12,13 +13,14 @@ import { AppError } from '../platform/errors.ts'
 import { createLog } from '../platform/log.ts'
 import { serveVault } from './routes.ts'
 import { vaultStore } from './store.ts'
+import { useStore } from './use-store.ts'
 import { createVault } from './vault.ts'
 
 const { pool, db } = await freshDatabase()
 const keyring = createKeyring([randomBytes(32)])
 const store = vaultStore(pool)
 const audit = createAudit(auditStore(db))
-const vault = createVault({ store, cipher: createRowCipher(keyring, 'vault_entries'), audit })
+const vault = createVault({ store, uses: useStore(pool), cipher: createRowCipher(keyring, 'vault_entries'), audit })
 
 const callers = {
   master: masterCaller,
@@ -59,14 +61,16 @@ const namesFor = async (caller: Name): Promise<string[]> =>
   (await list(caller)).keys.map(({ key, scope }) => `${scope} ${key}`)
 const empty = () => pool.query('delete from vault_entries')
 
-test('POST /api/vault stores a secret, and GET lists only its name, scope and time', async () => {
+test('POST /api/vault stores a secret, and GET lists only its name, scope, times and uses', async () => {
   await empty()
   const answer = await set('ana', { key: 'GITHUB_TOKEN', value: 'ghp_1', scope: 'owner' })
   assert.equal(answer.statusCode, 200)
   assert.deepEqual(answer.json(), { ok: true })
   const { keys, next_cursor } = await list('ana')
-  const [{ updated_at = '', ...entry } = {}, ...rest] = keys
-  assert.deepEqual([entry, rest, next_cursor], [{ key: 'GITHUB_TOKEN', scope: 'owner' }, [], null])
+  const [{ updated_at = '', created_at, ...entry } = {}, ...rest] = keys
+  const unused = { last_used_at: null, used_by: [], used_by_count: 0 }
+  assert.deepEqual([entry, rest, next_cursor], [{ key: 'GITHUB_TOKEN', scope: 'owner', ...unused }, [], null])
+  assert.equal(created_at, updated_at)
   assert.ok(Math.abs(Date.parse(updated_at) - Date.now()) < 60_000)
   assert.equal(await vault.value({ name: 'GITHUB_TOKEN', ownerId: 'ana' }), 'ghp_1')
 })
@@ -236,6 +240,7 @@ test('S55: each change adds one row to the audit log, with scope and version and
 test('a change whose audit entry cannot be written is rolled back', async () => {
   const failing = createVault({
     store,
+    uses: useStore(pool),
     cipher: createRowCipher(keyring, 'vault_entries'),
     audit: { record: () => Promise.reject(new Error('the log is full')) },
   })
@@ -288,4 +293,63 @@ test('S15: no response and no row has a value in plain text, base64 or hexadecim
   for (const form of ['utf8', 'base64', 'hex', 'base64url'] as const) {
     assert.equal(everything.includes(Buffer.from(canary).toString(form)), false, form)
   }
+})
+
+test('an entry shows what uses it and when it was used last, and GET names what its deletion breaks', async () => {
+  await set('ana', { key: 'HOOK', value: 'one' })
+  await set('ana', { key: 'git.github.com', value: 'two' })
+  await set('master', { key: 'HOOK', value: 'three' })
+  const agent = (id: string, owner: string, config: object) =>
+    pool.query(
+      `insert into agents (id, owner_id, name, model, system, harness, tools, config)
+       values ($1, $2, 'Scribe', 'demo', '', 'builtin', '{}', $3)`,
+      [id, owner, JSON.stringify(config)],
+    )
+  await agent('agent_1', 'ana', { webhook: { secret_key: 'HOOK', signature: { secret_key: 'HOOK' } } })
+  await agent('agent_2', 'cy', { network: { secrets: [{ vault_key: 'HOOK' }, 'odd'] } })
+  await pool.query(
+    `insert into mcp_servers (server_id, server_name, url, auth_type, has_credentials, vault_key, static_headers, version, created_by)
+     values ('mcp_1', 'git', 'https://mcp.example.com', 'bearer_token', false, 'HOOK', '{}', 1, 'master')`,
+  )
+  const read = async (caller: Name, query = '') => {
+    const answer = await app.inject({ url: `/api/vault/HOOK${query}`, headers: { 'x-api-key': caller } })
+    assert.equal(answer.statusCode, 200, answer.body)
+    return answer.json<VaultEntry>()
+  }
+  const own = await read('ana')
+  assert.deepEqual([own.scope, own.last_used_at, own.used_by_count], ['owner', null, 2])
+  assert.deepEqual(
+    own.used_by.map(({ kind, id, field }) => [kind, id, field]),
+    [
+      ['agent', 'agent_1', 'config.webhook.secret_key'],
+      ['agent', 'agent_1', 'config.webhook.signature.secret_key'],
+    ],
+  )
+  // Ana's agents have an entry of their owner, so they do not read the global one.
+  assert.deepEqual(
+    (await read('master', '?scope=global')).used_by.map(({ kind, id }) => [kind, id]),
+    [
+      ['agent', 'agent_2'],
+      ['mcp_server', 'mcp_1'],
+    ],
+  )
+  assert.equal(await vault.value({ name: 'HOOK', ownerId: 'ana' }), 'one')
+  assert.ok((await read('ana')).last_used_at)
+  assert.equal((await read('master', '?scope=global')).last_used_at, null)
+
+  const { keys } = (await app.inject({ url: '/api/vault', headers: { 'x-api-key': 'ana' } })).json<{
+    keys: VaultEntry[]
+  }>()
+  const git = keys.find(({ key }) => key === 'git.github.com')
+  assert.deepEqual(
+    git?.used_by.map(({ kind, id }) => [kind, id]),
+    [['git_host', 'github.com']],
+  )
+  for (const [caller, url] of [
+    ['bo', '/api/vault/HOOK'],
+    ['ana', '/api/vault/NONE'],
+  ] as const)
+    assert.equal((await app.inject({ url, headers: { 'x-api-key': caller } })).statusCode, 404)
+  const global = await app.inject({ url: '/api/vault/HOOK?scope=global', headers: { 'x-api-key': 'ana' } })
+  assert.equal(global.statusCode, 403)
 })

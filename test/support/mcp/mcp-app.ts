@@ -18,6 +18,7 @@ import { createLog } from '../../../src/server/platform/log.ts'
 import { createOutbound } from '../../../src/server/platform/outbound.ts'
 import type { Sandboxes } from '../../../src/server/sandboxes/sandboxes.ts'
 import { vaultStore } from '../../../src/server/vault/store.ts'
+import { useStore } from '../../../src/server/vault/use-store.ts'
 import { createVault } from '../../../src/server/vault/vault.ts'
 import { freshDatabase } from '../service/database.ts'
 
@@ -65,7 +66,12 @@ export async function startMcpApp({ anonymous, sandboxes = noSandboxes }: Option
   const guard = () => createOutbound({ allow: [...allowed] })
   const audit = createAudit(auditStore(db))
   const listeners: (readonly [channel: string, listener: (payload: string) => void])[] = []
-  const vault = createVault({ store: vaultStore(pool), cipher: createRowCipher(keyring, 'vault_entries'), audit })
+  const vault = createVault({
+    store: vaultStore(pool),
+    uses: useStore(pool),
+    cipher: createRowCipher(keyring, 'vault_entries'),
+    audit,
+  })
 
   /** Starts a process of the service and returns its address. */
   async function startProcess(): Promise<string> {

@@ -28,9 +28,7 @@ const wholeSeconds = (ms: number): string => (ms < 60_000 ? `${Math.floor(ms / 1
 export function Elapsed({ since }: { readonly since: Instant }) {
   const now = useNow()
   const ms = msOf(since)
-  return Number.isNaN(ms) ? null : (
-    <span className="numbers">{wholeSeconds(Math.max(0, now - ms))}</span>
-  )
+  return Number.isNaN(ms) ? null : <span className="numbers">{wholeSeconds(Math.max(0, now - ms))}</span>
 }
 
 /** An amount in US dollars; `unknown` when the price is unknown. */

@@ -52,6 +52,21 @@ export interface UsageTable {
   created_at: DefaultTime
 }
 
+/** Table `tool_calls`: calls of tools in sessions that have their result. */
+export interface ToolCallTable {
+  /** Id of the event of the result. */
+  id: string
+  created_at: Date
+  session_id: string
+  owner_id: string
+  agent_id: string
+  agent_version: number | null
+  tool: string
+  is_error: boolean
+  /** Null for a call that a person approved. */
+  ms: number | null
+}
+
 /** Table `freezes`: subjects whose spending is frozen. */
 export interface FreezeTable {
   id: string

@@ -1,11 +1,10 @@
 import type { McpToolResult } from '../../../contract/mcp.ts'
 import type { McpCallOutcome, McpCallVia } from '../../../contract/mcp-calls.ts'
-import type { McpCallTable } from '../../db/tables/mcp.ts'
 import type { Caller } from '../../http/caller.ts'
 import { AppError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/log.ts'
-import { every } from '../../platform/timers.ts'
+import { createRowQueue } from '../../platform/row-queue.ts'
 import type { RegisteredServer } from '../registry/server.ts'
 import type { McpCallStore } from './store.ts'
 
@@ -28,51 +27,17 @@ interface Deps {
   readonly log: Pick<Log, 'warn'>
 }
 
-const periodMs = 1_000
-const batchSize = 500
-/** Rows that are not written yet; more are dropped and counted in the log. */
-const capacity = 10_000
-
 /** Log of calls of tools. Rows are written in batches, at most a second later; a call never waits for them. */
 export type McpCallLog = ReturnType<typeof createMcpCallLog>
 
 export function createMcpCallLog({ store, log }: Deps) {
-  let rows: McpCallTable[] = []
-  let dropped = 0
-  let writing: Promise<void> | undefined
-  let stopFlushing = async (): Promise<void> => undefined
-
-  async function write(): Promise<void> {
-    while (rows.length > 0) {
-      const batch = rows.slice(0, batchSize)
-      try {
-        await store.insert(batch)
-      } catch (cause) {
-        log.warn({ err: cause, rows: rows.length }, 'could not write the log of MCP calls; retrying')
-        return
-      }
-      rows = rows.slice(batch.length)
-    }
-    if (dropped > 0) log.warn({ rows: dropped }, 'dropped rows of the log of MCP calls: the database was too slow')
-    dropped = 0
-  }
-
-  async function flush(): Promise<void> {
-    writing ??= write().finally(() => {
-      writing = undefined
-    })
-    await writing
-  }
+  const rows = createRowQueue({ name: 'the log of MCP calls', insert: store.insert, log })
 
   /** Starts the clock of a call; the returned function records its end. */
   function begin({ server, tool, by, via, requestBytes }: CalledTool): (end: CallEnd) => void {
     const created_at = new Date()
     const startMs = performance.now()
     return ({ outcome, errorCode, responseBytes }) => {
-      if (rows.length >= capacity) {
-        dropped++
-        return
-      }
       rows.push({
         id: newId('mcall'),
         created_at,
@@ -88,7 +53,6 @@ export function createMcpCallLog({ store, log }: Deps) {
         request_bytes: requestBytes,
         response_bytes: responseBytes,
       })
-      if (rows.length >= batchSize) void flush()
     }
   }
 
@@ -110,14 +74,9 @@ export function createMcpCallLog({ store, log }: Deps) {
     },
 
     /** Writes the rows of all calls that have ended. */
-    flush,
-    start(): void {
-      stopFlushing = every(periodMs, flush)
-    },
-    async stop(): Promise<void> {
-      await stopFlushing()
-      await flush()
-    },
+    flush: rows.flush,
+    start: rows.start,
+    stop: rows.stop,
   }
 }
 

@@ -11,10 +11,6 @@ type Query = Input<typeof mcpCallRoutes.list>['query'] & Input<typeof mcpCallRou
 
 const maxGroups = 1_000
 
-interface Deps {
-  readonly calls: Pick<McpCallStore, 'list' | 'totals'>
-}
-
 /** Serves the log of calls. Only admins without an owner see the calls of others. */
 export function serveMcpCalls(
   app: FastifyInstance,
@@ -44,8 +40,3 @@ function filterOf(
   const isForAll = role === 'admin' && ownerScope === undefined
   return { ...equal, ...timeRangeOf(range, checkTimezone(timezone)), ...(!isForAll && { principal }) }
 }
-
-const periodMs = 7 * 24 * 3_600_000
-
-const ownCallsOf = ({ role, ownerScope, principal }: Caller): { readonly principal?: string } =>
-  role === 'admin' && ownerScope === undefined ? {} : { principal }

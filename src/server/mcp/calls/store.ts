@@ -47,9 +47,6 @@ const insertNew = `
   insert into mcp_calls (${columns.join(', ')})
   select ${columns.join(', ')} from json_populate_recordset(null::mcp_calls, $1) on conflict do nothing`
 
-const ofServer = (server: string) => (where: ExpressionBuilder<Database, 'mcp_calls'>) =>
-  where.or([where('server_id', '=', server), where('server_name', '=', server)])
-
 /** Table `mcp_calls`. */
 export type McpCallStore = ReturnType<typeof mcpCallStore>
 

@@ -48,13 +48,16 @@ interface Deps {
   readonly store: EventStore
   readonly live: LiveEvents
   readonly folds: Pick<FoldCache, 'note'>
+  /** Records the tool calls among stored events. */
+  readonly toolCalls?: { readonly note: (sessionId: string, events: readonly SessionEvent[]) => void }
 }
 
-export function createEventLog({ pool, store, live, folds }: Deps) {
+export function createEventLog({ pool, store, live, folds, toolCalls }: Deps) {
   /** Publishes to the readers of this process and to the cached folds. */
   function publish({ sessionId, events }: Appended): void {
     folds.note(sessionId, events)
     live.publish(sessionId, events)
+    toolCalls?.note(sessionId, events)
   }
 
   const storing =

@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Budget } from '../../../../src/contract/budgets.ts'
 import { client } from '../../data/client.ts'
-import { present } from '../../data/present.ts'
 import { live } from '../../data/live.ts'
+import { present } from '../../data/present.ts'
 
 export type Scope = Budget['scope']
 

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
-import { present } from '../../data/present.ts'
 import { live } from '../../data/live.ts'
+import { present } from '../../data/present.ts'
 
 /** Filters of the list, as in the address. */
 export interface KeyFilters {

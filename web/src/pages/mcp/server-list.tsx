@@ -112,7 +112,7 @@ const columnsFor = (isAdmin: boolean): readonly Column<Row>[] => [
   },
   {
     key: 'calls',
-    title: 'Calls, 7 days',
+    title: 'Calls, 30 days',
     width: '100px',
     align: 'end',
     isNarrow: false,
