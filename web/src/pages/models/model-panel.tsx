@@ -12,7 +12,7 @@ import { Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { count } from '../../parts/format.ts'
-import { ReadOnly } from '../../parts/page-state.tsx'
+import { InConfigFile } from '../../parts/in-config-file.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { EndCooldown, HealthPill, sourceWords } from './model-columns.tsx'
@@ -91,7 +91,7 @@ const tokens = (value: number | null) =>
 
 /** Where to change a model that this page cannot change. */
 function Locked({ setting: { source } }: { readonly setting: ModelSetting }) {
-  if (source === 'file') return <ReadOnly file="the configuration file" />
+  if (source === 'file') return <InConfigFile />
   return (
     <Text size="sm" c="dimmed">
       {source === 'environment'

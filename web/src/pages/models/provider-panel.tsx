@@ -9,7 +9,8 @@ import { useAddress } from '../../parts/address.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
-import { ProblemLine, ReadOnly } from '../../parts/page-state.tsx'
+import { InConfigFile } from '../../parts/in-config-file.tsx'
+import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { CredentialForm } from './credential-form.tsx'
@@ -31,7 +32,7 @@ export function ProviderPanel({ provider, onClose }: Props) {
   return (
     <SidePanel title={provider.name} onClose={onClose}>
       <Stack gap="md">
-        {locked && source === 'file' && <ReadOnly file="the configuration file" />}
+        {locked && source === 'file' && <InConfigFile />}
         {locked && source === 'environment' && (
           <Text size="sm" c="dimmed">
             An environment variable of the service has its key. Change the variable and restart.

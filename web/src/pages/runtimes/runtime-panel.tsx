@@ -7,7 +7,7 @@ import { useAddress } from '../../parts/address.ts'
 import { Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
-import { ReadOnly } from '../../parts/page-state.tsx'
+import { InConfigFile } from '../../parts/in-config-file.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { ConnectForm } from './connect-form.tsx'
@@ -42,7 +42,7 @@ export function RuntimePanel({ runtime, onClose }: Props) {
     <SidePanel title={name} onClose={onClose}>
       <Stack gap="md">
         <RuntimeActions runtime={runtime} onEdit={() => setAddress({ edit: '1' })} onRemoved={onClose} />
-        {locked && !isBuiltIn && <ReadOnly file="the configuration file" />}
+        {locked && !isBuiltIn && <InConfigFile />}
         <Facts
           of={[
             ['State', <RuntimeState key="state" runtime={runtime} />],

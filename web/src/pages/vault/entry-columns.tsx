@@ -1,6 +1,8 @@
 import type { VaultEntry } from '../../../../src/contract/vault.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { Time } from '../../parts/figures.tsx'
+import { SafeText } from '../../parts/safe-text.tsx'
+import { usesWords } from './uses.tsx'
 
 /** Words for who can use an entry. */
 export const scopeWords = { global: 'all agents', owner: 'own agents' } as const
@@ -25,5 +27,24 @@ const changed: Column<VaultEntry> = {
   isNarrow: false,
 }
 
-export const fewColumns: readonly Column<VaultEntry>[] = [name, scope, changed]
-export const allColumns: readonly Column<VaultEntry>[] = [name, scope, changed]
+const used: Column<VaultEntry> = {
+  key: 'used',
+  title: 'Last used',
+  width: '96px',
+  cell: ({ last_used_at }) => <Time at={last_used_at} />,
+  isNarrow: false,
+}
+const uses: Column<VaultEntry> = {
+  key: 'uses',
+  title: 'Used by',
+  width: 'minmax(140px, 2fr)',
+  cell: entry => (
+    <span className="soft">
+      <SafeText text={usesWords(entry)} />
+    </span>
+  ),
+  isNarrow: false,
+}
+
+export const fewColumns: readonly Column<VaultEntry>[] = [name, scope, used]
+export const allColumns: readonly Column<VaultEntry>[] = [name, scope, uses, used, changed]

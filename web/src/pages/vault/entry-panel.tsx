@@ -9,10 +9,12 @@ import { useAddress } from '../../parts/address.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
+import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { scopeWords } from './entry-columns.tsx'
 import { EntryForm } from './entry-form.tsx'
 import { reloadVault } from './queries.ts'
+import { consequenceOf, Uses } from './uses.tsx'
 
 interface Props {
   readonly entry: VaultEntry
@@ -55,7 +57,10 @@ export function EntryPanel({ entry, onClose }: Props) {
         <Facts
           of={[
             ['Available to', scopeWords[entry.scope]],
+            ['Used by', <Uses key="uses" entry={entry} />],
+            ['Last used', <Time key="used" at={entry.last_used_at} />],
             ['Changed', <Time key="changed" at={entry.updated_at} />],
+            ['Created', <Time key="created" at={entry.created_at} />],
           ]}
         />
       </Stack>
@@ -63,7 +68,7 @@ export function EntryPanel({ entry, onClose }: Props) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         question={`Delete vault entry ${entry.key}?`}
-        consequence="Its value cannot be restored."
+        consequence={<SafeText text={consequenceOf(entry)} />}
         action="Delete entry"
         name={entry.key}
         run={async () => {
