@@ -55,7 +55,7 @@ export function useRowList({ rows, selection, isStart, onStart, scroller }: Opti
   const follow = useCallback(() => latest.current.virtual.scrollToEnd(), [])
   useStartAtEnd(rows.length > 0, selection.eventId === undefined, follow)
 
-  const current = () => (selectedAt >= 0 ? selectedAt : firstVisible)
+  const current = () => (selectedAt >= 0 ? selectedAt : virtual.isAtEnd(endThreshold) ? rows.length : firstVisible)
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const isRow = event.target instanceof HTMLElement && event.target.dataset['index'] !== undefined
