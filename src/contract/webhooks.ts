@@ -237,6 +237,15 @@ const example = {
 const DeliveryExample = named('DeliveryExample', Type.Object(example))
 export type DeliveryExample = Static<typeof DeliveryExample>
 
+const PreviewRequest = named(
+  'WebhookPreviewRequest',
+  Type.Object({
+    ...example,
+    settings: Type.Optional({ ...WebhookConfig, description: 'Used instead of the stored `config.webhook`' }),
+  }),
+)
+export type PreviewRequest = Static<typeof PreviewRequest>
+
 const DeliverySend = named(
   'DeliverySend',
   Type.Object({ agent_id: Type.String({ minLength: 1, maxLength: 200 }), ...example }),
@@ -334,10 +343,11 @@ export const webhookRoutes = {
     method: 'POST',
     path: '/api/agents/{agent_id}/webhook/preview',
     params: AgentPath,
-    body: DeliveryExample,
+    body: PreviewRequest,
     responses: { 200: DeliveryPreview },
     summary: 'Preview a webhook delivery',
-    description: 'Shows what a delivery would do (filter result, rendered prompt) without starting a session.',
+    description:
+      'Shows what a delivery would do (filter result, rendered prompt) without starting a session. `settings` shows it for settings that are not stored yet.',
   }),
   check: route({
     ...base,
