@@ -4,6 +4,7 @@ import type { Selection } from '../selection.ts'
 export interface InspectorProps {
   readonly sessionId: string
   readonly view: View
+  /** `select` marks an event in the transcript and scrolls to it. */
   readonly selection: Selection
 }
 
