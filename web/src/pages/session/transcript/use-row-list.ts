@@ -62,6 +62,7 @@ export function useRowList({ rows, selection, open, isStart, onStart, scroller }
     scroller,
     follow,
   })
+  useEndOnResize(scroller, follow)
 
   const current = () => {
     if (selectedAt >= 0) return selectedAt
@@ -128,6 +129,25 @@ function useStartAtEnd({ hasRows, isWanted, totalSize, scroller, follow }: Start
       for (const name of events) element?.removeEventListener(name, release)
     }
   }, [scroller])
+}
+
+/** The composer grows and banners come: a reader at the end stays there when the list gets shorter. */
+function useEndOnResize(scroller: RefObject<HTMLDivElement | null>, follow: () => void): void {
+  useEffect(() => {
+    const element = scroller.current
+    if (!element) return undefined
+    let isAtEnd = true
+    const onScroll = () => {
+      isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= endThreshold
+    }
+    const observer = new ResizeObserver(() => isAtEnd && follow())
+    observer.observe(element)
+    element.addEventListener('scroll', onScroll, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', onScroll)
+    }
+  }, [scroller, follow])
 }
 
 /** Returns how many rows were added since the reader left the end; undefined while the reader is there. */
