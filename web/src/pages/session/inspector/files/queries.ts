@@ -3,7 +3,7 @@ import { type FileChange, fileRoutes } from '../../../../../../src/contract/file
 import { client } from '../../../../data/client.ts'
 import { live } from '../../../../data/live.ts'
 import { present } from '../../../../data/present.ts'
-import { type FileContent, fileContentOf } from './file-kind.ts'
+import { type FileContent, fileContentOf } from '../../../../parts/file-kind.ts'
 
 const pageSize = 200
 
