@@ -12,7 +12,7 @@ import { Section } from '../section.tsx'
 import { Compactions } from './compactions.tsx'
 import { ContextSizes } from './context-sizes.tsx'
 import { Memories } from './memories.tsx'
-import { Parts } from './parts.tsx'
+import { Parts, Tools } from './parts.tsx'
 
 /** What the next model request contains, and what fills it. */
 export function ContextTab({ sessionId, selection }: InspectorProps) {
@@ -30,7 +30,7 @@ export function ContextTab({ sessionId, selection }: InspectorProps) {
         ))}
       </Section>
       <Section title="Parts of the prompt">
-        <Parts context={data} />
+        <Parts parts={data.parts} />
       </Section>
       <Section title="Memories">
         <Memories memories={data.memories} />
@@ -38,6 +38,9 @@ export function ContextTab({ sessionId, selection }: InspectorProps) {
       <LastRequest context={data} />
       <Section title="Compactions">
         <Compactions compactions={data.compactions} onSelect={selection.select} />
+      </Section>
+      <Section title="Tools">
+        <Tools tools={data.tools} />
       </Section>
     </div>
   )

@@ -1,7 +1,7 @@
 import { UnstyledButton } from '@mantine/core'
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { useState } from 'react'
-import type { ContextPart, ContextTool, SessionContext } from '../../../../../../src/contract/contexts.ts'
+import type { ContextPart, ContextTool } from '../../../../../../src/contract/contexts.ts'
 import { CodeBlock } from '../../../../parts/code.tsx'
 import { count } from '../../../../parts/format.ts'
 import { SafeText } from '../../../../parts/safe-text.tsx'
@@ -18,9 +18,9 @@ const titles: Readonly<Record<ContextPart['kind'], string>> = {
   prompt: 'Prompt',
 }
 
-/** The texts and tools before the conversation, in the order of the request. */
-export function Parts({ context: { parts, tools } }: { readonly context: SessionContext }) {
-  const shown = tools.filter(({ is_shown: isShown }) => isShown)
+/** The texts before the conversation, in the order of the request. */
+export function Parts({ parts }: { readonly parts: readonly ContextPart[] }) {
+  if (parts.length === 0) return <p className="soft">No texts</p>
   return (
     <ul className={css.parts}>
       {parts.map(part => (
@@ -31,10 +31,20 @@ export function Parts({ context: { parts, tools } }: { readonly context: Session
           text={part.text}
         />
       ))}
+    </ul>
+  )
+}
+
+/** The tools that the model gets, with their descriptions and schemas. */
+export function Tools({ tools }: { readonly tools: readonly ContextTool[] }) {
+  const shown = tools.filter(({ is_shown: isShown }) => isShown)
+  if (shown.length === 0) return <p className="soft">No tools</p>
+  return (
+    <ul className={css.parts}>
       {shown.map(tool => (
         <Fold
           key={`${tool.mcp_server}.${tool.name}`}
-          title={`Tool: ${toolName({ name: tool.name, server: tool.mcp_server ?? undefined })}`}
+          title={toolName({ name: tool.name, server: tool.mcp_server ?? undefined })}
           tokens={tool.estimated_tokens}
           text={textOfTool(tool)}
         />
