@@ -116,6 +116,9 @@ export const exceptions: readonly Exception[] = [
 export const nameExceptions: ReadonlyMap<string, string> = new Map([
   ['sealed', 'a column'],
   ['lane', 'a column'],
+  ['Lane', 'a row of the timeline of a session, one per thread'],
+  ['LaneBars', 'the bars of a lane of the timeline'],
+  ['lanes', 'the rows of the timeline of a session'],
   ['held_in', 'a column'],
   ['held_times', 'a column'],
   ['held_usd', 'a column'],

@@ -18,10 +18,10 @@ const found = (pattern: string): string[] =>
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...found('docs/**/*.md')].filter(
   page => !page.startsWith('docs/decisions/'),
 )
-const sources = found('src/**/*.ts')
-  .filter(file => !/\.test\.ts$|\/migrations\//.test(file))
+const sources = [...found('src/**/*.ts'), ...found('web/src/**/*.{ts,tsx}')]
+  .filter(file => !/\.test\.tsx?$|\/migrations\//.test(file))
   .map(parsed)
-const tools = found('{test,bench,scripts}/**/*.ts')
+const tools = [...found('{test,bench,scripts}/**/*.ts'), ...found('web/build/*.ts')]
   .filter(file => !/\.test\.ts$|\/generated\//.test(file))
   .map(parsed)
 
@@ -69,16 +69,22 @@ function linesOf(file: string): Text[] {
   return text.split('\n').map((line, at) => ({ file, line: at + 1, text: line.replaceAll(/\]\([^)]*\)/g, ']') }))
 }
 
-/** Returns the strings of several words. */
+/** Returns the strings and the texts of elements that have several words. */
 function messagesOf(source: ts.SourceFile): Text[] {
   const messages: Text[] = []
   const visit = (node: ts.Node): void => {
-    const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? node.getText() : ''
+    const text = messageIn(node)
     if (text.includes(' ')) messages.push(textAt(source, node, text))
     ts.forEachChild(node, visit)
   }
   visit(source)
   return messages
+}
+
+function messageIn(node: ts.Node): string {
+  if (ts.isJsxText(node)) return node.text.trim()
+  if (ts.isStringLiteralLike(node)) return node.text
+  return ts.isTemplateExpression(node) ? node.getText() : ''
 }
 
 /** Returns the exported names, and the member names of exported interfaces, types and classes. */

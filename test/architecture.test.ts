@@ -69,7 +69,16 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }))
 
 function cruise(cwd: string): Promise<string> {
-  const args = [cruiser, 'src', 'web/src', 'test', '--config', join(root, '.dependency-cruiser.cjs'), '--output-type', 'err-long']
+  const args = [
+    cruiser,
+    'src',
+    'web/src',
+    'test',
+    '--config',
+    join(root, '.dependency-cruiser.cjs'),
+    '--output-type',
+    'err-long',
+  ]
   return new Promise(resolve => execFile(process.execPath, args, { cwd }, (_error, stdout) => resolve(stdout)))
 }
 

@@ -183,7 +183,7 @@ function localService() {
   const server: LocalService = {
     ...noService,
     configure: async ({ overrides }) => {
-      assert.deepEqual(overrides, { host: '127.0.0.1', port: 0 })
+      assert.deepEqual(overrides, { host: '127.0.0.1', port: 0, noConsole: true })
       return { masterKey: 'sk-own' } as Config
     },
     async start() {

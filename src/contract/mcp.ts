@@ -213,15 +213,15 @@ const McpTest = named(
 )
 export type McpServerTest = Static<typeof McpTest>
 
-const McpToolLists = named(
-  'McpToolLists',
+const McpStoredToolLists = named(
+  'McpStoredToolLists',
   Type.Object({
     accepted: Nullable(Type.Array(McpTool), 'null before the first check'),
     pending: Nullable(Type.Array(McpTool), 'Changed list that waits for `accept`; null when the list did not change'),
     pending_tools_hash: Nullable(Type.String(), 'SHA-256 of `pending`, for `accept`'),
   }),
 )
-export type McpToolLists = Static<typeof McpToolLists>
+export type McpStoredToolLists = Static<typeof McpStoredToolLists>
 
 /** Result of a tool call as the server returned it. */
 const ToolResult = named(
@@ -356,7 +356,7 @@ export const mcpRoutes = {
     method: 'GET',
     path: `${one}/tools`,
     params: ServerPath,
-    responses: { 200: McpToolLists },
+    responses: { 200: McpStoredToolLists },
     summary: 'Read the stored tool lists of an MCP server',
     description:
       'Returns the accepted list and a changed list that waits for `accept`, whatever `allowed_tools` and `disallowed_tools` say. The server is not asked.',

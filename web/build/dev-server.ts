@@ -5,6 +5,8 @@ const service = process.env['SWITCHYARD_URL'] ?? 'http://127.0.0.1:4000'
 
 /** Everything that is not a file of the console goes to the service, which accepts writes of its own pages only. */
 export const devServer: ServerOptions = {
+  // A build of the service beside it must not reload the page.
+  watch: { ignored: ['**/.cache/**', '**/dist/**'] },
   proxy: {
     '^/(?!console|@|src/|node_modules/|$)': {
       target: service,

@@ -397,3 +397,10 @@ test('WORKERS is a number of processes; an invalid value stops the start and is 
     assert.deepEqual(problemsOf({ env: { WORKERS: text, GATEWAY_MASTER_KEY: key } }), [expected])
   }
 })
+
+test('the console is on unless the file or the command line switches it off', () => {
+  assert.equal(load({}).console, true)
+  assert.equal(load({ yaml: 'general_settings: {console: false}' }).console, false)
+  assert.equal(load({ yaml: 'general_settings: {console: true}', overrides: { noConsole: true } }).console, false)
+  assert.match(problemsOf({ yaml: 'general_settings: {console: sometimes}' })[0] ?? '', /general_settings\.console/)
+})

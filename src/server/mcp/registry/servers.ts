@@ -3,7 +3,7 @@ import {
   type McpServerCreate,
   type McpServerUpdate,
   type McpTool,
-  type McpToolLists,
+  type McpStoredToolLists,
   reservedServerNames,
 } from '../../../contract/mcp.ts'
 import type { Audit } from '../../audit/audit.ts'
@@ -169,7 +169,7 @@ export function createMcpServers({ store, cache, states, logins, encryption, con
     },
 
     /** Returns the accepted tool list of a server, and a changed one that waits. */
-    async toolLists(name: string, caller: Caller): Promise<McpToolLists> {
+    async toolLists(name: string, caller: Caller): Promise<McpStoredToolLists> {
       const server = await findAny(name, caller)
       rejectNarrow({ caller })
       const state = await states.find(server)

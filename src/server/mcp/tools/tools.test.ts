@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startMcpApp } from '../../../../test/support/mcp/mcp-app.ts'
 import { startEverythingServer, startModernServer } from '../../../../test/support/mcp/real-servers.ts'
 import { legacyScript, sendJson, startScriptedUpstream, tool } from '../../../../test/support/mcp/scripted-upstream.ts'
-import type { McpServer, McpServerTest, McpToolLists } from '../../../contract/mcp.ts'
+import type { McpServer, McpServerTest, McpStoredToolLists } from '../../../contract/mcp.ts'
 
 const app = await startMcpApp()
 const { call, registered } = app
@@ -49,7 +49,7 @@ test('a changed or new tool is held until it is accepted', async () => {
   const record = (await call<McpServer>('master', 'GET /v1/mcp/server/changing')).body
   assert.notEqual(record.pending_tools_hash, null)
   assert.deepEqual(await namesOf('changing'), ['write'])
-  const stored = async () => (await call<McpToolLists>('master', 'GET /v1/mcp/server/changing/tools')).body
+  const stored = async () => (await call<McpStoredToolLists>('master', 'GET /v1/mcp/server/changing/tools')).body
   const { accepted: before, pending: waiting, pending_tools_hash: hash } = await stored()
   assert.deepEqual([before?.map(({ name }) => name), waiting], [['read', 'write'], listed])
   assert.equal(hash, record.pending_tools_hash)

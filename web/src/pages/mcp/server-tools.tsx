@@ -1,7 +1,7 @@
 import { Button, Group, Switch, Text, TextInput, Title } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { McpServer, McpTool, McpToolLists } from '../../../../src/contract/mcp.ts'
+import type { McpServer, McpTool, McpStoredToolLists } from '../../../../src/contract/mcp.ts'
 import { client } from '../../data/client.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
@@ -43,7 +43,7 @@ export function ServerTools({ server }: { readonly server: McpServer }) {
 }
 
 /** Names of accepted tools that the server has changed since. */
-const heldIn = (lists: McpToolLists | undefined): ReadonlySet<string> =>
+const heldIn = (lists: McpStoredToolLists | undefined): ReadonlySet<string> =>
   new Set(lists?.pending ? changesBetween(lists.accepted ?? [], lists.pending).map(({ name }) => name) : [])
 
 interface ListProps {

@@ -49,7 +49,7 @@ export function AgentStep({ model, onDone }: Props) {
         <TextInput label="Name" value={name} onChange={({ currentTarget }) => setName(currentTarget.value)} required />
         <Textarea
           label="Prompt"
-          description="What the agent is told before each session"
+          description="Instructions that the agent gets before each session"
           value={system}
           onChange={({ currentTarget }) => setSystem(currentTarget.value)}
           autosize

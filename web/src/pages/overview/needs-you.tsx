@@ -1,14 +1,15 @@
 import { Anchor } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../../src/contract/console.ts'
-import { Time } from '../../parts/figures.tsx'
+import { ApprovalCard } from '../../parts/approval-card.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
-import { StatePill } from '../../parts/state-pill.tsx'
 import { Card } from './card.tsx'
 import css from './overview.module.css'
 
-/** Approvals that wait for a person, the oldest first. */
+/** Approvals that wait for a person, the oldest first, with their answers. Arguments are edited in the inbox. */
 export function NeedsYou({ approvals: { pending, oldest } }: { readonly approvals: Overview['approvals'] }) {
+  const queries = useQueryClient()
   return (
     <Card
       title="Needs you"
@@ -21,18 +22,22 @@ export function NeedsYou({ approvals: { pending, oldest } }: { readonly approval
         )
       }
     >
-      {oldest.map(({ id, session_id: sessionId, name, input, expires_at: expiresAt }) => (
-        <div key={id} className={css.row}>
-          <StatePill state="attention" word="approval" />
-          <Link to="/console/inbox" search={{ open: id }} className={`${css.grow} clip`}>
-            <b>{name}</b> <SafeText text={JSON.stringify(input) ?? ''} />
-          </Link>
-          <Link to="/console/sessions/$sessionId" params={{ sessionId }} search={{ event: id }}>
-            Open session
-          </Link>
-          <span className="soft">
-            expires <Time at={expiresAt} />
-          </span>
+      {oldest.map(approval => (
+        <div key={approval.id} className={css.approval}>
+          <ApprovalCard
+            approval={approval}
+            canEdit={false}
+            place={
+              <Link
+                to="/console/sessions/$sessionId"
+                params={{ sessionId: approval.session_id }}
+                search={{ event: approval.id }}
+              >
+                <SafeText text={approval.session_title === '' ? approval.session_id : approval.session_title} />
+              </Link>
+            }
+            onAnswer={() => void queries.invalidateQueries({ queryKey: ['overview'] })}
+          />
         </div>
       ))}
     </Card>

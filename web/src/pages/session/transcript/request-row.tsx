@@ -83,7 +83,7 @@ function Tokens({ usage, isEstimated }: { readonly usage: Usage; readonly isEsti
   if (isEstimated) detail.push('estimated')
   return (
     <Tooltip label={detail.join(', ')}>
-      <span className="numbers" tabIndex={-1}>
+      <span className="numbers">
         {isEstimated && '≈ '}
         {count(input + cacheRead + cacheWrite)} → {count(output)}
       </span>

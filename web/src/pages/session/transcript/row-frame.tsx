@@ -45,7 +45,7 @@ function CopyLink({ eventId }: { readonly eventId: string | undefined }) {
   }
   return (
     <Tooltip label={label}>
-      <ActionIcon size="xs" aria-label={label} onClick={onClick} tabIndex={-1}>
+      <ActionIcon size="xs" aria-label={label} onClick={onClick}>
         {copied ? <IconCheck size={12} /> : <IconLink size={12} />}
       </ActionIcon>
     </Tooltip>
@@ -59,7 +59,7 @@ function RowMenu({ forkPoint }: { readonly forkPoint: () => ForkPoint }) {
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
-        <ActionIcon size="xs" aria-label="Actions of this step" tabIndex={-1}>
+        <ActionIcon size="xs" aria-label="Actions of this step">
           <IconDots size={12} />
         </ActionIcon>
       </Menu.Target>
