@@ -197,6 +197,19 @@ test('POST /api/deliveries sends a test; its preview shows the same and does not
     message: 'to main',
     conversation: 'main',
   })
+  const settings = { events: ['issues'], template: 'of {{ref}}' }
+  const drafted = await send(service, line, { body: { payload: { ref: 'main' }, headers, settings } })
+  assert.deepEqual(drafted.json<DeliveryPreview>(), {
+    outcome: 'skipped',
+    reason: 'event "push"; accepted: issues',
+    event: 'push',
+    message: 'of main',
+    conversation: null,
+  })
+  const invalid = await send(service, line, { body: { payload: {}, settings: { rpm_limit: 0 } } })
+  assert.deepEqual([invalid.status, /^settings.rpm_limit/.test(messageOf(invalid))], [400, true])
+  const unknown = await send(service, 'POST /api/agents/agent_x/webhook/preview', { body: { payload: {}, settings } })
+  assert.equal(unknown.status, 404)
   assert.deepEqual(await list(`agent_id=${agent_id}`), [])
   const sent = await send(service, 'POST /api/deliveries', { body: { agent_id, payload: { ref: 'main' }, headers } })
   assert.equal(sent.status, 201, sent.text)

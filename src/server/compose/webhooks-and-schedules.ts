@@ -37,6 +37,7 @@ import { replyStore } from '../webhook-replies/reply-store.ts'
 import { reasonNotToAnswer } from '../webhook-replies/reply-target.ts'
 import { serveWebhookReplies } from '../webhook-replies/routes.ts'
 import { createAdmission } from '../webhooks/admission.ts'
+import { createWebhookCheck } from '../webhooks/check.ts'
 import { createDeliver } from '../webhooks/delivering.ts'
 import { serveWebhooks } from '../webhooks/routes.ts'
 import { deliveryStore } from '../webhooks/store.ts'
@@ -167,7 +168,9 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   return {
     parts,
     serve(app: FastifyInstance) {
-      serveWebhooks(app, { admission, webhooks })
+      const nowMs = () => Date.now()
+      const check = createWebhookCheck({ agents: agentRows, secretsOf: admission.secretsOf, webhooks, nowMs })
+      serveWebhooks(app, { admission, webhooks, check })
       serveWebhookReplies(app, { replies })
       serveSchedules(app, { schedules })
       serveWebhookEndpoints(app, { endpoints })

@@ -86,6 +86,9 @@ export function createAdmission({ agents, vault, masterKey, logins, addressOf, l
   }
 
   return {
+    /** Returns the secrets of a vault entry that senders to this agent may use; empty when it is missing. */
+    secretsOf: (agent: Agent, name: string): Promise<string[]> => currentSecrets(name, { agent, isRequired: false }),
+
     /** Checks the head of a request. Unknown agents take the same path as known ones, so the time reveals nothing. */
     async admit(agentId: string, request: IncomingMessage): Promise<Admitted> {
       const receiver = await receiverOf(agentId)

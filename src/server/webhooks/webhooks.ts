@@ -3,6 +3,7 @@ import type {
   DeliveryDetail,
   DeliveryExample,
   DeliveryPreview,
+  PreviewRequest,
   WebhookAcceptance,
   WebhookConfig,
 } from '../../contract/webhooks.ts'
@@ -58,6 +59,12 @@ export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
     const settings = settingsOf(agent)
     if (!settings) throw new AppError('conflict', `config.webhook of agent ${id} is invalid; update the agent`)
     return { agent, settings }
+  }
+
+  /** Returns settings that are not stored. Throws `not_found` for an agent that the caller may not see. */
+  async function settingsFor(caller: Caller, id: string, settings: WebhookConfig): Promise<WebhookConfig> {
+    if (!(await agents.find(id, caller.ownerScope))) throw notFound('agent', id)
+    return settings
   }
 
   /** Returns a log entry that the caller may see, with its payload; undefined when that is not stored. */
@@ -126,8 +133,9 @@ export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
     send: (agentId: string, { payload, headers }: DeliveryExample, caller: Caller): Promise<Delivery> =>
       deliverFor(caller, agentId, { kind: 'test', headers: lowerCase(headers), payload: payloadFrom(payload) }),
 
-    async preview(agentId: string, { payload, headers }: DeliveryExample, caller: Caller): Promise<DeliveryPreview> {
-      const { settings } = await receiverOf(caller, agentId)
+    async preview(agentId: string, wanted: PreviewRequest, caller: Caller): Promise<DeliveryPreview> {
+      const { payload, headers, settings: given } = wanted
+      const settings = given ? await settingsFor(caller, agentId, given) : (await receiverOf(caller, agentId)).settings
       const input = { headers: lowerCase(headers), payload }
       const reason = reasonToSkip(settings.events ?? [], input) ?? null
       return {
