@@ -142,6 +142,7 @@ function TextFilter({ label, value, onChange }: TextFilterProps) {
 }
 
 const columns: readonly Column<AuditEntry>[] = [
+  { key: 'action', title: 'Action', width: '190px', cell: ({ action }) => <span className="mono">{action}</span> },
   { key: 'time', title: 'When', width: '72px', cell: ({ created_at }) => <Time at={created_at} /> },
   {
     key: 'who',
@@ -150,7 +151,6 @@ const columns: readonly Column<AuditEntry>[] = [
     cell: ({ principal }) => <SafeText text={principal} />,
     isNarrow: false,
   },
-  { key: 'action', title: 'Action', width: '190px', cell: ({ action }) => <span className="mono">{action}</span> },
   {
     key: 'object',
     title: 'Object',
@@ -160,6 +160,7 @@ const columns: readonly Column<AuditEntry>[] = [
         <SafeText text={object_id} />
       </span>
     ),
+    isNarrow: false,
   },
   {
     key: 'change',
