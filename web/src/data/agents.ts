@@ -61,13 +61,6 @@ export const agentListQuery = (filters: AgentFilters) =>
     meta: live,
   })
 
-/** Names of the models that the caller may use. */
-export const modelsQuery = queryOptions({
-  queryKey: ['models'],
-  queryFn: () => client.models.list(),
-  staleTime: 60_000,
-})
-
 /** Runtimes and MCP servers of the service. */
 export const capabilitiesQuery = queryOptions({
   queryKey: ['capabilities'],

@@ -4,7 +4,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import type { AgentStatus, ListedAgent } from '../../../../src/contract/agents.ts'
-import { agentListQuery, capabilitiesQuery, modelsQuery } from '../../data/agents.ts'
+import { agentListQuery, capabilitiesQuery } from '../../data/agents.ts'
+import { modelNames } from '../../data/lists.ts'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx'
@@ -118,7 +119,7 @@ interface FiltersProps {
 
 function Filters({ filters, onChange, onClear }: FiltersProps) {
   const { data: capabilities } = useQuery(capabilitiesQuery)
-  const { data: models } = useQuery(modelsQuery)
+  const { data: models = [] } = useQuery(modelNames)
   const { q: _, ...chips } = filters
   return (
     <>
@@ -133,7 +134,7 @@ function Filters({ filters, onChange, onClear }: FiltersProps) {
       <ChoiceFilter
         label="Model"
         value={filters.model}
-        options={models?.data.map(({ id }) => id) ?? []}
+        options={models}
         onChange={model => onChange({ model })}
       />
       <FilterChips active={chips} onRemove={name => onChange({ [name]: undefined })} onClear={onClear} />

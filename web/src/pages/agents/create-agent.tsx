@@ -2,9 +2,10 @@ import { Button, Group, Modal, Radio, Select, Stack, Text, Textarea, TextInput }
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Agent } from '../../../../src/contract/agents.ts'
-import { agentsKey, capabilitiesQuery, modelsQuery } from '../../data/agents.ts'
+import { agentsKey, capabilitiesQuery } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
+import { modelNames } from '../../data/lists.ts'
 import { useMe } from '../../data/sign-in.tsx'
 import { useSubmit } from '../../data/submit.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
@@ -22,7 +23,7 @@ const fields = ['name', 'model', 'runtime', 'system', 'owner_id'] as const
 export function CreateAgent({ onClose, onMade }: Props) {
   const me = useMe()
   const queries = useQueryClient()
-  const models = useQuery(modelsQuery)
+  const models = useQuery(modelNames)
   const runtimes = useQuery(capabilitiesQuery)
   const [id, setId] = useState(agentTemplates[0].id)
   const [name, setName] = useState<string>()
@@ -31,7 +32,7 @@ export function CreateAgent({ onClose, onMade }: Props) {
   const [runtime, setRuntime] = useState('builtin')
   const [owner, setOwner] = useState(me.owner_id ?? me.principal)
   const template = templateOf(id)
-  const names = models.data?.data.map(each => each.id) ?? []
+  const names = models.data ?? []
   const chosen = model ?? names[0]
   const { send, isRunning, error } = useSubmit(async () => {
     const { description, tools, config } = template.fields

@@ -1,0 +1,25 @@
+import { infiniteQueryOptions } from '@tanstack/react-query'
+import { auditRoutes } from '../../../../src/contract/audit.ts'
+import { client } from '../../data/client.ts'
+import { live } from '../../data/live.ts'
+import { present } from '../../data/present.ts'
+
+export const filterNames = ['action', 'object_id', 'principal', 'from', 'to'] as const
+
+/** Filters of the list, as in the address. */
+export type AuditFilters = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
+
+export const auditQuery = (filters: AuditFilters) =>
+  infiniteQueryOptions({
+    queryKey: ['audit', filters],
+    queryFn: ({ pageParam: cursor }) => client.audit.list({ query: present({ limit: 100, cursor, ...filters }) }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: page => page.next_cursor ?? undefined,
+    meta: live,
+  })
+
+/** Returns all matching entries as CSV. */
+export async function auditCsv(filters: AuditFilters): Promise<string> {
+  const response = await client.open(auditRoutes.list, { query: present({ format: 'csv' as const, ...filters }) })
+  return response.text()
+}
