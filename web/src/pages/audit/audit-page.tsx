@@ -85,6 +85,8 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
       size="xs"
       aria-label={label}
       title={label}
+      leftSection={<span className="soft">{name === 'from' ? 'from' : 'before'}</span>}
+      leftSectionWidth={name === 'from' ? 44 : 56}
       value={filters[name]?.slice(0, 10) ?? ''}
       onChange={({ currentTarget }) => setAddress({ [name]: currentTarget.value || undefined })}
     />
