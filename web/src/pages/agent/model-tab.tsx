@@ -6,7 +6,8 @@ import { JsonField } from '../../parts/json-field.tsx'
 import css from './agent.module.css'
 import { modelsQuery } from './queries.ts'
 import { ChoiceSetting, NumberSetting, TextsSetting } from './setting-fields.tsx'
-import { isRecord, pathOf, recordOf, valueAt, writeAt } from './settings.ts'
+import { isRecord, recordOf } from './json-values.ts'
+import { pathOf, valueAt, writeAt } from './settings.ts'
 import type { Editing } from './use-draft.ts'
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'].map(value => ({ value, label: value }))

@@ -10,7 +10,7 @@ import { StatePill } from '../../parts/state-pill.tsx'
 import css from './agent.module.css'
 import { agentSchedulesQuery } from './queries.ts'
 import { FlagSetting } from './setting-fields.tsx'
-import { recordOf } from './settings.ts'
+import { recordOf } from './json-values.ts'
 import type { Editing } from './use-draft.ts'
 
 /** What starts sessions of the agent: its webhook, its schedules, other agents. */

@@ -1,4 +1,4 @@
-import { Button, Group, Radio, Text } from '@mantine/core'
+import { Button, Group, Radio } from '@mantine/core'
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AgentVersion } from '../../../../src/contract/agents.ts'
@@ -53,9 +53,11 @@ export function VersionsTab({ editing }: { readonly editing: Editing }) {
         </Group>
       )}
       <Comparison agentId={agent.id} from={from} to={to} />
-      <Text size="sm" c="dimmed" mt="md">
-        Choose the two versions to compare.
-      </Text>
+      <div className={css.versionHead} aria-hidden>
+        <span>from</span>
+        <span>to</span>
+        <span>version</span>
+      </div>
       <div role="list" aria-label="Versions">
         {versions.map(version => (
           <VersionRow

@@ -85,6 +85,8 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
               sessionId={sessionId}
               view={view}
               selection={useMemo(() => ({ ...selection, select: jumpTo }), [selection, jumpTo])}
+              onLoadAll={loadAll}
+              isLoadingOlder={isLoadingOlder}
               isOpen={isInspectorOpen}
               onClose={() => setInspectorOpen(false)}
             />

@@ -149,7 +149,7 @@ const columnsOf = (counts: Counts): readonly Column<Skill>[] => [
   {
     key: 'copies',
     title: 'Copies',
-    width: '150px',
+    width: '128px',
     cell: ({ id }) => <Copies counts={counts} id={id} />,
   },
   {
@@ -171,6 +171,6 @@ function Copies({ counts, id }: { readonly counts: Counts; readonly id: string }
   return count.differing === 0 ? (
     <StatePill state="done" word="as the library" />
   ) : (
-    <StatePill state="waiting" word={`${count.differing} differ`} />
+    <StatePill state="waiting" word={count.differing === 1 ? '1 differs' : `${count.differing} differ`} />
   )
 }

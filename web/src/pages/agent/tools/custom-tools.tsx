@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, NumberInput, Stack, Textarea, TextInput } fr
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { JsonField } from '../../../parts/json-field.tsx'
 import css from '../agent.module.css'
-import { isRecord } from '../settings.ts'
+import { isRecord } from '../json-values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-import { isRecord, recordOf } from '../settings.ts'
+import { isRecord, recordOf } from '../json-values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -5,7 +5,7 @@ import { client } from '../../../data/client.ts'
 import { JsonBlock } from '../../../parts/code.tsx'
 import { JsonField } from '../../../parts/json-field.tsx'
 import { Loading, ProblemLine } from '../../../parts/page-state.tsx'
-import { isRecord, recordOf } from '../settings.ts'
+import { isRecord, recordOf } from '../json-values.ts'
 import type { Editing } from '../use-draft.ts'
 
 /** The tools of an agent as they are stored. The service checks them when they are saved. */
