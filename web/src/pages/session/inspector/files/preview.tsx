@@ -2,7 +2,10 @@ import { useEffect, useRef } from 'react'
 import css from './files.module.css'
 
 interface Policies {
-  createPolicy(name: string, rules: { readonly createHTML: (text: string) => string }): {
+  createPolicy(
+    name: string,
+    rules: { readonly createHTML: (text: string) => string },
+  ): {
     createHTML(text: string): unknown
   }
 }
