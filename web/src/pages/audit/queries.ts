@@ -1,8 +1,8 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import { auditRoutes } from '../../../../src/contract/audit.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
+import { routes } from '../../data/routes.ts'
 
 export const filterNames = ['action', 'object_id', 'principal', 'from', 'to'] as const
 
@@ -20,6 +20,6 @@ export const auditQuery = (filters: AuditFilters) =>
 
 /** Returns all matching entries as CSV. */
 export async function auditCsv(filters: AuditFilters): Promise<string> {
-  const response = await client.open(auditRoutes.list, { query: present({ format: 'csv' as const, ...filters }) })
+  const response = await client.open(routes.auditList, { query: present({ format: 'csv' as const, ...filters }) })
   return response.text()
 }
