@@ -21,7 +21,7 @@ export function SessionFacts({ session }: { readonly session: SessionDetails }) 
         ['Created', <Time key="created" at={session.created_at} />],
         ['Changed', <Time key="updated" at={session.updated_at} />],
         ['Running for', session.started_at !== null && <Elapsed key="started" since={session.started_at} />],
-        ['Lease', session.lease ? <Lease key="lease" lease={session.lease} /> : 'none, as no process runs it'],
+        ['Lease', session.lease ? <Lease key="lease" lease={session.lease} /> : 'none; no process runs the session'],
         ['Deleted', session.deleted_at !== null && <Time key="deleted" at={session.deleted_at} />],
         [
           'Cost',
@@ -88,7 +88,7 @@ const Path = ({ path }: { readonly path: string }) => (
   </span>
 )
 
-/** The sessions and the repository that the session comes from; nothing for a session of its own. */
+/** The sessions and the repository that the session comes from; nothing for a session without one. */
 export function OriginFacts({ session }: { readonly session: ManagedSession }) {
   const { forked_from: fork, parent_session_id: parent, repository } = session
   if (!fork && parent === null && !repository) return null
