@@ -49,7 +49,11 @@ export function SessionsPart() {
         <RerunForm
           sessionId={a}
           onClose={() => setAddress({ rerun: undefined })}
-          onStarted={id => setAddress({ b: id, rerun: undefined }, { isStep: true })}
+          onStarted={id => {
+            // In two steps, so that "back" shows the comparison before, without the form.
+            setAddress({ rerun: undefined })
+            setAddress({ b: id, rerun: undefined }, { isStep: true })
+          }}
         />
       )}
     </>
