@@ -27,7 +27,7 @@ test('Two forks of one session part at the earlier fork', () => {
   assert.equal(partingSeq(fork, other), 3)
 })
 
-test('Sessions of their own have nothing in common', () => {
+test('Independent sessions have nothing in common', () => {
   assert.equal(partingSeq(original, side('ses_d', ...first)), 0)
   assert.equal(promptTurns(original.view, 0).length, 2)
 })
