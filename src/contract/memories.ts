@@ -180,6 +180,16 @@ export const memoryRoutes = {
     summary: 'Create a memory',
     description: 'Adds a memory to an agent. New sessions of the agent receive it at their start.',
   }),
+  get: route({
+    ...base,
+    id: 'memories.get',
+    method: 'GET',
+    path: `${path}/{memory_id}`,
+    params: MemoryPath,
+    responses: { 200: Memory },
+    summary: 'Read a memory',
+    description: 'Returns one memory. It does not count as a use.',
+  }),
   update: route({
     ...base,
     id: 'memories.update',

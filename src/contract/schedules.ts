@@ -98,6 +98,23 @@ const ScheduleUpdate = named(
 )
 export type ScheduleUpdate = Static<typeof ScheduleUpdate>
 
+const RunState = named(
+  'ScheduleRunState',
+  Type.Union(
+    [
+      Type.Literal('queued'),
+      Type.Literal('skipped'),
+      Type.Literal('failed'),
+      Type.Literal('waiting'),
+      Type.Literal('running'),
+      Type.Literal('done'),
+      Type.Literal('error'),
+      Type.Literal('cancelled'),
+    ],
+    { description: '`queued`, `skipped` and `failed` are states of the run, the others those of its prompt' },
+  ),
+)
+
 /** One tick of a schedule, or a run that a caller requested. */
 export const ScheduleRun = named(
   'ScheduleRun',
@@ -106,19 +123,7 @@ export const ScheduleRun = named(
     schedule_id: Type.String(),
     due_at: Time,
     cause: Type.Union([Type.Literal('tick'), Type.Literal('missed'), Type.Literal('manual')]),
-    state: Type.Union(
-      [
-        Type.Literal('queued'),
-        Type.Literal('skipped'),
-        Type.Literal('failed'),
-        Type.Literal('waiting'),
-        Type.Literal('running'),
-        Type.Literal('done'),
-        Type.Literal('error'),
-        Type.Literal('cancelled'),
-      ],
-      { description: '`queued`, `skipped` and `failed` are states of the run, the others those of its prompt' },
-    ),
+    state: RunState,
     reason: Nullable(Type.String({ description: 'Reason why it was skipped or failed' })),
     session_id: Nullable(Type.String()),
     prompt_id: Nullable(Type.String()),
@@ -127,6 +132,16 @@ export const ScheduleRun = named(
   }),
 )
 export type ScheduleRun = Static<typeof ScheduleRun>
+
+/** Schedule in a list, with its newest run if that was asked for. */
+export const ListedSchedule = named(
+  'ListedSchedule',
+  Type.Object({
+    ...Schedule.properties,
+    last_run: Type.Optional(Nullable(ScheduleRun, 'Newest run; only with `include=last_run`')),
+  }),
+)
+export type ListedSchedule = Static<typeof ListedSchedule>
 
 /** Next runs of a schedule that need not exist. */
 export const SchedulePreview = named(
@@ -148,10 +163,16 @@ export const scheduleRoutes = {
     id: 'schedules.list',
     method: 'GET',
     path: '/api/schedules',
-    query: Type.Object({ ...pageQuery, agent_id: Type.Optional(Type.String({ maxLength: 200 })) }),
-    responses: { 200: Type.Object({ schedules: Type.Array(Schedule), next_cursor: NextCursor }) },
+    query: Type.Object({
+      ...pageQuery,
+      agent_id: Type.Optional(Type.String({ maxLength: 200 })),
+      include: Type.Optional(
+        Type.Literal('last_run', { description: 'Adds the newest run of each schedule as `last_run`' }),
+      ),
+    }),
+    responses: { 200: Type.Object({ schedules: Type.Array(ListedSchedule), next_cursor: NextCursor }) },
     summary: 'List schedules',
-    description: 'Lists schedules, newest first.',
+    description: 'Lists schedules, newest first; `agent_id` filters.',
   }),
   create: route({
     ...base,
@@ -225,9 +246,9 @@ export const scheduleRoutes = {
     method: 'GET',
     path: '/api/schedules/{schedule_id}/runs',
     params: SchedulePath,
-    query: Type.Object({ ...pageQuery }),
+    query: Type.Object({ ...pageQuery, state: Type.Optional(RunState) }),
     responses: { 200: Type.Object({ runs: Type.Array(ScheduleRun), next_cursor: NextCursor }) },
     summary: 'List the runs of a schedule',
-    description: 'Lists the result of each tick, newest first.',
+    description: 'Lists the result of each tick, newest first; `state` filters.',
   }),
 }

@@ -237,9 +237,57 @@ const example = {
 const DeliveryExample = named('DeliveryExample', Type.Object(example))
 export type DeliveryExample = Static<typeof DeliveryExample>
 
+const PreviewRequest = named(
+  'WebhookPreviewRequest',
+  Type.Object({
+    ...example,
+    settings: Type.Optional({ ...WebhookConfig, description: 'Used instead of the stored `config.webhook`' }),
+  }),
+)
+export type PreviewRequest = Static<typeof PreviewRequest>
+
 const DeliverySend = named(
   'DeliverySend',
   Type.Object({ agent_id: Type.String({ minLength: 1, maxLength: 200 }), ...example }),
+)
+
+/** Result of one check of the intake. */
+export const WebhookCheckItem = named(
+  'WebhookCheckItem',
+  Type.Object({
+    check: Type.Union([
+      Type.Literal('agent'),
+      Type.Literal('token'),
+      Type.Literal('signature'),
+      Type.Literal('id'),
+      Type.Literal('body'),
+    ]),
+    outcome: Type.Union([Type.Literal('passed'), Type.Literal('failed'), Type.Literal('skipped')]),
+    message: Type.String(),
+  }),
+)
+export type WebhookCheckItem = Static<typeof WebhookCheckItem>
+
+/** Result of a test of a webhook. */
+export const WebhookCheck = named(
+  'WebhookCheck',
+  Type.Object({
+    ok: Type.Boolean({ description: 'No check failed' }),
+    checks: Type.Array(WebhookCheckItem, { description: 'In the order of the intake' }),
+    preview: Nullable(DeliveryPreview),
+    delivery: Nullable(Delivery, 'Log entry of the delivery with `run_agent`, if no check failed'),
+  }),
+)
+export type WebhookCheck = Static<typeof WebhookCheck>
+
+const WebhookTest = named(
+  'WebhookTest',
+  Type.Object({
+    ...example,
+    run_agent: Type.Optional(
+      Type.Boolean({ default: false, description: 'True: also delivers it, as `POST /api/deliveries` does' }),
+    ),
+  }),
 )
 
 const AgentPath = Type.Object({ agent_id: Type.String() })
@@ -295,10 +343,23 @@ export const webhookRoutes = {
     method: 'POST',
     path: '/api/agents/{agent_id}/webhook/preview',
     params: AgentPath,
-    body: DeliveryExample,
+    body: PreviewRequest,
     responses: { 200: DeliveryPreview },
     summary: 'Preview a webhook delivery',
-    description: 'Shows what a delivery would do (filter result, rendered prompt) without starting a session.',
+    description:
+      'Shows what a delivery would do (filter result, rendered prompt) without starting a session. `settings` shows it for settings that are not stored yet.',
+  }),
+  check: route({
+    ...base,
+    id: 'webhooks.check',
+    method: 'POST',
+    path: '/api/agents/{agent_id}/webhook/check',
+    params: AgentPath,
+    body: WebhookTest,
+    responses: { 200: WebhookCheck },
+    summary: 'Test a webhook',
+    description:
+      'Sends a payload through the checks of the intake and returns the outcome of each. The service signs in the place of the sender, with the stored secrets. Starts no session and logs nothing without `run_agent`. Answers 400 for headers with credentials.',
   }),
   get: route({
     ...base,

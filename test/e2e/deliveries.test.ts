@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { WebhookCount } from '../../src/contract/webhook-counts.ts'
 import type {
   Delivery,
   DeliveryDetail,
@@ -7,6 +8,7 @@ import type {
   WebhookAcceptance,
   WebhookConfig,
 } from '../../src/contract/webhooks.ts'
+import { pause } from '../../src/server/platform/timers.ts'
 import { type Answered, send } from '../support/service/send.ts'
 import { deliveriesOf, secret, startWebhookService } from '../support/triggers/webhooks.ts'
 
@@ -49,6 +51,27 @@ test('events: what the filter leaves out is accepted without a session, and the 
       ['issues.closed', 'event "issues.closed"; accepted: issues.opened'],
     ],
   )
+})
+
+test('requests that the log does not have are counted by their cause', async () => {
+  const { id } = await newAgent({ rpm_limit: 1 })
+  const body = { n: 1 }
+  await deliver(id, body, { 'x-request-id': 'a' })
+  await deliver(id, body, { 'x-request-id': 'a' })
+  for (const headers of [{ authorization: 'Bearer wrong' }, {}, { ...bearer, 'x-request-id': 'b' }])
+    await post(id, { headers, body })
+  const counted = async (query: string): Promise<WebhookCount[]> =>
+    (await send(service, `GET /api/deliveries/counts?${query}`)).json<{ counts: WebhookCount[] }>().counts
+  for (let tries = 0; tries < 200 && (await counted(`agent_id=${id}`)).length < 3; tries++) await pause(50)
+  assert.deepEqual(
+    (await counted(`agent_id=${id}`)).map(({ kind, count }) => [kind, count]),
+    [
+      ['invalid_token', 2],
+      ['duplicate', 1],
+      ['rate_limited', 1],
+    ],
+  )
+  assert.deepEqual(await counted(`agent_id=${id}&to=2020-01-01`), [])
 })
 
 test('template: the message is the template with fields of the payload; one that gives nothing is the payload', async () => {
@@ -197,6 +220,19 @@ test('POST /api/deliveries sends a test; its preview shows the same and does not
     message: 'to main',
     conversation: 'main',
   })
+  const settings = { events: ['issues'], template: 'of {{ref}}' }
+  const drafted = await send(service, line, { body: { payload: { ref: 'main' }, headers, settings } })
+  assert.deepEqual(drafted.json<DeliveryPreview>(), {
+    outcome: 'skipped',
+    reason: 'event "push"; accepted: issues',
+    event: 'push',
+    message: 'of main',
+    conversation: null,
+  })
+  const invalid = await send(service, line, { body: { payload: {}, settings: { rpm_limit: 0 } } })
+  assert.deepEqual([invalid.status, /^settings.rpm_limit/.test(messageOf(invalid))], [400, true])
+  const unknown = await send(service, 'POST /api/agents/agent_x/webhook/preview', { body: { payload: {}, settings } })
+  assert.equal(unknown.status, 404)
   assert.deepEqual(await list(`agent_id=${agent_id}`), [])
   const sent = await send(service, 'POST /api/deliveries', { body: { agent_id, payload: { ref: 'main' }, headers } })
   assert.equal(sent.status, 201, sent.text)

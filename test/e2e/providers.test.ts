@@ -81,6 +81,24 @@ test('the test of a credential returns the message of the provider, without the 
   await send(here, 'PUT /api/providers/anthropic', { body: { api_key: canary, api_base: upstream.url } })
 })
 
+test('a credential can be tested before it is stored, and the test stores nothing', async () => {
+  const stateOf = async () => {
+    const { providers } = (await send(here, 'GET /api/providers')).json<{ providers: { id: string }[] }>()
+    return providers.find(({ id }) => id === 'anthropic')
+  }
+  const before = await stateOf()
+  const tried = (api_base: string) =>
+    send(here, 'POST /api/providers/anthropic/test', { body: { api_key: 'sk-of-another-account', api_base } })
+  const good = (await tried(upstream.url)).json<{ ok: boolean }>()
+  assert.equal(good.ok, true)
+  const bad = await tried(echoing.url)
+  assert.equal(bad.json<{ ok: boolean }>().ok, false)
+  assert.ok(!bad.text.includes('sk-of-another-account'))
+  assert.deepEqual(await stateOf(), before)
+  const wrong = await send(here, 'POST /api/providers/bedrock/test', { body: { api_key: canary } })
+  assert.equal(wrong.status, 400)
+})
+
 test('what is stored is there after a restart, and before the first request', async () => {
   await send(here, 'POST /api/models', {
     body: { model_name: 'kept', params: { model: 'anthropic/claude-kept', api_base: upstream.url, api_key: canary } },

@@ -7,13 +7,15 @@ const delivery = { params: { delivery_id: '{webhook_delivery_id}' } }
 /** Webhooks, schedules and webhook endpoints. */
 export const triggerExamples: Examples = {
   'webhooks.receive': { body: payload, notRun: 'the secret of the webhook authenticates it, not a key' },
-  'webhooks.preview': { body: { payload } },
+  'webhooks.preview': { body: { payload, settings: { template: '#{{issue.number}} {{issue.title}}' } } },
+  'webhooks.check': { body: { payload, headers: { 'x-github-event': 'issues' } } },
   'deliveries.list': { query: { agent_id: '{agent_id}' } },
   'deliveries.send': { body: { agent_id: '{agent_id}', payload } },
   'deliveries.get': delivery,
   'deliveries.replay': delivery,
+  'webhook_counts.list': { query: { agent_id: '{agent_id}' } },
   'webhook_replies.list': { query: { agent_id: '{agent_id}' } },
-  'schedules.list': { query: { agent_id: '{agent_id}' } },
+  'schedules.list': { query: { agent_id: '{agent_id}', include: 'last_run' } },
   'schedules.create': { body: { ...schedule, agent_id: '{agent_id}', prompt: 'Write the report' } },
   'schedules.preview': { body: { cron: '30 9 * * MON-FRI', timezone: 'Europe/Berlin', count: 3 } },
   'schedules.update': { body: { cron: '0 8 * * MON-FRI' } },

@@ -91,6 +91,14 @@ test('PATCH changes the given fields: tags replaces the list, absent fields stay
   assert.deepEqual(await texts(agent, { q: 'TWO', include_disabled: 'true' }), ['two'])
 })
 
+test('GET returns one memory and counts no use', async () => {
+  const agent = await newAgent()
+  const made = await add(agent, { text: 'one of several' })
+  await add(agent, { text: 'another' })
+  const answer = await call(`GET ${baseOf(agent)}/${made.id}`)
+  assert.deepEqual([answer.statusCode, answer.json()], [200, made])
+})
+
 test('DELETE is 204 without a body; a repeat is 404', async () => {
   const agent = await newAgent()
   const { id } = await add(agent, { text: 'gone' })
@@ -106,6 +114,7 @@ test('an unknown agent, and a memory of another agent, are 404 on every route', 
   const [one, other] = [await newAgent(), await newAgent()]
   const { id } = await add(one, { text: 'mine' })
   for (const [line, body] of [
+    [`GET ${baseOf(other)}/${id}`, undefined],
     [`PATCH ${baseOf(other)}/${id}`, { text: 'x' }],
     [`DELETE ${baseOf(other)}/${id}`, undefined],
   ] as const) {
@@ -116,6 +125,7 @@ test('an unknown agent, and a memory of another agent, are 404 on every route', 
   for (const [line, body] of [
     [`GET ${baseOf('agent_nothing')}`, undefined],
     [`POST ${baseOf('agent_nothing')}`, { text: 'x' }],
+    [`GET ${baseOf('agent_nothing')}/${id}`, undefined],
     [`PATCH ${baseOf('agent_nothing')}/${id}`, {}],
     [`DELETE ${baseOf('agent_nothing')}/${id}`, undefined],
     [`GET ${memories}/preview`, undefined],

@@ -63,6 +63,14 @@ export function createMemories({ store, sessionMemories, audit }: Deps) {
       return { items: found.map(memory => counted.get(memory.id) ?? memory), next_cursor }
     },
 
+    async get(agentId: string, id: string, caller: Caller): Promise<Memory> {
+      const of = { agentId, owner: caller.ownerScope }
+      const found = await store.find({ ...of, id })
+      if (found) return found
+      await checkAgent(of)
+      throw notFound('memory', id)
+    },
+
     async create(agentId: string, write: MemoryWrite, { caller, actor }: By): Promise<Memory> {
       checkText(write.text, 'text')
       const memories = [newMemory({ ...write, disabled: false }, caller.principal)]

@@ -18,6 +18,7 @@ export function serveMemories(app: FastifyInstance, { memories }: { memories: Me
   bind(app, memoryRoutes.create, ({ params, body }, caller, { actor }) =>
     memories.create(params.agent_id, body, { caller, actor }),
   )
+  bind(app, memoryRoutes.get, ({ params }, caller) => memories.get(params.agent_id, params.memory_id, caller))
   bind(app, memoryRoutes.update, ({ params, body }, caller, { actor }) =>
     memories.update(params.agent_id, params.memory_id, body, { caller, actor }),
   )

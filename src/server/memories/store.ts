@@ -108,6 +108,13 @@ export function memoryStore(pool: Pool) {
       return rows.length > 0
     },
 
+    /** Returns a memory; undefined when the agent has none with that id. */
+    async find({ agentId, owner, id }: OfAgent & { readonly id: string }): Promise<Memory | undefined> {
+      const text = `select ${columns} from memories m join agents a on a.id = m.agent_id where ${isOfOwner} and m.id = $3`
+      const { rows } = await pool.query<MemoryRow>(text, [agentId, owner ?? null, id])
+      return rows[0] && toMemory(rows[0])
+    },
+
     /** Returns memories in the order of injection; with `words`, best match first and without further pages. */
     async list(agentId: string, filter: Filter, { after, limit }: Page): Promise<Listed[]> {
       const { q, words, tag, type, source, disabled, withDisabled } = filter

@@ -14,7 +14,9 @@ export function serveSchedules(app: FastifyInstance, { schedules }: { schedules:
       page => schedules.list({ ...page, agentId: query.agent_id }, caller),
       ({ id }) => id,
     )
-    return { schedules: items, next_cursor }
+    if (query.include === undefined) return { schedules: items, next_cursor }
+    const last = await schedules.lastRuns(items)
+    return { schedules: items.map(schedule => ({ ...schedule, last_run: last.get(schedule.id) ?? null })), next_cursor }
   })
   bind(app, scheduleRoutes.create, ({ body }, caller, { actor, idempotency }) =>
     schedules.create(body, { caller, actor, idempotency }),
@@ -37,7 +39,7 @@ export function serveSchedules(app: FastifyInstance, { schedules }: { schedules:
   bind(app, scheduleRoutes.runs, async ({ params, query }, caller) => {
     const { items, next_cursor } = await pageOf(
       query,
-      page => schedules.runs(params.schedule_id, caller, page),
+      page => schedules.runs(params.schedule_id, caller, { ...page, state: query.state }),
       placeOfRun,
     )
     return { runs: items, next_cursor }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSchedulesApp } from '../../../test/support/triggers/schedules-app.ts'
-import type { Schedule, SchedulePreview, ScheduleRun } from '../../contract/schedules.ts'
+import type { ListedSchedule, Schedule, SchedulePreview, ScheduleRun } from '../../contract/schedules.ts'
 
 const { pool, call, newAgent, ticker, showing, made, historyOf, nextRunOf, count } = await startSchedulesApp()
 
@@ -92,6 +92,38 @@ test('the history is paged without gaps or repeats', async () => {
     query = body.next_cursor === null ? '' : `?limit=2&cursor=${body.next_cursor}`
   }
   assert.deepEqual(seen, ['05', '04', '03', '02', '01'])
+})
+
+test('the history can be narrowed to a state, and lists have the newest run of each schedule on request', async () => {
+  showing('00:10:00')
+  const schedule = await made({ overlap: 'skip' })
+  const { agent_id } = schedule
+  const yearly = { name: 'Yearly', agent_id, cron: '0 0 1 1 *', prompt: 'Report.' }
+  const quiet = (await call<Schedule>('ana', 'POST /api/schedules', yearly)).body
+  for (const hour of ['01', '02', '03']) {
+    showing(`${hour}:00:00`)
+    await ticker.poll()
+  }
+  const path = `GET /api/schedules/${schedule.id}/runs`
+  const stateOf = async (state: string) =>
+    (await call<{ runs: ScheduleRun[] }>('ana', `${path}?state=${state}`)).body.runs.map(run =>
+      run.due_at.slice(11, 13),
+    )
+  assert.deepEqual(
+    [await stateOf('skipped'), await stateOf('waiting'), await stateOf('done')],
+    [['03', '02'], ['01'], []],
+  )
+  assert.equal((await call('ana', `${path}?state=missed`)).status, 400)
+
+  const list = async (query: string) =>
+    (await call<{ schedules: ListedSchedule[] }>('ana', `GET /api/schedules${query}`)).body.schedules
+  const [newest, first] = await list('?include=last_run')
+  assert.deepEqual([newest?.id, newest?.last_run], [quiet.id, null])
+  assert.deepEqual(
+    [first?.id, first?.last_run?.state, first?.last_run?.due_at.slice(11, 13)],
+    [schedule.id, 'skipped', '03'],
+  )
+  assert.ok((await list('')).every(each => !('last_run' in each)))
 })
 
 const rejected: readonly (readonly [write: object, message: RegExp])[] = [

@@ -37,6 +37,12 @@ interface ListOf {
   readonly limit: number
 }
 
+interface RunsOf {
+  readonly after: string | undefined
+  readonly limit: number
+  readonly state: ScheduleRun['state'] | undefined
+}
+
 const defaults = {
   timezone: 'UTC',
   session: 'new',
@@ -175,10 +181,16 @@ export function createSchedules(deps: Deps) {
       return run
     },
 
-    async runs(id: string, caller: Caller, page: { after: string | undefined; limit: number }): Promise<ScheduleRun[]> {
+    /** Returns the newest run of each of the schedules that has one. */
+    async lastRuns(of: readonly Pick<Schedule, 'id'>[]): Promise<ReadonlyMap<string, ScheduleRun>> {
+      const runs = await store.lastRuns(of.map(({ id }) => id))
+      return new Map(runs.map(run => [run.schedule_id, run]))
+    },
+
+    async runs(id: string, caller: Caller, page: RunsOf): Promise<ScheduleRun[]> {
       await find(id, caller)
       if (page.after !== undefined && !/^\d{1,16}$/.test(page.after)) throw invalidCursor()
-      return store.runs(id, page.after, page.limit)
+      return store.runs(id, { before: page.after, limit: page.limit, state: page.state })
     },
   }
 }

@@ -40,6 +40,13 @@ interface RunRow extends Omit<ScheduleRun, 'due_at' | 'created_at' | 'ended_at'>
 
 type Queryable = Pool | PoolClient
 
+interface RunsOf {
+  /** Milliseconds since 1970. */
+  readonly before: string | undefined
+  readonly limit: number
+  readonly state: ScheduleRun['state'] | undefined
+}
+
 interface ListOf {
   readonly owner: string | undefined
   readonly agentId: string | undefined
@@ -75,8 +82,9 @@ const updateText = `
   update schedules set ${names.map((name, at) => `${name} = $${at + 1}`).join(', ')}, updated_at = clock_timestamp()
   where id = $1 returning ${columns}`
 
+const runState = `case when r.state = 'started' then p.state else r.state end`
 const runColumns = `
-  r.id, r.schedule_id, r.due_at, r.cause, case when r.state = 'started' then p.state else r.state end as state, r.reason,
+  r.id, r.schedule_id, r.due_at, r.cause, ${runState} as state, r.reason,
   r.session_id, r.prompt_id, r.created_at, p.ended_at`
 
 const closeText = `
@@ -213,14 +221,24 @@ export function scheduleStore(pool: Pool) {
       return toRun(stored((await on.query<RunRow>(text, [id])).rows))
     },
 
-    /** Returns runs, newest first. `before`: milliseconds since 1970. */
-    async runs(scheduleId: string, before: string | undefined, limit: number): Promise<ScheduleRun[]> {
+    /** Returns runs, newest first. */
+    async runs(scheduleId: string, { before, limit, state }: RunsOf): Promise<ScheduleRun[]> {
       const text = `
         select ${runColumns} from schedule_runs r left join prompts p on p.id = r.prompt_id
         where r.schedule_id = $1
           and ($2::float8 is null or r.due_at < timestamptz 'epoch' + $2::float8 * interval '1 millisecond')
+          and ($4::text is null or ${runState} = $4)
         order by r.due_at desc limit $3`
-      return (await pool.query<RunRow>(text, [scheduleId, before, limit])).rows.map(toRun)
+      return (await pool.query<RunRow>(text, [scheduleId, before, limit, state])).rows.map(toRun)
+    },
+
+    /** Returns the newest run of each schedule that has one. */
+    async lastRuns(scheduleIds: readonly string[]): Promise<ScheduleRun[]> {
+      const text = `
+        select ${runColumns} from unnest($1::text[]) as s(id)
+          cross join lateral (select * from schedule_runs where schedule_id = s.id order by due_at desc limit 1) r
+          left join prompts p on p.id = r.prompt_id`
+      return (await pool.query<RunRow>(text, [scheduleIds])).rows.map(toRun)
     },
 
     /** Deletes up to 100 runs older than 90 days, oldest first. */

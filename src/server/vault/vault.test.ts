@@ -49,7 +49,7 @@ async function call(caller: Name, line: string, payload?: object) {
 const set = (caller: Name, payload: object) => call(caller, 'POST /api/vault', payload)
 
 interface Listed {
-  readonly keys: { key: string; scope: string; updated_at: string; created_at: string }[]
+  readonly keys: VaultEntry[]
   readonly next_cursor: string | null
 }
 async function list(caller: Name, query = ''): Promise<Listed> {

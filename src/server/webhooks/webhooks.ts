@@ -3,6 +3,7 @@ import type {
   DeliveryDetail,
   DeliveryExample,
   DeliveryPreview,
+  PreviewRequest,
   WebhookAcceptance,
   WebhookConfig,
 } from '../../contract/webhooks.ts'
@@ -15,6 +16,7 @@ import { newId } from '../platform/ids.ts'
 import type { Admitted } from './admission.ts'
 import { conversationOf } from './conversation.ts'
 import { type Deliver, type IncomingDelivery, messageOf, type Receiver } from './delivering.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
 import { eventOf, reasonToSkip } from './event-filter.ts'
 import { deliveryIdOf, type Headers } from './headers.ts'
 import { type Payload, payloadOf } from './payload.ts'
@@ -25,6 +27,7 @@ interface Deps {
   readonly store: DeliveryStore
   readonly agents: Pick<AgentStore, 'find'>
   readonly deliver: Deliver
+  readonly counts: Pick<DeliveryCounts, 'add'>
   /** For payloads. */
   readonly cipher: RowCipher<'webhook_payloads'>
 }
@@ -35,7 +38,7 @@ type Answer = WebhookAcceptance | { readonly challenge: string }
 /** Deliveries of senders and callers, and their log. */
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
+export function createWebhooks({ store, agents, deliver, cipher, counts }: Deps) {
   /** Delivers a replay or an example under a new id, and returns its log entry. */
   async function deliverFor(
     caller: Caller,
@@ -58,6 +61,12 @@ export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
     const settings = settingsOf(agent)
     if (!settings) throw new AppError('conflict', `config.webhook of agent ${id} is invalid; update the agent`)
     return { agent, settings }
+  }
+
+  /** Returns settings that are not stored. Throws `not_found` for an agent that the caller may not see. */
+  async function settingsFor(caller: Caller, id: string, settings: WebhookConfig): Promise<WebhookConfig> {
+    if (!(await agents.find(id, caller.ownerScope))) throw notFound('agent', id)
+    return settings
   }
 
   /** Returns a log entry that the caller may see, with its payload; undefined when that is not stored. */
@@ -100,10 +109,12 @@ export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
         case 'done':
           return answer('accepted', outcome.sessionId)
         case 'finished':
+          counts.add(agent.id, 'duplicate')
           return answer('duplicate', outcome.session_id)
         case 'processing':
           return answer('processing', '')
         case 'limited':
+          counts.add(agent.id, 'rate_limited')
           throw tooMany()
       }
     },
@@ -126,8 +137,9 @@ export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
     send: (agentId: string, { payload, headers }: DeliveryExample, caller: Caller): Promise<Delivery> =>
       deliverFor(caller, agentId, { kind: 'test', headers: lowerCase(headers), payload: payloadFrom(payload) }),
 
-    async preview(agentId: string, { payload, headers }: DeliveryExample, caller: Caller): Promise<DeliveryPreview> {
-      const { settings } = await receiverOf(caller, agentId)
+    async preview(agentId: string, wanted: PreviewRequest, caller: Caller): Promise<DeliveryPreview> {
+      const { payload, headers, settings: given } = wanted
+      const settings = given ? await settingsFor(caller, agentId, given) : (await receiverOf(caller, agentId)).settings
       const input = { headers: lowerCase(headers), payload }
       const reason = reasonToSkip(settings.events ?? [], input) ?? null
       return {

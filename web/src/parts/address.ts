@@ -11,7 +11,7 @@ export const parseSearch = (query: string): TextSearch =>
 /** Writes the query of an address without absent values. */
 export function stringifySearch(search: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  const query = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString()
+  const query = new URLSearchParams(entries.map(([name, value]): [string, string] => [name, String(value)])).toString()
   return query === '' ? '' : `?${query}`
 }
 
@@ -28,15 +28,17 @@ export function useAddress<Name extends string>(): [
   Readonly<Partial<Record<Name, string>>>,
   (changes: Readonly<Partial<Record<Name, string | undefined>>>, options?: SetOptions) => void,
 ] {
-  const search: object = useLocation().search
+  const current: object = useLocation().search
   const navigate = useNavigate()
   const set = useCallback(
     (changes: Readonly<Partial<Record<Name, string | undefined>>>, { isStep = false }: SetOptions = {}) => {
-      void navigate({ to: '.', search: before => ({ ...before, ...changes }), replace: !isStep })
+      // The page stays: the router must not put its lists back to where they were before.
+      const search = (before: object) => ({ ...before, ...changes })
+      void navigate({ to: '.', search, replace: !isStep, resetScroll: false })
     },
     [navigate],
   )
-  return [search as Readonly<Partial<Record<Name, string>>>, set]
+  return [current as Readonly<Partial<Record<Name, string>>>, set]
 }
 
 /** Returns `value` when it is one of `allowed`, else the first of them. */

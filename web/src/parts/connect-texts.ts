@@ -13,7 +13,8 @@ interface Service {
   readonly apiKey?: string | undefined
 }
 
-const quoted = (text: string): string =>
+/** Returns a text as one word of a shell. */
+export const quoted = (text: string): string =>
   /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** The first line of each block. */
@@ -64,10 +65,41 @@ opencode --model ${quoted(`switchyard/${model}`)}`,
       note: 'Sends one message in the format of Anthropic.',
       text: `${first}
 curl $SWITCHYARD_URL/v1/messages -H "x-api-key: $SWITCHYARD_KEY" -H 'content-type: application/json' \\
-  -d ${quoted(JSON.stringify({ model, max_tokens: 500, messages: [{ role: 'user', content: 'Hello' }] }))}`,
+  -d ${quoted(JSON.stringify(firstMessage(model)))}`,
+    },
+    {
+      client: 'TypeScript',
+      note: 'Sends one message with the library of Anthropic. Needs Node.js 22.18 or newer.',
+      text: `${first}
+npm install @anthropic-ai/sdk
+cat > hello.mts <<'END'
+import Anthropic from '@anthropic-ai/sdk'
+
+const client = new Anthropic({ baseURL: process.env.SWITCHYARD_URL, apiKey: process.env.SWITCHYARD_KEY })
+const message = await client.messages.create(${JSON.stringify(firstMessage(model))})
+console.log(message.content)
+END
+node hello.mts`,
+    },
+    {
+      client: 'Python',
+      note: 'Sends one message with the library of Anthropic.',
+      text: `${first}
+pip install anthropic
+cat > hello.py <<'END'
+import os
+from anthropic import Anthropic
+
+client = Anthropic(base_url=os.environ["SWITCHYARD_URL"], api_key=os.environ["SWITCHYARD_KEY"])
+message = client.messages.create(model=${JSON.stringify(model)}, max_tokens=500, messages=[{"role": "user", "content": "Hello"}])
+print(message.content)
+END
+python3 hello.py`,
     },
   ]
 }
+
+const firstMessage = (model: string) => ({ model, max_tokens: 500, messages: [{ role: 'user', content: 'Hello' }] })
 
 const opencodeProvider = ({ address, model }: Service & { readonly model: string }) => ({
   provider: {

@@ -1,7 +1,7 @@
 import { diffLines } from 'diff'
 import { useMemo } from 'react'
 import type { DiffLine } from './diff-lines.ts'
-import { DiffLines } from './diff-view.tsx'
+import { LineDiff } from './line-diff.tsx'
 
 interface Props {
   readonly before: string
@@ -12,7 +12,7 @@ interface Props {
 /** Compares two texts. In a file of its own, because the library for it is loaded when it is first needed. */
 export function DiffCompared({ before, after, label }: Props) {
   const lines = useMemo(() => compared(before, after), [before, after])
-  return <DiffLines lines={lines} label={label} />
+  return <LineDiff lines={lines} label={label} />
 }
 
 const opOf = ({ added, removed }: { readonly added: boolean; readonly removed: boolean }): DiffLine['op'] =>

@@ -1,9 +1,5 @@
-import { UnstyledButton } from '@mantine/core'
-import { lazy, Suspense, useState } from 'react'
-import { type DiffLine, type DiffPart, type NumberedLine, partsOf, sizeOf } from './diff-lines.ts'
+import { lazy, Suspense } from 'react'
 import css from './diff-view.module.css'
-import { plural } from './format.ts'
-import { SafeText } from './safe-text.tsx'
 
 const Compared = lazy(() => import('./diff-compared.tsx').then(({ DiffCompared }) => ({ default: DiffCompared })))
 
@@ -20,63 +16,5 @@ export function DiffView(props: Props) {
     <Suspense fallback={<div className={css.pending}>Comparing…</div>}>
       <Compared {...props} />
     </Suspense>
-  )
-}
-
-interface LinesProps {
-  readonly lines: readonly DiffLine[]
-  readonly label: string
-}
-
-/** A difference that was computed elsewhere. Lines carry a sign, a word for screen readers and a color. */
-export function DiffLines({ lines, label }: LinesProps) {
-  const { added, removed } = sizeOf(lines)
-  if (added + removed === 0) return <div className={css.pending}>No difference</div>
-  return (
-    <div className={css.diff} role="group" aria-label={`${label}: ${added} added, ${removed} removed`}>
-      <div className={css.size}>
-        <span className={css.addedCount}>+{added}</span> <span className={css.removedCount}>−{removed}</span>
-      </div>
-      <div className={css.lines} tabIndex={0}>
-        {partsOf(lines).map(part => (
-          <Part key={part.lines[0]?.at} part={part} />
-        ))}
-      </div>
-    </div>
-  )
-}
-
-function Part({ part }: { readonly part: DiffPart }) {
-  const [isOpen, setOpen] = useState(!part.isFolded)
-  if (!isOpen) {
-    return (
-      <UnstyledButton className={css.fold} onClick={() => setOpen(true)}>
-        Show {plural(part.lines.length, 'unchanged line')}
-      </UnstyledButton>
-    )
-  }
-  return part.lines.map(line => <Line key={line.at} line={line} />)
-}
-
-const signs = { same: ' ', added: '+', removed: '−' } as const
-const words = { same: '', added: 'added: ', removed: 'removed: ' } as const
-
-function Line({ line: { op, text, before, after } }: { readonly line: NumberedLine }) {
-  return (
-    <div className={css.line} data-op={op}>
-      <span className={css.number} aria-hidden>
-        {before}
-      </span>
-      <span className={css.number} aria-hidden>
-        {after}
-      </span>
-      <span className={css.sign} aria-hidden>
-        {signs[op]}
-      </span>
-      <span className={css.text}>
-        <span className="visually-hidden">{words[op]}</span>
-        <SafeText text={text} />
-      </span>
-    </div>
   )
 }

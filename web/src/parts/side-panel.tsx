@@ -17,7 +17,8 @@ export function SidePanel({ title, actions, onClose, children }: Props) {
   close.current = onClose
   useEffect(() => {
     const before = document.activeElement
-    panel.current?.focus()
+    const first = panel.current?.querySelector<HTMLElement>('[data-autofocus]')
+    ;(first ?? panel.current)?.focus()
     let isOther = false
     // Lists of choices are closed by the time the event arrives at the window.
     const note = (event: KeyboardEvent) => {

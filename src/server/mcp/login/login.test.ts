@@ -122,10 +122,6 @@ const proxied = (caller: McpCaller) =>
     method: 'tools/list',
   })
 
-const hasLogin = async (caller: McpCaller) =>
-  (await app.call<McpServer[]>(caller, 'GET /v1/mcp/server')).body.find(({ server_name }) => server_name === 'calendar')
-    ?.has_login
-
 test('without a login a call fails with its address, which then completes the login of that principal only', async () => {
   assert.equal(server.oauth2_flow, 'authorization_code')
   const hasLogin = async (caller: McpCaller) =>
@@ -230,7 +226,6 @@ test('a rejected refresh token asks for a new login; a login is deleted and revo
   assert.match(oauth.requests.findLast(({ path }) => path === '/revoke')?.text ?? '', /token=refresh-token/)
   assert.match((await call('ana')).text, /needs a login of ana/)
   assert.equal((await app.call('ana', line)).status, 404)
-  assert.equal(await hasLogin('ana'), false)
 })
 
 test('a new address of the server drops logins; servers of other types have none', async () => {

@@ -8,7 +8,7 @@ import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { ExpiryField } from './expiry-field.tsx'
 import { type KeyDraft, metadataOf, rightsOf } from './key-draft.ts'
-import { amountOf, type FieldsProps, keyFields } from './key-fields.ts'
+import { amountOf, type FieldsProps, keyFields, rareFields } from './key-fields.ts'
 import css from './key-form.module.css'
 import { MoreSettings } from './key-more.tsx'
 import { keySentence } from './key-sentence.ts'
@@ -125,7 +125,7 @@ export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
         >
           More settings
         </Button>
-        <Collapse expanded={isMore || isWrong}>
+        <Collapse expanded={isMore || isWrong || rareFields.some(error.at)}>
           <MoreSettings {...part} />
         </Collapse>
         <div className={css.foot}>

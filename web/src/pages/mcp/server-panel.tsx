@@ -1,7 +1,6 @@
-import { Anchor, Button, Code, Group, Stack, Text } from '@mantine/core'
+import { Button, Code, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import type { McpServer, McpServerTest } from '../../../../src/contract/mcp.ts'
 import { client } from '../../data/client.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
@@ -14,6 +13,7 @@ import { ProblemLine, ReadOnly } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
+import { TextLink } from '../../parts/text-link.tsx'
 import { Login } from './login.tsx'
 import { ServerForm } from './server-form.tsx'
 import { authOf, stateOf } from './server-state.ts'
@@ -158,13 +158,9 @@ function ServerFacts({ server }: { readonly server: McpServer }) {
         ['Protocol', protocol_version !== null && `${protocol_version} (${era})`],
         [
           'Calls',
-          <Anchor
-            key="calls"
-            size="sm"
-            renderRoot={props => <Link {...props} to="." search={{ tab: 'calls', server: server.server_name }} />}
-          >
+          <TextLink key="calls" to="." search={{ tab: 'calls', server: server.server_name }}>
             Show the call log
-          </Anchor>,
+          </TextLink>,
         ],
       ]}
     />

@@ -2,10 +2,10 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
 import type { McpServer } from '../../../../src/contract/mcp.ts'
 import { client } from '../../data/client.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
+import { DiffView } from '../../parts/diff-view.tsx'
 import { plural } from '../../parts/format.ts'
 import { Loading, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -13,10 +13,6 @@ import { StatePill } from '../../parts/state-pill.tsx'
 import css from './mcp.module.css'
 import { toolListsQuery } from './queries.ts'
 import { changesBetween, type ToolChange } from './tool-changes.ts'
-
-const TextDiff = lazy(() =>
-  import('../../parts/text-diff.tsx').then(({ TextDiff: component }) => ({ default: component })),
-)
 
 /** Says that the tools of a server have changed, and lets an administrator compare and accept them. */
 export function ToolReview({ server }: { readonly server: McpServer }) {
@@ -102,9 +98,7 @@ function Change({ change }: { readonly change: ToolChange }) {
           <SafeText text={change.name} />
         </span>
       </Group>
-      <Suspense fallback={<Loading lines={3} />}>
-        <TextDiff before={change.before} after={change.after} />
-      </Suspense>
+      <DiffView before={change.before} after={change.after} label={`Changes of ${change.name}`} />
     </section>
   )
 }

@@ -1,5 +1,102 @@
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { agentChoicesQuery } from '../../data/agents.ts'
+import { useAddress } from '../../parts/address.ts'
+import { AgentSelect } from '../../parts/agent-select.tsx'
+import { LinkButton } from '../../parts/link-button.tsx'
 import { Page } from '../../parts/page.tsx'
+import { Empty } from '../../parts/page-state.tsx'
+import { WithPanel } from '../../parts/side-panel.tsx'
+import { AddMemory } from './add-memory.tsx'
+import { MemoryFilterBar, useMemoryFilters } from './memory-filters.tsx'
+import { MemoryList } from './memory-list.tsx'
+import { MemoryPanel } from './memory-panel.tsx'
+import { PreviewPanel } from './preview-panel.tsx'
 
+/** What agents remember: one agent at a time. */
 export function MemoriesPage() {
-  return <Page title="Memories">This page is being built.</Page>
+  const [address, setAddress] = useAddress<'agent' | 'open' | 'create' | 'preview'>()
+  const { agent, open } = address
+  const filtering = useMemoryFilters()
+  const close = () => setAddress({ open: undefined, create: undefined, preview: undefined })
+  const create = () => setAddress({ create: '1', open: undefined, preview: undefined }, { isStep: true })
+  return (
+    <Page
+      title="Memories"
+      actions={
+        agent !== undefined && (
+          <>
+            <Button
+              variant="default"
+              onClick={() => setAddress({ preview: '1', open: undefined, create: undefined }, { isStep: true })}
+            >
+              Preview prompt
+            </Button>
+            <Button leftSection={<IconPlus size={14} />} onClick={create}>
+              Add memory
+            </Button>
+          </>
+        )
+      }
+      toolbar={
+        <>
+          <AgentSelect
+            label="Agent"
+            isInline
+            size="xs"
+            value={agent}
+            onChange={next => setAddress({ agent: next, open: undefined, create: undefined }, { isStep: true })}
+          />
+          {agent !== undefined && <MemoryFilterBar filtering={filtering} />}
+        </>
+      }
+    >
+      {agent === undefined ? (
+        <NoAgent />
+      ) : (
+        <WithPanel
+          panel={
+            address.create !== undefined ? (
+              <AddMemory key="create" agentId={agent} onClose={close} />
+            ) : address.preview !== undefined ? (
+              <PreviewPanel key="preview" agentId={agent} onClose={close} />
+            ) : (
+              open !== undefined && <MemoryPanel key={open} agentId={agent} id={open} onClose={close} />
+            )
+          }
+        >
+          <MemoryList
+            agentId={agent}
+            filtering={filtering}
+            open={open}
+            onOpen={id => setAddress({ open: id, create: undefined, preview: undefined }, { isStep: true })}
+            onCreate={create}
+          />
+        </WithPanel>
+      )}
+    </Page>
+  )
+}
+
+function NoAgent() {
+  const { data } = useQuery(agentChoicesQuery)
+  return data?.length === 0 ? (
+    <Empty
+      title="No agents yet"
+      action={
+        <LinkButton to="/console/agents" search={{ create: '1' }}>
+          Create agent
+        </LinkButton>
+      }
+      link={<a href="/docs#tag/memories">How memories work</a>}
+    >
+      A memory belongs to an agent: a short text that its new sessions get at their start.
+    </Empty>
+  ) : (
+    <Empty title="Choose an agent" link={<a href="/docs#tag/memories">How memories work</a>}>
+      A memory belongs to one agent: a short text that its new sessions get at their start. People add memories, and
+      agents do with a tool.
+    </Empty>
+  )
 }

@@ -1,10 +1,11 @@
 import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import { duration, plural } from '../../parts/format.ts'
+import { Elapsed } from '../../parts/figures.tsx'
+import { plural } from '../../parts/format.ts'
 import { useNow } from '../../parts/now.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import css from './live-line.module.css'
-import type { CatchUp, Connection } from './log/session-source.ts'
+import type { CatchUp, Connection } from './log/log-state.ts'
 
 interface Props {
   readonly connection: Connection
@@ -53,9 +54,7 @@ function Lost({
     <div className={css.banner} role="alert" data-testid="connection-lost">
       <span className={css.dot} aria-hidden />
       <span className={css.bannerText}>
-        <b>Connection lost</b> for{' '}
-        <span className="numbers">{duration(Math.max(0, Math.floor((now - since) / 1000) * 1000))}</span>: {reason}.
-        What you see may be out of date.
+        <b>Connection lost</b> for <Elapsed since={since} />: {reason}. What you see may be out of date.
       </span>
       <span className="numbers">{left > 0 ? `Trying again in ${Math.ceil(left / 1000)} s` : 'Trying again'}</span>
       <Button size="compact-xs" variant="default" onClick={onRetry}>

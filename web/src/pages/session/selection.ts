@@ -14,6 +14,9 @@ export function useSelection(): Selection {
   return useMemo(() => ({ eventId: event, select }), [event, select])
 }
 
+/** Where to fork: after an event, or before a message. */
+export type ForkPoint = { readonly eventId: string } | { readonly messageId: string }
+
 /** What rows of the transcript need besides their content. The object stays the same while events arrive. */
 export interface ViewerContext {
   readonly sessionId: string
@@ -22,8 +25,8 @@ export interface ViewerContext {
   readonly isDeleted: boolean
   /** Returns stored events by their ids. */
   readonly eventsOf: (ids: readonly string[]) => readonly SessionEvent[]
-  /** Opens the form that forks the session after an event. */
-  readonly forkAt: (eventId: string) => void
+  /** Opens the form that forks the session. */
+  readonly fork: (point: ForkPoint) => void
 }
 
 export const ViewerContext = createContext<ViewerContext | undefined>(undefined)

@@ -8,7 +8,7 @@ interface Options {
   readonly rows: readonly Row[]
   readonly selection: Selection
   readonly source: SessionSource
-  /** The last page of the log was loaded. */
+  /** Events were loaded. */
   readonly isReady: boolean
   readonly show: (index: number) => void
 }
@@ -17,7 +17,7 @@ interface Options {
  * Shows the event that the address names, also one of an older page. Returns a function that selects an event and shows
  * it; the selection of a row by the reader does not scroll.
  */
-export function useDeepLink({ rows, selection, source, isReady, show }: Options): (eventId: string) => void {
+export function useDeepLink({ rows, selection, source, isReady, show }: Options): Selection['select'] {
   const { eventId, select } = selection
   const wanted = useRef(eventId)
 
@@ -39,8 +39,9 @@ export function useDeepLink({ rows, selection, source, isReady, show }: Options)
   }, [rows, isReady, source, show])
 
   return useCallback(
-    (id: string) => {
+    id => {
       select(id)
+      if (id === undefined) return
       const index = rowOfEvent(rows, id)
       if (index >= 0) show(index)
     },

@@ -19,10 +19,10 @@ interface Props {
 }
 
 const modes: readonly { readonly value: PromptMode; readonly label: string; readonly effect: string }[] = [
-  { value: 'enqueue', label: 'Enqueue', effect: 'waits until the run ends' },
-  { value: 'steer', label: 'Steer', effect: 'joins the run at its next model request' },
-  { value: 'interrupt', label: 'Interrupt', effect: 'stops the run, then runs' },
-  { value: 'reject', label: 'Reject', effect: 'is rejected while a run is in progress' },
+  { value: 'enqueue', label: 'Enqueue', effect: 'Waits until the run ends' },
+  { value: 'steer', label: 'Steer', effect: 'Joins the run at its next model request' },
+  { value: 'interrupt', label: 'Interrupt', effect: 'Stops the run, then runs' },
+  { value: 'reject', label: 'Reject', effect: 'Rejected while a run is in progress' },
 ]
 
 interface Draft {
@@ -105,7 +105,7 @@ export function Composer({ sessionId, model, isBusy }: Props) {
           onChange={value => setMode((value ?? 'enqueue') as PromptMode)}
         />
         <ModelChoice model={model} chosen={chosen} onChange={setChosen} />
-        <span className={`${css.effect} soft clip`}>{isBusy ? `A run is in progress: the message ${effect}` : ''}</span>
+        <span className={`${css.effect} soft clip`}>{isBusy ? effect : ''}</span>
         <Button
           type="submit"
           disabled={isEmpty || problem !== undefined}

@@ -5,19 +5,23 @@ import { type FormEvent, useState } from 'react'
 import { client } from '../../../data/client.ts'
 import { ProblemLine } from '../../../parts/page-state.tsx'
 import { modelsQuery } from '../queries.ts'
+import type { ForkPoint } from '../selection.ts'
 
 interface Props {
   readonly sessionId: string
   readonly title: string
-  /** Last event to copy; undefined copies the whole log. */
-  readonly eventId: string | undefined
-  /** Number of that event. */
-  readonly seq: number | undefined
+  /** Undefined copies the whole log. */
+  readonly point: ForkPoint | undefined
   readonly onClose: () => void
 }
 
+function extentOf(point: ForkPoint | undefined): string {
+  if (!point) return 'of this one'
+  return 'eventId' in point ? 'of this one up to that step' : 'of this one before that message'
+}
+
 /** Creates a session with the log and the files of this one up to an event, and opens it. */
-export function ForkForm({ sessionId, title, eventId, seq, onClose }: Props) {
+export function ForkForm({ sessionId, title, point, onClose }: Props) {
   const [name, setName] = useState(`${title} (fork)`.slice(0, 200))
   const [model, setModel] = useState<string | null>(null)
   const [onceKey] = useState(() => crypto.randomUUID())
@@ -29,7 +33,7 @@ export function ForkForm({ sessionId, title, eventId, seq, onClose }: Props) {
         {
           params: { session_id: sessionId },
           body: {
-            ...(eventId !== undefined && { event_id: eventId }),
+            ...(point && ('eventId' in point ? { event_id: point.eventId } : { messageID: point.messageId })),
             ...(model !== null && { model }),
             ...(name.trim() !== '' && { title: name.trim() }),
           },
@@ -46,12 +50,12 @@ export function ForkForm({ sessionId, title, eventId, seq, onClose }: Props) {
     fork.mutate()
   }
   return (
-    <Modal opened onClose={onClose} title={seq === undefined ? 'Fork session' : `Fork session at event ${seq}`}>
+    <Modal opened onClose={onClose} title="Fork session">
       <form onSubmit={submit}>
         <Stack gap="md">
           <Text size="sm">
-            The fork is a new session with the conversation and the files{' '}
-            {seq === undefined ? 'of this one' : 'of this one up to that event'}. This session does not change.
+            The fork is a new session with the conversation and the files {extentOf(point)}. This session does not
+            change.
           </Text>
           <TextInput
             label="Title"

@@ -26,7 +26,7 @@ export function NoteRow({ row, note, isOpen, onToggle }: Props) {
     <RowFrame row={row} aside={<Time at={note.at} />}>
       <div className={css.note} data-tone={tone}>
         <NoteIcon type={event.type} tone={tone} />
-        <UnstyledButton className={css.noteButton ?? ''} aria-expanded={isOpen} onClick={onToggle} tabIndex={-1}>
+        <UnstyledButton className={css.noteButton ?? ''} aria-expanded={isOpen} onClick={onToggle}>
           <span className={css.noteLabel}>{label}</span>
           {text !== '' && (
             <span className={css.noteText}>
@@ -35,7 +35,7 @@ export function NoteRow({ row, note, isOpen, onToggle }: Props) {
           )}
         </UnstyledButton>
       </div>
-      {event.type === 'session.error' && <p className="soft">{adviceFor(event.error.type)}</p>}
+      {event.type === 'session.error' && tone === 'error' && <p className="soft">{adviceFor(event.error.type)}</p>}
       {event.type === 'session.warning' && event.warning.files && (
         <ul className={css.warned}>
           {event.warning.files.map(({ path, reason }) => (

@@ -18,7 +18,12 @@ interface Props {
 export function PromptRow({ row, isOpen, onToggle }: Props) {
   const { prompt, isJoined } = row
   return (
-    <RowFrame row={row} label="YOU" aside={<Time at={prompt.queuedAt} absent="" />} hasMenu>
+    <RowFrame
+      row={row}
+      label="YOU"
+      aside={<Time at={prompt.queuedAt} absent="" />}
+      forkPoint={() => ({ messageId: prompt.id })}
+    >
       {isJoined && <p className="soft">Joined the run</p>}
       {prompt.kind === 'compact' && <p className="soft">Compact the conversation</p>}
       {prompt.kind === 'unknown' && <p className="soft">The message of this run is among older events.</p>}

@@ -7,6 +7,7 @@ import type { Row } from '../../../session-log/rows.ts'
 import type { Group, Usage } from '../../../session-log/view.ts'
 import type { StateName } from '../../../theme.ts'
 import { useCost } from '../costs-context.ts'
+import { useViewer, type ViewerContext } from '../selection.ts'
 import { RowFrame } from './row-frame.tsx'
 import css from './transcript.module.css'
 
@@ -19,13 +20,14 @@ const states: Readonly<Partial<Record<Group['state'], readonly [StateName, strin
 /** Head of a model request: its number, model, duration, tokens and cost. */
 export function RequestRow({ row }: { readonly row: Extract<Row, { kind: 'request' }> }) {
   const { group } = row
+  const { eventsOf } = useViewer()
   if (group.kind === 'other') return <RowFrame row={row}>{null}</RowFrame>
   const { number, model, isCompaction, state, trimmedUntil } = group
   const shown = states[state]
   return (
     <RowFrame
       row={row}
-      hasMenu
+      forkPoint={() => ({ eventId: lastEventOf(group, eventsOf) })}
       label={<span className={css.model}>{isCompaction ? 'COMPACT' : `MODEL ${number}`}</span>}
       aside={<Figures group={group} />}
     >
@@ -41,6 +43,14 @@ export function RequestRow({ row }: { readonly row: Extract<Row, { kind: 'reques
       </div>
     </RowFrame>
   )
+}
+
+/** The tool calls of a request and their results belong to it. */
+function lastEventOf({ eventIds, items }: Group, eventsOf: ViewerContext['eventsOf']): string {
+  const ids = items.flatMap(item => ('eventIds' in item ? [item.key, ...item.eventIds] : [item.key]))
+  const events = eventsOf([...eventIds, ...ids])
+  const last = events.reduce((latest, event) => (event.seq > (latest?.seq ?? 0) ? event : latest), events[0])
+  return last?.id ?? ''
 }
 
 function Figures({ group }: { readonly group: Group }) {
@@ -73,7 +83,7 @@ function Tokens({ usage, isEstimated }: { readonly usage: Usage; readonly isEsti
   if (isEstimated) detail.push('estimated')
   return (
     <Tooltip label={detail.join(', ')}>
-      <span className="numbers" tabIndex={-1}>
+      <span className="numbers">
         {isEstimated && '≈ '}
         {count(input + cacheRead + cacheWrite)} → {count(output)}
       </span>

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Row } from '../../../session-log/rows.ts'
 import { exportEvents } from '../export.ts'
-import { useViewer } from '../selection.ts'
+import { type ForkPoint, useViewer } from '../selection.ts'
 import css from './transcript.module.css'
 
 interface Props {
@@ -14,13 +14,13 @@ interface Props {
   readonly label?: ReactNode
   /** Figures at the right: duration, tokens, cost. */
   readonly aside?: ReactNode
-  /** True for rows at which the session can be forked. */
-  readonly hasMenu?: boolean
+  /** Where to fork the session at this row; rows without it have no menu. */
+  readonly forkPoint?: () => ForkPoint
   readonly children: ReactNode
 }
 
 /** The common shape of all rows: margin, content, figures, and what can be done with the row. */
-export function RowFrame({ row, label, aside, hasMenu = false, children }: Props) {
+export function RowFrame({ row, label, aside, forkPoint, children }: Props) {
   return (
     <div className={css.frame} data-kind={row.kind}>
       <div className={css.label}>{label}</div>
@@ -28,7 +28,7 @@ export function RowFrame({ row, label, aside, hasMenu = false, children }: Props
       <div className={css.aside}>{aside}</div>
       <div className={css.tools}>
         <CopyLink eventId={row.eventIds[0]} />
-        {hasMenu && <RowMenu eventId={row.eventIds.at(-1)} />}
+        {forkPoint && <RowMenu forkPoint={forkPoint} />}
       </div>
     </div>
   )
@@ -45,7 +45,7 @@ function CopyLink({ eventId }: { readonly eventId: string | undefined }) {
   }
   return (
     <Tooltip label={label}>
-      <ActionIcon size="xs" aria-label={label} onClick={onClick} tabIndex={-1}>
+      <ActionIcon size="xs" aria-label={label} onClick={onClick}>
         {copied ? <IconCheck size={12} /> : <IconLink size={12} />}
       </ActionIcon>
     </Tooltip>
@@ -53,19 +53,18 @@ function CopyLink({ eventId }: { readonly eventId: string | undefined }) {
 }
 
 /** Fork, compare and export, at a prompt or a model request. */
-function RowMenu({ eventId }: { readonly eventId: string | undefined }) {
-  const { sessionId, isDeleted, forkAt } = useViewer()
+function RowMenu({ forkPoint }: { readonly forkPoint: () => ForkPoint }) {
+  const { sessionId, isDeleted, fork } = useViewer()
   const navigate = useNavigate()
-  if (eventId === undefined) return null
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
-        <ActionIcon size="xs" aria-label="Actions of this step" tabIndex={-1}>
+        <ActionIcon size="xs" aria-label="Actions of this step">
           <IconDots size={12} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => forkAt(eventId)} disabled={isDeleted}>
+        <Menu.Item leftSection={<IconGitFork size={14} />} onClick={() => fork(forkPoint())} disabled={isDeleted}>
           Fork from here
         </Menu.Item>
         <Menu.Item

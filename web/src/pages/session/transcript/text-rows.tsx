@@ -50,7 +50,7 @@ export function ThinkingRow({ row, item, isOpen, onToggle }: ThinkingProps) {
   }
   return (
     <RowFrame row={row}>
-      <UnstyledButton className={css.fold ?? ''} aria-expanded={isOpen} onClick={onToggle} tabIndex={-1}>
+      <UnstyledButton className={css.fold ?? ''} aria-expanded={isOpen} onClick={onToggle}>
         {isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
         <span>Thinking</span>
         {!isOpen && (

@@ -40,7 +40,6 @@ export function ThreadRow({ row, thread, isOpen, onToggle }: Props) {
           aria-expanded={isOpen}
           aria-label={isOpen ? 'Fold messages' : 'Unfold messages'}
           onClick={onToggle}
-          tabIndex={-1}
         >
           {isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
         </UnstyledButton>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Decision } from '../../../parts/approval-decision.tsx'
 import { Arguments } from '../../../parts/arguments.tsx'
 import { CodeBlock, JsonBlock } from '../../../parts/code.tsx'
-import { DiffLines } from '../../../parts/diff-view.tsx'
+import { LineDiff } from '../../../parts/line-diff.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { TerminalText } from '../../../parts/terminal-text.tsx'
 import { diffLines, editsOf, type FileEdit } from '../../../session-log/file-edits.ts'
@@ -74,10 +74,7 @@ function Diffs({ edits }: { readonly edits: readonly FileEdit[] }) {
         {edit.before === undefined && <span className="soft"> whole file</span>}
         {edit.isForEachMatch && <span className="soft"> every occurrence</span>}
       </figcaption>
-      <DiffLines
-        lines={diffLines(edit).map(({ kind: op, text }) => ({ op, text }))}
-        label={`Changes of ${edit.path}`}
-      />
+      <LineDiff lines={diffLines(edit).map(({ kind: op, text }) => ({ op, text }))} label={`Changes of ${edit.path}`} />
     </figure>
   ))
 }

@@ -40,13 +40,7 @@ export function ToolRow({ row, call, isOpen, onToggle }: Props) {
   const isAsking = call.state === 'waiting for approval'
   return (
     <RowFrame row={row} aside={<Figures call={call} />}>
-      <UnstyledButton
-        className={css.tool ?? ''}
-        data-state={call.state}
-        aria-expanded={isOpen}
-        onClick={onToggle}
-        tabIndex={-1}
-      >
+      <UnstyledButton className={css.tool ?? ''} data-state={call.state} aria-expanded={isOpen} onClick={onToggle}>
         {isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
         <span className={css.toolName}>
           <SafeText text={toolName(call)} />
@@ -91,7 +85,7 @@ function Figures({ call }: { readonly call: ToolCall }) {
   return (
     <span className={css.figures}>
       {lines > 1 && <span className="numbers">{plural(lines, 'line')}</span>}
-      {ms !== undefined && <span className="numbers">{duration(ms)}</span>}
+      {ms !== undefined && call.threadId === undefined && <span className="numbers">{duration(ms)}</span>}
       {ms === undefined && <Elapsed since={call.approval?.decidedAt ?? call.at} />}
     </span>
   )

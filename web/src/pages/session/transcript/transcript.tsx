@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { IconArrowDown } from '@tabler/icons-react'
-import { type RefObject, useImperativeHandle, useRef } from 'react'
+import { type RefObject, useImperativeHandle, useMemo, useRef } from 'react'
 import type { Row } from '../../../session-log/rows.ts'
 import type { Selection } from '../selection.ts'
 import { RowContent } from './rows.tsx'
@@ -22,7 +22,7 @@ interface Props {
   readonly selection: Selection
   readonly open: OpenRows
   /** Places of rows that match the search. */
-  readonly matches: ReadonlySet<number>
+  readonly places: readonly number[]
   readonly isStart: boolean
   readonly isLoadingOlder: boolean
   readonly onStart: () => void
@@ -31,11 +31,12 @@ interface Props {
 
 /** The transcript as a virtual list. It follows the end only while the reader is there. */
 export function Transcript(props: Props) {
-  const { rows, selection, open, matches, isStart, isLoadingOlder, handle } = props
+  const { rows, selection, open, places, isStart, isLoadingOlder, handle } = props
   const scroller = useRef<HTMLDivElement>(null)
   const list = useRowList({ ...props, scroller })
   useImperativeHandle(handle, () => ({ show: list.show, follow: list.follow, current: list.current }))
   const selectedAt = list.selectedAt
+  const matches = useMemo(() => new Set(places), [places])
   return (
     <div className={css.area}>
       <div className={css.scroller} ref={scroller} data-testid="transcript">
@@ -79,6 +80,7 @@ export function Transcript(props: Props) {
       {list.unread !== undefined && (
         <Button
           className={css.unread ?? ''}
+          variant="default"
           size="compact-sm"
           radius="xl"
           leftSection={<IconArrowDown size={14} aria-hidden />}

@@ -2,10 +2,12 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type Row, rowOfEvent } from '../../../session-log/rows.ts'
 import type { Selection } from '../selection.ts'
+import type { OpenRows } from './use-open-rows.ts'
 
 interface Options {
   readonly rows: readonly Row[]
   readonly selection: Selection
+  readonly open: OpenRows
   readonly isStart: boolean
   readonly onStart: () => void
   readonly scroller: RefObject<HTMLDivElement | null>
@@ -20,7 +22,7 @@ const olderHeight = 32
 const estimates: Readonly<Record<Row['kind'], number>> = { prompt: 72, request: 30, item: 40, end: 40, live: 60 }
 
 /** Scrolling, selection and reading position of the transcript. */
-export function useRowList({ rows, selection, isStart, onStart, scroller }: Options) {
+export function useRowList({ rows, selection, open, isStart, onStart, scroller }: Options) {
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -53,15 +55,27 @@ export function useRowList({ rows, selection, isStart, onStart, scroller }: Opti
     [scroller],
   )
   const follow = useCallback(() => latest.current.virtual.scrollToEnd(), [])
-  useStartAtEnd(rows.length > 0, selection.eventId === undefined, follow)
+  useStartAtEnd({
+    hasRows: rows.length > 0,
+    isWanted: selection.eventId === undefined,
+    totalSize: virtual.getTotalSize(),
+    scroller,
+    follow,
+  })
+  useEndOnResize(scroller, follow)
 
-  const current = () => (selectedAt >= 0 ? selectedAt : firstVisible)
+  const current = () => {
+    if (selectedAt >= 0) return selectedAt
+    return virtual.isAtEnd(endThreshold) ? rows.length : firstVisible
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const isRow = event.target instanceof HTMLElement && event.target.dataset['index'] !== undefined
-    if (step === undefined || !isRow) return
+    if (!isRow || (step === undefined && event.key !== 'Enter')) return
     event.preventDefault()
-    show(current() + step)
+    if (step !== undefined) return show(current() + step)
+    const row = rows[current()]
+    if (row) open.toggle(row.key)
   }
   return {
     virtual,
@@ -84,14 +98,54 @@ function focusRow(scroller: RefObject<HTMLDivElement | null>, index: number, tri
   })
 }
 
-/** Opens at the end, unless the address names an event. */
-function useStartAtEnd(hasRows: boolean, isWanted: boolean, follow: () => void): void {
-  const isDone = useRef(false)
+interface StartOptions {
+  readonly hasRows: boolean
+  /** False when the address names an event. */
+  readonly isWanted: boolean
+  readonly totalSize: number
+  readonly scroller: RefObject<HTMLDivElement | null>
+  readonly follow: () => void
+}
+
+/** Rows get their final height shortly after they were drawn. */
+const settleMs = 2_000
+
+/** Opens at the end, and stays there while the first rows get their height, unless the reader moves. */
+function useStartAtEnd({ hasRows, isWanted, totalSize, scroller, follow }: StartOptions): void {
+  const until = useRef<number>(undefined)
   useEffect(() => {
-    if (!hasRows || isDone.current) return
-    isDone.current = true
-    if (isWanted) follow()
-  }, [hasRows, isWanted, follow])
+    if (!hasRows || totalSize === 0) return
+    until.current ??= isWanted ? performance.now() + settleMs : 0
+    if (performance.now() < until.current) follow()
+  }, [hasRows, isWanted, totalSize, follow])
+  useEffect(() => {
+    const element = scroller.current
+    const release = () => {
+      until.current = 0
+    }
+    const events = ['wheel', 'pointerdown', 'keydown', 'touchstart'] as const
+    for (const name of events) element?.addEventListener(name, release, { passive: true })
+    return () => {
+      for (const name of events) element?.removeEventListener(name, release)
+    }
+  }, [scroller])
+}
+
+/** The composer grows and banners come: a reader at the end stays there when the list gets shorter. */
+function useEndOnResize(scroller: RefObject<HTMLDivElement | null>, follow: () => void): void {
+  useEffect(() => {
+    const element = scroller.current
+    if (!element) return undefined
+    let height = element.clientHeight
+    const observer = new ResizeObserver(() => {
+      const before = height
+      height = element.clientHeight
+      const wasAtEnd = element.scrollHeight - element.scrollTop - before <= endThreshold
+      if (wasAtEnd && height !== before) follow()
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [scroller, follow])
 }
 
 /** Returns how many rows were added since the reader left the end; undefined while the reader is there. */

@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
-import { client } from '../../data/client.ts'
-import { useIsAdmin } from '../../data/sign-in.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
-import { plural } from '../../parts/format.ts'
+import { client } from '../data/client.ts'
+import { useIsAdmin } from '../data/sign-in.tsx'
+import { Confirm } from './confirm.tsx'
+import { plural } from './format.ts'
 
 /** Stops everything that runs, after a question. */
 export function StopAll({ running }: { readonly running: number }) {

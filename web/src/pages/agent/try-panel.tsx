@@ -1,0 +1,162 @@
+import { Button, Group, Stack, Text, Textarea } from '@mantine/core'
+import { type KeyboardEvent, useRef, useState } from 'react'
+import { client } from '../../data/client.ts'
+import { reportError } from '../../data/queries.ts'
+import { Elapsed } from '../../parts/figures.tsx'
+import { LinkButton } from '../../parts/link-button.tsx'
+import { Markdown } from '../../parts/markdown.tsx'
+import { ProblemLine } from '../../parts/page-state.tsx'
+import { SafeText } from '../../parts/safe-text.tsx'
+import { SidePanel } from '../../parts/side-panel.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import css from './agent.module.css'
+import { answerIn } from './try-answer.ts'
+import type { Editing } from './use-draft.ts'
+
+interface Turn {
+  readonly prompt: string
+  readonly startedAt: number
+  /** Undefined while the agent works. */
+  readonly answer?: string
+  readonly error?: unknown
+}
+
+interface Props {
+  readonly editing: Editing
+  readonly onClose: () => void
+}
+
+/** A session beside the settings. It runs the saved version; the page of the session shows every step. */
+export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
+  const [sessionId, setSessionId] = useState<string>()
+  const [turns, setTurns] = useState<readonly Turn[]>([])
+  const [text, setText] = useState('')
+  const [error, setError] = useState<unknown>()
+  const isRunning = turns.some(({ answer, error: failure }) => answer === undefined && failure === undefined)
+  const field = useRef<HTMLTextAreaElement>(null)
+
+  const finish = (turn: Partial<Turn>) =>
+    setTurns(before => before.map((each, at) => (at === before.length - 1 ? { ...each, ...turn } : each)))
+
+  const send = async () => {
+    const prompt = text.trim()
+    if (prompt === '' || isRunning) return
+    setError(undefined)
+    try {
+      const id =
+        sessionId ?? (await client.sessions.create({ body: { agent_id: agent.id, title: titleOf(prompt) } })).id
+      setSessionId(id)
+      setText('')
+      setTurns(before => [...before, { prompt, startedAt: Date.now() }])
+      const message = await client.sessions.message({
+        params: { session_id: id },
+        body: { parts: [{ type: 'text', text: prompt }] },
+      })
+      finish({ answer: answerIn(message) })
+    } catch (failure) {
+      reportError(failure)
+      finish({ error: failure })
+      setError(failure)
+    } finally {
+      field.current?.focus()
+    }
+  }
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    void send()
+  }
+
+  return (
+    <SidePanel
+      title={`Try ${agent.name}`}
+      onClose={onClose}
+      actions={
+        sessionId !== undefined && (
+          <LinkButton variant="default" to="/console/sessions/$sessionId" params={{ sessionId }}>
+            Open session
+          </LinkButton>
+        )
+      }
+    >
+      <Stack gap="md">
+        {changes.length > 0 && (
+          <div className={css.conflict}>It runs the saved version {agent.version}, without your unsaved changes.</div>
+        )}
+        {agent.status !== 'active' && (
+          <div className={css.conflict}>The agent is {agent.status} and accepts no new sessions.</div>
+        )}
+        {turns.length === 0 && (
+          <Text size="sm" c="dimmed">
+            Starts a session with version {agent.version}. It costs what any session costs.
+          </Text>
+        )}
+        {turns.map(turn => (
+          <TurnView key={turn.startedAt} turn={turn} />
+        ))}
+        <ProblemLine error={error} />
+        <Textarea
+          ref={field}
+          label={turns.length === 0 ? 'First prompt' : 'Next prompt'}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={onKeyDown}
+          autosize
+          minRows={3}
+          maxRows={12}
+        />
+        <Group gap="sm">
+          <Button
+            onClick={() => void send()}
+            disabled={text.trim() === '' || agent.status !== 'active'}
+            loading={isRunning}
+          >
+            {turns.length === 0 ? 'Start session' : 'Send prompt'}
+          </Button>
+          {turns.length > 0 && !isRunning && (
+            <Button
+              variant="default"
+              onClick={() => {
+                setSessionId(undefined)
+                setTurns([])
+                setError(undefined)
+              }}
+            >
+              Start again
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </SidePanel>
+  )
+}
+
+const maxTitle = 80
+const titleOf = (prompt: string): string => prompt.split('\n')[0]?.slice(0, maxTitle) ?? 'Try'
+
+function TurnView({ turn: { prompt, startedAt, answer, error } }: { readonly turn: Turn }) {
+  return (
+    <div className={css.turn}>
+      <b>
+        <SafeText text={prompt} />
+      </b>
+      {answer !== undefined ? (
+        answer === '' ? (
+          <span className="soft">No text. Open the session to see what it did.</span>
+        ) : (
+          <Markdown text={answer} />
+        )
+      ) : error === undefined ? (
+        <span>
+          <StatePill state="running" word="working" /> <Elapsed since={startedAt} />
+          <Text size="sm" c="dimmed">
+            Open the session to see each step, and to approve calls.
+          </Text>
+        </span>
+      ) : (
+        <StatePill state="failed" word="failed" />
+      )}
+    </div>
+  )
+}

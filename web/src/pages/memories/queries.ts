@@ -1,0 +1,53 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { MemorySource } from '../../../../src/contract/memories.ts'
+import { memoryRoutes } from '../../../../src/contract/memories.ts'
+import { client } from '../../data/client.ts'
+import { live } from '../../data/live.ts'
+
+/** Start of the key of each query about memories; changes of memories invalidate it. */
+export const memoriesKey = ['memories'] as const
+
+export interface MemoryFilters {
+  readonly q?: string | undefined
+  readonly tag?: string | undefined
+  readonly type?: string | undefined
+  readonly source?: MemorySource | undefined
+  readonly disabled?: boolean | undefined
+}
+
+/** The memories of an agent. A look at them counts as no use. */
+export const memoryListQuery = (agentId: string, { q, tag, type, source, disabled }: MemoryFilters) =>
+  infiniteQueryOptions({
+    queryKey: [...memoriesKey, 'list', agentId, { q, tag, type, source, disabled }],
+    queryFn: ({ pageParam }) =>
+      client.page(memoryRoutes.list, {
+        params: { agent_id: agentId },
+        query: {
+          limit: 100,
+          track: false,
+          include_disabled: true,
+          ...(pageParam !== undefined && { cursor: pageParam }),
+          ...(q !== undefined && { q }),
+          ...(tag !== undefined && { tag }),
+          ...(type !== undefined && { type }),
+          ...(source !== undefined && { source }),
+          ...(disabled !== undefined && { disabled }),
+        },
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: page => page.nextCursor,
+    meta: live,
+  })
+
+/** Which memories a new session gets, and why. */
+export const memoryPreviewQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: [...memoriesKey, 'preview', agentId],
+    queryFn: () => client.memories.preview({ params: { agent_id: agentId } }),
+  })
+
+export const memoryQuery = (agentId: string, id: string) =>
+  queryOptions({
+    queryKey: [...memoriesKey, 'one', agentId, id],
+    queryFn: () => client.memories.get({ params: { agent_id: agentId, memory_id: id } }),
+  })

@@ -1,0 +1,58 @@
+import { Button, FileButton, Stack } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Skill } from '../../../../src/contract/skills.ts'
+import { client } from '../../data/client.ts'
+import { skillsKey } from '../../data/skills.ts'
+import { ProblemLine } from '../../parts/page-state.tsx'
+import { SidePanel } from '../../parts/side-panel.tsx'
+import { SkillForm } from './skill-form.tsx'
+
+interface Props {
+  readonly onClose: () => void
+  readonly onMade: (skill: Skill) => void
+}
+
+/** Adds a skill to the library: written here, or from a SKILL.md file. */
+export function CreateSkill({ onClose, onMade }: Props) {
+  const queries = useQueryClient()
+  const [error, setError] = useState<unknown>()
+  const done = async (skill: Skill) => {
+    await queries.invalidateQueries({ queryKey: skillsKey })
+    onMade(skill)
+  }
+  const importFile = async (file: File | null) => {
+    if (!file) return
+    setError(undefined)
+    try {
+      await done(await client.skills.import({ body: { text: await file.text() } }))
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <SidePanel
+      title="Create skill"
+      onClose={onClose}
+      actions={
+        <FileButton accept=".md,text/markdown" onChange={file => void importFile(file)}>
+          {props => (
+            <Button variant="default" {...props}>
+              Import SKILL.md
+            </Button>
+          )}
+        </FileButton>
+      }
+    >
+      <Stack gap="md">
+        <ProblemLine error={error} />
+        <SkillForm
+          initial={{ name: '', description: null, content: '' }}
+          action="Create skill"
+          onSave={async fields => done(await client.skills.create({ body: fields }))}
+          onCancel={onClose}
+        />
+      </Stack>
+    </SidePanel>
+  )
+}
