@@ -66,7 +66,13 @@ export function TimeChart({ kind, series, points, format, line, height = 220 }: 
       barProps={{ stroke: 'var(--surface)', strokeOpacity: 1, strokeWidth: 0.5 }}
     />
   ) : (
-    <LineChart {...shared} curveType="linear" strokeWidth={2} withDots={points.length < 40} dotProps={{ r: 2 }} />
+    <LineChart
+      {...shared}
+      curveType="linear"
+      strokeWidth={2}
+      connectNulls={false}
+      dotProps={{ r: points.length < 40 ? 2 : 1 }}
+    />
   )
 }
 

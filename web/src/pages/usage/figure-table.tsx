@@ -9,7 +9,7 @@ export interface TableContent {
   readonly total?: readonly ReactNode[]
 }
 
-const shownAtFirst = 50
+const shownAtFirst = 20
 
 /** Figures in rows; the first column has names, the others numbers. */
 export function FigureTable({
@@ -23,12 +23,8 @@ export function FigureTable({
   const shown = isAll ? rows : rows.slice(0, shownAtFirst)
   return (
     <>
-      <Table.ScrollContainer
-        minWidth={head.length * 88}
-        maxHeight={isAll ? undefined : 520}
-        scrollAreaProps={{ tabIndex: 0 }}
-      >
-        <Table fz="sm" verticalSpacing={4} className="numbers" aria-label={label} stickyHeader>
+      <Table.ScrollContainer minWidth={head.length * 88} scrollAreaProps={{ tabIndex: 0 }}>
+        <Table fz="sm" verticalSpacing={4} className="numbers" aria-label={label}>
           <Table.Thead>
             <Table.Tr>
               {placed(head).map(({ value: title, at }) => (
