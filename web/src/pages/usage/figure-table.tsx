@@ -1,6 +1,7 @@
 import { Button, Table } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { SafeText } from '../../parts/safe-text.tsx'
+import css from './charts.module.css'
 
 export interface TableContent {
   /** Titles of the columns; names of models, agents and the like may be among them. */
@@ -65,11 +66,11 @@ const placed = <Value,>(values: readonly Value[]) => values.map((value, at) => (
 const Cells = ({ cells }: { readonly cells: readonly ReactNode[] }) =>
   placed(cells).map(({ value, at }) =>
     at === 0 ? (
-      <Table.Th key={at} scope="row" fw="inherit" maw={280}>
+      <Table.Th key={at} scope="row" fw="inherit" maw={280} className="clip">
         {value}
       </Table.Th>
     ) : (
-      <Table.Td key={at} ta="end">
+      <Table.Td key={at} ta="end" className={css.figure}>
         {value}
       </Table.Td>
     ),
