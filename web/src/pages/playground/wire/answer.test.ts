@@ -129,3 +129,8 @@ test('thinking without a signature is not sent again', () => {
     ['text', 'tool_use'],
   )
 })
+
+test('a call whose input did not arrive completely is not sent again', () => {
+  const answer: Answer = { ...emptyAnswer, blocks: [{ kind: 'tool', id: 't', name: 'look', input: '{"a":' }] }
+  assert.deepEqual(contentOf(answer), [])
+})
