@@ -2,7 +2,6 @@ import type { McpAuthType } from '../../contract/mcp.ts'
 import type { ApiSpec } from '../../contract/runtimes.ts'
 import type { RequestLogSettings } from '../platform/request-log.ts'
 import type { Protocol } from './protocols.ts'
-import type { SettingSources } from './setting-sources.ts'
 
 /** Milliseconds; by default 5,000, 60,000, 60,000 and 600,000. Source: Gateway, section 3. */
 export interface UpstreamTimeouts {
@@ -402,6 +401,16 @@ export interface WorkspaceBucket {
 
 /** Where a signed link of an approval may be sent. */
 export type ApprovalLinkPlace = 'webhook_endpoints' | 'replies'
+
+/** Where settings were given. Names only. */
+export interface SettingSources {
+  /** Paths in the configuration file, two levels deep: `limits.max_streams`. */
+  readonly file: readonly string[]
+  /** Variables of the environment that the service reads and that are set. */
+  readonly environment: readonly string[]
+  /** Options of the command line. */
+  readonly options: readonly string[]
+}
 
 /** Settings of the environment and the configuration file. Frozen; a changed file results in a new object. */
 export interface Config {

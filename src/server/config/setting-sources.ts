@@ -1,17 +1,7 @@
-import type { Environment, Overrides } from './config.ts'
+import type { Environment, Overrides, SettingSources } from './config.ts'
 import { nonBlank } from './data-dir.ts'
 import type { ConfigFile } from './file.ts'
 import { providers } from './providers.ts'
-
-/** Where settings were given. Names only. */
-export interface SettingSources {
-  /** Paths in the configuration file, two levels deep: `limits.max_streams`. */
-  readonly file: readonly string[]
-  /** Variables of the environment that the service reads and that are set. */
-  readonly environment: readonly string[]
-  /** Options of the command line. */
-  readonly options: readonly string[]
-}
 
 const variables: readonly string[] = [
   'GATEWAY_MASTER_KEY',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { buildConsole } from '../../../scripts/console-build.ts'
@@ -86,6 +88,8 @@ export async function openConsole(t: TestContext, options: OpenOptions): Promise
   const complaints = watch(page, base, options)
   await page.addInitScript({ content: countClicks })
   t.after(async () => {
+    if (!hasPassed(t))
+      await page.screenshot({ path: join(tmpdir(), `${fileNameOf(t.name)}.png`) }).catch(() => undefined)
     await context.close()
     assert.deepEqual(complaints, [])
   })
@@ -98,6 +102,12 @@ export async function openConsole(t: TestContext, options: OpenOptions): Promise
     clicks: () => page.evaluate<number>(`Number(sessionStorage.getItem('clicks') ?? 0)`),
   }
 }
+
+/** Node reports this in hooks; its types do not know it yet. */
+const hasPassed = (t: TestContext): boolean => (t as { readonly passed?: boolean }).passed === true
+
+/** Name of the screenshot of a failed test, in the temporary folder of the system. */
+const fileNameOf = (name: string): string => `switchyard-${name.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 80)}`
 
 /** Signs in with a key on the page that asks for it. */
 export async function signIn(page: Page, key: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { ProblemLine } from './page-state.tsx'
+import { SafeText } from './safe-text.tsx'
 
 interface Props {
   readonly isOpen: boolean
@@ -40,7 +41,7 @@ export function Confirm({ isOpen, onClose, question, consequence, action, name, 
   }
   const isAllowed = name === undefined || typed === name
   return (
-    <Modal opened={isOpen} onClose={close} title={question}>
+    <Modal opened={isOpen} onClose={close} title={<SafeText text={question} />}>
       <Stack gap="md">
         <Text size="sm">{consequence}</Text>
         {name !== undefined && (

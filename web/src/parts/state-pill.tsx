@@ -8,6 +8,7 @@ import {
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
 import type { StateName } from '../theme.ts'
+import { SafeText } from './safe-text.tsx'
 import css from './state-pill.module.css'
 
 const icons: Readonly<Record<StateName, ComponentType<IconProps> | undefined>> = {
@@ -33,7 +34,11 @@ export function StatePill({ state, word, detail }: Props) {
     <span className={css.pill} data-state={state}>
       {Icon ? <Icon size={14} stroke={2} aria-hidden /> : <span className={css.dot} aria-hidden />}
       <span className={css.word}>{word}</span>
-      {detail !== undefined && <span className={`${css.detail} clip`}>{detail}</span>}
+      {detail !== undefined && (
+        <span className={`${css.detail} clip`}>
+          <SafeText text={detail} />
+        </span>
+      )}
     </span>
   )
 }

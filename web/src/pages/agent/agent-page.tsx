@@ -41,11 +41,13 @@ function LoadedAgent({ agent }: { readonly agent: Agent }) {
     <Page
       title={agent.name}
       beside={
-        <>
+        <span className={css.beside}>
           <AgentState status={agent.status} />
           <span className="soft numbers">v{agent.version}</span>
-          <Id id={agent.id} what="agent id" />
-        </>
+          <span className={css.id}>
+            <Id id={agent.id} what="agent id" />
+          </span>
+        </span>
       }
       actions={
         <>

@@ -45,9 +45,21 @@ export function ChangeList({ changes }: { readonly changes: readonly FieldChange
 function Scalar({ before, after }: { readonly before: string; readonly after: string }) {
   return (
     <div className={css.scalar}>
-      <del>{before === '' ? 'not set' : <SafeText text={before} />}</del>
+      {before === '' ? (
+        <span className="soft">not set</span>
+      ) : (
+        <del>
+          <SafeText text={before} />
+        </del>
+      )}
       <span aria-hidden> → </span>
-      <ins>{after === '' ? 'not set' : <SafeText text={after} />}</ins>
+      {after === '' ? (
+        <span className="soft">not set</span>
+      ) : (
+        <ins>
+          <SafeText text={after} />
+        </ins>
+      )}
     </div>
   )
 }

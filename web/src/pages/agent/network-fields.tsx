@@ -2,8 +2,9 @@ import { SegmentedControl, Text } from '@mantine/core'
 import { networkPresets } from '../../../../src/contract/network.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import css from './agent.module.css'
+import { recordOf } from './json-values.ts'
 import { FlagSetting, TextsSetting } from './setting-fields.tsx'
-import { recordOf, valueAt, writeAt } from './settings.ts'
+import { valueAt, writeAt } from './settings.ts'
 import type { Editing } from './use-draft.ts'
 
 const types = [
@@ -25,8 +26,8 @@ export function NetworkFields({ editing }: { readonly editing: Editing }) {
   const choose = (next: string) =>
     editing.set('network', next === 'none' && Object.keys(network).length <= 1 ? undefined : { ...network, type: next })
   return (
-    <fieldset className={css.group}>
-      <legend className={css.changeName}>Network of the sandbox</legend>
+    <section className={css.group} aria-label="Network of the sandbox">
+      <div className={css.changeName}>Network of the sandbox</div>
       <SegmentedControl aria-label="Network" data={types} value={type} onChange={choose} />
       <Text size="sm" c="dimmed">
         {explanations[type]}
@@ -43,7 +44,7 @@ export function NetworkFields({ editing }: { readonly editing: Editing }) {
           placeholder='[{"vault_key": "GITHUB_TOKEN", "host": "api.github.com", "header": "authorization", "auth_type": "bearer_token"}]'
         />
       )}
-    </fieldset>
+    </section>
   )
 }
 

@@ -3,9 +3,10 @@ import { useQuery } from '@tanstack/react-query'
 import { capabilitiesQuery } from '../../data/agents.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import css from './agent.module.css'
+import { isRecord, textsOf } from './json-values.ts'
 import { NetworkFields } from './network-fields.tsx'
 import { ChoiceSetting, NumberSetting, TextSetting } from './setting-fields.tsx'
-import { isRecord, otherSettings, textsOf, valueAt, withOtherSettings, writeAt } from './settings.ts'
+import { otherSettings, valueAt, withOtherSettings, writeAt } from './settings.ts'
 import type { Editing } from './use-draft.ts'
 
 const busyModes = [

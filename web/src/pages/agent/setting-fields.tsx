@@ -1,5 +1,6 @@
 import { Checkbox, NumberInput, Select, TagsInput, TextInput } from '@mantine/core'
-import { type Place, pathOf, textsOf, valueAt, writeAt } from './settings.ts'
+import { textsOf } from './json-values.ts'
+import { type Place, pathOf, valueAt, writeAt } from './settings.ts'
 import type { Editing } from './use-draft.ts'
 
 interface Props {

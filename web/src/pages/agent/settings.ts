@@ -1,14 +1,7 @@
+import { recordOf } from './json-values.ts'
 import type { Editing } from './use-draft.ts'
 
 type Settings = Readonly<Record<string, unknown>>
-
-export const isRecord = (value: unknown): value is Settings =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-export const recordOf = (value: unknown): Settings => (isRecord(value) ? value : {})
-
-export const textsOf = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
 
 /** A place in the settings of an agent: `config.max_turns` or `config.network.presets`. */
 export interface Place {

@@ -62,10 +62,10 @@ function SkillRow({ agentId, skill, isBlocked, onChanged }: RowProps) {
   const close = () => setDialog(undefined)
   return (
     <div className={css.row}>
-      <span>
+      <span className={css.named}>
         <Link to="/console/skills" search={{ open: id }}>
           <SafeText text={title} />
-        </Link>{' '}
+        </Link>
         <CopyState state={state} />
       </span>
       <span className={css.actions}>

@@ -1,4 +1,4 @@
-import { recordOf } from './settings.ts'
+import { recordOf } from './json-values.ts'
 
 interface Message {
   readonly parts: readonly Readonly<Record<string, unknown>>[]

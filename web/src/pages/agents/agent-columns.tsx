@@ -16,7 +16,7 @@ export const agentColumns = (use: Use): readonly Column<ListedAgent>[] => [
   {
     key: 'name',
     title: 'Agent',
-    width: 'minmax(180px, 3fr)',
+    width: 'minmax(120px, 3fr)',
     cell: ({ name, description }) => (
       <span className={css.name}>
         <b>
@@ -30,34 +30,40 @@ export const agentColumns = (use: Use): readonly Column<ListedAgent>[] => [
       </span>
     ),
   },
-  { key: 'status', title: 'Status', width: '96px', cell: ({ status }) => <AgentState status={status} /> },
+  { key: 'status', title: 'Status', width: '84px', cell: ({ status }) => <AgentState status={status} /> },
   {
     key: 'model',
     title: 'Model',
-    width: 'minmax(90px, 1fr)',
+    width: 'minmax(64px, 1fr)',
     isNarrow: false,
     cell: ({ model }) => <SafeText text={model} />,
   },
   {
     key: 'runtime',
     title: 'Runtime',
-    width: 'minmax(80px, 120px)',
+    width: 'minmax(56px, 120px)',
     isNarrow: false,
     cell: ({ harness }) => <SafeText text={harness} />,
   },
-  { key: 'last', title: 'Last run', width: '140px', isNarrow: false, cell: agent => <LastRun agent={agent} /> },
+  {
+    key: 'last',
+    title: 'Last run',
+    width: 'minmax(116px, 140px)',
+    isNarrow: false,
+    cell: agent => <LastRun agent={agent} />,
+  },
   {
     key: 'cost',
     title: 'Cost, 7 days',
-    width: '96px',
+    width: '84px',
     align: 'end',
     isNarrow: false,
     cell: ({ id }) => <Cost use={use} id={id} />,
   },
   {
     key: 'failures',
-    title: 'Failed calls',
-    width: '84px',
+    title: 'Failed',
+    width: '56px',
     align: 'end',
     isNarrow: false,
     cell: ({ id }) => <Failures use={use} id={id} />,

@@ -96,8 +96,9 @@ function Actions({ budget, onEdit, onRemoved }: ActionsProps) {
           action="Remove budget"
           run={async () => {
             await client.budgets.remove({ params: { scope, scope_id } })
-            await reloadBudgets(queries)
             onRemoved()
+            queries.removeQueries({ queryKey: budgetQuery({ scope, scope_id }).queryKey })
+            await reloadBudgets(queries)
           }}
         />
       )}

@@ -47,7 +47,7 @@ export function RotateKey({ apiKey, isOpen, onClose, onRotated }: RotateProps) {
   })
   const graceMs = graces.find(([value]) => value === grace)?.[2] ?? 0
   return (
-    <Modal opened={isOpen} onClose={onClose} title={`Rotate key ${keyName(apiKey)}?`}>
+    <Modal opened={isOpen} onClose={onClose} title={`Rotate key “${keyName(apiKey)}”?`}>
       <form onSubmit={event => void submit.send(event)}>
         <Stack gap="md">
           <Text size="sm">The key gets a new secret, shown once. Its id, limits, spending and children stay.</Text>
@@ -94,7 +94,7 @@ export function RevokeKey({ apiKey, isOpen, onClose, below }: RevokeProps) {
     <Confirm
       isOpen={isOpen}
       onClose={onClose}
-      question={`Revoke key ${name}?`}
+      question={`Revoke key “${name}”?`}
       consequence={`Clients with this key get 401 within 5 seconds, and its running prompts end before their next model call. ${others} Webhooks and schedules that run under it stop. It cannot be restored; its usage stays.`}
       action="Revoke key"
       name={name}

@@ -19,6 +19,8 @@ export const keyFields = [
   'log_bodies',
   'metadata',
 ] as const
+/** Those of `MoreSettings`. */
+export const rareFields = ['soft_budget', 'passthrough', 'mcp_servers', 'cache', 'log_bodies', 'metadata'] as const
 type Field = (typeof keyFields)[number]
 
 /** Props of the parts of the form. */

@@ -54,6 +54,14 @@ export function KeyPanel({ id, onClose, onOpen, onRotated }: Props) {
       <Stack gap="md">
         <Actions apiKey={data} onRotated={onRotated} />
         <Details apiKey={data} />
+        <Group gap="md">
+          <Link to="/console/usage" search={{ key_id: id }}>
+            Usage
+          </Link>
+          <Link to="/console/audit" search={{ object_id: id }}>
+            Changes
+          </Link>
+        </Group>
         <KeyChildren id={id} onOpen={onOpen} />
       </Stack>
     </SidePanel>
@@ -87,12 +95,6 @@ function Actions({ apiKey, onRotated }: { readonly apiKey: ApiKey } & Pick<Props
           </Button>
         </>
       )}
-      <Link to="/console/usage" search={{ key_id: apiKey.id }}>
-        Usage
-      </Link>
-      <Link to="/console/audit" search={{ object_id: apiKey.id }}>
-        Changes
-      </Link>
       <RotateKey apiKey={apiKey} isOpen={dialog === 'rotate'} onClose={close} onRotated={onRotated} />
       <RevokeKey
         apiKey={apiKey}

@@ -58,42 +58,44 @@ export function MemoryList({ agentId, filtering, open, onOpen, onCreate }: Props
   )
 }
 
+const sources = { agent: 'agent', ui: 'person', slack: 'Slack' } as const
+
 const columnsOf = (preview: MemoryPreview | undefined): readonly Column<Memory>[] => {
   const reasons = new Map(preview?.memories.map(({ memory, injected, message }) => [memory.id, { injected, message }]))
   return [
     {
       key: 'text',
       title: 'Memory',
-      width: 'minmax(180px, 3fr)',
+      width: 'minmax(120px, 3fr)',
       cell: ({ text }) => <SafeText text={text} />,
     },
     {
       key: 'tags',
       title: 'Tags',
-      width: 'minmax(80px, 1fr)',
+      width: 'minmax(56px, 1fr)',
       isNarrow: false,
       cell: ({ tags }) => <Tags tags={tags} />,
     },
     {
       key: 'type',
       title: 'Type',
-      width: '96px',
+      width: '76px',
       isNarrow: false,
       cell: ({ type }) => <SafeText text={type} />,
     },
     {
       key: 'priority',
       title: 'Priority',
-      width: '60px',
+      width: '52px',
       align: 'end',
       isNarrow: false,
       cell: ({ priority }) => <span className="numbers">{priority}</span>,
     },
-    { key: 'source', title: 'Source', width: '64px', isNarrow: false, cell: ({ source }) => source },
+    { key: 'source', title: 'Source', width: '52px', isNarrow: false, cell: ({ source }) => sources[source] },
     {
       key: 'applied',
-      title: 'Found',
-      width: '110px',
+      title: 'Applied',
+      width: '92px',
       isNarrow: false,
       cell: ({ times_applied: times, last_applied_at: last }) =>
         times === 0 ? (
@@ -107,7 +109,7 @@ const columnsOf = (preview: MemoryPreview | undefined): readonly Column<Memory>[
     {
       key: 'state',
       title: 'In new sessions',
-      width: '150px',
+      width: '108px',
       cell: ({ id, disabled }) => <InPrompt reason={reasons.get(id)} isDisabled={disabled} />,
     },
   ]
@@ -125,7 +127,7 @@ function InPrompt({ reason, isDisabled }: InPromptProps) {
     <StatePill state="done" word="yes" />
   ) : (
     <span className="soft" title={reason.message}>
-      no room, found by search
+      no room
     </span>
   )
 }

@@ -62,7 +62,7 @@ const upstream: Column<ModelRow> = {
 const health: Column<ModelRow> = {
   key: 'health',
   title: 'Health',
-  width: 'minmax(130px, 1fr)',
+  width: 'minmax(164px, 1fr)',
   cell: row => <HealthPill row={row} />,
 }
 
@@ -76,7 +76,7 @@ export const allColumns: readonly Column<ModelRow>[] = [
   {
     key: 'price',
     title: 'In / out per 1M tokens',
-    width: '150px',
+    width: '142px',
     cell: row =>
       row.deployment?.pricing ? (
         <span className="numbers">{priceWords(row.deployment.pricing)}</span>
@@ -88,7 +88,7 @@ export const allColumns: readonly Column<ModelRow>[] = [
   {
     key: 'price_source',
     title: 'Price from',
-    width: '130px',
+    width: '116px',
     cell: ({ deployment }) => (
       <span className="soft">{deployment?.pricing ? priceSources[deployment.pricing.source] : ''}</span>
     ),

@@ -63,8 +63,8 @@ const rowWith = (changes: Partial<Deployment>) => ({
 
 test('health names the time that is left of a cooldown, and why a model serves no calls', () => {
   const cooling = rowWith({ state: 'cooling', cooling_until: '2026-11-26T12:00:13.400Z' })
-  assert.deepEqual(healthOf(cooling, now), { state: 'waiting', word: 'cooling down', detail: '14 s left' })
-  assert.equal(healthOf(cooling, now + 60_000).detail, '0 ms left')
+  assert.deepEqual(healthOf(cooling, now), { state: 'waiting', word: 'cooling down', detail: '14 s' })
+  assert.equal(healthOf(cooling, now + 60_000).detail, '0 ms')
   assert.equal(healthOf(rowWith({}), now).word, 'healthy')
   const off = { id: 'dep_2', model_name: 'fast', setting: broken, deployment: undefined }
   assert.deepEqual(healthOf(off, now), { state: 'failed', word: 'serves no calls', detail: 'no key' })

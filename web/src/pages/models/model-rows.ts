@@ -58,7 +58,7 @@ export function healthOf({ setting, deployment }: ModelRow, now: number): Health
   if (deployment.state === 'probing') return { state: 'running', word: 'probing' }
   if (deployment.state === 'healthy') return { state: 'done', word: 'healthy' }
   const leftMs = Math.max(0, Date.parse(deployment.cooling_until ?? '') - now)
-  return { state: 'waiting', word: 'cooling down', detail: `${duration(Math.ceil(leftMs / 1000) * 1000)} left` }
+  return { state: 'waiting', word: 'cooling down', detail: `${duration(Math.ceil(leftMs / 1000) * 1000)}` }
 }
 
 export const priceSources = {

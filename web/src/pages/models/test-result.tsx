@@ -10,7 +10,7 @@ export function TestResult({ result: { ok, latency_ms: ms, error = '' } }: { rea
         <StatePill state="done" word="credential accepted" detail={`in ${ms} ms`} />
       ) : (
         <>
-          <StatePill state="failed" word="credential rejected" />
+          <StatePill state="failed" word="test failed" />
           <div style={{ overflowWrap: 'anywhere' }}>
             <SafeText text={error} />
           </div>

@@ -5,7 +5,7 @@ import { plural } from '../../parts/format.ts'
 import { useNow } from '../../parts/now.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import css from './live-line.module.css'
-import type { CatchUp, Connection } from './log/session-source.ts'
+import type { CatchUp, Connection } from './log/log-state.ts'
 
 interface Props {
   readonly connection: Connection

@@ -93,10 +93,10 @@ function AgentRow({ skill, agent: { agent_id: id, name, state }, onChanged }: Ro
   const close = () => setDialog(undefined)
   return (
     <div className={css.row}>
-      <span>
+      <span className={css.named}>
         <Link to="/console/agents/$agentId" params={{ agentId: id }}>
           <SafeText text={name} />
-        </Link>{' '}
+        </Link>
         <CopyState state={state} />
       </span>
       <span className={css.actions}>

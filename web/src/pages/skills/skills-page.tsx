@@ -13,8 +13,8 @@ import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.ts
 import { SafeText } from '../../parts/safe-text.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
-import { copyCountsQuery } from './queries.ts'
 import { CreateSkill } from './create-skill.tsx'
+import { copyCountsQuery } from './queries.ts'
 import { SkillPanel } from './skill-panel.tsx'
 
 /** The library of skills, the agents that have them, and the copies that differ. */
@@ -64,10 +64,7 @@ export function SkillsPage() {
       <WithPanel
         panel={
           address.create !== undefined ? (
-            <CreateSkill
-              onClose={close}
-              onMade={({ id }) => setAddress({ create: undefined, open: id })}
-            />
+            <CreateSkill onClose={close} onMade={({ id }) => setAddress({ create: undefined, open: id })} />
           ) : (
             open !== undefined && (
               <SkillPanel
@@ -149,7 +146,7 @@ const columnsOf = (counts: Counts): readonly Column<Skill>[] => [
   {
     key: 'copies',
     title: 'Copies',
-    width: '150px',
+    width: '128px',
     cell: ({ id }) => <Copies counts={counts} id={id} />,
   },
   {
@@ -171,6 +168,6 @@ function Copies({ counts, id }: { readonly counts: Counts; readonly id: string }
   return count.differing === 0 ? (
     <StatePill state="done" word="as the library" />
   ) : (
-    <StatePill state="waiting" word={`${count.differing} differ`} />
+    <StatePill state="waiting" word={count.differing === 1 ? '1 differs' : `${count.differing} differ`} />
   )
 }

@@ -141,7 +141,9 @@ function AddServer({ taken, onAdd }: AddProps) {
       <Button variant="subtle" onClick={() => setOther({ name: '', url: '' })}>
         Add a server by its address
       </Button>
-      <Link to="/console/mcp">Register servers</Link>
+      <Link to="/console/mcp" className={css.scalar ?? ''}>
+        Register servers
+      </Link>
     </Group>
   )
 }

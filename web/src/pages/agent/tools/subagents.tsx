@@ -3,7 +3,7 @@ import { IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { AgentSelect } from '../../../parts/agent-select.tsx'
 import css from '../agent.module.css'
-import { isRecord } from '../settings.ts'
+import { isRecord } from '../json-values.ts'
 import type { Editing } from '../use-draft.ts'
 import { AgentName } from './agent-name.tsx'
 import { PolicyControl } from './policy-control.tsx'
@@ -73,13 +73,11 @@ function SubagentRow({ entry, onChange, onRemove }: RowProps) {
   const { budget_share: share, version, max_parallel: parallel } = entry
   const id = String(entry['agent_id'])
   return (
-    <div className={css.row}>
-      <span>
-        <Link to="/console/agents/$agentId" params={{ agentId: id }}>
-          <AgentName id={id} />
-        </Link>
-      </span>
-      <Group gap="xs" justify="flex-end">
+    <div className={css.subagent}>
+      <Link to="/console/agents/$agentId" params={{ agentId: id }}>
+        <AgentName id={id} />
+      </Link>
+      <Group gap="xs">
         <NumberInput
           aria-label="Version"
           placeholder="current version"

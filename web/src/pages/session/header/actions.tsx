@@ -72,7 +72,7 @@ function MoreMenu({ sessionId, title, isDeleted, onOpen }: Omit<Props, 'canInter
         </Menu.Item>
         <Menu.Item
           leftSection={<IconArrowsDiff size={14} />}
-          onClick={() => void navigate({ to: '/console/compare', search: { left: sessionId } })}
+          onClick={() => void navigate({ to: '/console/compare', search: { a: sessionId } })}
         >
           Compare session
         </Menu.Item>

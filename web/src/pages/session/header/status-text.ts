@@ -74,5 +74,5 @@ function detailOf(status: Status): string | undefined {
 function budgetText({ budget, message }: Extract<Status, { word: 'paused: budget' }>): string | undefined {
   if (!budget) return message
   if (budget.is_frozen) return `spending of this ${budget.scope} is frozen`
-  return `${money(budget.max_usd)} of the ${budget.scope} are spent`
+  return `the ${budget.scope} has reached its limit of ${money(budget.max_usd)}`
 }

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { client } from '../../../data/client.ts'
 import { reportError } from '../../../data/queries.ts'
-import { type LogState, SessionSource } from './session-source.ts'
+import type { LogState } from './log-state.ts'
+import { SessionSource } from './session-source.ts'
 
 /** A hidden tab keeps its stream this long: browsers allow few connections to one host. */
 const hiddenMs = 30_000

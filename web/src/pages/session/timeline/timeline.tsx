@@ -3,6 +3,7 @@ import { useElementSize } from '@mantine/hooks'
 import { IconArrowsHorizontal, IconMinus, IconPlus } from '@tabler/icons-react'
 import { type KeyboardEvent, memo, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { useNow } from '../../../parts/now.ts'
+import { SafeText } from '../../../parts/safe-text.tsx'
 import { type Timeline as TimelineData, timelineOf } from '../../../session-log/timeline.ts'
 import type { View } from '../../../session-log/view.ts'
 import { type Entry, entriesOf } from './entries.ts'
@@ -96,8 +97,8 @@ function LaneRows({
   return data.lanes.map(lane => (
     <div key={lane.key} className={css.lane}>
       {hasLabels && (
-        <div className={`${css.laneLabel} clip`} title={lane.label}>
-          {lane.label}
+        <div className={`${css.laneLabel} clip`}>
+          <SafeText text={lane.label} />
         </div>
       )}
       <LaneBars lane={lane} width={width} scale={scale} now={now} selected={selected} onSelect={onSelect} />

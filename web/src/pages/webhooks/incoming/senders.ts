@@ -1,15 +1,7 @@
 import type { WebhookConfig, WebhookSignature } from '../../../../../src/contract/webhooks.ts'
 
 /** Programs that the set-up knows. `custom` is any other signature, `bearer` a plain token. */
-export type SenderId =
-  | 'github'
-  | 'slack'
-  | 'stripe'
-  | 'linear'
-  | 'gitlab'
-  | 'standard-webhooks'
-  | 'bearer'
-  | 'custom'
+export type SenderId = 'github' | 'slack' | 'stripe' | 'linear' | 'gitlab' | 'standard-webhooks' | 'bearer' | 'custom'
 
 export interface Sender {
   readonly id: SenderId
