@@ -8,7 +8,14 @@ import { exampleTools } from './wire/tools.ts'
 const column = { format: 'messages', model: 'm', hasBuiltIns: false } as const
 
 test('an agent gets the settings, the schema and the tools of the form, and no tools of the runtime', () => {
-  const form = { ...emptyForm, system: 's', temperature: 1, effort: 'high', tools: exampleTools, schema: '{"type":"object"}' }
+  const form = {
+    ...emptyForm,
+    system: 's',
+    temperature: 1,
+    effort: 'high',
+    tools: exampleTools,
+    schema: '{"type":"object"}',
+  }
   const { fields, notes } = agentOfForm({ ...form, thinking: 'adaptive' }, column)
   const [{ name, description, input_schema }] = JSON.parse(exampleTools)
   assert.deepEqual(fields, {

@@ -90,7 +90,8 @@ for (const [name, reader, events, reason] of [
 }
 
 test('a stream gives the same answer however it is split', () => {
-  for (const size of [1, 3, 50, 10_000]) assert.deepEqual(read(readMessages, messages, size), read(readMessages, messages))
+  for (const size of [1, 3, 50, 10_000])
+    assert.deepEqual(read(readMessages, messages, size), read(readMessages, messages))
 })
 
 const failures: readonly (readonly [name: string, AnswerReader, unknown, status: number])[] = [
@@ -100,11 +101,14 @@ const failures: readonly (readonly [name: string, AnswerReader, unknown, status:
 ]
 for (const [name, reader, event, status] of failures) {
   test(`an error event of ${name} keeps what arrived before it, and is not a complete answer`, () => {
-    const answer = reader({ ...emptyAnswer, blocks: [{ kind: 'text', text: 'a' }] }, {
-      event: undefined,
-      data: event as Record<string, unknown>,
-      isEnd: false,
-    })
+    const answer = reader(
+      { ...emptyAnswer, blocks: [{ kind: 'text', text: 'a' }] },
+      {
+        event: undefined,
+        data: event as Record<string, unknown>,
+        isEnd: false,
+      },
+    )
     assert.deepEqual([answer.error?.message, answer.error?.status], ['busy', status])
     assert.deepEqual([answer.blocks.length, answer.isComplete], [1, false])
   })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { test } from 'node:test'
 import { stripTypeScriptTypes } from 'node:module'
+import { test } from 'node:test'
 import { copyTexts } from './copy-texts.ts'
 import { emptyForm, formats, type PlaygroundForm } from './form.ts'
 import { pythonLiteral } from './python-text.ts'
 import { bodyOf } from './request.ts'
 import { exampleTools } from './tools.ts'
 
-const hostile = "it's\nEND\n$(touch /tmp/x) `id` \"quoted\" \\ ${HOME}"
+const hostile = 'it\'s\nEND\n$(touch /tmp/x) `id` "quoted" \\ ${HOME}'
 const form: PlaygroundForm = {
   ...emptyForm,
   turns: [{ id: '1', role: 'user', content: [{ type: 'text', text: hostile }] }],
@@ -50,5 +50,8 @@ test('fields that the Python library has no parameter for go into extra_body', (
 })
 
 test('values of JSON become literals of Python', () => {
-  assert.equal(pythonLiteral([true, null, 'a"b', {}, 1.5]), '[\n    True,\n    None,\n    "a\\"b",\n    {},\n    1.5,\n]')
+  assert.equal(
+    pythonLiteral([true, null, 'a"b', {}, 1.5]),
+    '[\n    True,\n    None,\n    "a\\"b",\n    {},\n    1.5,\n]',
+  )
 })

@@ -61,7 +61,9 @@ test('a request in Chat Completions has images, calls and results as messages of
     {
       role: 'assistant',
       content: 'Let me see.',
-      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Berlin"}' } }],
+      tool_calls: [
+        { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Berlin"}' } },
+      ],
     },
     { role: 'tool', tool_call_id: 'call_1', content: '12 C' },
   ])
@@ -160,7 +162,13 @@ test('what a recorded request loses in the form is reported', () => {
   const request = {
     model: 'gpt',
     messages: [
-      { role: 'user', content: [{ type: 'input_audio', input_audio: {} }, { type: 'text', text: 'hi' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'input_audio', input_audio: {} },
+          { type: 'text', text: 'hi' },
+        ],
+      },
       { role: 'system', content: 'late' },
     ],
     seed: 7,
