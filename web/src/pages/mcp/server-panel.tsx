@@ -15,6 +15,7 @@ import { SidePanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { TextLink } from '../../parts/text-link.tsx'
 import { Login } from './login.tsx'
+import { serversQuery } from './queries.ts'
 import { ServerForm } from './server-form.tsx'
 import { authOf, stateOf } from './server-state.ts'
 import { ServerTools } from './server-tools.tsx'
@@ -62,7 +63,8 @@ function Head({ server, onDeleted }: { readonly server: McpServer; readonly onDe
   const remove = async () => {
     await client.mcp.remove({ params })
     onDeleted()
-    await refresh()
+    // Only the list: the deleted object is still open.
+    await queries.invalidateQueries({ queryKey: serversQuery.queryKey })
   }
   return (
     <Stack gap="sm">

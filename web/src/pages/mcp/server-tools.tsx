@@ -1,7 +1,7 @@
 import { Button, Group, Switch, Text, TextInput, Title } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { McpServer, McpTool, McpStoredToolLists } from '../../../../src/contract/mcp.ts'
+import type { McpServer, McpStoredToolLists, McpTool } from '../../../../src/contract/mcp.ts'
 import { client } from '../../data/client.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'

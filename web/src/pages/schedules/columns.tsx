@@ -4,8 +4,8 @@ import type { Column } from '../../parts/data-table.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
-import css from './schedules.module.css'
 import { runStates, scheduleState } from './run-state.ts'
+import css from './schedules.module.css'
 
 interface Options {
   readonly nameOfAgent: (id: string) => string
