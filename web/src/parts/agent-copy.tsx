@@ -36,8 +36,8 @@ export function AgentCopy({ agent, onClose, onMade }: Props) {
             data-autofocus
           />
           <Text size="sm" c="dimmed">
-            The copy has the prompt, skills, tools and settings of version {agent.version}. It has no memories, schedules
-            or earlier versions.
+            The copy has the prompt, skills, tools and settings of version {agent.version}. It has no memories,
+            schedules or earlier versions.
           </Text>
           {omitted.length > 0 && (
             <Alert color="yellow" title="Not copied, because they look like secrets">

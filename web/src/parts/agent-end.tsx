@@ -22,7 +22,9 @@ export function AgentEnd({ agent, kind, onClose, onDone }: Props) {
   })
   const count = data?.schedules.length ?? 0
   const schedules =
-    count === 0 ? '' : ` Its ${plural(count, 'schedule')}${data?.next_cursor ? ' and more' : ''} start nothing any more.`
+    count === 0
+      ? ''
+      : ` Its ${plural(count, 'schedule')}${data?.next_cursor ? ' and more' : ''} start nothing any more.`
   const isWebhook = agent.config['webhook'] !== undefined
   const webhook = isWebhook ? ' Its webhook rejects deliveries.' : ''
   return kind === 'archive' ? (

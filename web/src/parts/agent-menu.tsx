@@ -8,16 +8,22 @@ import {
   IconPlayerPlay,
   IconTrash,
 } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { type Query, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Agent } from '../../../src/contract/agents.ts'
 import { agentsKey } from '../data/agents.ts'
 import { client } from '../data/client.ts'
-import { AgentEnd } from './agent-end.tsx'
 import { AgentCopy } from './agent-copy.tsx'
+import { AgentEnd } from './agent-end.tsx'
 import { showProblem } from './notices.ts'
 import { fileNameOf, saveFile } from './save-file.ts'
+
+/** A deleted object is not loaded again while its page closes. */
+const isOfOther =
+  (id: string) =>
+  ({ queryKey }: Query): boolean =>
+    !queryKey.includes(id)
 
 interface Props {
   readonly agent: Agent
@@ -105,8 +111,9 @@ export function AgentMenu({ agent, onDeleted }: Props) {
           kind={dialog}
           onClose={close}
           onDone={async () => {
-            if (dialog === 'delete') onDeleted()
-            await refresh()
+            if (dialog === 'archive') return refresh()
+            onDeleted()
+            await queries.invalidateQueries({ queryKey: agentsKey, predicate: isOfOther(agent.id) })
           }}
         />
       )}

@@ -11,7 +11,9 @@ export function saveFile(name: string, text: string, type = 'application/json'):
 
 /** Returns a name of a file for an object: letters, digits and hyphens. */
 export const fileNameOf = (name: string, ending: string): string =>
-  `${name
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
-    .replaceAll(/^-|-$/g, '') || 'agent'}.${ending}`
+  `${
+    name
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+      .replaceAll(/^-|-$/g, '') || 'agent'
+  }.${ending}`

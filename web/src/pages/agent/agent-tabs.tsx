@@ -10,16 +10,7 @@ import { TriggersTab } from './triggers-tab.tsx'
 import type { Editing } from './use-draft.ts'
 import { VersionsTab } from './versions-tab.tsx'
 
-export const agentTabs = [
-  'prompt',
-  'model',
-  'runtime',
-  'tools',
-  'skills',
-  'memories',
-  'triggers',
-  'versions',
-] as const
+export const agentTabs = ['prompt', 'model', 'runtime', 'tools', 'skills', 'memories', 'triggers', 'versions'] as const
 export type AgentTab = (typeof agentTabs)[number]
 
 const titles: Readonly<Record<AgentTab, string>> = {

@@ -50,11 +50,12 @@ function Size({ context: { estimated_tokens: tokens, context_window: window } }:
 
 function Parts({ context: { parts, tools, memories, notes } }: { readonly context: AgentContext }) {
   const injected = memories.filter(memory => memory.injected).length
+  const numbered = parts.map((part, at) => ({ at, part }))
   return (
     <>
       {parts.length === 0 && <p className="soft">No prompt: the model gets only what sessions say.</p>}
-      {parts.map((part, at) => (
-        <div key={`${part.kind} ${part.source_id} ${at}`} className={css.part} data-kind={part.kind}>
+      {numbered.map(({ at, part }) => (
+        <div key={at} className={css.part} data-kind={part.kind}>
           <Margin part={part} injected={injected} />
           <FoldedText text={part.text.trim()} className={css.text ?? ''} />
         </div>
@@ -111,7 +112,7 @@ function Tools({ tools }: { readonly tools: readonly ContextTool[] }) {
         <span className="soft">No tools</span>
       ) : (
         <details>
-          <summary>
+          <summary className={css.summary}>
             {plural(shown.length, 'tool')}
             {tools.length > shown.length && `, ${tools.length - shown.length} not shown to the model`}
           </summary>

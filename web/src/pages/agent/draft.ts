@@ -83,7 +83,9 @@ export function updateOf({ base, draft, note }: Saved): AgentUpdate {
     ...(isChanged('harness') && { runtime: draft.harness }),
     ...(isChanged('tools') && { tools: draft.tools as NonNullable<AgentUpdate['tools']> }),
     ...(keys.length > 0 && {
-      config: Object.fromEntries(keys.map(key => [key, draft.config[key] ?? null])) as NonNullable<AgentUpdate['config']>,
+      config: Object.fromEntries(keys.map(key => [key, draft.config[key] ?? null])) as NonNullable<
+        AgentUpdate['config']
+      >,
     }),
   }
 }

@@ -4,9 +4,9 @@ import type { Model } from '../../../../src/contract/models.ts'
 import { count } from '../../parts/format.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import css from './agent.module.css'
+import { isRecord, recordOf } from './json-values.ts'
 import { modelsQuery } from './queries.ts'
 import { ChoiceSetting, NumberSetting, TextsSetting } from './setting-fields.tsx'
-import { isRecord, recordOf } from './json-values.ts'
 import { pathOf, valueAt, writeAt } from './settings.ts'
 import type { Editing } from './use-draft.ts'
 
@@ -112,7 +112,9 @@ export function ModelTab({ editing }: { readonly editing: Editing }) {
 }
 
 function factsOf({ context_window: window, max_output_tokens: output, pricing }: Model): string {
-  const price = pricing && `$${pricing.input} in, ${pricing.output === null ? 'unknown' : `$${pricing.output}`} out per million tokens`
+  const price =
+    pricing &&
+    `$${pricing.input} in, ${pricing.output === null ? 'unknown' : `$${pricing.output}`} out per million tokens`
   return [
     window !== undefined && `window ${count(window)} tokens`,
     output !== undefined && `answers up to ${count(output)}`,
@@ -133,7 +135,11 @@ function Thinking({ editing }: { readonly editing: Editing }) {
   const at = { key: 'model_settings', name: 'thinking' }
   const { type, budget_tokens: budget } = recordOf(valueAt(editing, at))
   const write = (kind: string | null) =>
-    writeAt(editing, at, kind === null ? undefined : kind === 'enabled' ? { type: kind, budget_tokens: defaultBudget } : { type: kind })
+    writeAt(
+      editing,
+      at,
+      kind === null ? undefined : kind === 'enabled' ? { type: kind, budget_tokens: defaultBudget } : { type: kind },
+    )
   return (
     <Group grow align="flex-start">
       <Select

@@ -33,8 +33,8 @@ export function RollBack({ editing: { agent, changes }, version, onClose }: Prop
       <form onSubmit={event => void send(event)}>
         <Stack gap="md">
           <Text size="sm">
-            Version {agent.version + 1} will have the fields of version {version}. Status and owner stay. Running sessions
-            keep the version that they started with.
+            Version {agent.version + 1} will have the fields of version {version}. Status and owner stay. Running
+            sessions keep the version that they started with.
           </Text>
           {changes.length > 0 && (
             <div className={css.conflict}>Your unsaved changes stay; you can put them on top of it afterwards.</div>

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { LinkButton } from '../../parts/link-button.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
+import { LinkButton } from '../../parts/link-button.tsx'
 import { Loading, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import css from './agent.module.css'
+import { recordOf } from './json-values.ts'
 import { agentSchedulesQuery } from './queries.ts'
 import { FlagSetting } from './setting-fields.tsx'
-import { recordOf } from './json-values.ts'
 import type { Editing } from './use-draft.ts'
 
 /** What starts sessions of the agent: its webhook, its schedules, other agents. */

@@ -43,7 +43,8 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
     if (prompt === '' || isRunning) return
     setError(undefined)
     try {
-      const id = sessionId ?? (await client.sessions.create({ body: { agent_id: agent.id, title: titleOf(prompt) } })).id
+      const id =
+        sessionId ?? (await client.sessions.create({ body: { agent_id: agent.id, title: titleOf(prompt) } })).id
       setSessionId(id)
       setText('')
       setTurns(before => [...before, { prompt, startedAt: Date.now() }])
@@ -84,9 +85,7 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
           <div className={css.conflict}>It runs the saved version {agent.version}, without your unsaved changes.</div>
         )}
         {agent.status !== 'active' && (
-          <div className={css.conflict}>
-            The agent is {agent.status} and accepts no new sessions.
-          </div>
+          <div className={css.conflict}>The agent is {agent.status} and accepts no new sessions.</div>
         )}
         {turns.length === 0 && (
           <Text size="sm" c="dimmed">
@@ -108,7 +107,11 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
           maxRows={12}
         />
         <Group gap="sm">
-          <Button onClick={() => void send()} disabled={text.trim() === '' || agent.status !== 'active'} loading={isRunning}>
+          <Button
+            onClick={() => void send()}
+            disabled={text.trim() === '' || agent.status !== 'active'}
+            loading={isRunning}
+          >
             {turns.length === 0 ? 'Start session' : 'Send prompt'}
           </Button>
           {turns.length > 0 && !isRunning && (

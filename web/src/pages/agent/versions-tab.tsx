@@ -100,7 +100,9 @@ function Comparison({ agentId, from, to }: ComparisonProps) {
     <section aria-label="Comparison">
       <div className={css.changeName}>{isOne ? `Version ${to}` : `From version ${from} to ${to}`}</div>
       {isOne ? (
-        <span className="soft">{to === 1 ? 'The first version. There is none before it.' : 'The same version twice.'}</span>
+        <span className="soft">
+          {to === 1 ? 'The first version. There is none before it.' : 'The same version twice.'}
+        </span>
       ) : error ? (
         <ProblemBlock error={error} what="compare the versions" retry={() => void refetch()} />
       ) : data ? (
@@ -129,8 +131,14 @@ function VersionRow(props: RowProps) {
   const { version: number, created_at: created, note, created_by: author } = version
   return (
     <div className={css.version} role="listitem">
-      <Radio aria-label={`Compare from version ${number}`} checked={from === number} onChange={onFrom} size="xs" />
-      <Radio aria-label={`Compare to version ${number}`} checked={to === number} onChange={onTo} size="xs" />
+      <Radio
+        aria-label={`Compare from version ${number}`}
+        name="from"
+        checked={from === number}
+        onChange={onFrom}
+        size="xs"
+      />
+      <Radio aria-label={`Compare to version ${number}`} name="to" checked={to === number} onChange={onTo} size="xs" />
       <span>
         <b>v{number}</b>
         {isCurrent && ' · current'}

@@ -45,7 +45,13 @@ export const agentColumns = (use: Use): readonly Column<ListedAgent>[] => [
     isNarrow: false,
     cell: ({ harness }) => <SafeText text={harness} />,
   },
-  { key: 'last', title: 'Last run', width: 'minmax(116px, 140px)', isNarrow: false, cell: agent => <LastRun agent={agent} /> },
+  {
+    key: 'last',
+    title: 'Last run',
+    width: 'minmax(116px, 140px)',
+    isNarrow: false,
+    cell: agent => <LastRun agent={agent} />,
+  },
   {
     key: 'cost',
     title: 'Cost, 7 days',

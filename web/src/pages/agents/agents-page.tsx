@@ -124,19 +124,19 @@ function Filters({ filters, onChange, onClear }: FiltersProps) {
   return (
     <>
       <SearchFilter value={filters.q} onChange={q => onChange({ q })} label="Search by name or id" />
-      <ChoiceFilter label="Status" value={filters.status} options={statuses} onChange={status => onChange({ status })} />
+      <ChoiceFilter
+        label="Status"
+        value={filters.status}
+        options={statuses}
+        onChange={status => onChange({ status })}
+      />
       <ChoiceFilter
         label="Runtime"
         value={filters.runtime}
         options={capabilities?.runtimes.map(({ id }) => id) ?? []}
         onChange={runtime => onChange({ runtime })}
       />
-      <ChoiceFilter
-        label="Model"
-        value={filters.model}
-        options={models}
-        onChange={model => onChange({ model })}
-      />
+      <ChoiceFilter label="Model" value={filters.model} options={models} onChange={model => onChange({ model })} />
       <FilterChips active={chips} onRemove={name => onChange({ [name]: undefined })} onClear={onClear} />
     </>
   )

@@ -60,7 +60,12 @@ export function CreateAgent({ onClose, onMade }: Props) {
           <Radio.Group label="Template" value={id} onChange={setId}>
             <div className={css.templates}>
               {agentTemplates.map(({ id: value, title, purpose }) => (
-                <Radio.Card key={value} value={value} className={css.template ?? ''} data-checked={value === id || undefined}>
+                <Radio.Card
+                  key={value}
+                  value={value}
+                  className={css.template ?? ''}
+                  data-checked={value === id || undefined}
+                >
                   <b>{title}</b>
                   <span className="soft">{purpose}</span>
                 </Radio.Card>

@@ -1,5 +1,4 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import { auditRoutes } from '../../../../src/contract/audit.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
@@ -17,9 +16,3 @@ export const auditQuery = (filters: AuditFilters) =>
     getNextPageParam: page => page.next_cursor ?? undefined,
     meta: live,
   })
-
-/** Returns all matching entries as CSV. */
-export async function auditCsv(filters: AuditFilters): Promise<string> {
-  const response = await client.open(auditRoutes.list, { query: present({ format: 'csv' as const, ...filters }) })
-  return response.text()
-}

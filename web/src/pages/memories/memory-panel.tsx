@@ -99,7 +99,11 @@ export function MemoryPanel({ agentId, id, onClose }: Props) {
         run={async () => {
           await client.memories.remove({ params })
           onClose()
-          await refresh()
+          // The deleted memory is not loaded again while its panel closes.
+          await queries.invalidateQueries({
+            queryKey: memoriesKey,
+            predicate: ({ queryKey }) => !queryKey.includes(id),
+          })
         }}
       />
     </SidePanel>

@@ -39,8 +39,8 @@ function Preview({ preview }: { readonly preview: MemoryPreview }) {
     <Stack gap="md">
       <Text size="sm">
         {injected} of {memories.length === 200 ? 'the first 200' : memories.length} memories, {bytes(preview.bytes)} of{' '}
-        {bytes(maxBytes)}, about {count(preview.estimated_tokens)} tokens. At most {maxMemories} memories are in a prompt;
-        the agent finds the others with its tool search_memory.
+        {bytes(maxBytes)}, about {count(preview.estimated_tokens)} tokens. At most {maxMemories} memories are in a
+        prompt; the agent finds the others with its tool search_memory.
       </Text>
       {text === '' ? (
         <span className="soft">The prompt has no block of memories.</span>

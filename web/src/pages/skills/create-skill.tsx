@@ -1,4 +1,4 @@
-import { FileButton, Button, Stack } from '@mantine/core'
+import { Button, FileButton, Stack } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Skill } from '../../../../src/contract/skills.ts'

@@ -83,8 +83,11 @@ export function SkillPanel({ id, isEditing, onEdit, onClose }: Props) {
           run={async () => {
             await client.skills.remove({ params: { skill_id: id } })
             onClose()
-            queries.removeQueries({ queryKey: skillQuery(id).queryKey })
-            await refresh()
+            // The deleted skill is not loaded again while its panel closes.
+            await queries.invalidateQueries({
+              queryKey: skillsKey,
+              predicate: ({ queryKey }) => !queryKey.includes(id),
+            })
           }}
         />
       )}

@@ -13,8 +13,8 @@ import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.ts
 import { SafeText } from '../../parts/safe-text.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
-import { copyCountsQuery } from './queries.ts'
 import { CreateSkill } from './create-skill.tsx'
+import { copyCountsQuery } from './queries.ts'
 import { SkillPanel } from './skill-panel.tsx'
 
 /** The library of skills, the agents that have them, and the copies that differ. */
@@ -64,10 +64,7 @@ export function SkillsPage() {
       <WithPanel
         panel={
           address.create !== undefined ? (
-            <CreateSkill
-              onClose={close}
-              onMade={({ id }) => setAddress({ create: undefined, open: id })}
-            />
+            <CreateSkill onClose={close} onMade={({ id }) => setAddress({ create: undefined, open: id })} />
           ) : (
             open !== undefined && (
               <SkillPanel

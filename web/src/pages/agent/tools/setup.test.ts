@@ -87,5 +87,7 @@ test('the default needs no entries, and no tools at all are no empty list', () =
   const [first, , none] = setups
   assert.ok(first && none)
   assert.deepEqual(storedOf(first, known), { tools: {}, servers: undefined })
-  assert.deepEqual(storedOf(none, known).tools, [{ type: 'agent_toolset_20260401', default_config: { enabled: false } }])
+  assert.deepEqual(storedOf(none, known).tools, [
+    { type: 'agent_toolset_20260401', default_config: { enabled: false } },
+  ])
 })

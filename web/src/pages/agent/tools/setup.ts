@@ -109,7 +109,8 @@ const configsOf = ({ configs }: Fields): readonly Fields[] => (Array.isArray(con
 
 /** Uses each setting from the first place that has it. An unknown policy means `ask`, as in the service. */
 function policyOf(places: readonly Fields[]): Policy {
-  const setting = (name: string) => places.map(place => place[name]).find(value => value !== undefined && value !== null)
+  const setting = (name: string) =>
+    places.map(place => place[name]).find(value => value !== undefined && value !== null)
   if (setting('enabled') === false) return 'deny'
   const policy = setting('permission_policy')
   if (policy === undefined) return 'allow'
@@ -119,7 +120,9 @@ function policyOf(places: readonly Fields[]): Policy {
 
 function readServers(entries: readonly unknown[], servers: unknown): ServerSetup[] {
   const declared = (Array.isArray(servers) ? servers : []).map(server =>
-    isRecord(server) ? { name: String(server['name']), url: String(server['url']) } : { name: String(server), url: undefined },
+    isRecord(server)
+      ? { name: String(server['name']), url: String(server['url']) }
+      : { name: String(server), url: undefined },
   )
   const toolsets = new Map(
     entries
@@ -160,8 +163,7 @@ export function storedOf(setup: ToolSetup, known: readonly KnownTool[]): Stored 
 
 const ask = { permission_policy: { type: 'always_ask' } } as const
 
-const settingOf = (policy: Policy): Fields =>
-  policy === 'deny' ? { enabled: false } : policy === 'ask' ? ask : {}
+const settingOf = (policy: Policy): Fields => (policy === 'deny' ? { enabled: false } : policy === 'ask' ? ask : {})
 
 function builtinEntries(builtin: ToolSetup['builtin']): readonly Fields[] {
   const inSet = toolset.filter(name => name in builtin)

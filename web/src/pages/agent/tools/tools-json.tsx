@@ -5,6 +5,7 @@ import { client } from '../../../data/client.ts'
 import { JsonBlock } from '../../../parts/code.tsx'
 import { JsonField } from '../../../parts/json-field.tsx'
 import { Loading, ProblemLine } from '../../../parts/page-state.tsx'
+import css from '../agent.module.css'
 import { isRecord, recordOf } from '../json-values.ts'
 import type { Editing } from '../use-draft.ts'
 
@@ -63,8 +64,9 @@ function ToolSchema() {
   })
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Schema of an entry</summary>
-      {isOpen && (data ? <JsonBlock value={data} what="schema" /> : error ? <ProblemLine error={error} /> : <Loading />)}
+      <summary className={css.summary}>Schema of an entry</summary>
+      {isOpen &&
+        (data ? <JsonBlock value={data} what="schema" /> : error ? <ProblemLine error={error} /> : <Loading />)}
     </details>
   )
 }

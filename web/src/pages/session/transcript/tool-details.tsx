@@ -74,10 +74,7 @@ function Diffs({ edits }: { readonly edits: readonly FileEdit[] }) {
         {edit.before === undefined && <span className="soft"> whole file</span>}
         {edit.isForEachMatch && <span className="soft"> every occurrence</span>}
       </figcaption>
-      <LineDiff
-        lines={diffLines(edit).map(({ kind: op, text }) => ({ op, text }))}
-        label={`Changes of ${edit.path}`}
-      />
+      <LineDiff lines={diffLines(edit).map(({ kind: op, text }) => ({ op, text }))} label={`Changes of ${edit.path}`} />
     </figure>
   ))
 }
