@@ -9,7 +9,8 @@ import { CopyButton, Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { duration, plural } from '../../parts/format.ts'
-import { ProblemLine, ReadOnly } from '../../parts/page-state.tsx'
+import { InConfigFile } from '../../parts/in-config-file.tsx'
+import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
@@ -77,7 +78,7 @@ function Head({ server, onDeleted }: { readonly server: McpServer; readonly onDe
           <SafeText text={server.description} />
         </Text>
       )}
-      {server.locked && <ReadOnly file="the configuration file" />}
+      {server.locked && <InConfigFile />}
       {isAdmin && (
         <Group gap="sm">
           <Button variant="default" onClick={() => test.mutate()} loading={test.isPending}>

@@ -41,7 +41,7 @@ export function Counts({ agentId }: { readonly agentId: string | undefined }) {
         <span key={kind} className={css.count}>
           <StatePill state={state} word={text} />
           <span className="soft">
-            last <Time at={lastAt} />
+            <Time at={lastAt} />
           </span>
         </span>
       ))}

@@ -46,7 +46,7 @@ export function LivePreview({ agentId, settings, example, onChange }: Props) {
               [
                 'Conversation',
                 data.conversation === null ? (
-                  'a session of its own'
+                  'a separate session'
                 ) : (
                   <Code key="conversation">
                     <SafeText text={data.conversation} />
