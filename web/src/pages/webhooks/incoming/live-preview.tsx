@@ -53,7 +53,7 @@ export function LivePreview({ agentId, settings, sample }: Props) {
               [
                 'Conversation',
                 data.conversation === null ? (
-                  'a session of its own'
+                  'a separate session'
                 ) : (
                   <Code key="conversation">
                     <SafeText text={data.conversation} />
