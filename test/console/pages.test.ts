@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openConsole } from '../support/console/browser.ts'
 import { type ConsolePage, emptyForms, pagesOfMenu, pagesOfObjects, visit } from '../support/console/console-pages.ts'
@@ -7,8 +7,8 @@ import { fill, startEmptyService } from '../support/console/full-service.ts'
 import { loadAxe, overflowOf, violationsOf } from '../support/console/page-checks.ts'
 import { send } from '../support/service/send.ts'
 
-const { service, upstream } = await startEmptyService()
-after(() => upstream.stop())
+const empty = await startEmptyService()
+const { service } = empty
 
 /** Opens a page once and checks its title, its width at both sizes of screen, and its accessibility in both themes. */
 async function faultsOf(page: Page, each: ConsolePage): Promise<readonly string[]> {
@@ -44,7 +44,7 @@ test('every page of an empty service has its title, fits in 390 and 1440 px, and
 })
 
 test('every page of a full service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {
-  const full = await fill(service)
+  const full = await fill(empty)
   const { page } = await openConsole(t, { service, isReducedMotion: true })
   assert.deepEqual(await faultsOfAll(page, [...(await pagesOfMenu(page)), ...pagesOfObjects(full)]), [])
 })

@@ -1,7 +1,7 @@
 // Takes a screenshot of every page, empty and full; `npm run screenshots` runs it as a test.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openConsole } from '../support/console/browser.ts'
 import { type ConsolePage, emptyForms, pagesOfMenu, pagesOfObjects, visit } from '../support/console/console-pages.ts'
@@ -14,8 +14,8 @@ const shown = new Set(['overview', 'sessions', 'session', 'inbox', 'agent', 'web
 const docs = join(root, 'docs', 'images', 'console')
 for (const folder of [cache, docs]) mkdirSync(folder, { recursive: true })
 
-const { service, upstream } = await startEmptyService()
-after(() => upstream.stop())
+const empty = await startEmptyService()
+const { service } = empty
 const looks = (['light', 'dark'] as const).flatMap(theme => [1440, 390].map(width => ({ theme, width })))
 
 const menuOf = async (page: Page, width: number): Promise<readonly ConsolePage[]> => {
@@ -39,7 +39,7 @@ let filled: ReturnType<typeof fill> | undefined
 
 for (const { theme, width } of looks) {
   test(`full, ${theme}, ${width} px`, async t => {
-    filled ??= fill(service)
+    filled ??= fill(empty)
     const full = await filled
     const { page } = await openConsole(t, { service, theme, width })
     for (const each of [...(await menuOf(page, width)), ...pagesOfObjects(full)]) {

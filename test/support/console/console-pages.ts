@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { eventually } from '../service/eventually.ts'
 import type { FullService } from './full-service.ts'
 
 /** A page of the console, or a state of one that has an address. */
@@ -57,7 +58,9 @@ export function pagesOfObjects(full: FullService): readonly ConsolePage[] {
 export async function visit(page: Page, base: string, { path }: ConsolePage): Promise<void> {
   await page.goto(`${base}${path}`)
   await page.locator('main, [role=alert], h2').first().waitFor()
-  await page.waitForFunction('!document.querySelector("main [aria-busy=true]")')
+  await eventually(async () => (await page.locator('main [aria-busy=true]').count()) === 0, {
+    what: `the data of ${path}`,
+  })
   await page.evaluate('document.fonts.ready.then(() => undefined)')
   await page.waitForTimeout(200)
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { startFullModernServer } from '../mcp/full-modern-server.ts'
 import { eventually } from '../service/eventually.ts'
 import { send } from '../service/send.ts'
 import type { Service } from '../service/service.ts'
@@ -27,19 +29,30 @@ export interface FullService {
   readonly countingSession: string
 }
 
-/** Starts a service with the console whose models are played by `upstream`. */
-export async function startEmptyService(): Promise<{ readonly service: Service; readonly upstream: ScriptedUpstream }> {
+/** A service without objects, and what it may reach. */
+export interface EmptyService {
+  readonly service: Service
+  readonly upstream: ScriptedUpstream
+  readonly mcpUrl: string
+}
+
+/** Starts a service with the console, whose models are played by a scripted upstream. */
+export async function startEmptyService(): Promise<EmptyService> {
   const upstream = await startScriptedUpstream({ script: storyScript })
-  const service = await startConsole({ config: configFor(upstream, models) })
-  return { service, upstream }
+  after(() => upstream.stop())
+  const { url: mcpUrl } = await startFullModernServer()
+  const allow = [`127.0.0.1:${upstream.port}`, new URL(mcpUrl).host]
+  const config = { ...(JSON.parse(configFor(upstream, models)) as object), outbound: { allow } }
+  return { service: await startConsole({ config: JSON.stringify(config) }), upstream, mcpUrl }
 }
 
 /** Fills an empty service with objects of each kind: states, long names, right-to-left text, large numbers. */
-export async function fill(service: Service): Promise<FullService> {
+export async function fill({ service, mcpUrl }: EmptyService): Promise<FullService> {
   const api = apiOf(service)
   const agents = await createAgents(api)
   await addSkillsAndMemories(api, agents.scribe)
   await addAccess(api, agents.scribe)
+  await addMcpServers(api, mcpUrl)
   const started = await startSessions(api, agents)
   await addTriggers(api, agents)
   return { service, agent: agents.scribe, ...started }
@@ -141,11 +154,16 @@ async function addAccess({ call, created }: Api, agent: string): Promise<void> {
     max_budget: 999_999_999_999,
     budget_duration: '1mo',
   })
-  await call('POST /v1/mcp/server', {
+}
+
+async function addMcpServers({ call }: Api, url: string): Promise<void> {
+  const { server_id } = await call<{ server_id: string }>('POST /v1/mcp/server', {
     server_name: 'tickets',
-    url: 'http://127.0.0.1:9/mcp',
+    url,
     description: 'Tickets of the team',
   })
+  await call(`POST /v1/mcp/server/${server_id}/test`, {})
+  await call('POST /mcp-rest/tools/call', { server_id, name: 'echo', arguments: { word: 'ticket' } })
   await call('POST /v1/mcp/server', {
     server_name: 'documents-of-the-platform-and-developer-experience-team',
     url: `https://mcp.example.com/${unbroken}/mcp`,
