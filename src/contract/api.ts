@@ -37,6 +37,7 @@ import { systemRoutes } from './system.ts'
 import type { TagName } from './tags.ts'
 import { usageRoutes } from './usage.ts'
 import { vaultRoutes } from './vault.ts'
+import { webhookCountRoutes } from './webhook-counts.ts'
 import { webhookEndpointRoutes } from './webhook-endpoints.ts'
 import { webhookReplyRoutes } from './webhook-replies.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -76,6 +77,7 @@ export const api = {
   CustomTools: customToolRoutes,
   Schedules: scheduleRoutes,
   WebhookReplies: webhookReplyRoutes,
+  WebhookCounts: webhookCountRoutes,
   WebhookEndpoints: webhookEndpointRoutes,
   RuntimeHarnesses: harnessRoutes,
   AgentRuntimes: agentRuntimeRoutes,
@@ -107,6 +109,7 @@ const otherTags: Readonly<Record<Exclude<keyof typeof api, TagName>, TagName>> =
   SessionThreads: 'Managed Agents',
   A2a: 'A2A',
   WebhookReplies: 'Webhooks',
+  WebhookCounts: 'Webhooks',
   CustomTools: 'Custom tools',
   WebhookEndpoints: 'Webhook Endpoints',
   RuntimeHarnesses: 'Runtimes',

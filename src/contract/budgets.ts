@@ -60,7 +60,8 @@ export const budgetRoutes = {
     query: Type.Object({ ...pageQuery, scope: Type.Optional(Scope) }),
     responses: { 200: Type.Object({ budgets: Type.Array(Budget), next_cursor: NextCursor }) },
     summary: 'List budgets',
-    description: 'Lists budgets, those of keys included, with the spent and the reserved amount.',
+    description:
+      'Lists budgets, those of keys included unless they were revoked, with the spent and the reserved amount.',
   }),
   get: route({
     ...base,

@@ -99,6 +99,9 @@ test('GET /api/budgets lists all, by scope and in pages; keys are there when the
   const { budgets } = await ok<{ budgets: Budget[] }>('GET /api/budgets?scope=key')
   assert.ok(budgets.length > 0 && budgets.every(({ scope }) => scope === 'key'))
   assert.equal(budgets.find(({ scope_id }) => scope_id === limited.id)?.scope_name, 'nightly')
+  assert.equal(await statusOf(`DELETE /api/keys/${limited.id}`), 204)
+  const left = await ok<{ budgets: Budget[] }>('GET /api/budgets?scope=key')
+  assert.ok(left.budgets.every(({ scope_id }) => scope_id !== limited.id))
 })
 
 test('S55: every change of a budget is in the audit log, with what it was before', async () => {

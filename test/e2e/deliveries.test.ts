@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { WebhookCount } from '../../src/contract/webhook-counts.ts'
 import type {
   Delivery,
   DeliveryDetail,
@@ -7,6 +8,7 @@ import type {
   WebhookAcceptance,
   WebhookConfig,
 } from '../../src/contract/webhooks.ts'
+import { pause } from '../../src/server/platform/timers.ts'
 import { type Answered, send } from '../support/service/send.ts'
 import { deliveriesOf, secret, startWebhookService } from '../support/triggers/webhooks.ts'
 
@@ -49,6 +51,27 @@ test('events: what the filter leaves out is accepted without a session, and the 
       ['issues.closed', 'event "issues.closed"; accepted: issues.opened'],
     ],
   )
+})
+
+test('requests that the log does not have are counted by their cause', async () => {
+  const { id } = await newAgent({ rpm_limit: 1 })
+  const body = { n: 1 }
+  await deliver(id, body, { 'x-request-id': 'a' })
+  await deliver(id, body, { 'x-request-id': 'a' })
+  for (const headers of [{ authorization: 'Bearer wrong' }, {}, { ...bearer, 'x-request-id': 'b' }])
+    await post(id, { headers, body })
+  const counted = async (query: string): Promise<WebhookCount[]> =>
+    (await send(service, `GET /api/deliveries/counts?${query}`)).json<{ counts: WebhookCount[] }>().counts
+  for (let tries = 0; tries < 200 && (await counted(`agent_id=${id}`)).length < 3; tries++) await pause(50)
+  assert.deepEqual(
+    (await counted(`agent_id=${id}`)).map(({ kind, count }) => [kind, count]),
+    [
+      ['invalid_token', 2],
+      ['duplicate', 1],
+      ['rate_limited', 1],
+    ],
+  )
+  assert.deepEqual(await counted(`agent_id=${id}&to=2020-01-01`), [])
 })
 
 test('template: the message is the template with fields of the payload; one that gives nothing is the payload', async () => {

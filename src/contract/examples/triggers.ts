@@ -13,6 +13,7 @@ export const triggerExamples: Examples = {
   'deliveries.send': { body: { agent_id: '{agent_id}', payload } },
   'deliveries.get': delivery,
   'deliveries.replay': delivery,
+  'webhook_counts.list': { query: { agent_id: '{agent_id}' } },
   'webhook_replies.list': { query: { agent_id: '{agent_id}' } },
   'schedules.list': { query: { agent_id: '{agent_id}', include: 'last_run' } },
   'schedules.create': { body: { ...schedule, agent_id: '{agent_id}', prompt: 'Write the report' } },

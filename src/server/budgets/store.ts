@@ -96,8 +96,10 @@ const isWithin = (keyId: string, ancestor: string) => `
   (${ancestor}::text is null or ${keyId} = ${ancestor}
    or exists (select from api_keys where id = ${keyId} and ancestors @> array[${ancestor}]))`
 
-/** SQL that is true for budgets of owner $1 and, of keys, for those within key $2. */
-const isVisible = `($1::text is null or ${ofOwner}) and (b.scope <> 'key' or ${isWithin('b.scope_id', '$2')})`
+/** SQL that is true for budgets of owner $1 and, of keys, for those within key $2 that were not revoked. */
+const isListed = `($1::text is null or ${ofOwner})
+  and (b.scope <> 'key' or ${isWithin('b.scope_id', '$2')}
+       and not exists (select from api_keys where id = b.scope_id and revoked_at is not null))`
 
 interface Options {
   /** SQL that reads the time; the database clock by default. */
@@ -131,11 +133,11 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       return (await on.query<BudgetRow>(text, [scope, scope_id])).rows[0]
     },
 
-    /** Lists budgets by scope and id, without those of keys that have no limit. */
+    /** Lists budgets by scope and id, without those of keys that have no limit or were revoked. */
     async list({ scope, owner, within, after, limit }: ListOf): Promise<BudgetRow[]> {
       const text = `
         select ${texts.shown} from budgets b
-        where ${isVisible} and ($3::text is null or b.scope = $3)
+        where ${isListed} and ($3::text is null or b.scope = $3)
           and (b.scope <> 'key' or num_nonnulls(b.max_usd, b.soft_usd, b.rpm_limit, b.tpm_limit, b.max_parallel) > 0)
           and ($4::text is null or (b.scope, b.scope_id) > ($4, $5))
         order by b.scope, b.scope_id limit $6`
@@ -149,7 +151,7 @@ export function budgetStore(pool: Pool, { clock = 'clock_timestamp()' }: Options
       { share, limit }: { share: number; limit: number },
     ): Promise<BudgetRow[]> {
       const text = `
-        select * from (select ${texts.shown} from budgets b where b.max_usd > 0 and ${isVisible}) shown
+        select * from (select ${texts.shown} from budgets b where b.max_usd > 0 and ${isListed}) shown
         where spent_usd + reserved_usd >= $3::numeric * max_usd
         order by (spent_usd + reserved_usd) / max_usd desc, scope, scope_id limit $4`
       return (await pool.query<BudgetRow>(text, [owner, within, share, limit])).rows

@@ -38,7 +38,9 @@ import { reasonNotToAnswer } from '../webhook-replies/reply-target.ts'
 import { serveWebhookReplies } from '../webhook-replies/routes.ts'
 import { createAdmission } from '../webhooks/admission.ts'
 import { createWebhookCheck } from '../webhooks/check.ts'
+import { countStore } from '../webhooks/count-store.ts'
 import { createDeliver } from '../webhooks/delivering.ts'
+import { createDeliveryCounts } from '../webhooks/delivery-counts.ts'
 import { serveWebhooks } from '../webhooks/routes.ts'
 import { deliveryStore } from '../webhooks/store.ts'
 import { createWebhooks } from '../webhooks/webhooks.ts'
@@ -85,6 +87,8 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   } = needs
 
   // webhooks
+  const countRows = countStore(pool)
+  const counts = createDeliveryCounts({ store: countRows, log, nowMs: () => Date.now() })
   const admission = createAdmission({
     agents: agentRows,
     vault,
@@ -93,6 +97,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     addressOf: needs.addressOf,
     log,
     nowMs: () => Date.now(),
+    counts,
   })
   const deliveries = deliveryStore({ pool, db })
   const payloadCipher = createRowCipher(keyring, 'webhook_payloads')
@@ -123,6 +128,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
       log,
     }),
     cipher: payloadCipher,
+    counts,
   })
 
   // schedules
@@ -160,6 +166,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
   })
 
   const parts: readonly Part[] = [
+    { name: 'counts of webhook requests', start: counts.start, stop: counts.stop },
     { name: 'schedules', isSessionWork: true, start: ticker.start, drain: ticker.stop },
     { name: 'webhook replies', isSessionWork: true, start: replies.start, drain: replies.stop },
     { name: 'webhook deliveries', isSessionWork: true, start: delivery.start, drain: delivery.stop },
@@ -170,7 +177,7 @@ export function composeWebhooksAndSchedules(needs: Needs) {
     serve(app: FastifyInstance) {
       const nowMs = () => Date.now()
       const check = createWebhookCheck({ agents: agentRows, secretsOf: admission.secretsOf, webhooks, nowMs })
-      serveWebhooks(app, { admission, webhooks, check })
+      serveWebhooks(app, { admission, webhooks, check, counts: countRows })
       serveWebhookReplies(app, { replies })
       serveSchedules(app, { schedules })
       serveWebhookEndpoints(app, { endpoints })

@@ -44,6 +44,7 @@ import type {
   ScheduleRunTable,
   ScheduleTable,
   WebhookConversationTable,
+  WebhookCountTable,
   WebhookCursorTable,
   WebhookDeliveryTable,
   WebhookEndpointDeliveryTable,
@@ -103,6 +104,7 @@ export interface Database {
   reservations: ReservationTable
   webhook_deliveries: WebhookDeliveryTable
   webhook_payloads: WebhookPayloadTable
+  webhook_counts: WebhookCountTable
   responses: ResponseTable
   response_contents: ResponseContentTable
   response_cache: ResponseCacheTable

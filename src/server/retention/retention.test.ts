@@ -155,10 +155,15 @@ test('V8: old deliveries, idempotency keys and tickets are deleted', async () =>
     `insert into stream_tickets (hash, session_id, principal, expires_at) values ('x', $1, 'ada', clock_timestamp())`,
     [session],
   )
+  await pool.query(
+    `insert into webhook_counts (agent_id, hour, kind, count, last_at)
+     select n, clock_timestamp() - n::int * interval '1 hour', 'duplicate', 1, clock_timestamp() from unnest(array['1', '5']) as n`,
+  )
   await retentionWith({ deliveriesMs: 2 * hourMs }).retention.sweep()
   const idsOf = async (text: string) => (await pool.query<{ id: string }>(text)).rows.map(({ id }) => id)
   assert.deepEqual(await idsOf('select id from webhook_deliveries'), ['1'])
   assert.deepEqual(await idsOf('select delivery_id as id from webhook_payloads'), ['1'])
+  assert.deepEqual(await idsOf('select agent_id as id from webhook_counts'), ['1'])
   assert.deepEqual(await idsOf('select key as id from idempotency_keys'), ['1'])
   assert.deepEqual(await idsOf('select principal as id from stream_tickets'), [])
 })

@@ -34,6 +34,7 @@ export function createRetention({ settings, store, sessions, removeFiles, remove
   const aged: readonly (readonly [AgedTable, number | undefined])[] = [
     ['deliveries', settings.deliveriesMs],
     ['endpoint_deliveries', settings.deliveriesMs],
+    ['webhook_counts', settings.deliveriesMs],
     ['webhook_replies', settings.deliveriesMs],
     ['webhook_reply_targets', settings.deliveriesMs],
     ['call_bodies', settings.bodiesMs],

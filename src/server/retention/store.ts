@@ -34,6 +34,7 @@ const byAge = {
     `(status <> 'processing' or claimed_until < clock_timestamp())`,
   ),
   endpoint_deliveries: oldest('webhook_endpoint_deliveries', 'id', 'created_at', `state <> 'pending'`),
+  webhook_counts: oldest('webhook_counts', 'ctid', 'hour'),
   webhook_replies: oldest('webhook_replies', 'id', 'created_at', `state <> 'pending'`),
   webhook_reply_targets: oldest('webhook_reply_targets', 'prompt_id', 'created_at', 'not is_open'),
   idempotency_keys: oldest('idempotency_keys', 'ctid', 'created_at'),

@@ -13,6 +13,7 @@ const master = 'sk-master-0123456789'
 /** An admission over one agent, `agent_1`; `lookups` are the names that were looked up in the vault. */
 function admissionOver(webhook: WebhookConfig = {}, admits: () => boolean = () => true) {
   const lookups: string[] = []
+  const counts: (readonly [agentId: string, kind: string])[] = []
   const agent = { id: 'agent_1', owner_id: 'team', status: 'active', config: { webhook } } as unknown as StoredAgent
   const { admit } = createAdmission({
     agents: { find: async id => (id === agent.id ? agent : undefined) },
@@ -27,6 +28,7 @@ function admissionOver(webhook: WebhookConfig = {}, admits: () => boolean = () =
     addressOf: createAddressOf([]),
     log: { warn: () => undefined },
     nowMs: () => 0,
+    counts: { add: (...counted) => void counts.push(counted) },
   })
   const outcome = (agentId: string, bearer?: string): Promise<string> => {
     const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
@@ -37,16 +39,17 @@ function admissionOver(webhook: WebhookConfig = {}, admits: () => boolean = () =
         error instanceof AppError ? `${error.code} ${error.headers['retry-after'] ?? ''}`.trim() : String(error),
     )
   }
-  return { outcome, lookups }
+  return { outcome, lookups, counts }
 }
 
 test('S27: an unknown agent causes the same look-ups and the same response as a wrong token', async () => {
-  const { outcome, lookups } = admissionOver()
+  const { outcome, lookups, counts } = admissionOver()
   assert.equal(await outcome('agent_1', 'wrong'), 'unauthorized')
   assert.deepEqual(lookups.splice(0), ['WEBHOOK_agent_1_SECRET'])
   assert.equal(await outcome('agent_2', token), 'unauthorized')
   assert.deepEqual(lookups.splice(0), ['WEBHOOK_agent_2_SECRET'])
   assert.equal(await outcome('agent_1', token), 'let in')
+  assert.deepEqual(counts, [['agent_1', 'invalid_token']], 'agents that do not exist are not counted')
 })
 
 test('S53: wrong tokens above the limit of their address are 429, and the right one still works', async () => {

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Agent } from '../../contract/agents.ts'
+import type { WebhookCountKind } from '../../contract/webhook-counts.ts'
 import type { AgentStore } from '../agents/store.ts'
 import type { AddressOf } from '../http/client-address.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Vault } from '../vault/vault.ts'
 import type { Receiver } from './delivering.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
 import { claimOf } from './presets.ts'
 import { settingsOf, tokenEntry } from './settings.ts'
 import { digestOfSigned, isFresh, isSignedBy } from './signature.ts'
@@ -22,6 +24,12 @@ interface Deps {
   readonly addressOf: AddressOf
   readonly log: Pick<Log, 'warn'>
   readonly nowMs: () => number
+  readonly counts: Pick<DeliveryCounts, 'add'>
+}
+
+interface Rejected {
+  readonly agent: Agent | undefined
+  readonly kind: WebhookCountKind
 }
 
 interface SecretOwner {
@@ -44,8 +52,10 @@ export type Admission = ReturnType<typeof createAdmission>
  * Authenticates senders. Every rejection is the same 401, so it does not reveal its cause. Interface: Authentication,
  * rule 9; Security: S27.
  */
-export function createAdmission({ agents, vault, masterKey, logins, addressOf, log, nowMs }: Deps) {
-  const rejection = (request: IncomingMessage): AppError => {
+export function createAdmission({ agents, vault, masterKey, logins, addressOf, log, nowMs, counts }: Deps) {
+  const rejection = (request: IncomingMessage, { agent, kind }: Rejected): AppError => {
+    // Ids of agents that do not exist are not counted: anyone can make them up.
+    if (agent) counts.add(agent.id, kind)
     if (logins.admits(addressOf(request) ?? '')) return new AppError('unauthorized', 'unauthorized')
     return new AppError('rate_limited', 'too many invalid tokens from this address; retry after 60 s', {
       headers: { 'retry-after': '60' },
@@ -76,11 +86,12 @@ export function createAdmission({ agents, vault, masterKey, logins, addressOf, l
     if (!signature) return () => undefined
     const claim = claimOf(signature, request.headers)
     const isTimely = claim !== undefined && isFresh(claim, nowMs())
+    const unsigned = { agent, kind: 'invalid_signature' } as const
     // Without a valid claim such a sender is not authenticated, so do not read its body.
-    if (signature.mode === 'instead' && !isTimely) throw rejection(request)
+    if (signature.mode === 'instead' && !isTimely) throw rejection(request, unsigned)
     const secrets = await currentSecrets(signature.secret_key, { agent, isRequired: true })
     return (body: Buffer): Buffer | undefined => {
-      if (!isTimely || !isSignedBy(secrets, claim, body)) throw rejection(request)
+      if (!isTimely || !isSignedBy(secrets, claim, body)) throw rejection(request, unsigned)
       return digestOfSigned(signature, claim, body)
     }
   }
@@ -99,7 +110,8 @@ export function createAdmission({ agents, vault, masterKey, logins, addressOf, l
       // Always compare, with a decoy if need be, so that the time reveals nothing.
       const isValid = isOneOf(tokens.length > 0 ? tokens : decoys(), token)
       const isMaster = isOneOf(masterKey === undefined ? decoys() : [masterKey], token)
-      if (!receiver || isMaster || (isRequired && !isValid)) throw rejection(request)
+      if (!receiver || isMaster || (isRequired && !isValid))
+        throw rejection(request, { agent: receiver?.agent, kind: 'invalid_token' })
       return { ...receiver, checkSignature: await signatureCheck(receiver, request) }
     },
   }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { webhookCountRoutes } from '../../contract/webhook-counts.ts'
 import { webhookRoutes } from '../../contract/webhooks.ts'
 import { bind } from '../http/bind.ts'
 import { rejectEncoded } from '../http/json-body.ts'
@@ -9,19 +10,24 @@ import { AppError } from '../platform/errors.ts'
 import type { Admission, Admitted } from './admission.ts'
 import type { createWebhookCheck } from './check.ts'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
+import type { CountStore } from './count-store.ts'
 import type { Webhooks } from './webhooks.ts'
 
 interface Deps {
   readonly admission: Admission
   readonly webhooks: Webhooks
   readonly check: ReturnType<typeof createWebhookCheck>
+  readonly counts: Pick<CountStore, 'list'>
 }
+
+/** Period of the counts unless the caller names one. */
+const countedMs = 7 * 24 * 3_600_000
 
 /** Of the 20 connections of the pool. */
 const maxRunning = 10
 
 /** Routes of webhook deliveries and their log. */
-export function serveWebhooks(app: FastifyInstance, { admission, webhooks, check }: Deps): void {
+export function serveWebhooks(app: FastifyInstance, { admission, webhooks, check, counts }: Deps): void {
   serveReceiving(app, { admission, webhooks })
   bind(app, webhookRoutes.list, async ({ query }, { ownerScope }) => {
     const filter = { ...query, ...timeRangeOf(query), owner: ownerScope }
@@ -36,11 +42,15 @@ export function serveWebhooks(app: FastifyInstance, { admission, webhooks, check
   bind(app, webhookRoutes.preview, ({ params, body }, caller) => webhooks.preview(params.agent_id, body, caller))
   bind(app, webhookRoutes.check, ({ params, body }, caller) => check(params.agent_id, body, caller))
   bind(app, webhookRoutes.get, ({ params }, caller) => webhooks.get(params.delivery_id, caller))
+  bind(app, webhookCountRoutes.list, async ({ query }, { ownerScope }) => {
+    const { from = new Date(Date.now() - countedMs), to } = timeRangeOf(query)
+    return { counts: await counts.list({ owner: ownerScope, agent_id: query.agent_id, from, to }) }
+  })
   bind(app, webhookRoutes.replay, ({ params }, caller) => webhooks.replay(params.delivery_id, caller))
 }
 
 /** Bound by hand: the sender is checked before the body is read, the body is bytes, and one response is a 503. */
-function serveReceiving(app: FastifyInstance, { admission, webhooks }: Omit<Deps, 'check'>): void {
+function serveReceiving(app: FastifyInstance, { admission, webhooks }: Pick<Deps, 'admission' | 'webhooks'>): void {
   const route = webhookRoutes.receive
   const admitted = new WeakMap<FastifyRequest, Admitted>()
   const limited = createConcurrencyLimit(maxRunning)

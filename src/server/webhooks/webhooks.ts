@@ -16,6 +16,7 @@ import { newId } from '../platform/ids.ts'
 import type { Admitted } from './admission.ts'
 import { conversationOf } from './conversation.ts'
 import { type Deliver, type IncomingDelivery, messageOf, type Receiver } from './delivering.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
 import { eventOf, reasonToSkip } from './event-filter.ts'
 import { deliveryIdOf, type Headers } from './headers.ts'
 import { type Payload, payloadOf } from './payload.ts'
@@ -26,6 +27,7 @@ interface Deps {
   readonly store: DeliveryStore
   readonly agents: Pick<AgentStore, 'find'>
   readonly deliver: Deliver
+  readonly counts: Pick<DeliveryCounts, 'add'>
   /** For payloads. */
   readonly cipher: RowCipher<'webhook_payloads'>
 }
@@ -36,7 +38,7 @@ type Answer = WebhookAcceptance | { readonly challenge: string }
 /** Deliveries of senders and callers, and their log. */
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
+export function createWebhooks({ store, agents, deliver, cipher, counts }: Deps) {
   /** Delivers a replay or an example under a new id, and returns its log entry. */
   async function deliverFor(
     caller: Caller,
@@ -107,10 +109,12 @@ export function createWebhooks({ store, agents, deliver, cipher }: Deps) {
         case 'done':
           return answer('accepted', outcome.sessionId)
         case 'finished':
+          counts.add(agent.id, 'duplicate')
           return answer('duplicate', outcome.session_id)
         case 'processing':
           return answer('processing', '')
         case 'limited':
+          counts.add(agent.id, 'rate_limited')
           throw tooMany()
       }
     },

@@ -88,7 +88,8 @@ export async function openConsole(t: TestContext, options: OpenOptions): Promise
   const complaints = watch(page, base, options)
   await page.addInitScript({ content: countClicks })
   t.after(async () => {
-    if (!t.passed) await page.screenshot({ path: join(tmpdir(), `${fileNameOf(t.name)}.png`) }).catch(() => undefined)
+    if (!hasPassed(t))
+      await page.screenshot({ path: join(tmpdir(), `${fileNameOf(t.name)}.png`) }).catch(() => undefined)
     await context.close()
     assert.deepEqual(complaints, [])
   })
@@ -101,6 +102,9 @@ export async function openConsole(t: TestContext, options: OpenOptions): Promise
     clicks: () => page.evaluate<number>(`Number(sessionStorage.getItem('clicks') ?? 0)`),
   }
 }
+
+/** Node reports this in hooks; its types do not know it yet. */
+const hasPassed = (t: TestContext): boolean => (t as { readonly passed?: boolean }).passed === true
 
 /** Name of the screenshot of a failed test, in the temporary folder of the system. */
 const fileNameOf = (name: string): string => `switchyard-${name.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 80)}`

@@ -1,6 +1,6 @@
 import '@mantine/spotlight/styles.css'
 import { Spotlight, type SpotlightActionData } from '@mantine/spotlight'
-import { IconMessages, IconPlus, IconRobot, IconSearch } from '@tabler/icons-react'
+import { IconKey, IconMessages, IconPlus, IconRobot, IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -80,17 +80,19 @@ export function Palette() {
   )
 }
 
-/** Agents and sessions whose name contains the text. */
+/** Agents, sessions and, for administrators, keys whose name contains the text. */
 function useFound(query: string): (open: (href: string) => void) => SpotlightActionData[] {
   const q = query.trim()
+  const isAdmin = useIsAdmin()
   const { data } = useQuery({
     queryKey: ['palette', q],
     queryFn: async () => {
-      const [agents, sessions] = await Promise.all([
+      const [agents, sessions, keys] = await Promise.all([
         client.agents.list({ query: { limit: 100 } }),
         client.sessions.list({ query: { q, limit: 5 } }),
+        isAdmin ? client.keys.list({ query: { q, limit: 5 } }) : { keys: [] },
       ])
-      return { agents, sessions }
+      return { agents, sessions, keys }
     },
     enabled: q.length >= 2,
     staleTime: 10_000,
@@ -113,6 +115,14 @@ function useFound(query: string): (open: (href: string) => void) => SpotlightAct
       keywords: q,
       leftSection: <IconMessages size={16} />,
       onClick: () => open(`/console/sessions/${id}`),
+    })),
+    ...(data?.keys.keys ?? []).map(({ id, label, prefix, last4 }) => ({
+      id,
+      label: label === '' ? `${prefix}…${last4}` : label,
+      description: 'API key',
+      keywords: q,
+      leftSection: <IconKey size={16} />,
+      onClick: () => open(`/console/keys?open=${id}`),
     })),
   ]
 }

@@ -11,7 +11,7 @@ export const parseSearch = (query: string): TextSearch =>
 /** Writes the query of an address without absent values. */
 export function stringifySearch(search: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  const query = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString()
+  const query = new URLSearchParams(entries.map(([name, value]): [string, string] => [name, String(value)])).toString()
   return query === '' ? '' : `?${query}`
 }
 

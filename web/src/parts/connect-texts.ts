@@ -13,7 +13,8 @@ interface Service {
   readonly apiKey?: string | undefined
 }
 
-const quoted = (text: string): string =>
+/** Returns a text as one word of a shell. */
+export const quoted = (text: string): string =>
   /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** The first line of each block. */

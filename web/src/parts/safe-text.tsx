@@ -29,6 +29,12 @@ export function pieces(text: string): readonly Piece[] {
   return found
 }
 
+/** Returns a text with its hidden characters spelled out, for places that take no elements: options of a field. */
+export const plainText = (text: string): string =>
+  pieces(text)
+    .map(({ text: piece, code }) => (code === undefined ? piece : `[${code}]`))
+    .join('')
+
 /**
  * Shows text of models, tools and callers: control, zero-width and direction-changing characters become visible marks. The
  * text cannot change the direction of what surrounds it.

@@ -31,6 +31,15 @@ export interface WebhookPayloadTable extends EncryptedValue {
   delivery_id: string
 }
 
+/** Table `webhook_counts`: requests of senders that have no delivery. */
+export interface WebhookCountTable {
+  agent_id: string
+  hour: Date
+  kind: 'invalid_token' | 'invalid_signature' | 'rate_limited' | 'duplicate'
+  count: string
+  last_at: Date
+}
+
 /** Table `webhook_conversations`: session of an issue or a thread. */
 export interface WebhookConversationTable {
   agent_id: string

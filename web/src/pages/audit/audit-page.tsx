@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { AuditEntry } from '../../../../src/contract/audit.ts'
+import { fetchCsv } from '../../data/csv.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { useAddress } from '../../parts/address.ts'
 import { AdminOnly } from '../../parts/admin-only.tsx'
@@ -15,7 +16,7 @@ import { SafeText } from '../../parts/safe-text.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
 import { changeDigest, kinds } from './changes.ts'
 import { EntryPanel } from './entry-panel.tsx'
-import { type AuditFilters, auditCsv, auditQuery, filterNames } from './queries.ts'
+import { type AuditFilters, auditQuery, filterNames } from './queries.ts'
 
 const title = 'Audit'
 
@@ -34,7 +35,7 @@ function Audit() {
   const [{ open, ...rest }, setAddress] = useAddress<keyof AuditFilters | 'open'>()
   const filters: AuditFilters = Object.fromEntries(filterNames.map(name => [name, rest[name]]))
   const list = useInfiniteQuery(auditQuery(filters))
-  const csv = useSubmit(async () => download('audit.csv', await auditCsv(filters), 'text/csv'))
+  const csv = useSubmit(async () => download('audit.csv', await fetchCsv('/api/audit', filters), 'text/csv'))
   const entries = list.data?.pages.flatMap(page => page.entries)
   const opened = entries?.find(({ id }) => id === open)
   return (
@@ -85,6 +86,8 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
       size="xs"
       aria-label={label}
       title={label}
+      leftSection={<span className="soft">{name === 'from' ? 'from' : 'before'}</span>}
+      leftSectionWidth={name === 'from' ? 44 : 56}
       value={filters[name]?.slice(0, 10) ?? ''}
       onChange={({ currentTarget }) => setAddress({ [name]: currentTarget.value || undefined })}
     />

@@ -2,7 +2,6 @@ import { infiniteQueryOptions } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
-import { routes } from '../../data/routes.ts'
 
 export const filterNames = ['action', 'object_id', 'principal', 'from', 'to'] as const
 
@@ -17,9 +16,3 @@ export const auditQuery = (filters: AuditFilters) =>
     getNextPageParam: page => page.next_cursor ?? undefined,
     meta: live,
   })
-
-/** Returns all matching entries as CSV. */
-export async function auditCsv(filters: AuditFilters): Promise<string> {
-  const response = await client.open(routes.auditList, { query: present({ format: 'csv' as const, ...filters }) })
-  return response.text()
-}

@@ -106,7 +106,7 @@ function List({ filters, open, hasPanel, onOpen }: ListProps) {
         action={<Button onClick={() => setAddress({ create: '1' })}>Create API key</Button>}
         link={<a href="/docs#tag/api-keys">Read about keys</a>}
       >
-        Give each person, program or team a key of its own in place of the master key. A key can have models, a budget,
+        Give each person, program or team a separate key in place of the master key. A key can have models, a budget,
         rate limits and an end.
       </Empty>
     )

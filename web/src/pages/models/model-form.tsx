@@ -152,7 +152,7 @@ function ModelForm({ draft, onChange, submit, action, onCancel, maskedKey }: For
         />
         <TextInput
           label="Address"
-          description="Empty: that of the provider. An address of its own needs a key of its own"
+          description="Empty: that of the provider. A separate address needs a separate key"
           value={draft.api_base}
           onChange={({ currentTarget }) => set({ api_base: currentTarget.value })}
           error={error.at('params.api_base')}

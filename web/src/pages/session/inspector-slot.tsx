@@ -26,7 +26,13 @@ export function InspectorSlot({ isOpen, onClose, ...props }: Props) {
   )
   if (isWide) return isOpen ? <Resizable>{content}</Resizable> : null
   return (
-    <Drawer opened={isOpen} onClose={onClose} title="Inspector" size="min(480px, 100%)">
+    <Drawer
+      opened={isOpen}
+      onClose={onClose}
+      title="Inspector"
+      size="min(480px, 100%)"
+      classNames={{ content: css.drawer ?? '', body: css.drawerBody ?? '' }}
+    >
       {content}
     </Drawer>
   )

@@ -8,7 +8,7 @@ interface Options {
   readonly rows: readonly Row[]
   readonly selection: Selection
   readonly source: SessionSource
-  /** The last page of the log was loaded. */
+  /** Events were loaded. */
   readonly isReady: boolean
   readonly show: (index: number) => void
 }

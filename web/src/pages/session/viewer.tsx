@@ -12,6 +12,7 @@ import { LiveLine } from './live-line.tsx'
 import { useSessionLog } from './log/use-session-log.ts'
 import { type Selection, useSelection, ViewerContext } from './selection.ts'
 import { Timeline } from './timeline/timeline.tsx'
+import { NoRows } from './transcript/no-rows.tsx'
 import { SearchBar } from './transcript/search-bar.tsx'
 import { Transcript, type TranscriptHandle } from './transcript/transcript.tsx'
 import { type OpenRows, useOpenRows } from './transcript/use-open-rows.ts'
@@ -43,7 +44,7 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
   const loadAll = useCallback(() => void source.loadAll(), [source])
   const loadOlder = useCallback(() => void source.loadOlder(), [source])
   const search = useSearch({ rows, isLoading: isLoadingOlder, loadAll, show })
-  const jumpTo = useDeepLink({ rows, selection, source, isReady: connection.name !== 'loading', show })
+  const jumpTo = useDeepLink({ rows, selection, source, isReady: view.log.count > 0, show })
   const context = useContextOf(session, view, dialogs)
   useKeys({ rows, view, selection, open, dialogs, search, transcript, show })
   useEffect(() => {
@@ -67,16 +68,23 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
           <div className={css.split}>
             <div className={css.column}>
               <SearchBar search={search} />
-              <Transcript
-                rows={rows}
-                selection={selection}
-                open={open}
-                places={search.places}
-                isStart={view.log.firstSeq <= 1}
-                isLoadingOlder={isLoadingOlder}
-                onStart={loadOlder}
-                handle={transcript}
-              />
+              {rows.length === 0 ? (
+                <NoRows
+                  isLoading={connection.name === 'loading' || connection.name === 'asleep'}
+                  hasWaiting={view.waiting.length > 0}
+                />
+              ) : (
+                <Transcript
+                  rows={rows}
+                  selection={selection}
+                  open={open}
+                  places={search.places}
+                  isStart={view.log.firstSeq <= 1}
+                  isLoadingOlder={isLoadingOlder}
+                  onStart={loadOlder}
+                  handle={transcript}
+                />
+              )}
               <LiveLine connection={connection} caughtUp={caughtUp} onRetry={() => source.reconnect()} />
               <WaitingPrompts sessionId={sessionId} waiting={view.waiting} />
               {!view.isDeleted && <Composer sessionId={sessionId} model={model} isBusy={view.run !== undefined} />}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
 import { useAddress } from '../../../parts/address.ts'
-import { count, duration, money } from '../../../parts/format.ts'
+import { count, duration, money, plural } from '../../../parts/format.ts'
 import type { View } from '../../../session-log/view.ts'
 import { type FigureRow, FiguresTable } from '../figures-table.tsx'
 import { costsQuery, maxEvents } from '../queries.ts'
@@ -11,6 +11,7 @@ import { Section } from '../section.tsx'
 import { AgentDifference } from './agent-difference.tsx'
 import { type Figures, figuresOf } from './figures.ts'
 import { FinalFiles } from './final-files.tsx'
+import { equalPairs, pairsOf } from './pairs.ts'
 import { partingSeq, promptTurns } from './parting.ts'
 import { Transcripts } from './transcripts.tsx'
 
@@ -32,12 +33,17 @@ export function Comparison({ a, b }: Props) {
   const costsB = useQuery(costsQuery(b.id)).data
   const parting = useMemo(() => partingSeq(a, b), [a, b])
   const afterSeq = all === '1' ? 0 : parting
-  const turnsA = useMemo(() => promptTurns(a.view, afterSeq), [a.view, afterSeq])
-  const turnsB = useMemo(() => promptTurns(b.view, afterSeq), [b.view, afterSeq])
-  const rows = useMemo(
-    () => rowsOf(figuresOf(turnsA, costsA ?? new Map()), figuresOf(turnsB, costsB ?? new Map())),
-    [turnsA, turnsB, costsA, costsB],
+  const pairs = useMemo(
+    () => pairsOf(promptTurns(a.view, afterSeq), promptTurns(b.view, afterSeq)),
+    [a.view, b.view, afterSeq],
   )
+  const equal = useMemo(() => equalPairs(pairs), [pairs])
+  const rows = useMemo(() => {
+    const measured = equal.length > 0 ? equal : pairs
+    const sideA = measured.flatMap(pair => pair.a ?? [])
+    const sideB = measured.flatMap(pair => pair.b ?? [])
+    return rowsOf(figuresOf(sideA, costsA ?? new Map()), figuresOf(sideB, costsB ?? new Map()))
+  }, [equal, pairs, costsA, costsB])
   const isCut = Math.max(a.view.log.count, b.view.log.count) >= maxEvents
   return (
     <>
@@ -52,15 +58,22 @@ export function Comparison({ a, b }: Props) {
       )}
       {isCut && <p className="soft">Compared by the first {maxEvents.toLocaleString('en-US')} events</p>}
       <Section title="Figures">
+        <p className="soft">{extentOf(equal.length, pairs.length)}</p>
         <FiguresTable label="Figures of both sessions" nameA="A" nameB="B" rows={rows} />
       </Section>
       <AgentDifference a={a.session} b={b.session} />
       <Section title="Prompts">
-        <Transcripts turnsA={turnsA} turnsB={turnsB} />
+        <Transcripts pairs={pairs} />
       </Section>
       <FinalFiles a={a.session} b={b.session} />
     </>
   )
+}
+
+/** Says which prompts the figures are about. */
+function extentOf(equal: number, all: number): string {
+  if (equal === 0) return 'Of all prompts: the sessions have none in common here'
+  return equal === all ? 'Of all prompts, which are the same in both' : `Of ${plural(equal, 'prompt')} that both have`
 }
 
 function rowsOf(a: Figures, b: Figures): FigureRow[] {

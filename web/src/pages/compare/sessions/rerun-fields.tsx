@@ -6,9 +6,11 @@ import { modelNames } from '../../../data/lists.ts'
 import { onceKey } from '../../../data/once-key.ts'
 import { useSubmit } from '../../../data/submit.ts'
 import { ProblemLine } from '../../../parts/page-state.tsx'
+import { plainText } from '../../../parts/safe-text.tsx'
 import { textOf } from '../../../session-log/tool-text.ts'
 import type { Prompt } from '../../../session-log/view.ts'
 import { versionsQuery } from '../queries.ts'
+import { versionLabel } from '../version-label.ts'
 import { rerunPrompt } from './rerun.ts'
 
 interface Props {
@@ -21,7 +23,7 @@ interface Props {
 
 const labelOf = (prompt: Prompt, at: number): string => {
   const text = textOf(prompt.content).replace(/\s+/g, ' ').slice(0, 120)
-  return `${at + 1}. ${text}`
+  return plainText(`${at + 1}. ${text}`)
 }
 
 export function RerunFields({ session, prompts, onClose, onStarted }: Props) {
@@ -68,7 +70,7 @@ export function RerunFields({ session, prompts, onClose, onStarted }: Props) {
             label="Version of the agent"
             data={versions.data.versions.map(({ version: number, note }) => ({
               value: String(number),
-              label: note === null ? `Version ${number}` : `Version ${number} · ${note}`,
+              label: versionLabel(number, note),
             }))}
             value={version === null ? null : String(version)}
             onChange={next => setVersion(next === null ? null : Number(next))}

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
 import { shortId } from '../../../parts/format.ts'
+import { plainText } from '../../../parts/safe-text.tsx'
 import { sessionChoicesQuery, summaryQuery } from '../queries.ts'
 
 interface Props {
@@ -52,5 +53,5 @@ export function SessionSelect({ label, value, onChange }: Props) {
 
 const titleOf = ({ title, id, agent_name: agent, agent_version: version }: SessionSummary): string => {
   const by = agent === null ? '' : ` · ${agent}${version === null ? '' : ` version ${version}`}`
-  return `${title === '' ? 'Untitled' : title}${by} · ${shortId(id)}`
+  return plainText(`${title === '' ? 'Untitled' : title}${by} · ${shortId(id)}`)
 }

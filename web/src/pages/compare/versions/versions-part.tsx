@@ -2,10 +2,12 @@ import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useAddress } from '../../../parts/address.ts'
 import { Empty, ProblemLine } from '../../../parts/page-state.tsx'
+import { plainText } from '../../../parts/safe-text.tsx'
 import css from '../compare.module.css'
 import { FieldChanges } from '../field-changes.tsx'
 import { agentsQuery, versionsQuery } from '../queries.ts'
 import { Section } from '../section.tsx'
+import { versionLabel } from '../version-label.ts'
 import { VersionFigures } from './version-figures.tsx'
 
 const versionOf = (text: string | undefined): number | undefined =>
@@ -19,7 +21,7 @@ export function VersionsPart() {
   const [from, to] = [versionOf(a), versionOf(b)]
   const choices = (versions.data?.versions ?? []).map(({ version, note }) => ({
     value: String(version),
-    label: note === null ? `Version ${version}` : `Version ${version} · ${note}`,
+    label: versionLabel(version, note),
   }))
   const field = (name: 'a' | 'b', value: number | undefined) => (
     <Select
@@ -38,7 +40,7 @@ export function VersionsPart() {
         <Select
           label="Agent"
           placeholder="Choose an agent"
-          data={(agents.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          data={(agents.data ?? []).map(({ id, name }) => ({ value: id, label: plainText(name) }))}
           value={agent ?? null}
           onChange={next => setAddress({ agent: next ?? undefined, a: undefined, b: undefined })}
           searchable

@@ -136,17 +136,15 @@ function useEndOnResize(scroller: RefObject<HTMLDivElement | null>, follow: () =
   useEffect(() => {
     const element = scroller.current
     if (!element) return undefined
-    let isAtEnd = true
-    const onScroll = () => {
-      isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= endThreshold
-    }
-    const observer = new ResizeObserver(() => isAtEnd && follow())
+    let height = element.clientHeight
+    const observer = new ResizeObserver(() => {
+      const before = height
+      height = element.clientHeight
+      const wasAtEnd = element.scrollHeight - element.scrollTop - before <= endThreshold
+      if (wasAtEnd && height !== before) follow()
+    })
     observer.observe(element)
-    element.addEventListener('scroll', onScroll, { passive: true })
-    return () => {
-      observer.disconnect()
-      element.removeEventListener('scroll', onScroll)
-    }
+    return () => observer.disconnect()
   }, [scroller, follow])
 }
 

@@ -8,6 +8,7 @@ import { isPage, maxShownBytes } from '../../../../parts/file-kind.ts'
 import { Loading, ProblemBlock, ProblemLine } from '../../../../parts/page-state.tsx'
 import { SafeText } from '../../../../parts/safe-text.tsx'
 import css from './files.module.css'
+import { Preview } from './preview.tsx'
 import { contentQuery, type Moment, openFile } from './queries.ts'
 import { saveResponse } from './save.ts'
 
@@ -59,8 +60,7 @@ function Content({ moment, path, isPreview }: Props & { readonly isPreview: bool
   if (!data) return <Loading lines={3} />
   if (!data.isText) return <p className="soft">Binary file; download it to open it</p>
   if (data.text === '') return <p className="soft">Empty file</p>
-  // The frame has no rights at all: no scripts, no forms, no origin. The policy of this page applies in it, too.
-  if (isPreview) return <iframe className={css.preview} sandbox="" srcDoc={data.text} title={`Preview of ${path}`} />
+  if (isPreview) return <Preview text={data.text} path={path} />
   if (data.text.length > maxShownBytes) return <p className="soft">Larger than 1 MB; download the file to open it</p>
   return <CodeBlock text={data.text} what="file" maxLines={400} />
 }
