@@ -230,7 +230,6 @@ const a2aMessage = {
 /** Bodies that pass the checks of their fields, which come before the lookup of the object. */
 const bodies: Readonly<Record<string, object>> = {
   'agents.update': { name: 'Taken', owner_id: 'bob' },
-  'agents.rollback': { note: 'Taken' },
   'managed_agents.update': { name: 'Taken' },
   'environments.update': { name: 'Taken' },
   'dialect_sessions.update': { title: 'Taken' },
