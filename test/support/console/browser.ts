@@ -11,29 +11,25 @@ import { type Service, type ServiceOptions, startService } from '../service/serv
 const executablePath = '/usr/bin/chromium'
 
 let launched: Promise<Browser> | undefined
+// Registered here, and not by the test that launches the browser: a hook of that test would close it before its screenshot.
+after(async () => (await launched)?.close())
 
 /** The browser of this process, which ends after the last test of the file. */
 function launch(): Promise<Browser> {
   if (!existsSync(executablePath))
     throw new Error(`this test needs Chromium at ${executablePath}: apt-get install chromium`)
-  if (!launched) {
-    launched = chromium.launch({
-      executablePath,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
-    after(async () => {
-      await (await launched)?.close()
-      launched = undefined
-    })
-  }
+  launched ??= chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
   return launched
 }
 

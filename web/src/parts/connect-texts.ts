@@ -35,7 +35,7 @@ claude --model ${quoted(model)}`,
     },
     {
       client: 'Codex',
-      note: 'Stores the configuration in a folder of its own, apart from yours.',
+      note: 'Stores the configuration in a separate folder, apart from yours.',
       text: `${first}
 export CODEX_HOME=~/.codex-switchyard
 mkdir -p $CODEX_HOME

@@ -2,8 +2,8 @@ import {
   type McpServer,
   type McpServerCreate,
   type McpServerUpdate,
-  type McpTool,
   type McpStoredToolLists,
+  type McpTool,
   reservedServerNames,
 } from '../../../contract/mcp.ts'
 import type { Audit } from '../../audit/audit.ts'

@@ -1,6 +1,7 @@
 import { recordOf } from './json-values.ts'
 
 interface Message {
+  readonly info: Readonly<Record<string, unknown>>
   readonly parts: readonly Readonly<Record<string, unknown>>[]
   readonly result?: unknown
 }
@@ -13,4 +14,10 @@ export function answerIn({ parts, result }: Message): string {
     .filter(({ type, text }) => type === 'text' && typeof text === 'string')
     .map(({ text }) => String(text))
     .join('\n\n')
+}
+
+/** Returns why the run ended without an answer, or with a part of it; undefined for a complete one. */
+export function failureIn({ info }: Pick<Message, 'info'>): string | undefined {
+  const { message } = recordOf(recordOf(info['error'])['data'])
+  return typeof message === 'string' ? message : undefined
 }

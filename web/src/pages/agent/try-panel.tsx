@@ -10,7 +10,7 @@ import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import css from './agent.module.css'
-import { answerIn } from './try-answer.ts'
+import { answerIn, failureIn } from './try-answer.ts'
 import type { Editing } from './use-draft.ts'
 
 interface Turn {
@@ -18,6 +18,8 @@ interface Turn {
   readonly startedAt: number
   /** Undefined while the agent works. */
   readonly answer?: string
+  /** Why the run failed, in words of the service. */
+  readonly failure?: string | undefined
   readonly error?: unknown
 }
 
@@ -52,7 +54,7 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
         params: { session_id: id },
         body: { parts: [{ type: 'text', text: prompt }] },
       })
-      finish({ answer: answerIn(message) })
+      finish({ answer: answerIn(message), failure: failureIn(message) })
     } catch (failure) {
       reportError(failure)
       finish({ error: failure })
@@ -135,18 +137,14 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
 const maxTitle = 80
 const titleOf = (prompt: string): string => prompt.split('\n')[0]?.slice(0, maxTitle) ?? 'Try'
 
-function TurnView({ turn: { prompt, startedAt, answer, error } }: { readonly turn: Turn }) {
+function TurnView({ turn: { prompt, startedAt, answer, failure, error } }: { readonly turn: Turn }) {
   return (
     <div className={css.turn}>
       <b>
         <SafeText text={prompt} />
       </b>
       {answer !== undefined ? (
-        answer === '' ? (
-          <span className="soft">No text. Open the session to see what it did.</span>
-        ) : (
-          <Markdown text={answer} />
-        )
+        <Answer text={answer} failure={failure} />
       ) : error === undefined ? (
         <span>
           <StatePill state="running" word="working" /> <Elapsed since={startedAt} />
@@ -158,5 +156,24 @@ function TurnView({ turn: { prompt, startedAt, answer, error } }: { readonly tur
         <StatePill state="failed" word="failed" />
       )}
     </div>
+  )
+}
+
+function Answer({ text, failure }: { readonly text: string; readonly failure: string | undefined }) {
+  if (text === '' && failure === undefined) {
+    return <span className="soft">No text. Open the session to see what it did.</span>
+  }
+  return (
+    <>
+      {text !== '' && <Markdown text={text} />}
+      {failure !== undefined && (
+        <div role="alert">
+          <StatePill state="failed" word="failed" />
+          <Text size="sm">
+            <SafeText text={failure} />
+          </Text>
+        </div>
+      )}
+    </>
   )
 }

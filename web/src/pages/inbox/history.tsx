@@ -52,7 +52,7 @@ const columns: readonly Column<Approval>[] = [
     title: 'Decided by',
     width: 'minmax(90px, 1fr)',
     isNarrow: false,
-    cell: ({ decided_by: by }) => (by === null ? <span className="soft">no one</span> : <SafeText text={by} />),
+    cell: ({ decided_by: by }) => (by === null ? <span className="soft">not decided</span> : <SafeText text={by} />),
   },
   {
     key: 'at',
@@ -110,7 +110,7 @@ function Panel({ approval, onClose }: { readonly approval: Approval; readonly on
               <SafeText text={title === '' ? sessionId : title} />
             </Link>,
           ],
-          ['Decided by', approval.decided_by ?? 'no one'],
+          ['Decided by', approval.decided_by ?? 'not decided'],
           ['Decided', <Time key="decided" at={approval.decided_at} absent="not decided" />],
           ['Asked', <Time key="asked" at={approval.created_at} />],
           ['Expires', <Time key="expires" at={approval.expires_at} />],

@@ -43,6 +43,8 @@ export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
   const [isMore, { toggle }] = useDisclosure()
   const error = formErrorOf(submit.error, keyFields)
   const isWrong = metadataOf(draft.metadata) === undefined
+  // An error must not be hidden.
+  const isOpen = isMore || isWrong || rareFields.some(error.at)
   const set = (changes: Partial<KeyDraft>) => onChange({ ...draft, ...changes })
   const part = { draft, set, errorAt: error.at }
   return (
@@ -119,13 +121,13 @@ export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
           variant="subtle"
           color="gray"
           justify="start"
-          leftSection={isMore ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
+          leftSection={isOpen ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
           onClick={toggle}
-          aria-expanded={isMore}
+          aria-expanded={isOpen}
         >
           More settings
         </Button>
-        <Collapse expanded={isMore || isWrong || rareFields.some(error.at)}>
+        <Collapse expanded={isOpen}>
           <MoreSettings {...part} />
         </Collapse>
         <div className={css.foot}>
