@@ -1,23 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
+import { networkPresets } from './network-presets.ts'
 import { Nullable } from './schemas.ts'
 import { VaultKey } from './vault.ts'
-
-/** Presets of `config.network`; `packages` stands for all package registries. */
-export const networkPresets = [
-  'packages',
-  'npm',
-  'pypi',
-  'crates',
-  'rubygems',
-  'go',
-  'debian',
-  'ubuntu',
-  'alpine',
-  'maven',
-  'github',
-] as const
-export type NetworkPreset = (typeof networkPresets)[number]
 
 const HostName = Type.String({
   minLength: 1,

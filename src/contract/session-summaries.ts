@@ -81,6 +81,22 @@ export const SessionSummary = named(
 )
 export type SessionSummary = Static<typeof SessionSummary>
 
+/** A session with the process that runs it. */
+export const SessionDetails = named(
+  'SessionDetails',
+  Type.Object({
+    ...SessionSummary.properties,
+    lease: Nullable(
+      Type.Object({
+        owner: Type.String({ description: 'Process that runs the session; no other may write its log' }),
+        expires_at: DateTime,
+      }),
+      'null while no process runs the session',
+    ),
+  }),
+)
+export type SessionDetails = Static<typeof SessionDetails>
+
 const base = { access: 'key', errorShape: 'nested', method: 'GET' } as const
 
 export const summaryList = route({
@@ -113,8 +129,8 @@ export const summaryOne = route({
   id: 'sessions.summary',
   path: '/api/sessions/{session_id}',
   params: Type.Object({ session_id: Type.String() }),
-  responses: { 200: SessionSummary },
+  responses: { 200: SessionDetails },
   summary: 'Read a session with its activity and cost',
   description:
-    'Returns what a session does now, its waiting prompts, tokens, cost and budget, also after its deletion.',
+    'Returns what a session does now, its waiting prompts, tokens, cost and budget, and the lease of the process that runs it; also after its deletion.',
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
-import type { SessionSummary } from '../../src/contract/session-summaries.ts'
+import type { SessionDetails, SessionSummary } from '../../src/contract/session-summaries.ts'
 import type { Session } from '../../src/contract/sessions.ts'
 import { holderOf } from '../support/keys/virtual-keys.ts'
 import { eventually } from '../support/service/eventually.ts'
@@ -29,7 +29,7 @@ const listOf = async (query = '', target: Target = service) => {
   assert.equal(answer.status, 200, answer.text)
   return answer.json<{ sessions: SessionSummary[]; next_cursor: string | null }>()
 }
-const summaryOf = ({ id }: Session) => ok<SessionSummary>(`GET /api/sessions/${id}`)
+const summaryOf = ({ id }: Session) => ok<SessionDetails>(`GET /api/sessions/${id}`)
 const once = (session: Session, kind: string) =>
   eventually(async () => {
     const summary = await summaryOf(session)
@@ -44,6 +44,7 @@ test('GET /api/sessions says what each session does, with tokens, cost and budge
     ['running', 'scripted', 'Free', 1],
   )
   assert.ok(model.activity.since && model.started_at)
+  assert.ok(model.lease && Date.parse(model.lease.expires_at) > Date.parse(model.started_at))
   await ok(`POST /session/${thinking.id}/prompt_async`, {
     model: { providerID: 'x', modelID: 'scripted' },
     parts: [{ type: 'text', text: saying({ text: 'next' }) }],
@@ -74,6 +75,7 @@ test('GET /api/sessions says what each session does, with tokens, cost and budge
   assert.deepEqual([finished.requests, finished.unpriced_requests, finished.activity.reason], [1, 0, 'end_turn'])
   assert.ok(finished.input_tokens > 0 && finished.output_tokens > 0 && Number(finished.cost_usd) > 0)
   assert.deepEqual([finished.budget?.max_usd, finished.owner_id], ['5', 'ada'])
+  await eventually(async () => ((await summaryOf(done)).lease === null ? true : undefined))
 
   const { sessions } = await listOf()
   assert.deepEqual(

@@ -82,6 +82,40 @@ const darkTerminal: typeof lightTerminal = {
   white: '#e6e8eb',
 }
 
+/**
+ * Colors of series in charts, in the order of the series, then of all that has no series. None is the color of a state.
+ * Ten are too many to tell apart by color alone, so series are named in legends and tables, too.
+ */
+const lightSeries = [
+  '#0f8a7e',
+  '#b0439a',
+  '#6b8518',
+  '#2b8fb3',
+  '#9a6a3f',
+  '#4f5f9e',
+  '#d0679b',
+  '#3f9a55',
+  '#8a6f9e',
+  '#5c8a8f',
+]
+const darkSeries: typeof lightSeries = [
+  '#35c4b4',
+  '#e07fca',
+  '#b5cf5a',
+  '#63c3e6',
+  '#cfa077',
+  '#98a8e6',
+  '#f4a3c8',
+  '#79cf8e',
+  '#c3a8d8',
+  '#93bfc4',
+]
+
+const seriesVariables = (colors: typeof lightSeries): Record<string, string> =>
+  Object.fromEntries(colors.map((color, at) => [`--series-${at + 1}`, color]))
+
+export const seriesColors: readonly string[] = lightSeries.map((_, at) => `var(--series-${at + 1})`)
+
 const terminalVariables = (colors: typeof lightTerminal): Record<string, string> =>
   Object.fromEntries(Object.entries(colors).map(([name, color]) => [`--terminal-${name}`, color]))
 
@@ -114,6 +148,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-anchor': '#0f766e',
     ...stateVariables(lightStates),
     ...terminalVariables(lightTerminal),
+    ...seriesVariables(lightSeries),
+    '--series-other': '#8a94a1',
   },
   dark: {
     '--surface': '#11151a',
@@ -135,6 +171,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-anchor': '#2dd4bf',
     ...stateVariables(darkStates),
     ...terminalVariables(darkTerminal),
+    ...seriesVariables(darkSeries),
+    '--series-other': '#6b7582',
   },
 })
 

@@ -1,4 +1,4 @@
-import { networkPresets } from '../../contract/network.ts'
+import { networkPresets } from '../../contract/network-presets.ts'
 import { hostPatternProblem } from '../platform/host-pattern.ts'
 import { flag, type ReportAt, type Shape, text, texts } from './yaml-shape.ts'
 

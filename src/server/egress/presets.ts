@@ -1,4 +1,4 @@
-import type { NetworkPreset } from '../../contract/network.ts'
+import type { NetworkPreset } from '../../contract/network-presets.ts'
 
 /** Hosts that package managers and Git need. */
 const hostsByPreset: Readonly<Record<Exclude<NetworkPreset, 'packages'>, readonly string[]>> = {

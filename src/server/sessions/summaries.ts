@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { SessionSummary } from '../../contract/session-summaries.ts'
+import type { SessionDetails, SessionSummary } from '../../contract/session-summaries.ts'
 import { sessionRoutes } from '../../contract/sessions.ts'
 import { bind } from '../http/bind.ts'
 import { pageOf } from '../http/page.ts'
@@ -37,10 +37,15 @@ export function serveSummaries(app: FastifyInstance, { sessions, store }: Deps):
     return { sessions: await summariesOf(items), next_cursor }
   })
   bind(app, sessionRoutes.summary, async ({ params }, caller) => {
-    const [summary] = await summariesOf([await sessions.find(params.session_id, caller)])
-    if (!summary) throw new Error(`session ${params.session_id} has no figures (bug)`)
-    return summary
+    const row = await sessions.find(params.session_id, caller)
+    const figures = (await store.of([row.id])).get(row.id)
+    if (!figures) throw new Error(`session ${row.id} has no figures (bug)`)
+    return { ...toSummary(row, figures), lease: leaseOf(figures) }
   })
+}
+
+function leaseOf({ lease_owner: owner, lease_until: until }: SummaryRow): SessionDetails['lease'] {
+  return owner === null || !until ? null : { owner, expires_at: until.toISOString() }
 }
 
 function toSummary(row: SessionRow, figures: SummaryRow): SessionSummary {

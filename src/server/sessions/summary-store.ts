@@ -29,6 +29,9 @@ export interface SummaryRow
   readonly reserved_usd: string | null
   readonly reset_at: Date | null
   readonly tail: readonly TailEvent[]
+  /** Process that runs the session; null without a lease or after its end. */
+  readonly lease_owner: string | null
+  readonly lease_until: Date | null
 }
 
 /** Events at the end of a log that are read for what a session does, and characters of each. */
@@ -48,7 +51,8 @@ const text = `
          b.scope_id is not null as has_budget, b.max_usd::text, b.reserved_usd::text,
          case when b.reset_at <= clock_timestamp() then 0 else b.spent_usd end::text as spent_usd,
          case when b.reset_at <= clock_timestamp() then budget_period_end(b.anchored_at, b.duration, clock_timestamp()) else b.reset_at end as reset_at,
-         coalesce(last.tail, '[]') as tail
+         coalesce(last.tail, '[]') as tail,
+         case when s.lease_until > clock_timestamp() then s.lease_owner end as lease_owner, s.lease_until
   from sessions s
   left join agents a on a.id = s.agent_id
   left join budgets b on b.scope = 'session' and b.scope_id = s.id

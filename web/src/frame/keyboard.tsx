@@ -14,12 +14,12 @@ const general: readonly (readonly [keys: string, meaning: string])[] = [
   ['j k', 'next and previous row'],
   ['Enter', 'open the row beside the list'],
   ['Shift Enter', 'open the row as a page'],
-  ['Esc', 'close the panel or dialog'],
+  ['Esc', 'close the panel or dialog; stop the answers of the playground'],
   ['n p', 'next and previous model request of a session'],
   ['e', 'expand or fold the selected row of a session'],
   ['i', 'interrupt the session (asks first)'],
   ['.', 'follow the end of the session'],
-  ['Ctrl Enter', 'send the message'],
+  ['Ctrl Enter', 'send the message, or the request of the playground'],
 ]
 
 /** `g` and a letter open a page, `?` shows all keys. */

@@ -1,5 +1,4 @@
 import {
-  IconActivity,
   IconBook2,
   IconBrain,
   IconBuildingWarehouse,
@@ -105,9 +104,6 @@ export const menu: readonly MenuGroup[] = [
     ],
   },
 ]
-
-/** Icon of the palette for objects. */
-export const objectIcon = IconActivity
 
 /** Returns the pages that a person may open. */
 export const pagesFor = (isAdmin: boolean): readonly MenuPage[] =>

@@ -2,16 +2,16 @@ import fc from 'fast-check'
 import type { NewEvent, SessionEvent } from '../../../src/contract/events.ts'
 import {
   answered,
-  asked,
   begun,
   called,
   ended,
   logOf,
+  prompted,
   recordedLog,
   recordedNames,
+  replied,
   returned,
   running,
-  said,
 } from './logs-for-tests.ts'
 
 const promptIds = fc.constantFrom('p1', 'p2', 'p3')
@@ -23,12 +23,12 @@ const thread = { ...place, agent_name: 'Helper' } as const
 
 /** Events in any order, also in orders that no server writes: a window may start anywhere. */
 const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
-  promptIds.map(id => asked(id)),
+  promptIds.map(id => prompted(id)),
   promptIds.map(id => running(id)),
   fc.constant<NewEvent>({ type: 'session.status_running' }),
   fc.tuple(fc.constantFrom('s1', 's2'), fc.subarray(['p1', 'p2'])).map(([id, prompts]) => begun(id, prompts)),
   fc.constantFrom('s1', 's2').map(answered),
-  fc.constantFrom('m1', 'm2').map(id => said(id)),
+  fc.constantFrom('m1', 'm2').map(id => replied(id)),
   callIds.map(id => called(id)),
   callIds.map(id => ({ ...called(id), evaluated_permission: 'ask' }) as NewEvent),
   callIds.map(id => ({ ...called(id), session_thread_id: 't1' }) as NewEvent),

@@ -36,10 +36,10 @@ export const logOf = (...events: readonly NewEvent[]): SessionEvent[] =>
 const text = (value: string) => [{ type: 'text', text: value }] as const
 
 /** Builders of the events that most tests need. */
-export const asked = (id: string, said = 'Do it'): NewEvent => ({
+export const prompted = (id: string, words = 'Do it'): NewEvent => ({
   type: 'user.message',
   prompt_id: id,
-  content: text(said),
+  content: text(words),
 })
 export const running = (id: string): NewEvent => ({
   type: 'session.status_running',
@@ -58,7 +58,7 @@ export const answered = (id: string): NewEvent => ({
   is_error: null,
   model_usage: { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 0 },
 })
-export const said = (id: string, value = 'Done'): NewEvent => ({ type: 'agent.message', id, content: text(value) })
+export const replied = (id: string, value = 'Done'): NewEvent => ({ type: 'agent.message', id, content: text(value) })
 export const called = (id: string, name = 'bash', input: object = { command: 'npm test' }): NewEvent => ({
   type: 'agent.tool_use',
   id: `call_${id}`,

@@ -4,7 +4,18 @@ import fc from 'fast-check'
 import type { NewEvent } from '../../../src/contract/events.ts'
 import { anyLog } from './any-log-for-tests.ts'
 import { addDelta, type Delta, liveTexts } from './deltas.ts'
-import { answered, asked, begun, called, ended, logOf, recordedLog, returned, running, said } from './logs-for-tests.ts'
+import {
+  answered,
+  begun,
+  called,
+  ended,
+  logOf,
+  prompted,
+  recordedLog,
+  replied,
+  returned,
+  running,
+} from './logs-for-tests.ts'
 import { type Row, rowsOf } from './rows.ts'
 import { append, createView, prepend } from './session-view.ts'
 import type { View } from './view.ts'
@@ -100,7 +111,7 @@ test('deltas that are lost, doubled or late change nothing but the live text', (
 })
 
 test('a live text is replaced by its event under the same key', () => {
-  const log = logOf(asked('p1'), running('p1'), begun('s1', ['p1']), said('m1', 'Hello there'), answered('s1'))
+  const log = logOf(prompted('p1'), running('p1'), begun('s1', ['p1']), replied('m1', 'Hello there'), answered('s1'))
   let view = createView(log.slice(0, 3))
   view = addDelta(view, { type: 'event_start', event: { id: 'm1', type: 'agent.message' } })
   view = addDelta(addDelta(view, delta('m1', 'Hel')), delta('m1', 'lo'))
@@ -113,7 +124,10 @@ test('a live text is replaced by its event under the same key', () => {
 })
 
 test('a live text of a failed try ends with its request', () => {
-  const log = logOf(asked('p1'), running('p1'), begun('s1', ['p1']), { ...answered('s1'), is_error: true } as NewEvent)
+  const log = logOf(prompted('p1'), running('p1'), begun('s1', ['p1']), {
+    ...answered('s1'),
+    is_error: true,
+  } as NewEvent)
   const view = addDelta(createView(log.slice(0, 3)), delta('m1', 'Hel'))
   assert.deepEqual(liveTexts(append(view, log.slice(3))), [])
 })
@@ -122,14 +136,14 @@ test('an event changes only its own path: earlier views, turns, groups and rows 
   const turn = (n: number): NewEvent[] => {
     const [p, s, c] = [`p${n}`, `s${n}`, `c${n}`]
     return [
-      asked(p),
+      prompted(p),
       running(p),
       begun(s, [p]),
       called(c),
       answered(s),
       returned(c),
       begun(`${s}b`),
-      said(`m${n}`),
+      replied(`m${n}`),
       answered(`${s}b`),
       ended(p),
     ]
@@ -176,11 +190,11 @@ test('10,000 events that arrive one by one cost no copy of the whole', () => {
   const step = (n: number): NewEvent[] => [
     begun(`s${n}`),
     called(`c${n}`),
-    said(`m${n}`),
+    replied(`m${n}`),
     answered(`s${n}`),
     returned(`c${n}`),
   ]
-  const log = logOf(asked('p1'), running('p1'), ...Array.from({ length: 2_000 }, (_, n) => step(n)).flat())
+  const log = logOf(prompted('p1'), running('p1'), ...Array.from({ length: 2_000 }, (_, n) => step(n)).flat())
   let view = createView()
   for (const event of log) view = append(view, [event])
   assert.equal(rowsOf(view).length, 1 + 3 * 2_000)

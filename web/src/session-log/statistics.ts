@@ -11,9 +11,9 @@ export interface ToolStatistics {
   readonly unrun: number
   /** Milliseconds of the calls that ran, without their waits for approval; undefined when none has ended. */
   readonly medianMs: number | undefined
-  readonly longestMs: number | undefined
+  readonly maxMs: number | undefined
   /** Event of the longest call. */
-  readonly longestEventId: string | undefined
+  readonly maxEventId: string | undefined
 }
 
 /** Returns all tool calls of the session, in their order. Calls of called sessions are in their own logs. */
@@ -51,8 +51,8 @@ function statisticsOf(calls: readonly ToolCall[]): ToolStatistics[] {
       failures: calls.filter(({ state }) => failedStates.has(state)).length,
       unrun: calls.filter(({ state }) => unrunStates.has(state)).length,
       medianMs: medianOf(timed.map(({ ms }) => ms)),
-      longestMs: longest?.ms,
-      longestEventId: longest?.eventId,
+      maxMs: longest?.ms,
+      maxEventId: longest?.eventId,
     },
   ]
 }

@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import type { NewEvent, SessionEvent } from '../../../src/contract/events.ts'
 import {
   answered,
-  asked,
   begun,
   called,
   ended,
   logOf,
+  prompted,
   recordedLog,
+  replied,
   returned,
   running,
-  said,
   timeAt,
 } from './logs-for-tests.ts'
 import { createView } from './session-view.ts'
 import { statusOf } from './status.ts'
 
-const start = [asked('p1'), running('p1')]
+const start = [prompted('p1'), running('p1')]
 const calling = [...start, begun('s1', ['p1']), called('c1'), answered('s1')]
 const asking: NewEvent[] = [
   ...start,
@@ -52,7 +52,7 @@ const idle = (type: string): NewEvent => ({ ...ended('p1'), stop_details: { type
 
 const table: readonly (readonly [string, readonly NewEvent[], object])[] = [
   ['no prompt', [], { word: 'idle', since: undefined }],
-  ['a stored prompt', [asked('p1'), asked('p2')], { word: 'queued', since: timeAt(1), position: 1, count: 2 }],
+  ['a stored prompt', [prompted('p1'), prompted('p2')], { word: 'queued', since: timeAt(1), position: 1, count: 2 }],
   ['a run without a step', start, { word: 'starting runtime', since: timeAt(2), phase: undefined }],
   [
     'a workspace that is being prepared',
@@ -115,7 +115,11 @@ const table: readonly (readonly [string, readonly NewEvent[], object])[] = [
     { word: 'stopped', since: timeAt(7), reason: 'interrupted' },
   ],
   ['an ended run', [...start, ended('p1')], { word: 'idle', since: timeAt(3) }],
-  ['an ended run with a prompt behind it', [asked('p0'), ...start, ended('p1')], { word: 'queued', since: timeAt(1) }],
+  [
+    'an ended run with a prompt behind it',
+    [prompted('p0'), ...start, ended('p1')],
+    { word: 'queued', since: timeAt(1) },
+  ],
   ['a truncated answer', [...start, idle('max_tokens')], { word: 'idle', since: timeAt(3) }],
   [
     'a failed run',
@@ -185,5 +189,5 @@ test('a window that starts in the middle of a run has a status, too', () => {
     since: timeAt(6),
     eventIds: ['call_c1'],
   })
-  assert.equal(statusOf(createView(logOf(said('m1')))).word, 'model thinking')
+  assert.equal(statusOf(createView(logOf(replied('m1')))).word, 'model thinking')
 })

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent } from '../../../src/contract/events.ts'
-import { answered, asked, begun, called, ended, logOf, recordedLog, returned, running, said } from './logs-for-tests.ts'
+import {
+  answered,
+  begun,
+  called,
+  ended,
+  logOf,
+  prompted,
+  recordedLog,
+  replied,
+  returned,
+  running,
+} from './logs-for-tests.ts'
 import { markdownOf } from './markdown.ts'
 import { nextRequest, rowOfEvent, rowsOf } from './rows.ts'
 import { searchRows } from './search.ts'
@@ -46,7 +57,7 @@ test('an approval whose run is stopped is cancelled, and so is its call', () => 
   const use = { ...called('c1'), evaluated_permission: 'ask' } as NewEvent
   const stop: NewEvent[] = [{ type: 'user.interrupt' }, returned('c1', 'bash was not run', true), ended('p1')]
   const call = onlyCall(
-    createView(logOf(asked('p1'), running('p1'), begun('s1', ['p1']), use, answered('s1'), ...stop)),
+    createView(logOf(prompted('p1'), running('p1'), begun('s1', ['p1']), use, answered('s1'), ...stop)),
   )
   assert.deepEqual([call.state, call.approval?.state], ['stopped', 'cancelled'])
   assert.deepEqual(
@@ -73,7 +84,7 @@ test('called agents are threads with their messages, linked to the call', () => 
 test('a call is "outcome unknown" after a crash, and a lost request is followed by its repetition', () => {
   const unknown = returned('c1', 'interrupted; outcome unknown: the tool may or may not have run', true)
   const log = logOf(
-    asked('p1'),
+    prompted('p1'),
     running('p1'),
     begun('s1', ['p1']),
     called('c1'),
@@ -114,10 +125,10 @@ test('a stop shows what it cut off', () => {
   assert.ok(turn)
   assert.equal(turn.end?.outcome, 'stopped')
   const log = logOf(
-    asked('p1'),
+    prompted('p1'),
     running('p1'),
     begun('s1', ['p1']),
-    { ...said('m1', 'I was ab'), interrupted: true } as NewEvent,
+    { ...replied('m1', 'I was ab'), interrupted: true } as NewEvent,
     { ...answered('s1'), interrupted: true, estimated: true } as NewEvent,
     { ...ended('p1'), stop_details: { type: 'interrupted' } } as NewEvent,
   )
@@ -204,7 +215,7 @@ test('tools have their calls, failures, median and longest time; turns their tok
     returned(id, 'x', isError),
   ]
   const first = [
-    asked('p1'),
+    prompted('p1'),
     running('p1'),
     begun('s1', ['p1']),
     answered('s1'),
@@ -213,9 +224,9 @@ test('tools have their calls, failures, median and longest time; turns their tok
     ended('p1'),
   ]
   const usage: NewEvent = { type: 'session.usage', usage: { input_tokens: 9 }, cost_usd: 1 }
-  const view = createView(logOf(...first, asked('p2'), running('p2'), said('m2'), usage, ended('p2')))
+  const view = createView(logOf(...first, prompted('p2'), running('p2'), replied('m2'), usage, ended('p2')))
   assert.partialDeepStrictEqual(toolStatistics(view), [
-    { name: 'bash', calls: 2, failures: 1, unrun: 0, medianMs: 2_000, longestMs: 3_000, longestEventId: 'call_c2' },
+    { name: 'bash', calls: 2, failures: 1, unrun: 0, medianMs: 2_000, maxMs: 3_000, maxEventId: 'call_c2' },
   ])
   const [one, two] = view.turns
   assert.ok(one && two)
@@ -231,7 +242,7 @@ test('tools have their calls, failures, median and longest time; turns their tok
 test('Markdown cannot break out of its code blocks', () => {
   const hostile = 'a\n````\n# Not a title\n```'
   const log = logOf(
-    asked('p1'),
+    prompted('p1'),
     running('p1'),
     begun('s1', ['p1']),
     called('c1', 'bash', { command: 'cat `x`' }),

@@ -1,5 +1,5 @@
 import { SegmentedControl, Text } from '@mantine/core'
-import { networkPresets } from '../../../../src/contract/network.ts'
+import { networkPresets } from '../../../../src/contract/network-presets.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import css from './agent.module.css'
 import { recordOf } from './json-values.ts'

@@ -31,7 +31,7 @@ export function PromptTab({ editing }: { readonly editing: Editing }) {
       />
       <Textarea
         label={isWhole ? 'Prompt with skills' : 'Prompt'}
-        description={`What the agent is told before each session · about ${count(estimatedTokens(text))} tokens`}
+        description={`Instructions for each session · about ${count(estimatedTokens(text))} tokens`}
         value={text}
         onChange={({ currentTarget: { value } }) => edit({ system: isWhole ? value : value + skills })}
         error={errorAt('system')}

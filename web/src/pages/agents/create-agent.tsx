@@ -108,7 +108,7 @@ export function CreateAgent({ onClose, onMade }: Props) {
           )}
           <Textarea
             label="Prompt"
-            description="What the agent is told before each session"
+            description="Instructions for each session"
             value={system ?? template.fields.system}
             onChange={({ currentTarget }) => setSystem(currentTarget.value)}
             error={at('system')}

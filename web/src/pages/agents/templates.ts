@@ -20,7 +20,7 @@ export const agentTemplates: readonly [AgentTemplate, ...AgentTemplate[]] = [
   {
     id: 'assistant',
     title: 'Assistant',
-    purpose: 'Answers, works with files and a shell, and remembers what it learns.',
+    purpose: 'Answers, works with files and a shell, and saves what it learns.',
     fields: {
       name: 'Assistant',
       description: 'Answers questions and works with files',
@@ -114,7 +114,7 @@ export const agentTemplates: readonly [AgentTemplate, ...AgentTemplate[]] = [
   {
     id: 'reporter',
     title: 'Scheduled reporter',
-    purpose: 'Writes a report at fixed times and remembers the last one.',
+    purpose: 'Writes a report at fixed times and compares it with the last one.',
     next: 'Create a schedule for it: page Schedules.',
     fields: {
       name: 'Reporter',

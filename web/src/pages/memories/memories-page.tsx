@@ -14,7 +14,7 @@ import { MemoryList } from './memory-list.tsx'
 import { MemoryPanel } from './memory-panel.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
 
-/** What agents remember: one agent at a time. */
+/** Memories, of one agent at a time. */
 export function MemoriesPage() {
   const [address, setAddress] = useAddress<'agent' | 'open' | 'create' | 'preview'>()
   const { agent, open } = address

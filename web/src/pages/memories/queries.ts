@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { MemorySource } from '../../../../src/contract/memories.ts'
-import { memoryRoutes } from '../../../../src/contract/memories.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
+import { routes } from '../../data/routes.ts'
 
 /** Start of the key of each query about memories; changes of memories invalidate it. */
 export const memoriesKey = ['memories'] as const
@@ -20,7 +20,7 @@ export const memoryListQuery = (agentId: string, { q, tag, type, source, disable
   infiniteQueryOptions({
     queryKey: [...memoriesKey, 'list', agentId, { q, tag, type, source, disabled }],
     queryFn: ({ pageParam }) =>
-      client.page(memoryRoutes.list, {
+      client.page(routes.memoryList, {
         params: { agent_id: agentId },
         query: {
           limit: 100,

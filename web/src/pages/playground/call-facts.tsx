@@ -15,11 +15,8 @@ import type { Run } from './use-runs.ts'
 export function CallFacts({ run }: { readonly run: Run }) {
   const { headers, answer } = run
   const requestId = headers?.requestId
-  const {
-    data: call,
-    isPending,
-    refetch,
-  } = useQuery({ ...callQuery(requestId ?? ''), enabled: requestId !== undefined })
+  const { data, isFetching, refetch } = useQuery({ ...callQuery(requestId ?? ''), enabled: requestId !== undefined })
+  const call = data ?? undefined
   const first = call ? call.first_content_ms : run.firstMs
   const total = call?.total_ms ?? run.totalMs
   const stopReason = answer.stopReason ?? call?.stop_reason
@@ -35,7 +32,7 @@ export function CallFacts({ run }: { readonly run: Run }) {
           [
             'Cost',
             requestId !== undefined && (
-              <Cost key="cost" call={call} isPending={isPending} retry={() => void refetch()} />
+              <Cost key="cost" call={call} isPending={isFetching} retry={() => void refetch()} />
             ),
           ],
           ['Stop reason', typeof stopReason === 'string' && <SafeText text={stopReason} />],

@@ -10,11 +10,12 @@ import css from './playground.module.css'
 import { RunProblem } from './run-problem.tsx'
 import type { Run } from './use-runs.ts'
 import { contentOf } from './wire/answer.ts'
-import { formatNames } from './wire/form.ts'
+import { type Format, formatNames } from './wire/form.ts'
 
 interface Props {
   readonly number: number
   readonly model: string
+  readonly format: Format
   readonly names: readonly string[]
   readonly run: Run | undefined
   readonly onModel: (model: string) => void
@@ -77,7 +78,7 @@ export function Column(props: Props) {
   )
 }
 
-function RunView({ run, model, onStop, onUse }: Props & { readonly run: Run }) {
+function RunView({ run, model, format, onStop, onUse }: Props & { readonly run: Run }) {
   const isRunning = run.state === 'running'
   const canUse = !isRunning && contentOf(run.answer).length > 0
   return (
@@ -89,7 +90,7 @@ function RunView({ run, model, onStop, onUse }: Props & { readonly run: Run }) {
             of <SafeText text={run.model} />
           </span>
         )}
-        <span className="soft">{formatNames[run.format]}</span>
+        {run.format !== format && <span className="soft">in {formatNames[run.format]}</span>}
         <span className={css.grow} />
         {isRunning && (
           <Button

@@ -43,6 +43,7 @@ export function Columns({ ref, form, format, models, names, runs, problem, onMod
             key={at}
             number={at + 1}
             model={model}
+            format={format}
             names={names}
             run={runs.all[at]}
             problem={problem}

@@ -27,6 +27,9 @@ interface Loaded {
   readonly before: PlaygroundForm
 }
 
+/** As in the style sheet. */
+const stacked = '(max-width: 1000px)'
+
 /** Calls up to three models with one input, and compares what they answer. */
 export function PlaygroundPage() {
   const [address, setAddress] = useAddress<'models' | 'format' | 'call'>()
@@ -46,7 +49,8 @@ export function PlaygroundPage() {
   const send = () => {
     if (problem !== undefined || runs.isRunning) return
     runs.start(models.map((model, column) => ({ column, model, format, body: bodyOf(form, format, model) })))
-    answers.current?.scrollIntoView({ block: 'nearest' })
+    // Where the answers are below the form, they would appear out of sight.
+    if (window.matchMedia(stacked).matches) answers.current?.scrollIntoView()
   }
   usePlaygroundKeys({ send, stop: runs.isRunning ? () => runs.stop() : undefined })
 

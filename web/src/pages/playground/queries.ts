@@ -1,19 +1,27 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError } from '../../../../src/client/index.ts'
+import type { UsageCall } from '../../../../src/contract/usage.ts'
 import { client } from '../../data/client.ts'
 
 const maxTries = 6
 const firstDelayMs = 150
 
-const isMissing = (error: Error): boolean => error instanceof ApiError && error.status === 404
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-/** The ledger's row of a call. The service writes it shortly after the end of the call. */
+/**
+ * The ledger's row of a call; null when there is none. The service writes it shortly after the end of the call. The
+ * list is asked because it answers with no rows until then, not with an error.
+ */
 export const callQuery = (requestId: string) =>
   queryOptions({
     queryKey: ['playground', 'call', requestId],
-    queryFn: () => client.usage.call({ params: { request_id: requestId } }),
-    retry: (tries, error) => tries < maxTries && isMissing(error),
-    retryDelay: tries => firstDelayMs * 2 ** tries,
+    queryFn: async (): Promise<UsageCall | null> => {
+      for (let tries = 0; tries < maxTries; tries++) {
+        await pause(firstDelayMs * 2 ** tries)
+        const { calls } = await client.usage.calls({ query: { request_id: requestId, limit: 1 } })
+        if (calls[0]) return calls[0]
+      }
+      return null
+    },
     staleTime: Number.POSITIVE_INFINITY,
   })
 

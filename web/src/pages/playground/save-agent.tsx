@@ -48,7 +48,7 @@ export function SaveAgent({ form, format, model, onClose }: Props) {
             <b>
               <SafeText text={model} />
             </b>
-            . Turns are not part of an agent: its sessions start with a prompt of their own.
+            . Turns are not part of an agent: its sessions start with their prompts.
           </Text>
           <TextInput
             label="Name"

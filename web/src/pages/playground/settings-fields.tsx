@@ -19,9 +19,9 @@ const efforts: Readonly<Record<Format, readonly string[]>> = {
 
 const thinkingKinds: readonly { readonly value: ThinkingKind; readonly label: string }[] = [
   { value: 'default', label: 'The model’s own' },
-  { value: 'adaptive', label: 'As much as it finds useful' },
-  { value: 'enabled', label: 'Up to a number of tokens' },
-  { value: 'disabled', label: 'None' },
+  { value: 'adaptive', label: 'Adaptive' },
+  { value: 'enabled', label: 'Token budget' },
+  { value: 'disabled', label: 'Off' },
 ]
 
 /** Settings that all columns share. An empty field is not sent. */

@@ -1,8 +1,8 @@
-import { ActionIcon, Button, FileButton, Group, Textarea, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, FileButton, Group, Text, Textarea, Tooltip } from '@mantine/core'
 import { IconPhotoPlus, IconPlus, IconSwitchHorizontal, IconTrash } from '@tabler/icons-react'
 import { type ClipboardEvent, useState } from 'react'
 import { onceKey } from '../../data/once-key.ts'
-import { ProblemLine } from '../../parts/page-state.tsx'
+import { SafeText } from '../../parts/safe-text.tsx'
 import { imageBlockOf, imageTypes } from './images.ts'
 import css from './playground.module.css'
 import { TurnBlocks } from './turn-blocks.tsx'
@@ -52,15 +52,15 @@ interface EditorProps {
 }
 
 function TurnEditor({ turn, name, isFocused, onChange, onRemove }: EditorProps) {
-  const [error, setError] = useState<unknown>()
+  const [problem, setProblem] = useState<string>()
   const isUser = turn.role === 'user'
   const addImages = async (files: readonly File[]) => {
-    setError(undefined)
+    setProblem(undefined)
     try {
       const blocks = await Promise.all(files.map(imageBlockOf))
       onChange({ ...turn, content: [...turn.content, ...blocks] })
     } catch (failure) {
-      setError(failure)
+      setProblem(failure instanceof Error ? failure.message : 'The images cannot be read')
     }
   }
   const onPaste = (event: ClipboardEvent) => {
@@ -114,7 +114,11 @@ function TurnEditor({ turn, name, isFocused, onChange, onRemove }: EditorProps) 
         maxRows={16}
       />
       <TurnBlocks content={turn.content} onChange={content => onChange({ ...turn, content })} />
-      <ProblemLine error={error} />
+      {problem !== undefined && (
+        <Text size="sm" c="var(--mantine-color-error)" role="alert">
+          <SafeText text={problem} />
+        </Text>
+      )}
     </div>
   )
 }

@@ -66,7 +66,7 @@ function ServerRow({ server, onChange, onRemove }: RowProps) {
           </Button>
           <span className="soft">
             {url !== undefined && <SafeText text={url} />}
-            {own > 0 && ` ${own} with a policy of their own`}
+            {own > 0 && ` ${own} with a separate policy`}
           </span>
         </span>
         <span className={css.actions}>

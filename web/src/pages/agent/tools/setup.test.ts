@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type KnownTool, type Policy, readSetup, storedOf, type ToolSetup } from './setup.ts'
+import { type Policy, readSetup, storedOf, type ToolChoice, type ToolSetup } from './setup.ts'
 
-const known: readonly KnownTool[] = [
+const known: readonly ToolChoice[] = [
   ...['bash', 'bash_output', 'read', 'write', 'edit', 'glob', 'grep'].map(id => ({ id, enabled_by_default: true })),
   { id: 'web_fetch', enabled_by_default: false },
   { id: 'todo_write', enabled_by_default: true },

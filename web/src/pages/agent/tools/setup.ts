@@ -1,3 +1,4 @@
+import type { RuntimeTool } from '../../../../../src/contract/runtimes.ts'
 import { isRecord, recordOf } from '../json-values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -6,10 +7,7 @@ type Fields = Readonly<Record<string, unknown>>
 export type Policy = 'allow' | 'ask' | 'deny'
 
 /** A tool that every agent of the runtime can have. */
-export interface KnownTool {
-  readonly id: string
-  readonly enabled_by_default: boolean
-}
+export type ToolChoice = Pick<RuntimeTool, 'id' | 'enabled_by_default'>
 
 /** An MCP server of an agent. */
 export interface ServerSetup {
@@ -55,11 +53,11 @@ const policies: Readonly<Record<string, Policy>> = {
 }
 
 /** Tools that a person can choose. */
-export const choosable = <Tool extends KnownTool>(known: readonly Tool[]): readonly Tool[] =>
+export const choosable = <Tool extends ToolChoice>(known: readonly Tool[]): readonly Tool[] =>
   known.filter(({ id }) => !companions.includes(id))
 
 /** Reads what an agent stores, by the rules of the service. */
-export function readSetup({ tools, servers }: Stored, known: readonly KnownTool[]): ToolSetup {
+export function readSetup({ tools, servers }: Stored, known: readonly ToolChoice[]): ToolSetup {
   const entries = entriesOf(tools)
   const names = choosable(known).map(({ id }) => id)
   const isDefault = entries.length === 0
@@ -146,7 +144,7 @@ function serverPolicies(entry: Fields | undefined, isDefault: boolean): Pick<Ser
 }
 
 /** Returns what an agent stores for a setup. */
-export function storedOf(setup: ToolSetup, known: readonly KnownTool[]): Stored {
+export function storedOf(setup: ToolSetup, known: readonly ToolChoice[]): Stored {
   const { builtin, servers, custom, others } = setup
   const stored = servers.map(({ name, url }) => (url === undefined ? name : { type: 'url', name, url }))
   const serverList = stored.length === 0 ? undefined : stored

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answered, asked, begun, called, ended, logOf, returned, running } from '../../../session-log/logs-for-tests.ts'
+import {
+  answered,
+  begun,
+  called,
+  ended,
+  logOf,
+  prompted,
+  returned,
+  running,
+} from '../../../session-log/logs-for-tests.ts'
 import { createView } from '../../../session-log/session-view.ts'
 import { figuresOf } from './figures.ts'
 import { promptCosts } from './prompt-costs.ts'
@@ -15,7 +24,7 @@ const costs = promptCosts([
 test('Figures sum requests, tokens, calls, time and cost of the turns', () => {
   const { turns } = createView(
     logOf(
-      asked('p1'),
+      prompted('p1'),
       running('p1'),
       begun('s1', ['p1']),
       called('c1'),
@@ -36,7 +45,7 @@ test('Figures sum requests, tokens, calls, time and cost of the turns', () => {
 })
 
 test('What no event and no priced call reports is unknown, not 0', () => {
-  const { turns } = createView(logOf(asked('p2'), running('p2')))
+  const { turns } = createView(logOf(prompted('p2'), running('p2')))
   const { costUsd, ms, inputTokens } = figuresOf(turns, costs)
   assert.deepEqual([costUsd, ms, inputTokens], [undefined, undefined, undefined])
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent } from '../../../../../src/contract/events.ts'
-import { asked, ended, logOf, running } from '../../../session-log/logs-for-tests.ts'
+import { ended, logOf, prompted, running } from '../../../session-log/logs-for-tests.ts'
 import { createView } from '../../../session-log/session-view.ts'
 import { partingSeq, promptTurns } from './parting.ts'
 
-const first = [asked('p1', 'One'), running('p1'), ended('p1')]
-const second = [asked('p2', 'Two'), running('p2'), ended('p2')]
+const first = [prompted('p1', 'One'), running('p1'), ended('p1')]
+const second = [prompted('p2', 'Two'), running('p2'), ended('p2')]
 const forkedFrom = (session_id: string, seq: number): NewEvent => ({
   type: 'session.forked',
   forked_from: { session_id, seq },
@@ -27,7 +27,7 @@ test('Two forks of one session part at the earlier fork', () => {
   assert.equal(partingSeq(fork, other), 3)
 })
 
-test('Sessions of their own have nothing in common', () => {
+test('Independent sessions have nothing in common', () => {
   assert.equal(partingSeq(original, side('ses_d', ...first)), 0)
   assert.equal(promptTurns(original.view, 0).length, 2)
 })

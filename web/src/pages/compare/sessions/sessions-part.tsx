@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconRepeat, IconSwitchHorizontal } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useAddress } from '../../../parts/address.ts'
 import { Empty, Loading, ProblemBlock } from '../../../parts/page-state.tsx'
 import css from '../compare.module.css'
@@ -12,6 +13,8 @@ import { SessionSelect } from './session-select.tsx'
 /** Chooses two sessions, compares them, and runs a prompt of the first again. */
 export function SessionsPart() {
   const [{ a, b, rerun }, setAddress] = useAddress<'a' | 'b' | 'rerun'>()
+  // A link may open the form; "back" must not open it again.
+  const [isFormOpen, setFormOpen] = useState(rerun === '1')
   return (
     <>
       <div className={css.choices}>
@@ -19,7 +22,7 @@ export function SessionsPart() {
         <SessionSelect label="Session B" value={b} onChange={next => setAddress({ b: next })} />
         <div className={css.facts}>
           {a !== undefined && (
-            <Button leftSection={<IconRepeat size={14} aria-hidden />} onClick={() => setAddress({ rerun: '1' })}>
+            <Button leftSection={<IconRepeat size={14} aria-hidden />} onClick={() => setFormOpen(true)}>
               Re-run prompt of A
             </Button>
           )}
@@ -45,11 +48,14 @@ export function SessionsPart() {
       ) : (
         <BothLoaded a={a} b={b} />
       )}
-      {rerun === '1' && a !== undefined && (
+      {isFormOpen && a !== undefined && (
         <RerunForm
           sessionId={a}
-          onClose={() => setAddress({ rerun: undefined })}
-          onStarted={id => setAddress({ b: id, rerun: undefined }, { isStep: true })}
+          onClose={() => setFormOpen(false)}
+          onStarted={id => {
+            setFormOpen(false)
+            setAddress({ b: id, rerun: undefined }, { isStep: true })
+          }}
         />
       )}
     </>

@@ -113,8 +113,14 @@ function blockOf(block: AnswerBlock): Block | undefined {
         ? undefined
         : { type: 'thinking', thinking: block.text, signature: block.signature }
     case 'tool':
-      return { type: 'tool_use', id: block.id, name: block.name, input: fieldsOf(parseJson(block.input).value) }
+      return toolUseOf(block)
     case 'other':
       return block.value
   }
+}
+
+/** A call whose input is incomplete, since the answer was stopped, is no call. */
+function toolUseOf({ id, name, input }: Extract<AnswerBlock, { kind: 'tool' }>): Block | undefined {
+  const { value, problem } = parseJson(input)
+  return problem === undefined ? { type: 'tool_use', id, name, input: fieldsOf(value) } : undefined
 }

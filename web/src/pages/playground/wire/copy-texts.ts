@@ -44,7 +44,7 @@ const exported = (address: string): string => `export SWITCHYARD_URL=${quoted(ad
 const json = (value: unknown): string => JSON.stringify(value, null, 2)
 
 const curl = ({ address, format, body }: Request): string => `${exported(address)}
-curl --no-buffer "$SWITCHYARD_URL${paths[format]}" \\
+curl --silent --show-error --no-buffer "$SWITCHYARD_URL${paths[format]}" \\
   -H "Authorization: Bearer $SWITCHYARD_KEY" -H 'content-type: application/json' -d @- <<'END'
 ${json(body)}
 END`

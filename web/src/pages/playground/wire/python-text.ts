@@ -1,8 +1,11 @@
 import type { Fields, Format } from './form.ts'
 
-/** Fields that the libraries have parameters for. All others go into `extra_body`, which they send as it is. */
+/**
+ * Fields that all versions of the libraries have parameters for; `anthropic` 1 has none for `temperature`.
+ * All others go into `extra_body`, which they send as it is.
+ */
 const parameters: Readonly<Record<Format, readonly string[]>> = {
-  messages: ['model', 'max_tokens', 'system', 'messages', 'temperature', 'thinking', 'tools'],
+  messages: ['model', 'max_tokens', 'system', 'messages', 'thinking', 'tools'],
   chat: [
     ...['model', 'messages', 'max_completion_tokens', 'temperature', 'reasoning_effort', 'response_format', 'tools'],
     ...['stream', 'stream_options'],

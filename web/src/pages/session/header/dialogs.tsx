@@ -27,7 +27,7 @@ export function InterruptDialog({ sessionId, title, isOpen, onClose, waiting, on
       isOpen={isOpen}
       onClose={onClose}
       question={`Interrupt the run of “${title}”?`}
-      consequence={`The model request and the tool calls that run are cut off; their results are lost. ${
+      consequence={`The model request and the tool calls that run are interrupted; their results are lost. ${
         waiting > 0
           ? `The ${waiting === 1 ? 'waiting prompt starts' : `${waiting} waiting prompts start`} next.`
           : 'The session stays open for further prompts.'

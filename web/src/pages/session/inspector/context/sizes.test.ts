@@ -33,5 +33,5 @@ test('Each kind of content has one size, tools only when the model sees them', (
   ])
 })
 
-test('A runtime with a conversation of its own has no size of it', () =>
+test('A runtime that stores its conversation has no size of it', () =>
   assert.deepEqual(sizesOf({ parts: [], tools: [], conversation: null }), []))

@@ -3,19 +3,23 @@ import { firstArgument, textOf } from '../../../../session-log/tool-text.ts'
 
 const maxLength = 120
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** Returns what an event is about on one line: its text, its tool, its error; empty for others. */
 export function eventSummary(event: SessionEvent): string {
-  return oneLine(aboutOf(event))
+  // Runtimes and later releases may add types with fields of any shape.
+  return oneLine(aboutOf(event as Fields))
 }
 
-function aboutOf(event: SessionEvent): string {
-  if ('content' in event && Array.isArray(event.content)) return textOf(event.content)
-  if ('name' in event && 'input' in event) return `${event.name} ${firstArgument(event.input)}`
-  if ('error' in event) return event.error.message
-  if ('model' in event && typeof event.model === 'string') return event.model
-  if ('stop_reason' in event) return event.stop_reason.type
-  return 'path' in event && typeof event.path === 'string' ? event.path : ''
+function aboutOf(fields: Fields): string {
+  const { content, name, input, error, model, stop_reason: reason, path } = fields
+  if (Array.isArray(content)) return textOf(content.filter(isFields))
+  if (typeof name === 'string' && 'input' in fields) return `${name} ${firstArgument(input)}`
+  const texts = [isFields(error) ? error['message'] : error, model, isFields(reason) ? reason['type'] : reason, path]
+  return texts.find(text => typeof text === 'string') ?? ''
 }
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
 const oneLine = (text: string): string =>
   text

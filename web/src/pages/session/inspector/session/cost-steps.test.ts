@@ -25,7 +25,7 @@ test('A step is unknown only when none of its calls has a price', () => {
   assert.equal(second?.isUnknown, true)
 })
 
-test('A prompt that comes back after another one gets a step and a key of its own', () => {
+test('A prompt that comes back after another one gets a separate step and key', () => {
   const steps = costSteps([call('p1', '1', 3), call('p2', '1', 2), call('p1', '1', 1)])
   assert.equal(new Set(steps.map(({ key }) => key)).size, 3)
 })

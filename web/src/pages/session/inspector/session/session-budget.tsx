@@ -17,7 +17,7 @@ export function SessionBudget({ session }: { readonly session: SessionSummary })
   if (!budget) {
     return (
       <p className="soft">
-        No budget of its own; those of its key, owner and agent apply.{' '}
+        No own budget; those of the key, the owner and the agent apply.{' '}
         {isAdmin && (
           <Link to="/console/budgets" search={{ create: '1' }}>
             Set a budget

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { SessionSummary } from '../../../../../../src/contract/session-summaries.ts'
+import type { SessionDetails, SessionSummary } from '../../../../../../src/contract/session-summaries.ts'
 import type { ManagedSession } from '../../../../../../src/contract/sessions.ts'
 import { JsonBlock } from '../../../../parts/code.tsx'
 import { Id } from '../../../../parts/copy.tsx'
@@ -10,7 +10,7 @@ import { SafeText } from '../../../../parts/safe-text.tsx'
 import { Section } from '../section.tsx'
 
 /** Who and what the session is, and its totals. */
-export function SessionFacts({ session }: { readonly session: SessionSummary }) {
+export function SessionFacts({ session }: { readonly session: SessionDetails }) {
   const { cost_usd: cost, requests, unpriced_requests: unpriced } = session
   return (
     <Facts
@@ -21,6 +21,7 @@ export function SessionFacts({ session }: { readonly session: SessionSummary }) 
         ['Created', <Time key="created" at={session.created_at} />],
         ['Changed', <Time key="updated" at={session.updated_at} />],
         ['Running for', session.started_at !== null && <Elapsed key="started" since={session.started_at} />],
+        ['Lease', session.lease ? <Lease key="lease" lease={session.lease} /> : 'none; no process runs the session'],
         ['Deleted', session.deleted_at !== null && <Time key="deleted" at={session.deleted_at} />],
         [
           'Cost',
@@ -36,6 +37,17 @@ export function SessionFacts({ session }: { readonly session: SessionSummary }) 
         ],
       ]}
     />
+  )
+}
+
+function Lease({ lease }: { readonly lease: NonNullable<SessionDetails['lease']> }) {
+  return (
+    <>
+      <Id id={lease.owner} what="id of the process" />{' '}
+      <span className="soft">
+        until <Time at={lease.expires_at} />
+      </span>
+    </>
   )
 }
 
@@ -76,7 +88,7 @@ const Path = ({ path }: { readonly path: string }) => (
   </span>
 )
 
-/** The sessions and the repository that the session comes from; nothing for a session of its own. */
+/** The sessions and the repository that the session comes from; nothing for a session without one. */
 export function OriginFacts({ session }: { readonly session: ManagedSession }) {
   const { forked_from: fork, parent_session_id: parent, repository } = session
   if (!fork && parent === null && !repository) return null

@@ -23,7 +23,7 @@ export function ThreadsTab({ sessionId }: InspectorProps) {
   if (children.length === 0) {
     return (
       <Empty title="No threads" link={<a href="/docs">API reference</a>}>
-        When the agent calls another agent, that agent works in a session of its own, which appears here.
+        When the agent calls another agent, that agent works in a separate session, which appears here.
       </Empty>
     )
   }

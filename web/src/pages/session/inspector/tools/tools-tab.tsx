@@ -88,7 +88,7 @@ interface CalledProps {
 }
 
 function CalledTool({ statistics, policy, onSelect }: CalledProps) {
-  const { calls, failures, unrun, medianMs, longestMs, longestEventId } = statistics
+  const { calls, failures, unrun, medianMs, maxMs, maxEventId } = statistics
   return (
     <tr>
       <td>
@@ -104,16 +104,16 @@ function CalledTool({ statistics, policy, onSelect }: CalledProps) {
       <td className={`${css.end} numbers`}>{failures}</td>
       <td className={`${css.end} numbers`}>{medianMs === undefined ? '–' : duration(medianMs)}</td>
       <td className={`${css.end} numbers`}>
-        {longestMs === undefined || longestEventId === undefined ? (
+        {maxMs === undefined || maxEventId === undefined ? (
           '–'
         ) : (
           <UnstyledButton
             className={css.jump}
             fz="inherit"
-            aria-label={`Show the longest call of ${statistics.name}, ${duration(longestMs)}`}
-            onClick={() => onSelect(longestEventId)}
+            aria-label={`Show the longest call of ${statistics.name}, ${duration(maxMs)}`}
+            onClick={() => onSelect(maxEventId)}
           >
-            {duration(longestMs)}
+            {duration(maxMs)}
           </UnstyledButton>
         )}
       </td>
