@@ -40,7 +40,10 @@ async function faultsOfAll(page: Page, pages: readonly ConsolePage[]): Promise<r
 
 test('every page of an empty service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {
   const { page } = await openConsole(t, { service, isReducedMotion: true, expected: /404/ })
-  assert.deepEqual(await faultsOfAll(page, [...(await pagesOfMenu(page)), ...emptyForms]), [])
+  const pages = await pagesOfMenu(page)
+  // The overview of a new installation shows the first steps.
+  const titled = pages.map(each => (each.path === '/' ? { ...each, title: 'Set up Switchyard' } : each))
+  assert.deepEqual(await faultsOfAll(page, [...titled, ...emptyForms]), [])
 })
 
 test('every page of a full service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {

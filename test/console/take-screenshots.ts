@@ -10,7 +10,16 @@ import { fill, startEmptyService } from '../support/console/full-service.ts'
 const root = join(import.meta.dirname, '..', '..')
 const cache = join(root, '.cache', 'screenshots')
 /** Those that the docs show, in light and 1440 px. */
-const shown = new Set(['overview', 'sessions', 'session', 'inbox', 'agent', 'webhooks', 'usage', 'playground'])
+const shown = new Set([
+  'overview',
+  'sessions',
+  'session',
+  'inbox',
+  'agent',
+  'memories-of-agent',
+  'webhooks-deliveries',
+  'logs',
+])
 const docs = join(root, 'docs', 'images', 'console')
 for (const folder of [cache, docs]) mkdirSync(folder, { recursive: true })
 

@@ -48,6 +48,7 @@ export function pagesOfObjects(full: FullService): readonly ConsolePage[] {
     'keys-form': '/console/keys?create=1',
     'schedules-form': '/console/schedules?create=1',
     'mcp-form': '/console/mcp?create=1',
+    'webhooks-deliveries': '/console/webhooks?tab=deliveries',
     'memories-of-agent': `/console/memories?agent=${full.agent}`,
     'sessions-no-match': '/console/sessions?q=nothing-has-this-title',
   }

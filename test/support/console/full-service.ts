@@ -76,6 +76,8 @@ interface Agents {
   readonly scribe: string
   readonly careful: string
   readonly rightToLeft: string
+  /** Has a long name and no small budget. */
+  readonly counter: string
 }
 
 async function createAgents({ call, created }: Api): Promise<Agents> {
@@ -98,12 +100,12 @@ async function createAgents({ call, created }: Api): Promise<Agents> {
   })
   const careful = await agent('Janitor', { tools: askFirst, model: models[1], description: 'Asks before each command' })
   const hebrew = await agent(rightToLeft, { description: 'מסכם דוחות', owner_id: 'עדה' })
-  await agent(longName, {
+  const counter = await agent(longName, {
     description: `${longName}. ${longName}.`,
     owner_id: 'platform-and-developer-experience-team',
   })
   await agent(unbroken, { description: unbroken, model: models[2] })
-  return { scribe, careful, rightToLeft: hebrew }
+  return { scribe, careful, rightToLeft: hebrew, counter }
 }
 
 async function addSkillsAndMemories({ call, created }: Api, agent: string): Promise<void> {
@@ -178,14 +180,14 @@ async function startSessions({ call, created }: Api, agents: Agents) {
   const until = (id: string, kind: string) =>
     eventually(
       async () => (await call<{ activity: { kind: string } }>(`GET /api/sessions/${id}`)).activity.kind === kind,
-      { withinMs: 60_000, what: `activity ${kind} of ${id}` },
+      { withinMs: 40_000, what: `activity ${kind} of ${id}` },
     )
   const session = await start(agents.scribe, 'Fix the flaky login test', 'Fix the flaky login test')
   const waitingSession = await start(agents.careful, 'Tidy up the old releases', longName)
   const failedSession = await start(agents.scribe, 'Summarise the incident', 'Summarise the incident')
   const runningSession = await start(agents.scribe, 'Watch the deployment', 'Watch the deployment')
   const rightToLeftSession = await start(agents.rightToLeft, 'לסכם את הדוח השבועי', 'לסכם את הדוח השבועי')
-  const countingSession = await start(agents.scribe, 'Count everything', unbroken)
+  const countingSession = await start(agents.counter, 'Count everything', unbroken)
   await Promise.all([
     until(session, 'idle'),
     until(waitingSession, 'approval'),

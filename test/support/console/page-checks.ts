@@ -38,8 +38,17 @@ interface Violation {
 /** Loads the checker of accessibility into an open page. */
 export const loadAxe = (page: Page): Promise<void> => page.evaluate(`${axe.source}; undefined`)
 
+/** Ends transitions, such as those of colors after a change of the theme. */
+const settle = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
+  for (const animation of document.getAnimations()) {
+    if (animation.effect.getComputedTiming().endTime === Infinity) animation.cancel()
+    else animation.finish()
+  }
+})`
+
 /** Returns the serious and critical violations of accessibility in the current theme. */
 export async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(settle)
   const violations = await page.evaluate<readonly Violation[]>(
     `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => JSON.parse(JSON.stringify(violations)))`,
   )
