@@ -24,7 +24,7 @@ export const approvalsQuery = (isOpen: boolean, agent: string | undefined) =>
 
 /** Agents by id, for names and for what their runtimes can do. */
 export const agentsQuery = queryOptions({
-  queryKey: ['agents', 'choices'],
+  queryKey: ['agents', 'newest'],
   queryFn: () => client.agents.list({ query: { limit: 100 } }),
   staleTime: 30_000,
 })

@@ -34,7 +34,7 @@ export const sessionsQuery = ({ status, agent, q, owner, deleted }: Filters) =>
 
 /** Names of agents for filters and forms: the newest 100. */
 export const agentChoices = {
-  queryKey: ['agents', 'choices'],
+  queryKey: ['agents', 'newest'],
   queryFn: () => client.agents.list({ query: { limit: 100 } }),
   staleTime: 30_000,
 }
