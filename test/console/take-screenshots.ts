@@ -18,6 +18,7 @@ const shown = new Set([
   'agent',
   'memories-of-agent',
   'webhooks-deliveries',
+  'usage',
   'logs',
 ])
 const docs = join(root, 'docs', 'images', 'console')
