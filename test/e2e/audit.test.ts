@@ -298,6 +298,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^(sessions|managed_sessions|dialect_sessions)\./, 'sessions and prompts have a log of their own'],
   [/^memories[.]mcp$/, 'what its tool saves is an entry of its own'],
   [/^schedules[.]trigger$/, 'a run is in the history of its schedule'],
+  [/^schedules[.]preview$/, 'it stores nothing'],
   [/^webhook_endpoints[.](test|replay)$/, 'they send and change no setting'],
   [/^providers[.]test$/, 'it asks a provider and changes nothing'],
   [/^(runtime_harnesses|agent_runtimes)[.]test$/, 'it asks a runtime and changes no setting'],

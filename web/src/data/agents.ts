@@ -19,7 +19,7 @@ const pageSize = 200
 
 /** Agents for fields that choose one: the newest 1,000. */
 export const agentChoicesQuery = queryOptions({
-  queryKey: [...agentsKey, 'choices'],
+  queryKey: [...agentsKey, 'choosable'],
   queryFn: async () => {
     const found: Agent[] = []
     for (let cursor: string | null | undefined; cursor !== null && found.length < maxListed; ) {

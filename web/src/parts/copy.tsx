@@ -27,7 +27,7 @@ export function Id({ id, what = 'id' }: { readonly id: string; readonly what?: s
   const { copy, copied } = useClipboard({ timeout: 1500 })
   return (
     <Tooltip label={copied ? 'Copied' : `${id} · click to copy`}>
-      <UnstyledButton className="mono soft" aria-label={`Copy ${what} ${id}`} onClick={() => copy(id)}>
+      <UnstyledButton className="mono soft" aria-label={`Copy ${what} ${shortId(id)}`} onClick={() => copy(id)}>
         {shortId(id)}
       </UnstyledButton>
     </Tooltip>

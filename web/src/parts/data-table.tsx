@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly align?: 'end'
   /** False hides the column below 720 px. */
   readonly isNarrow?: boolean
+  /** True: takes the space that the others leave on a narrow screen, instead of the first column there. */
+  readonly isMain?: true
 }
 
 interface Props<Row> {
@@ -59,8 +61,11 @@ export function DataTable<Row>({ rows, columns, keyOf, label, onOpen, selected, 
     onOpen?.(row, event.shiftKey)
   }
   const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
-  const cellClass = ({ align, isNarrow }: Column<Row>) =>
-    [css.cell, align === 'end' && css.end, isNarrow === false && css.wide].filter(Boolean).join(' ')
+  const main = columns.find(({ isMain }) => isMain) ?? columns.find(({ isNarrow }) => isNarrow !== false)
+  const cellClass = (column: Column<Row>) =>
+    [css.cell, column.align === 'end' && css.end, column.isNarrow === false && css.wide, column === main && css.main]
+      .filter(Boolean)
+      .join(' ')
 
   return (
     <div className={css.scroller} ref={scroller} role="table" aria-label={label} aria-rowcount={rows.length + 1}>

@@ -31,7 +31,7 @@ export function SaveCsv({ name, what, load }: Props) {
       leftSection={<IconDownload size={14} aria-hidden />}
       loading={isRunning}
       onClick={() => void send()}
-      aria-label={`Save ${what} as CSV`}
+      aria-label={`Save CSV of ${what}`}
     >
       Save CSV
     </Button>

@@ -23,7 +23,7 @@ export function FoldedText({ text, className }: Props) {
       </pre>
       {isLong && (
         <Button variant="subtle" size="compact-xs" onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Show less' : `Show all ${lines.length.toLocaleString('en-US')} lines`}
+          {isOpen ? 'Show less' : 'Show the whole text'}
         </Button>
       )}
     </div>

@@ -46,13 +46,13 @@ export const agentSchedulesQuery = (id: string) =>
 
 /** Runtimes with the tools of their agents. */
 export const runtimesQuery = queryOptions({
-  queryKey: ['runtimes'],
+  queryKey: [...agentsKey, 'runtimes'],
   queryFn: () => client.agentRuntimes.list(),
   staleTime: 60_000,
 })
 
 export const mcpServersQuery = queryOptions({
-  queryKey: ['mcp-servers'],
+  queryKey: [...agentsKey, 'mcp-servers'],
   queryFn: () => client.mcp.list(),
   staleTime: 60_000,
 })
@@ -60,7 +60,7 @@ export const mcpServersQuery = queryOptions({
 /** The accepted tools of one MCP server. */
 export const mcpToolsQuery = (server: string) =>
   queryOptions({
-    queryKey: ['mcp-tools', server],
+    queryKey: [...agentsKey, 'mcp-tools', server],
     queryFn: () => client.mcp.tools({ query: { server_id: server } }),
     staleTime: 60_000,
   })

@@ -58,7 +58,7 @@ function Summary({ agent, last }: SummaryProps) {
         <LinkButton variant="default" to="/console/agents/$agentId" params={{ agentId: id }} search={{ try: '1' }}>
           Try agent
         </LinkButton>
-        <LinkButton variant="default" to="/console/sessions" search={{ agent_id: id }}>
+        <LinkButton variant="default" to="/console/sessions" search={{ agent: id }}>
           Show sessions
         </LinkButton>
       </Group>

@@ -1,4 +1,4 @@
-import { Anchor, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
@@ -66,11 +66,7 @@ function NoServers({ onCreate }: { readonly onCreate: (() => void) | undefined }
     <Empty
       title="No MCP servers"
       action={onCreate && <Button onClick={onCreate}>Register server</Button>}
-      link={
-        <Anchor href="/docs" size="sm">
-          Read the API reference
-        </Anchor>
-      }
+      link={<a href="/docs">Read the API reference</a>}
     >
       An MCP server offers tools to agents and clients. Register it once with its credential; everyone else reaches it
       through this service with a key of this service.

@@ -9,12 +9,14 @@ import { CopyButton, Id } from '../../parts/copy.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { duration, plural } from '../../parts/format.ts'
-import { ProblemLine, ReadOnly } from '../../parts/page-state.tsx'
+import { InConfigFile } from '../../parts/in-config-file.tsx'
+import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { TextLink } from '../../parts/text-link.tsx'
 import { Login } from './login.tsx'
+import { serversQuery } from './queries.ts'
 import { ServerForm } from './server-form.tsx'
 import { authOf, stateOf } from './server-state.ts'
 import { ServerTools } from './server-tools.tsx'
@@ -62,7 +64,8 @@ function Head({ server, onDeleted }: { readonly server: McpServer; readonly onDe
   const remove = async () => {
     await client.mcp.remove({ params })
     onDeleted()
-    await refresh()
+    // Only the list: the deleted object is still open.
+    await queries.invalidateQueries({ queryKey: serversQuery.queryKey })
   }
   return (
     <Stack gap="sm">
@@ -75,7 +78,7 @@ function Head({ server, onDeleted }: { readonly server: McpServer; readonly onDe
           <SafeText text={server.description} />
         </Text>
       )}
-      {server.locked && <ReadOnly file="the configuration file" />}
+      {server.locked && <InConfigFile />}
       {isAdmin && (
         <Group gap="sm">
           <Button variant="default" onClick={() => test.mutate()} loading={test.isPending}>

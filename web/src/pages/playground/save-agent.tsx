@@ -48,7 +48,7 @@ export function SaveAgent({ form, format, model, onClose }: Props) {
             <b>
               <SafeText text={model} />
             </b>
-            . Turns are not part of an agent: its sessions start with their prompts.
+            . Turns are not part of an agent: each session starts with its own prompt.
           </Text>
           <TextInput
             label="Name"

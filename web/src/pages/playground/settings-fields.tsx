@@ -140,7 +140,7 @@ function JsonText({ label, description, value, onChange, problem, example }: Jso
           className={css.example ?? ''}
           variant="subtle"
           size="compact-xs"
-          aria-label={`Insert an example for ${label.toLowerCase()}`}
+          aria-label={`Insert example: ${label.toLowerCase()}`}
           onClick={() => onChange(example)}
         >
           Insert example

@@ -76,7 +76,8 @@ function Actions({ schedule, onDeleted }: { readonly schedule: Schedule; readonl
   const remove = async () => {
     await client.schedules.remove({ params })
     onDeleted()
-    await refresh()
+    // Only the list: the deleted object is still open.
+    await queries.invalidateQueries({ queryKey: [...schedulesKey, 'list'] })
   }
   return (
     <Stack gap="sm">

@@ -1,4 +1,4 @@
-import { Anchor, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { ListedSchedule } from '../../../../src/contract/schedules.ts'
@@ -80,11 +80,7 @@ function Schedules({ agent, open }: Props) {
       <Empty
         title="No schedules"
         action={<Button onClick={() => setAddress({ create: '1' })}>Create schedule</Button>}
-        link={
-          <Anchor href="/docs" size="sm">
-            Read the API reference
-          </Anchor>
-        }
+        link={<a href="/docs">Read the API reference</a>}
       >
         A schedule sends a prompt to an agent at the times of a cron expression. Each run is a session with its own
         history.

@@ -43,6 +43,7 @@ export function columnsOf({ selected, toggle, hasOwner }: Options): readonly Col
     {
       key: 'title',
       title: 'Title',
+      isMain: true,
       width: 'minmax(160px, 2fr)',
       cell: ({ id, title }) => (
         <Link to="/console/sessions/$sessionId" params={{ sessionId: id }} onClick={event => event.stopPropagation()}>

@@ -89,6 +89,14 @@ export const deliveryQuery = (id: string) =>
     meta: live,
   })
 
+/** Counts of requests that the log does not have, of the last 7 days. */
+export const countsQuery = (agentId: string | undefined) =>
+  queryOptions({
+    queryKey: [...deliveriesKey, 'counts', agentId],
+    queryFn: () => client.webhookCounts.list({ query: present({ agent_id: agentId }) }),
+    meta: live,
+  })
+
 /** Start of the key of each query about outgoing webhooks. */
 export const endpointsKey = ['webhook-endpoints'] as const
 

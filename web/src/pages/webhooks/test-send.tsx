@@ -1,49 +1,38 @@
 import { Button, Group, Stack, Switch } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { WebhookCheck, WebhookCheckItem } from '../../../../src/contract/webhooks.ts'
 import { client } from '../../data/client.ts'
-import { JsonField } from '../../parts/json-field.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { TextLink } from '../../parts/text-link.tsx'
 import type { StateName } from '../../theme.ts'
-import { isHeaders } from './headers.ts'
+import { type Example, requestOf } from './example-fields.tsx'
 import { deliveriesKey } from './queries.ts'
 import css from './webhooks.module.css'
 
 interface Props {
   readonly agentId: string
-  readonly sample: { readonly headers: Readonly<Record<string, string>>; readonly payload: unknown }
+  readonly example: Example
 }
 
 /** Sends a payload through the checks of the intake. The agent runs only when that is switched on. */
-export function TestSend({ agentId, sample }: Props) {
+export function TestSend({ agentId, example }: Props) {
   const queries = useQueryClient()
-  const [payload, setPayload] = useState(sample.payload)
-  const [headers, setHeaders] = useState<unknown>(sample.headers)
+  const result = useRef<HTMLDivElement>(null)
   const [isRun, setRun] = useState(false)
   const test = useMutation({
     mutationFn: () =>
       client.webhooks.check({
         params: { agent_id: agentId },
-        body: { payload: payload ?? null, run_agent: isRun, ...(isHeaders(headers) && { headers: { ...headers } }) },
+        body: { ...requestOf(example), run_agent: isRun },
       }),
+    onSuccess: () => requestAnimationFrame(() => result.current?.scrollIntoView({ block: 'nearest' })),
     onSettled: () => queries.invalidateQueries({ queryKey: deliveriesKey }),
   })
-  const headersProblem = headers === undefined || isHeaders(headers) ? undefined : 'values must be texts'
   return (
     <Stack gap="sm">
-      <JsonField label="Payload" value={payload} onChange={setPayload} minRows={4} />
-      <JsonField
-        label="Headers"
-        description="Token and signature are added with the stored secrets"
-        value={headers}
-        onChange={setHeaders}
-        error={headersProblem}
-        minRows={2}
-      />
       <Switch
         label="Also run the agent"
         description="Starts a session with this delivery, marked as a test"
@@ -51,17 +40,12 @@ export function TestSend({ agentId, sample }: Props) {
         onChange={({ currentTarget }) => setRun(currentTarget.checked)}
       />
       <Group>
-        <Button
-          variant="default"
-          onClick={() => test.mutate()}
-          loading={test.isPending}
-          disabled={headersProblem !== undefined}
-        >
+        <Button variant="default" onClick={() => test.mutate()} loading={test.isPending}>
           Send test delivery
         </Button>
       </Group>
       <ProblemLine error={test.error} />
-      {test.data && <CheckResult result={test.data} />}
+      <div ref={result}>{test.data && <CheckResult result={test.data} />}</div>
     </Stack>
   )
 }

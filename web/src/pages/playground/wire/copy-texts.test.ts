@@ -8,7 +8,7 @@ import { pythonLiteral } from './python-text.ts'
 import { bodyOf } from './request.ts'
 import { exampleTools } from './tools.ts'
 
-const hostile = 'it\'s\nEND\n$(touch /tmp/x) `id` "quoted" \\ ${HOME}'
+const hostile = 'it\'s\nEND\n$(touch /tmp/x) `id` "quoted" \\ $HOME'
 const form: PlaygroundForm = {
   ...emptyForm,
   turns: [{ id: '1', role: 'user', content: [{ type: 'text', text: hostile }] }],

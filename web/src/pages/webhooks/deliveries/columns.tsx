@@ -16,15 +16,22 @@ interface Options {
 export const columnsFor = ({ nameOfAgent, isBesidePanel }: Options): readonly Column<Delivery>[] =>
   all(nameOfAgent).filter(({ key }) => !isBesidePanel || !leftOut.has(key))
 
-const leftOut: ReadonlySet<string> = new Set(['id', 'size', 'latency', 'session'])
+const leftOut: ReadonlySet<string> = new Set(['id', 'size', 'latency', 'session', 'kind'])
 
 const all = (nameOfAgent: Options['nameOfAgent']): readonly Column<Delivery>[] => [
   { key: 'time', title: 'Time', width: '70px', cell: ({ received_at }) => <Time at={received_at} /> },
   {
     key: 'outcome',
     title: 'Outcome',
-    width: 'minmax(130px, 1.2fr)',
-    cell: ({ status, error }) => <StatePill {...deliveryStates[status]} detail={error ?? undefined} />,
+    width: '110px',
+    cell: ({ status }) => <StatePill {...deliveryStates[status]} />,
+  },
+  {
+    key: 'reason',
+    title: 'Reason',
+    width: 'minmax(90px, 1fr)',
+    isNarrow: false,
+    cell: ({ error }) => error !== null && <SafeText text={error} />,
   },
   {
     key: 'event',

@@ -11,6 +11,7 @@ import { WithPanel } from '../../../parts/side-panel.tsx'
 import { deliveriesQuery } from '../queries.ts'
 import css from '../webhooks.module.css'
 import { columnsFor } from './columns.tsx'
+import { Counts } from './counts.tsx'
 import { DeliveryPanel } from './delivery-panel.tsx'
 import { deliveryStates } from './delivery-state.ts'
 
@@ -46,6 +47,7 @@ export function DeliveriesTab() {
           onClear={clear}
         />
       </div>
+      <Counts agentId={agent} />
       <WithPanel
         panel={
           open !== undefined && <DeliveryPanel key={open} id={open} onClose={() => setAddress({ open: undefined })} />

@@ -1,7 +1,9 @@
 import { Modal, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { Agent } from '../../../../../src/contract/agents.ts'
 import { AgentSelect } from '../../../parts/agent-select.tsx'
+import { type Example, ExampleFields } from '../example-fields.tsx'
 import { samples } from '../incoming/samples.ts'
 import { senderFor } from '../incoming/senders.ts'
 import { webhookOf } from '../incoming/setup-draft.ts'
@@ -22,8 +24,18 @@ export function TestDialog({ agentId, onClose }: Props) {
     <Modal opened onClose={onClose} title="Send test delivery" size="lg">
       <Stack gap="md">
         <AgentSelect label="Agent" value={chosen} onChange={choose} />
-        {agent && <TestSend key={agent.id} agentId={agent.id} sample={samples[senderFor(webhookOf(agent))]} />}
+        {agent && <AgentTest key={agent.id} agent={agent} />}
       </Stack>
     </Modal>
+  )
+}
+
+function AgentTest({ agent }: { readonly agent: Agent }) {
+  const [example, setExample] = useState<Example>(samples[senderFor(webhookOf(agent))])
+  return (
+    <>
+      <ExampleFields example={example} onChange={setExample} />
+      <TestSend agentId={agent.id} example={example} />
+    </>
   )
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { Agent } from '../../../../../src/contract/agents.ts'
 import { useAddress } from '../../../parts/address.ts'
@@ -37,11 +37,7 @@ function Receivers() {
       <Empty
         title="No incoming webhooks"
         action={<Button onClick={() => setAddress({ create: '1' })}>Set up webhook</Button>}
-        link={
-          <Anchor href="/docs" size="sm">
-            Read the API reference
-          </Anchor>
-        }
+        link={<a href="/docs">Read the API reference</a>}
       >
         A webhook turns an event of another program, such as an opened issue or a failed payment, into a session of an
         agent.

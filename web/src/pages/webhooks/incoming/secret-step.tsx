@@ -67,6 +67,6 @@ function hintOf(source: SecretSource, isStored: boolean): string {
       : 'Your key sees no entry of this name. The test says whether the service finds one.'
   }
   return isStored
-    ? 'This replaces the stored secret: senders with the old one get 401. To change it without a gap, store both in the vault, each in a separate line.'
+    ? 'This replaces the stored secret: senders with the old one get 401. To change it without a gap, store both in the vault entry, one per line.'
     : 'The entry is created when you save.'
 }

@@ -2,26 +2,33 @@ import { Code, Select, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { Fragment } from 'react'
 import type { WebhookSignature } from '../../../../../src/contract/webhooks.ts'
 import { CopyButton } from '../../../parts/copy.tsx'
-import { senderOf, senders } from './senders.ts'
+import { type SenderId, senderOf, senders } from './senders.ts'
 import { type SetupDraft, withSender } from './setup-draft.ts'
 
 interface Props {
   readonly draft: SetupDraft
   readonly setDraft: (change: (before: SetupDraft) => SetupDraft) => void
+  /** Called when another sender is chosen. */
+  readonly onSender: (sender: SenderId) => void
   readonly address: string
 }
 
 /** Who sends: how it proves itself, and what to enter there. */
-export function SenderStep({ draft, setDraft, address }: Props) {
+export function SenderStep({ draft, setDraft, onSender, address }: Props) {
   const sender = senderOf(draft.sender)
   const { signature } = draft
+  const choose = (id: SenderId | null) => {
+    if (id === null) return
+    setDraft(before => withSender(before, id))
+    onSender(id)
+  }
   return (
     <>
       <Select
         label="Program that sends"
         data={senders.map(({ id, name }) => ({ value: id, label: name }))}
         value={draft.sender}
-        onChange={id => id && setDraft(before => withSender(before, id as SetupDraft['sender']))}
+        onChange={choose}
       />
       <Instructions steps={sender.steps} address={address} secret={`value of ${draft.entry}`} />
       {sender.idHeader !== undefined && draft.sender !== 'bearer' && (

@@ -12,6 +12,7 @@ import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.ts
 import { SecretOnce } from '../../../parts/secret-once.tsx'
 import { StatePill } from '../../../parts/state-pill.tsx'
 import { TextLink } from '../../../parts/text-link.tsx'
+import type { Example } from '../example-fields.tsx'
 import { TestSend } from '../test-send.tsx'
 import css from '../webhooks.module.css'
 import { FilterStep } from './filter-step.tsx'
@@ -65,6 +66,7 @@ function Steps({ agent: loaded }: { readonly agent: Agent }) {
   const [agent, setAgent] = useState(loaded)
   const [draft, setDraft] = useState<SetupDraft>(() => setupOf(agent))
   const [shown, setShown] = useState<string>()
+  const [example, setExample] = useState<Example>(samples[draft.sender])
   const set = (changes: Partial<SetupDraft>) => setDraft(before => ({ ...before, ...changes }))
   const sender = senderOf(draft.sender)
   const settings = settingsFrom(draft, agent.id)
@@ -95,7 +97,12 @@ function Steps({ agent: loaded }: { readonly agent: Agent }) {
         <form onSubmit={event => void send(event)}>
           <Stack gap="lg">
             <Step number={3} title="Sender">
-              <SenderStep draft={draft} setDraft={setDraft} address={addressOf(agent.id)} />
+              <SenderStep
+                draft={draft}
+                setDraft={setDraft}
+                onSender={sender => setExample(samples[sender])}
+                address={addressOf(agent.id)}
+              />
             </Step>
             <Step number={4} title="Secret">
               <SecretStep draft={draft} set={set} />
@@ -123,7 +130,8 @@ function Steps({ agent: loaded }: { readonly agent: Agent }) {
               The test uses the stored settings. Save first to test your changes.
             </Text>
           )}
-          <TestSend key={draft.sender} agentId={agent.id} sample={samples[draft.sender]} />
+          <Text size="sm">Sends the example of the preview through the checks of the intake.</Text>
+          <TestSend key={draft.sender} agentId={agent.id} example={example} />
           <TextLink to="." search={{ tab: 'deliveries', agent: agent.id }}>
             Show the deliveries of this agent
           </TextLink>
@@ -133,7 +141,7 @@ function Steps({ agent: loaded }: { readonly agent: Agent }) {
         <Title order={2} mb="sm">
           Preview
         </Title>
-        <LivePreview key={draft.sender} agentId={agent.id} settings={settings} sample={samples[draft.sender]} />
+        <LivePreview agentId={agent.id} settings={settings} example={example} onChange={setExample} />
       </aside>
       {shown !== undefined && (
         <SecretOnce what={`Secret for ${sender.name}`} secret={shown} onClose={() => setShown(undefined)}>

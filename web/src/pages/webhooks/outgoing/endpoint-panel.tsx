@@ -13,7 +13,7 @@ import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.ts
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { SidePanel } from '../../../parts/side-panel.tsx'
 import { StatePill } from '../../../parts/state-pill.tsx'
-import { endpointQuery, endpointsKey } from '../queries.ts'
+import { endpointQuery, endpointsKey, endpointsQuery } from '../queries.ts'
 import { EndpointDeliveries } from './endpoint-deliveries.tsx'
 import { EditEndpoint } from './endpoint-form.tsx'
 import { endpointState } from './endpoint-state.ts'
@@ -68,7 +68,8 @@ function Actions({ endpoint, onDeleted }: ActionsProps) {
   const remove = async () => {
     await client.webhookEndpoints.remove({ params })
     onDeleted()
-    await refresh()
+    // Only the list: the deleted object is still open.
+    await queries.invalidateQueries({ queryKey: endpointsQuery.queryKey })
   }
   return (
     <Stack gap="sm">

@@ -1,4 +1,4 @@
-import { Anchor, Button, SegmentedControl } from '@mantine/core'
+import { Button, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { WebhookEndpoint } from '../../../../../src/contract/webhook-endpoints.ts'
 import { useAddress } from '../../../parts/address.ts'
@@ -70,11 +70,7 @@ function Endpoints({ open }: { readonly open: string | undefined }) {
       <Empty
         title="No endpoints"
         action={<Button onClick={() => setAddress({ create: '1' })}>Create endpoint</Button>}
-        link={
-          <Anchor href="/docs" size="sm">
-            Read the API reference
-          </Anchor>
-        }
+        link={<a href="/docs">Read the API reference</a>}
       >
         An endpoint is an address of yours that gets the events of sessions, such as an answer or an error, signed and
         in order.

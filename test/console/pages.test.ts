@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openConsole } from '../support/console/browser.ts'
+import { type ConsolePage, emptyForms, pagesOfMenu, pagesOfObjects, visit } from '../support/console/console-pages.ts'
+import { fill, startEmptyService } from '../support/console/full-service.ts'
+import { loadAxe, overflowOf, violationsOf } from '../support/console/page-checks.ts'
+import { send } from '../support/service/send.ts'
+
+const empty = await startEmptyService()
+const { service } = empty
+
+/** Opens a page once and checks its title, its width at both sizes of screen, and its accessibility in both themes. */
+async function faultsOf(page: Page, each: ConsolePage): Promise<readonly string[]> {
+  const faults: string[] = []
+  const note = (where: string, found: readonly string[]) =>
+    faults.push(...found.map(fault => `${each.name}, ${where}: ${fault}`))
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await visit(page, service.url, each)
+  const heading = await page.locator('h1, h2').first().textContent()
+  if (each.title !== undefined && heading !== each.title) note('title', [`${heading} instead of ${each.title}`])
+  note('1440 px', await overflowOf(page))
+  await loadAxe(page)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+    note(colorScheme, await violationsOf(page))
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.waitForTimeout(100)
+  note('390 px', await overflowOf(page))
+  return faults
+}
+
+async function faultsOfAll(page: Page, pages: readonly ConsolePage[]): Promise<readonly string[]> {
+  const faults: string[] = []
+  for (const each of pages) faults.push(...(await faultsOf(page, each)))
+  return faults
+}
+
+test('every page of an empty service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {
+  const { page } = await openConsole(t, { service, isReducedMotion: true, expected: /404/ })
+  const pages = await pagesOfMenu(page)
+  // The overview of a new installation shows the first steps.
+  const titled = pages.map(each => (each.path === '/' ? { ...each, title: 'Set up Switchyard' } : each))
+  assert.deepEqual(await faultsOfAll(page, [...titled, ...emptyForms]), [])
+})
+
+test('every page of a full service has its title, fits in 390 and 1440 px, and is accessible in both themes', async t => {
+  const full = await fill(empty)
+  const { page } = await openConsole(t, { service, isReducedMotion: true })
+  assert.deepEqual(await faultsOfAll(page, [...(await pagesOfMenu(page)), ...pagesOfObjects(full)]), [])
+})
+
+test('the key of a user finds no page of administrators in the menu, and none is loaded at its address', async t => {
+  const { page } = await openConsole(t, { service })
+  const all = await pagesOfMenu(page)
+  const created = await send(service, 'POST /api/keys', { body: { label: 'Bo', owner_id: 'bo' } })
+  const { page: user } = await openConsole(t, { service, key: created.json<{ key: string }>().key })
+  const offered = new Set((await pagesOfMenu(user)).map(({ path }) => path))
+  const ofAdministrators = all.filter(({ path }) => !offered.has(path))
+  assert.deepEqual(
+    ofAdministrators.map(({ title }) => title),
+    ['Models and providers', 'Runtimes', 'API keys', 'Budgets', 'Audit', 'Settings'],
+  )
+  for (const each of ofAdministrators) {
+    await visit(user, service.url, each)
+    await user.getByRole('heading', { name: 'Your key may not see this page' }).waitFor()
+  }
+})

@@ -1,0 +1,61 @@
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+
+/** What an element is called in a message: its tag, its class and the begin of its text. */
+const overflowing = `(() => {
+  const width = document.documentElement.clientWidth
+  const found = []
+  const root = document.scrollingElement
+  if (root.scrollWidth > width) found.push('document is ' + root.scrollWidth + ' px wide')
+  const scrolls = element => getComputedStyle(element).overflowX !== 'visible'
+  for (const element of document.querySelectorAll('main, main > *')) {
+    if (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== 'hidden')
+      found.push(element.tagName + '.' + element.className + ' scrolls to ' + element.scrollWidth + ' px')
+  }
+  const isClipped = element => {
+    for (let at = element.parentElement; at && at.tagName !== 'MAIN'; at = at.parentElement) {
+      if (at.parentElement?.tagName !== 'MAIN' && scrolls(at) && at.getBoundingClientRect().right <= width + 1) return true
+    }
+    return false
+  }
+  for (const element of document.querySelectorAll('main *, aside *')) {
+    const { left, right, width: own } = element.getBoundingClientRect()
+    if (own === 0 || (right <= width + 1 && left >= -1) || element.closest('.visually-hidden') || isClipped(element)) continue
+    found.push(element.tagName + '.' + element.getAttribute('class') + ' from ' + left + ' to ' + right + ': ' + (element.textContent ?? '').slice(0, 40))
+  }
+  return found.slice(0, 5)
+})()`
+
+/** Returns what is wider than the viewport, although nothing around it scrolls or ends with dots. */
+export const overflowOf = (page: Page): Promise<readonly string[]> => page.evaluate<readonly string[]>(overflowing)
+
+interface Violation {
+  readonly id: string
+  readonly impact: string | null
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+/** Loads the checker of accessibility into an open page. */
+export const loadAxe = (page: Page): Promise<void> => page.evaluate(`${axe.source}; undefined`)
+
+/** Ends transitions, such as those of colors after a change of the theme. */
+const settle = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
+  for (const animation of document.getAnimations()) {
+    if (animation.effect.getComputedTiming().endTime === Infinity) animation.cancel()
+    else animation.finish()
+  }
+})`
+
+/** Returns the serious and critical violations of accessibility in the current theme. */
+export async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(settle)
+  const violations = await page.evaluate<readonly Violation[]>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => JSON.parse(JSON.stringify(violations)))`,
+  )
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.length} × ${nodes[0]?.html.slice(0, 240)} ${nodes[0]?.failureSummary?.split('\n')[1] ?? ''}`,
+    )
+}
