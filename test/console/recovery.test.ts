@@ -48,6 +48,7 @@ test('a server is killed during a run and started again: the open page resumes b
   await page.getByRole('textbox', { name: 'Message' }).fill(prompt)
   await page.keyboard.press('Control+Enter')
   await transcript.getByText('I look first.', { exact: true }).waitFor()
+  await upstream.received(2)
   await transcript.getByText('live', { exact: true }).waitFor()
   const before = await eventsOf(first, session)
 
@@ -59,6 +60,10 @@ test('a server is killed during a run and started again: the open page resumes b
   // The run resumes with the model call that the kill cut off.
   await transcript.getByText('All is well, as pieces.', { exact: true }).waitFor({ timeout: 60_000 })
   await page.getByTestId('status').getByText('idle').waitFor()
+  await page
+    .getByText(/cannot reach the service/)
+    .first()
+    .waitFor({ state: 'detached', timeout: 60_000 })
 
   assert.equal(upstream.requests.length, 3)
   for (const text of ['I look first.', 'All is well, as pieces.'])

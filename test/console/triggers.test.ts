@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import type { Agent } from '../../src/contract/agents.ts'
 import { openConsole, startConsole } from '../support/console/browser.ts'
 import { legacyScript, sendJson, startScriptedUpstream as startMcpServer } from '../support/mcp/scripted-upstream.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { send } from '../support/service/send.ts'
 import { saying } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
@@ -120,9 +121,10 @@ test('an MCP server is registered, its tool called from a form, and the call is 
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
 
+  // Calls are stored in batches.
+  await eventually(async () => (await send(service, 'GET /v1/mcp/calls?tool=find_ticket')).text.includes('completed'))
   await panel.getByRole('link', { name: 'Show the call log' }).click()
   const call = page.getByRole('table', { name: 'Calls of tools' }).getByRole('row').filter({ hasText: 'find_ticket' })
-  // Calls are stored in batches, and the open page shows new ones by itself.
-  await call.getByText('completed').waitFor({ timeout: 60_000 })
+  await call.getByText('completed').waitFor()
   await call.getByText('console or REST').waitFor()
 })

@@ -1,5 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type Query, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
+import { ServiceUnreachable } from '../../../src/client/index.ts'
 import type { Overview } from '../../../src/contract/console.ts'
 import { client } from './client.ts'
 
@@ -25,7 +26,7 @@ export function useOverview() {
 
 /**
  * Keeps a visible page current with one request in 5 s: the overview. When it reports a change, and every 30 s, live
- * queries of the page are loaded again. A hidden page makes no request.
+ * queries of the page are loaded again, and those that could not reach the service. A hidden page makes no request.
  */
 export function useTicks(): void {
   const queries = useQueryClient()
@@ -50,7 +51,9 @@ export function useTicks(): void {
 
 type Queries = ReturnType<typeof useQueryClient>
 
-const isLive = ({ meta }: { readonly meta: Record<string, unknown> | undefined }): boolean => meta?.['isLive'] === true
+/** True for live queries, and for those that failed while the service was unreachable. */
+const isLive = ({ meta, state }: Pick<Query, 'meta' | 'state'>): boolean =>
+  meta?.['isLive'] === true || state.error instanceof ServiceUnreachable
 
 const hasLiveQueries = (queries: Queries): boolean =>
   queries.getQueryCache().findAll({ type: 'active', predicate: isLive }).length > 0

@@ -1,13 +1,25 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { SessionSummary } from '../../../../src/contract/session-summaries.ts'
 import type { View } from '../../session-log/view.ts'
 import { agentQuery } from './queries.ts'
 
+interface SessionModel {
+  /** Undefined while the agent is loaded. */
+  readonly model: string | undefined
+  /** Waits for the agent if need be. */
+  readonly loadModel: () => Promise<string>
+}
+
 /** Returns the model of the last prompt, else that of the agent. */
-export function useModel(session: SessionSummary, view: View): string | undefined {
+export function useModel(session: SessionSummary, view: View): SessionModel {
+  const queries = useQueryClient()
   const last = lastModel(view) ?? session.model ?? undefined
-  const { data: agent } = useQuery({ ...agentQuery(session.agent_id), enabled: last === undefined })
-  return last ?? agent?.model
+  const query = agentQuery(session.agent_id)
+  const { data: agent } = useQuery({ ...query, enabled: last === undefined })
+  return {
+    model: last ?? agent?.model,
+    loadModel: async () => last ?? (await queries.ensureQueryData(query)).model,
+  }
 }
 
 function lastModel({ turns }: View): string | undefined {

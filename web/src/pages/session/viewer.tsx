@@ -38,7 +38,7 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
   const rows = useMemo(() => rowsOf(view), [view])
   const costs = useCosts(sessionId, view)
   const [status, markStopping] = useStatus(view)
-  const model = useModel(session, view)
+  const { model, loadModel } = useModel(session, view)
   const title = view.title ?? session.title
   const show = useCallback((index: number) => transcript.current?.show(index), [])
   const loadAll = useCallback(() => void source.loadAll(), [source])
@@ -87,7 +87,9 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
               )}
               <LiveLine connection={connection} caughtUp={caughtUp} onRetry={() => source.reconnect()} />
               <WaitingPrompts sessionId={sessionId} waiting={view.waiting} />
-              {!view.isDeleted && <Composer sessionId={sessionId} model={model} isBusy={view.run !== undefined} />}
+              {!view.isDeleted && (
+                <Composer sessionId={sessionId} model={model} loadModel={loadModel} isBusy={view.run !== undefined} />
+              )}
             </div>
             <InspectorSlot
               sessionId={sessionId}

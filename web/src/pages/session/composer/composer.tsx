@@ -15,6 +15,8 @@ interface Props {
   readonly sessionId: string
   /** Model of the last prompt, else that of the agent. */
   readonly model: string | undefined
+  /** Returns that model also before it is known: a prompt must name one. */
+  readonly loadModel: () => Promise<string>
   readonly isBusy: boolean
 }
 
@@ -33,23 +35,23 @@ interface Draft {
 const emptyDraft: Draft = { text: '', files: [] }
 
 /** Writes a message to the session. `Ctrl+Enter` sends it, once, with an idempotency key. */
-export function Composer({ sessionId, model, isBusy }: Props) {
+export function Composer({ sessionId, model, loadModel, isBusy }: Props) {
   const [draft, setDraft] = useState(emptyDraft)
   const [mode, setMode] = useState<PromptMode>('enqueue')
   const [chosen, setChosen] = useState<string | null>(null)
   // A repeated send of the same message has the same key, also after an error.
   const onceKey = useRef(crypto.randomUUID())
   const problem = attachmentProblem(draft.files)
-  const modelID = chosen ?? model
   const isEmpty = draft.text.trim() === '' && draft.files.length === 0
   const send = useMutation({
     mutationFn: async () => {
       const files = await Promise.all(draft.files.map(partOf))
       const text = draft.text.trim() === '' ? [] : [{ type: 'text' as const, text: draft.text }]
+      const modelID = chosen ?? (await loadModel())
       await client.sessions.promptAsync(
         {
           params: { session_id: sessionId },
-          body: { parts: [...text, ...files], mode, ...(modelID !== undefined && { model: { modelID } }) },
+          body: { parts: [...text, ...files], mode, model: { modelID } },
         },
         { idempotencyKey: onceKey.current },
       )
