@@ -37,7 +37,7 @@ test('the totals of the usage page are those of the report, and its CSV has the 
   )
 
   const download = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Save usage by model as CSV' }).click()
+  await page.getByRole('button', { name: 'Save CSV of usage by model' }).click()
   const file = await download
   assert.match(file.suggestedFilename(), /^usage-by-model\.csv$/)
   const [head = '', ...rows] = (await readFile(await file.path(), 'utf8')).trim().split(/\r?\n/)
