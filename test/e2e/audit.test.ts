@@ -298,6 +298,7 @@ const exempt: readonly (readonly [ids: RegExp, reason: string])[] = [
   [/^(sessions|managed_sessions|dialect_sessions)\./, 'sessions and prompts have a log of their own'],
   [/^memories[.]mcp$/, 'what its tool saves is an entry of its own'],
   [/^schedules[.]trigger$/, 'a run is in the history of its schedule'],
+  [/^deployments[.]end_cooldown$/, 'needs a deployment that cools down: test/e2e/deployments.test.ts'],
   [/^schedules[.]preview$/, 'it stores nothing'],
   [/^webhook_endpoints[.](test|replay)$/, 'they send and change no setting'],
   [/^providers[.]test$/, 'it asks a provider and changes nothing'],

@@ -1,4 +1,15 @@
+import { fileRoutes } from '../../../src/contract/files.ts'
 import { memoryRoutes } from '../../../src/contract/memories.ts'
+import { sessionRoutes } from '../../../src/contract/sessions.ts'
+import { usageRoutes } from '../../../src/contract/usage.ts'
 
-/** Routes whose answers need `client.page` or `client.open`: lists with their cursor in a header, and files. */
-export const routes = { memoryList: memoryRoutes.list } as const
+/** Routes whose answers need `client.page` or `client.open`: lists with their cursor in a header, files and CSV. */
+export const routes = {
+  memoryList: memoryRoutes.list,
+  sessionChildren: sessionRoutes.children,
+  file: fileRoutes.read,
+  fileArchive: fileRoutes.archive,
+  usageReport: usageRoutes.report,
+  toolReport: usageRoutes.tools,
+  calls: usageRoutes.calls,
+} as const

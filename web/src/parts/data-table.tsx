@@ -61,9 +61,15 @@ export function DataTable<Row>({ rows, columns, keyOf, label, onOpen, selected, 
     onOpen?.(row, event.shiftKey)
   }
   const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
-  const main = columns.find(({ isMain }) => isMain) ?? columns.find(({ isNarrow }) => isNarrow !== false)
+  const first = columns.some(({ isMain }) => isMain) ? undefined : columns.find(({ isNarrow }) => isNarrow !== false)
   const cellClass = (column: Column<Row>) =>
-    [css.cell, column.align === 'end' && css.end, column.isNarrow === false && css.wide, column === main && css.main]
+    [
+      css.cell,
+      column.align === 'end' && css.end,
+      column.isNarrow === false && css.wide,
+      column.isMain && css.main,
+      column === first && css.first,
+    ]
       .filter(Boolean)
       .join(' ')
 

@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { usageRoutes } from '../../../../src/contract/usage.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
+import { routes } from '../../data/routes.ts'
 import { type CallFilters, callQueryOf } from '../../parts/call-filters.ts'
 import { type DayRange, rangeQueryOf } from '../../parts/day-range.ts'
 
@@ -29,7 +29,7 @@ export const callsQuery = (wanted: CallsWanted) =>
 
 /** All calls of the filters as a file. */
 export const loadCallsFile = (wanted: CallsWanted): Promise<Response> =>
-  client.open(usageRoutes.calls, { query: { ...queryOf(wanted), format: 'csv' } })
+  client.open(routes.calls, { query: { ...queryOf(wanted), format: 'csv' } })
 
 export const callQuery = (requestId: string) =>
   queryOptions({

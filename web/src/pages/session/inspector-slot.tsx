@@ -2,7 +2,7 @@ import { Drawer } from '@mantine/core'
 import { useLocalStorage, useMediaQuery } from '@mantine/hooks'
 import { type KeyboardEvent, lazy, type PointerEvent, Suspense } from 'react'
 import { Loading } from '../../parts/page-state.tsx'
-import type { InspectorProps } from './inspector/inspector.tsx'
+import type { InspectorProps } from './inspector/inspector-props.ts'
 import css from './viewer.module.css'
 
 const Inspector = lazy(() => import('./inspector/inspector.tsx').then(module => ({ default: module.Inspector })))

@@ -1,16 +1,16 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError } from '../../../../src/client/index.ts'
 import type { Result } from '../../../../src/contract/route.ts'
-import { usageRoutes } from '../../../../src/contract/usage.ts'
 import { client } from '../../data/client.ts'
 import { present } from '../../data/present.ts'
+import { routes } from '../../data/routes.ts'
 import { type CallFilters, callQueryOf } from '../../parts/call-filters.ts'
 import { rangeQueryOf } from '../../parts/day-range.ts'
 import { budgetOf } from './budget-line.ts'
 import type { UsageView } from './view.ts'
 
-export type Report = Result<typeof usageRoutes.report>
-export type ToolReport = Result<typeof usageRoutes.tools>
+export type Report = Result<typeof routes.usageReport>
+export type ToolReport = Result<typeof routes.toolReport>
 
 export const usageKey = ['usage'] as const
 
@@ -38,7 +38,7 @@ export const reportQuery = (wanted: Wanted, groupBy: readonly string[]) => {
 
 /** The same report as a file, without a limit of groups. */
 export const loadReportFile = (wanted: Wanted, groupBy: readonly string[]): Promise<Response> =>
-  client.open(usageRoutes.report, { query: { ...reportParameters(wanted, groupBy), format: 'csv' } })
+  client.open(routes.usageReport, { query: { ...reportParameters(wanted, groupBy), format: 'csv' } })
 
 const toolFilterNames: ReadonlySet<string> = new Set(['owner_id', 'agent_id', 'agent_version', 'session_id'])
 
@@ -69,7 +69,7 @@ export const toolsQuery = (wanted: Wanted, groupBy: readonly string[]) => {
 }
 
 export const loadToolsFile = (wanted: Wanted, groupBy: readonly string[]): Promise<Response> =>
-  client.open(usageRoutes.tools, { query: { ...toolParameters(wanted, groupBy), format: 'csv' } })
+  client.open(routes.toolReport, { query: { ...toolParameters(wanted, groupBy), format: 'csv' } })
 
 /** The one budget that applies to the filters; null if there is none. */
 export const budgetQuery = (filters: CallFilters) => {

@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { fileRoutes, type WorkspaceFile } from '../../../../../src/contract/files.ts'
+import type { WorkspaceFile } from '../../../../../src/contract/files.ts'
 import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
 import { client } from '../../../data/client.ts'
+import { routes } from '../../../data/routes.ts'
 import { DiffView } from '../../../parts/diff-view.tsx'
 import { type FileContent, fileContentOf, maxShownBytes } from '../../../parts/file-kind.ts'
 import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.tsx'
@@ -101,6 +102,6 @@ async function contentOf(sessionId: string, file: WorkspaceFile | undefined): Pr
   if (!file) return { isText: true, text: '' }
   if (file.type !== 'file') return { isText: true, text: file.target ?? '' }
   if ((file.size ?? 0) > maxShownBytes) return { isText: false }
-  const response = await client.open(fileRoutes.read, { params: { session_id: sessionId, path: file.path } })
+  const response = await client.open(routes.file, { params: { session_id: sessionId, path: file.path } })
   return fileContentOf(await response.arrayBuffer())
 }

@@ -1,6 +1,6 @@
-import { fileRoutes } from '../../../../../src/contract/files.ts'
 import type { PromptPartWrite } from '../../../../../src/contract/prompts.ts'
 import { client } from '../../../data/client.ts'
+import { routes } from '../../../data/routes.ts'
 import type { Prompt } from '../../../session-log/view.ts'
 
 export interface Rerun {
@@ -42,7 +42,7 @@ const partsOf = (sessionId: string, { content }: Prompt): Promise<PromptPartWrit
     content.map(async (part): Promise<PromptPartWrite> => {
       if (part.type === 'text') return { type: 'text', text: part.text }
       const { name, media_type, path } = part
-      const response = await client.open(fileRoutes.read, { params: { session_id: sessionId, path } })
+      const response = await client.open(routes.file, { params: { session_id: sessionId, path } })
       return { type: 'file', name, media_type, data: base64Of(new Uint8Array(await response.arrayBuffer())) }
     }),
   )

@@ -2,20 +2,9 @@ import { Tabs } from '@mantine/core'
 import { type ComponentType, lazy, Suspense } from 'react'
 import { oneOf, useAddress } from '../../../parts/address.ts'
 import { Loading } from '../../../parts/page-state.tsx'
-import type { View } from '../../../session-log/view.ts'
-import type { Selection } from '../selection.ts'
 import css from './inspector.module.css'
+import type { InspectorProps } from './inspector-props.ts'
 import { SessionTab } from './session/session-tab.tsx'
-
-export interface InspectorProps {
-  readonly sessionId: string
-  readonly view: View
-  /** `select` marks an event in the transcript and scrolls to it. */
-  readonly selection: Selection
-  /** Loads the events before the first one of the view. */
-  readonly onLoadAll: () => void
-  readonly isLoadingOlder: boolean
-}
 
 const tabs = ['session', 'events', 'tools', 'files', 'context', 'threads'] as const
 type Tab = (typeof tabs)[number]

@@ -1,8 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { type FileChange, fileRoutes } from '../../../../../../src/contract/files.ts'
+import type { FileChange } from '../../../../../../src/contract/files.ts'
 import { client } from '../../../../data/client.ts'
 import { live } from '../../../../data/live.ts'
 import { present } from '../../../../data/present.ts'
+import { routes } from '../../../../data/routes.ts'
 import { type FileContent, fileContentOf } from '../../../../parts/file-kind.ts'
 
 const pageSize = 200
@@ -55,14 +56,14 @@ export const contentQuery = ({ sessionId, at }: Moment, path: string) =>
 /** Returns the response with the bytes of a file. */
 export const openFile = ({ sessionId, at }: Moment, path: string, signal?: AbortSignal): Promise<Response> =>
   client.open(
-    fileRoutes.read,
+    routes.file,
     { params: { session_id: sessionId, path }, query: present({ at }) },
     signal ? { signal } : {},
   )
 
 /** Returns the response with all files in one archive. */
 export const openArchive = ({ sessionId, at }: Moment): Promise<Response> =>
-  client.open(fileRoutes.archive, { params: { session_id: sessionId }, query: present({ at }) })
+  client.open(routes.fileArchive, { params: { session_id: sessionId }, query: present({ at }) })
 
 /** The stored states of the files, newest first. */
 export const checkpointsQuery = (sessionId: string) =>

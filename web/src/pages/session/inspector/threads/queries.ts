@@ -1,8 +1,8 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import { sessionRoutes } from '../../../../../../src/contract/sessions.ts'
 import { client } from '../../../../data/client.ts'
 import { live } from '../../../../data/live.ts'
 import { present } from '../../../../data/present.ts'
+import { routes } from '../../../../data/routes.ts'
 
 /** Each is loaded with its cost, so pages are short. */
 const pageSize = 20
@@ -12,7 +12,7 @@ export const childrenQuery = (sessionId: string) =>
   infiniteQueryOptions({
     queryKey: ['session-children', sessionId],
     queryFn: ({ pageParam: cursor }) =>
-      client.page(sessionRoutes.children, {
+      client.page(routes.sessionChildren, {
         params: { session_id: sessionId },
         query: present({ limit: pageSize, cursor }),
       }),

@@ -9,7 +9,7 @@ import { SafeText } from '../../../../parts/safe-text.tsx'
 import { StatePill } from '../../../../parts/state-pill.tsx'
 import { sessionQuery } from '../../queries.ts'
 import css from '../inspector.module.css'
-import type { InspectorProps } from '../inspector.tsx'
+import type { InspectorProps } from '../inspector-props.ts'
 import { childrenQuery } from './queries.ts'
 import threads from './threads.module.css'
 

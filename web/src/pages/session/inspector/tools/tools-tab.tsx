@@ -8,7 +8,7 @@ import { SafeText } from '../../../../parts/safe-text.tsx'
 import { type ToolStatistics, toolStatistics } from '../../../../session-log/statistics.ts'
 import { toolName } from '../../../../session-log/tool-text.ts'
 import css from '../inspector.module.css'
-import type { InspectorProps } from '../inspector.tsx'
+import type { InspectorProps } from '../inspector-props.ts'
 import { contextQuery } from '../queries.ts'
 import { PartialLog, Section } from '../section.tsx'
 
