@@ -15,6 +15,11 @@ const changesItsProcess = /delete process\.env|process\.env\[[^\]]+\] =|process\
 
 /** Files with the longest running times, longest first; `npm test` prints what belongs here. They have their own process. */
 const slowest: readonly string[] = [
+  'test/console/hostile-texts.test.ts',
+  'test/console/pages.test.ts',
+  'test/console/session.test.ts',
+  'test/console/agents.test.ts',
+  'test/console/triggers.test.ts',
   'test/e2e/kill-switches.test.ts',
   'test/e2e/client-library.test.ts',
   'test/e2e/acp-programs.test.ts',

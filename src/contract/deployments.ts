@@ -34,7 +34,7 @@ export const deploymentRoutes = {
     path: '/api/deployments',
     query: Type.Object({
       ...pageQuery,
-      model_name: Type.Optional(Type.String({ maxLength: 200 })),
+      model_name: Type.Optional(Type.String({ maxLength: 200, description: 'Model that callers name' })),
     }),
     responses: { 200: Type.Object({ deployments: Type.Array(Deployment), next_cursor: NextCursor }) },
     summary: 'List deployments',

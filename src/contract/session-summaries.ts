@@ -116,7 +116,7 @@ export const summaryList = route({
         description: 'Part of the title, without regard to case, or the id',
       }),
     ),
-    include_deleted: Type.Optional(Type.Boolean()),
+    include_deleted: Type.Optional(Type.Boolean({ description: 'True: also deleted sessions' })),
   }),
   responses: { 200: Type.Object({ sessions: Type.Array(SessionSummary), next_cursor: NextCursor }) },
   summary: 'List sessions with their activity and cost',
