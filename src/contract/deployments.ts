@@ -46,7 +46,7 @@ export const deploymentRoutes = {
     id: 'deployments.end_cooldown',
     method: 'DELETE',
     path: '/api/deployments/{deployment_id}/cooldown',
-    params: Type.Object({ deployment_id: Type.String() }),
+    params: Type.Object({ deployment_id: Type.String({ description: 'Id of the deployment, as in the list' }) }),
     responses: { 200: Type.Object({ ok: Type.Literal(true) }) },
     summary: 'End the cooldown of a deployment',
     description:

@@ -139,7 +139,7 @@ const listQuery = Type.Object({
   ),
   tag: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly one of its tags' })),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Only memories of this type' })),
-  source: Type.Optional(MemorySource),
+  source: Type.Optional({ ...MemorySource, description: 'Only memories of this source' }),
   disabled: Type.Optional(
     Type.Boolean({ description: 'Only disabled memories, or only enabled ones; replaces `include_disabled`' }),
   ),

@@ -46,7 +46,7 @@ export const toolUsage = route({
     ...rangeQuery,
     timezone: Timezone,
     format: CsvFormat,
-    tool: Filter,
+    tool: { ...Filter, description: 'Only calls of the tool with this name' },
     owner_id: Filter,
     agent_id: Filter,
     session_id: Filter,
