@@ -25,5 +25,6 @@ export const patternWords: Readonly<Record<string, string>> = {
   '^[A-Za-z0-9_@$-]+(?:[.][A-Za-z0-9_@$-]+){0,31}$': 'must be a field such as issue.labels.0.name',
   '^(admin|user|link|key_[A-Za-z0-9_-]{1,100})$': 'must be "admin", "user", "link" or the id of a key',
   '^https?://[^\\s?#]+$': 'must be an http or https address without a query',
+  '^[1-5]([0-9]{2}|xx)$': 'must be an HTTP status such as 429, or 5xx',
   '^.{1,64}$': 'must be 1 to 64 characters',
 }
