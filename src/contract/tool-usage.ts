@@ -46,7 +46,9 @@ export const toolUsage = route({
     ...rangeQuery,
     timezone: Timezone,
     format: CsvFormat,
-    tool: { ...Filter, description: 'Only calls of the tool with this name' },
+    tool: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 300, description: 'Only calls of the tool with this name' }),
+    ),
     owner_id: Filter,
     agent_id: Filter,
     session_id: Filter,
