@@ -25,6 +25,7 @@ const notRun: Readonly<Record<string, number>> = {
   'docs/a2a.md': 1,
   'docs/benchmarks.md': 1,
   'docs/client-library.md': 1,
+  'docs/console.md': 4,
   'docs/guides/scaling.md': 1,
   'docs/runtimes.md': 3,
   'docs/secrets.md': 1,
