@@ -36,6 +36,9 @@ const slowest: readonly string[] = [
   'test/e2e/first-contact.test.ts',
 ]
 
+/** Files of the console share one browser each, which ends with their process. */
+const hasBrowser = (file: string): boolean => file.startsWith(join(root, 'test', 'console', '/'))
+
 /**
  * Returns the entry files of the test processes, in the order in which they start. Small files share processes through
  * modules written to `folder`; every other file has its own process.
@@ -45,7 +48,8 @@ export function testPlan(files: readonly string[], folder: string): string[] {
     const at = slowest.findIndex(name => file.endsWith(name))
     return at === -1 ? slowest.length : at
   }
-  const canShare = (file: string): boolean => rank(file) === slowest.length && !changesItsProcess.test(textOf(file))
+  const canShare = (file: string): boolean =>
+    rank(file) === slowest.length && !hasBrowser(file) && !changesItsProcess.test(textOf(file))
   const sharedOf = (...folders: string[]) =>
     files.filter(file => folders.some(name => file.startsWith(join(root, name, '/'))) && canShare(file))
   const shared = { src: sharedOf('src', 'web'), test: sharedOf('test') }
