@@ -67,6 +67,8 @@ test('GET /api/sessions says what each session does, with tokens, cost and budge
   assert.ok(failed.status === 'error' && failed.activity.reason && failed.activity.message)
 
   const done = await start(free, saying({ text: 'Hello' }))
+  await once(done, 'idle')
+  // Only now: the call of the prompt reserves more than this.
   await ok(`PUT /api/budgets/session/${done.id}`, { max_budget: 5 })
   const finished = await eventually(async () => {
     const summary = await once(done, 'idle')
