@@ -68,10 +68,13 @@ test(
     const sandboxes = await createSandboxes({ workspacesDir, log, prefer: 'docker', settings: JSON.parse(settings) })
     await (await sandboxes.open('ses_1')).exec({ command: 'touch started; sleep 600' })`
     const startServer = async (folder: string) => {
+      const before = engine.containers.size
       const args = ['--input-type=module', '-e', source, folder, JSON.stringify(settings)]
       const server = spawn(process.execPath, args, { stdio: 'ignore', env: {} })
       after(() => server.kill('SIGKILL'))
-      await eventually(async () => existsSync(join(folder, 'ses_1', 'started')))
+      // Two servers share a folder, so the file alone may be that of the other one.
+      const isOwn = () => engine.containers.size > before && existsSync(join(folder, 'ses_1', 'started'))
+      await eventually(async () => isOwn())
       return server
     }
     const [killed, living, elsewhere] = [

@@ -102,12 +102,12 @@ test('all text is read as it was stored: NUL, lone surrogates, quotes, emoji', a
 })
 
 test('an append sends one notification with its numbers and the owner of the session', async () => {
-  const sessionId = await storedSession(database.pool)
   const client = new Client({ connectionString: database.url })
   await client.connect()
   const notifications: (string | undefined)[] = []
   client.on('notification', ({ payload }) => notifications.push(payload))
   await client.query('listen session_events')
+  const sessionId = await storedSession(database.pool)
   await store.append(sessionId, [message('a'), message('b'), message('c')])
   const later = await storedSession(database.pool)
   await store.append(later, [message('d')])
@@ -115,7 +115,7 @@ test('an append sends one notification with its numbers and the owner of the ses
   await eventually(() => notifications.some(payload => payload?.startsWith(later)))
   await client.end()
   const own = notifications.filter(payload => payload?.startsWith(sessionId))
-  assert.deepEqual(own, [`${sessionId} 3 1 ada`])
+  assert.deepEqual(own, [`${sessionId} 0 1 ada`, `${sessionId} 3 1 ada`])
 })
 
 test('V2: a page for readers has up to 256 KB of events, or one larger event, and the length of the log', async () => {
