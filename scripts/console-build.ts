@@ -74,7 +74,7 @@ function sourcesOfBuild(folder: string): string | undefined {
 
 function installPackages(folder: string): void {
   const { status, error, stderr } = runInstall(folder, {
-    // No package of the console needs a script of its own.
+    // No package of the console needs its own script.
     args: ['--ignore-scripts'],
     env: environment(),
     encoding: 'utf8',

@@ -274,7 +274,7 @@ export const agentRoutes = {
     responses: { 200: Agent },
     summary: 'Update an agent',
     description:
-      'Creates a new version with the given fields. Absent fields stay unchanged; null clears a field that may be null. Running sessions keep their version. `expected_version` rejects a write that would overwrite the change of somebody else.',
+      'Creates a new version with the given fields. Absent fields stay unchanged; null clears a field that may be null. Running sessions keep their version. `expected_version` rejects a write that would overwrite the change of another writer.',
   }),
   remove: route({
     ...base,

@@ -139,7 +139,7 @@ export const sessionErrorHelp = {
     nextStep: 'Correct `ref`, then start a new session.',
   },
   unknown_error: {
-    cause: 'The run ended for a reason that has no type of its own; the message has it.',
+    cause: 'The run ended for a reason without its own type; the message has it.',
     nextStep: 'Send a prompt to continue; report a defect with the log lines of the session.',
   },
 } as const satisfies Record<string, ErrorHelp>

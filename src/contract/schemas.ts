@@ -58,6 +58,19 @@ export const Timezone = Type.Optional(
   Type.String({ maxLength: 100, description: 'IANA name for days and for dates without a time; UTC by default' }),
 )
 
+/** `limit` of reports. */
+export const GroupLimit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' }),
+)
+
+/** What a report covers, with the defaults of its query filled in. */
+export const reportScope = {
+  from: Type.String({ format: 'date-time', description: '30 days before `to` by default' }),
+  to: Type.String({ format: 'date-time', description: 'Now by default' }),
+  timezone: Type.String(),
+  group_by: Type.Array(Type.String()),
+}
+
 /** `format` of lists that can be saved as a file. */
 export const CsvFormat = Type.Optional(
   Type.Union([Type.Literal('json'), Type.Literal('csv')], {

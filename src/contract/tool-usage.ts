@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, Nullable, rangeQuery, Timezone } from './schemas.ts'
+import { CsvFormat, GroupLimit, Nullable, rangeQuery, reportScope, Timezone } from './schemas.ts'
 
 /** Dimensions of a report on tool calls. */
 export const toolDimensions = ['tool', 'owner', 'agent', 'version', 'session', 'day', 'hour'] as const
@@ -59,14 +59,11 @@ export const toolUsage = route({
         description: `Up to 3 dimensions, separated by commas: ${toolDimensions.join(', ')}; \`tool\` by default`,
       }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' })),
+    limit: GroupLimit,
   }),
   responses: {
     200: Type.Object({
-      from: Type.String({ format: 'date-time', description: '30 days before `to` by default' }),
-      to: Type.String({ format: 'date-time', description: 'Now by default' }),
-      timezone: Type.String(),
-      group_by: Type.Array(Type.String()),
+      ...reportScope,
       totals: ToolFigures,
       groups: Type.Array(ToolGroup, { description: 'Ordered by time, oldest first, then by calls, most first' }),
       has_more: Type.Boolean({ description: 'True when there are more groups than `limit`' }),

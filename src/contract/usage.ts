@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from './named.ts'
 import { route } from './route.ts'
-import { CsvFormat, NextCursor, Nullable, pageQuery, rangeQuery, Timezone } from './schemas.ts'
+import { CsvFormat, GroupLimit, NextCursor, Nullable, pageQuery, rangeQuery, reportScope, Timezone } from './schemas.ts'
 import { toolUsage } from './tool-usage.ts'
 
 /** Dimensions of a report. */
@@ -199,14 +199,11 @@ export const usageRoutes = {
           description: `Up to ${maxDimensions} dimensions, separated by commas: ${usageDimensions.join(', ')}`,
         }),
       ),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Groups' })),
+      limit: GroupLimit,
     }),
     responses: {
       200: Type.Object({
-        from: Type.String({ format: 'date-time', description: '30 days before `to` by default' }),
-        to: Type.String({ format: 'date-time', description: 'Now by default' }),
-        timezone: Type.String(),
-        group_by: Type.Array(Type.String()),
+        ...reportScope,
         totals: UsageFigures,
         groups: Type.Array(UsageGroup, { description: 'Ordered by time, oldest first, then by cost, highest first' }),
         has_more: Type.Boolean({

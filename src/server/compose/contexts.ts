@@ -29,14 +29,17 @@ interface Needs {
 /** What models get in sessions, described without a call. */
 export function composeContexts({ pool, keys, agents, agentRows, runtimes, memories, events, nextPrompt }: Needs) {
   const describe = createPromptContext({ runtimes, memories, piecesOf })
-  const findAgent = (id: string, owner: string | undefined) => agentRows.find(id, owner)
+  const findAgents = async (ids: readonly string[], owner: string | undefined) => {
+    const found = await Promise.all(ids.map(id => agentRows.find(id, owner)))
+    return found.filter(agent => agent !== undefined)
+  }
   return {
     serve(app: FastifyInstance) {
       serveContexts(app, {
-        agentContext: createAgentContext({ agents, findAgent, describe }),
+        agentContext: createAgentContext({ agents, findAgents, describe }),
         sessionContext: createSessionContext({
           subjectOf: nextPrompt,
-          findAgent,
+          findAgents,
           keys,
           events,
           history: historyStore(pool),

@@ -6,7 +6,7 @@ import { configReader } from '../../../test/support/service/config-file.ts'
 import { eventually } from '../../../test/support/service/eventually.ts'
 import type { Config } from './config.ts'
 import { loadConfig } from './load.ts'
-import { watchConfig } from './watch.ts'
+import { inForce, watchConfig } from './watch.ts'
 
 const { folder } = configReader()
 let files = 0
@@ -120,4 +120,21 @@ test('F1: an emptied file keeps the previous configuration and is logged', async
   assert.equal(applied.length, 0)
   writeFileSync(path, models('b'))
   await eventually(() => names()?.includes('b'))
+})
+
+test('settings that need a restart stay in force, and all others are those of the configuration that was read last', () => {
+  const env = { GATEWAY_MASTER_KEY: 'sk-a-key-of-good-length' }
+  const path = join(folder, `${++files}.yaml`)
+  const read = (limits: object) => {
+    writeFileSync(path, JSON.stringify({ limits }))
+    return loadConfig({
+      env: { ...env, PORT: `${4000 + Object.keys(limits).length}` },
+      overrides: { configFile: path },
+    })
+  }
+  const atStart = read({ max_sessions: 7 })
+  const last = read({ max_sessions: 8, max_streams: 9 })
+  const { port, limits, sources } = inForce(atStart, last)
+  assert.deepEqual([port, limits.maxSessions, limits.maxStreams], [4001, 7, 9])
+  assert.equal(sources, last.sources)
 })

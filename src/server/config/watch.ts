@@ -159,11 +159,20 @@ function logChanges(next: Config, { current, atStart, log }: ChangeContext): voi
   if (needRestart.length > 0) log.warn({ settings: needRestart }, 'changed settings need a restart')
 }
 
+const startupOnlyKeys = Object.keys(startupOnly) as (keyof typeof startupOnly)[]
+const startupOnlyLimitKeys = Object.keys(startupOnlyLimits) as (keyof typeof startupOnlyLimits)[]
+
+/** Returns the configuration that was read last, with the settings of the start where a change needs a restart. */
+export function inForce(atStart: Config, last: Config): Config {
+  const limits = Object.fromEntries(startupOnlyLimitKeys.map(key => [key, atStart.limits[key]]))
+  const others = Object.fromEntries(startupOnlyKeys.map(key => [key, atStart[key]]))
+  return { ...last, ...others, limits: { ...last.limits, ...limits } }
+}
+
 /** Returns only names, because some values are secrets. */
 function restartNames(next: Config, atStart: Config): string[] {
-  const keys = Object.keys(startupOnly) as (keyof typeof startupOnly)[]
-  const names = keys.filter(key => !isDeepStrictEqual(next[key], atStart[key])).map(key => startupOnly[key])
-  const limits = (Object.keys(startupOnlyLimits) as (keyof typeof startupOnlyLimits)[])
+  const names = startupOnlyKeys.filter(key => !isDeepStrictEqual(next[key], atStart[key])).map(key => startupOnly[key])
+  const limits = startupOnlyLimitKeys
     .filter(key => next.limits[key] !== atStart.limits[key])
     .map(key => startupOnlyLimits[key])
   return [...names, ...limits]

@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Config } from '../config/config.ts'
 import { startChild } from '../platform/child-process.ts'
 import type { Log } from '../platform/log.ts'
 import { webFolder } from './build-list.ts'
-import { type StoredStatus, statusFileOf } from './build-status.ts'
+import { readStored, type StoredStatus, statusFileOf } from './build-status.ts'
 
 /** Last line that the program of a build prints. */
 export type BuildOutcome =
@@ -111,8 +111,7 @@ async function storeFailure(folder: string, { reason, next }: { reason: string; 
   const file = statusFileOf(folder)
   const failure: StoredStatus = { step: 'failed', reason, next }
   try {
-    const stored = JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) as Partial<StoredStatus>
-    if (stored.step === 'failed') return
+    if ((await readStored(folder))?.step === 'failed') return
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, JSON.stringify(failure))
   } catch {

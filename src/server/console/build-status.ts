@@ -40,7 +40,8 @@ const isAllowed = (path: string, mode: number): Promise<boolean> =>
     () => false,
   )
 
-async function readStored(folder: string): Promise<StoredStatus | undefined> {
+/** Returns the stored status; undefined without a readable one. */
+export async function readStored(folder: string): Promise<StoredStatus | undefined> {
   try {
     return JSON.parse(await readFile(statusFileOf(folder), 'utf8')) as StoredStatus
   } catch {

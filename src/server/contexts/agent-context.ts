@@ -7,8 +7,8 @@ import { type createPromptContext, part } from './prompt-context.ts'
 
 interface Deps {
   readonly agents: Pick<Agents, 'get' | 'version'>
-  /** Returns an agent that belongs to that owner. */
-  readonly findAgent: (id: string, owner: string | undefined) => Promise<StoredAgent | undefined>
+  /** Returns those of the agents that exist and belong to that owner. */
+  readonly findAgents: (ids: readonly string[], owner: string | undefined) => Promise<StoredAgent[]>
   readonly describe: ReturnType<typeof createPromptContext>
 }
 
@@ -19,7 +19,7 @@ interface Wanted {
 }
 
 /** Returns a function that describes the first model request of a new session of an agent. It has no effect. */
-export function createAgentContext({ agents, findAgent, describe }: Deps) {
+export function createAgentContext({ agents, findAgents, describe }: Deps) {
   return async (id: string, { version, prompt }: Wanted, caller: Caller): Promise<AgentContext> => {
     const agent =
       version === undefined ? await agents.get(id, caller) : (await agents.version(id, version, caller)).agent
@@ -32,10 +32,7 @@ export function createAgentContext({ agents, findAgent, describe }: Deps) {
       skills: agent.skills,
       prompt: { model: agent.model, system: null, output_schema: null },
       payer: caller,
-      agents: async ids => {
-        const found = await Promise.all(ids.map(each => findAgent(each, owner)))
-        return found.filter(each => each !== undefined)
-      },
+      agents: ids => findAgents(ids, owner),
       fold: undefined,
     })
     if (prompt === undefined) return context

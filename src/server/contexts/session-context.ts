@@ -22,7 +22,8 @@ interface LogPart {
 interface Deps {
   /** Returns a session that the caller may see, while its log is readable. Throws `not_found`. */
   readonly subjectOf: (id: string, caller: Caller) => Promise<NextPrompt>
-  readonly findAgent: (id: string, owner: string | undefined) => Promise<StoredAgent | undefined>
+  /** Returns those of the agents that exist and belong to that owner. */
+  readonly findAgents: (ids: readonly string[], owner: string | undefined) => Promise<StoredAgent[]>
   readonly keys: Pick<Keys, 'byId'>
   readonly events: Pick<EventStore, 'list'>
   readonly history: LogPages
@@ -36,7 +37,7 @@ const pageSize = 500
 const maxLogBytes = 32 * 1024 * 1024
 
 /** Returns a function that describes the next model request of a session. It has no effect. */
-export function createSessionContext({ subjectOf, findAgent, keys, events, history, maxDepth, describe }: Deps) {
+export function createSessionContext({ subjectOf, findAgents, keys, events, history, maxDepth, describe }: Deps) {
   const newest = async (sessionId: string, types: readonly string[], limit: number) =>
     (await events.list({ sessionId, after: Number.MAX_SAFE_INTEGER, limit, order: 'desc', types })).data
 
@@ -94,13 +95,7 @@ export function createSessionContext({ subjectOf, findAgent, keys, events, histo
         skills: agent?.agent.skills ?? [],
         prompt,
         payer: payer && { principal, key: payer.key },
-        agents:
-          ancestors.length < maxDepth
-            ? async ids => {
-                const found = await Promise.all(ids.map(each => findAgent(each, session.owner_id)))
-                return found.filter(each => each !== undefined)
-              }
-            : undefined,
+        agents: ancestors.length < maxDepth ? ids => findAgents(ids, session.owner_id) : undefined,
         fold: reducer => foldOf(id, reducer, notes),
       }),
       lastRequest(id),

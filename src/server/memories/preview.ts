@@ -29,12 +29,16 @@ export function newContext(injected: readonly Memory[], all: readonly Memory[]):
   return { block: memoryBlock(injected), memories: selectionsOf(injected, all).map(contextMemory) }
 }
 
-const contextMemory = ({ memory, reason }: Selection<Memory>): ContextMemory => ({
+const contextMemory = (selection: Selection<Memory>): ContextMemory => ({
+  ...explained(selection),
+  estimated_tokens: tokensOf(Buffer.byteLength(entry(selection.memory))),
+})
+
+const explained = ({ memory, reason }: Selection<Memory>) => ({
   memory,
   injected: reason === 'injected',
   reason,
   message: messages[reason],
-  estimated_tokens: tokensOf(Buffer.byteLength(entry(memory))),
 })
 
 const tokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken)
@@ -55,12 +59,7 @@ export function previewOf(injected: readonly Memory[], all: readonly Memory[]): 
     estimated_tokens: tokensOf(bytes),
     max_memories: maxMemories,
     max_bytes: maxBlockBytes,
-    memories: selectionsOf(injected, all).map(({ memory, reason }) => ({
-      memory,
-      injected: reason === 'injected',
-      reason,
-      message: messages[reason],
-    })),
+    memories: selectionsOf(injected, all).map(explained),
   }
 }
 

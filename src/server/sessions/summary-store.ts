@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { SessionSummary } from '../../contract/session-summaries.ts'
 import type { TailEvent, WaitKind } from './activity.ts'
+import { currentFirst } from './queue/prompt-store.ts'
 
 /** What lists show of a session besides its row. */
 export interface SummaryRow
@@ -65,8 +66,7 @@ const text = `
   ) used
   left join lateral (
     select p.id, p.model, p.state, p.started_at, p.created_at from prompts p where p.session_id = s.id and p.kind = 'prompt'
-    order by p.state = 'running' desc, p.state = 'waiting' desc, case when p.state = 'waiting' then p.position else -p.position end
-    limit 1
+    order by ${currentFirst} limit 1
   ) current on true
   left join lateral (
     select kind, created_at, until from waits

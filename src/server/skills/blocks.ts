@@ -16,7 +16,7 @@ export interface BlockSource {
 export const maxAttached = 100
 
 const blankLine = '\n\n'
-/** Begin of every marker. */
+/** Start of every marker. */
 export const markerStart = '<!-- skill:'
 const escapedStart = '<!-- skill&#58;'
 /** A skill marker: an id of the service, on a separate line after a blank line. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { apiVersion } from '../../contract/api.ts'
 import { systemRoutes } from '../../contract/system.ts'
 import type { Config } from '../config/config.ts'
+import { inForce } from '../config/watch.ts'
 import { bind } from '../http/bind.ts'
 import { rejectNarrow } from '../http/reach.ts'
 import type { Keyring } from '../platform/encryption.ts'
@@ -50,18 +51,4 @@ export function serveSettings(
       settings: settingList(inForce(config, reloaded())),
     }
   })
-}
-
-/** Returns the configuration of the start with the settings that a changed file replaces at run time. */
-function inForce(start: Config, { limits, ...last }: Config): Config {
-  const { sources, deployments, environmentKeys, demo, router, prices, runtimeHarnesses, mcpServers } = last
-  const { outboundAllow, webSearch, gitHosts, hooks, responseStore } = last
-  const { maxSessions, sessionEvents, sessionBytes, reservationMs, sandboxCpus, allowUnrestrictedEgress } = start.limits
-  const fixed = { maxSessions, sessionEvents, sessionBytes, reservationMs, sandboxCpus }
-  return {
-    ...start,
-    ...{ sources, deployments, environmentKeys, demo, router, prices, runtimeHarnesses, mcpServers },
-    ...{ outboundAllow, webSearch, gitHosts, hooks, responseStore },
-    limits: { ...limits, ...fixed, allowUnrestrictedEgress: allowUnrestrictedEgress ?? false },
-  }
 }

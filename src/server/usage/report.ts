@@ -39,6 +39,12 @@ function visibleTo({ ownerScope, role, key, principal }: Caller): CallFilter['vi
 
 const daysByDefault = 30
 
+/** Maximum number of groups in a file, which is built in memory. */
+export const maxFileGroups = 100_000
+
+export const tooManyGroups = () =>
+  invalid(`group_by results in more than ${maxFileGroups} groups; use a shorter time range`)
+
 /** Returns the parameters of a report with all defaults filled in. Throws `invalid_request`. */
 export function reportOf({ group_by, limit = 1_000, ...query }: ReportQuery, caller: Caller, now: Date): ReportOf {
   const filter = callFilterOf(query, caller)

@@ -4,13 +4,10 @@ import { bind } from '../http/bind.ts'
 import type { Caller } from '../http/caller.ts'
 import { allRows } from '../http/csv-file.ts'
 import { pageOf } from '../http/page.ts'
-import { AppError, invalid } from '../platform/errors.ts'
-import { callFilterOf, reportOf } from './report.ts'
+import { AppError } from '../platform/errors.ts'
+import { callFilterOf, maxFileGroups, reportOf, tooManyGroups } from './report.ts'
 import type { ReportStore } from './report-store.ts'
 import { callTable, groupTable } from './tables.ts'
-
-/** Maximum number of groups in a file, which is built in memory. */
-const maxGroups = 100_000
 
 interface Deps {
   readonly ledger: ReportStore
@@ -22,9 +19,9 @@ interface Deps {
 export function serveUsage(app: FastifyInstance, { ledger, records }: Deps): void {
   bind(app, usageRoutes.report, async ({ query }, caller) => {
     const isCsv = query.format === 'csv'
-    const { filter, ...report } = reportOf(isCsv ? { ...query, limit: maxGroups } : query, caller, new Date())
+    const { filter, ...report } = reportOf(isCsv ? { ...query, limit: maxFileGroups } : query, caller, new Date())
     const { totals, groups, has_more } = await ledger.report({ filter, ...report })
-    if (isCsv && has_more) throw invalid(`group_by results in more than ${maxGroups} groups; use a shorter time range`)
+    if (isCsv && has_more) throw tooManyGroups()
     if (isCsv) return groupTable(report.groupBy, report.groupBy.length === 0 ? [{ by: {}, ...totals }] : groups)
     return {
       from: filter.from.toISOString(),

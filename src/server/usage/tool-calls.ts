@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../contract/events.ts'
+import { isOfThread, type SessionEvent } from '../../contract/events.ts'
 import type { Log } from '../platform/log.ts'
 import { createRowQueue } from '../platform/row-queue.ts'
 import type { EndedToolCall, ToolCallStore } from './tool-call-store.ts'
@@ -85,17 +85,16 @@ const placeOf = (sessionId: string, id: string): string => `${sessionId} ${id}`
 
 /** Returns the call that an event begins. A call of a called session is recorded there. */
 function openCallOf(event: SessionEvent): (OpenCall & { readonly id: string }) | undefined {
+  if (isOfThread(event)) return undefined
   switch (event.type) {
     case 'agent.tool_use':
     case 'agent.mcp_tool_use': {
-      if (event.session_thread_id !== undefined) return undefined
       const server = event.type === 'agent.mcp_tool_use' ? event.mcp_server_name : undefined
       const tool = nameOf(server === undefined ? event.name : `${server}__${event.name}`)
       const startMs = event.evaluated_permission === 'ask' ? undefined : Date.parse(event.processed_at)
       return { id: event.tool_use_id, tool, startMs }
     }
     case 'agent.custom_tool_use':
-      if (event.session_thread_id !== undefined) return undefined
       return { id: event.id, tool: nameOf(event.name), startMs: Date.parse(event.processed_at) }
     default:
       return undefined
@@ -107,13 +106,14 @@ const nameOf = (name: string): string => name.slice(0, maxNameLength).replaceAll
 
 /** Returns the id of the call that an event ends. */
 function endedCallOf(event: SessionEvent): string | undefined {
+  if (isOfThread(event)) return undefined
   switch (event.type) {
     case 'agent.tool_result':
       return event.tool_use_id
     case 'agent.mcp_tool_result':
       return event.mcp_tool_use_id
     case 'user.custom_tool_result':
-      return event.session_thread_id === undefined ? event.custom_tool_use_id : undefined
+      return event.custom_tool_use_id
     default:
       return undefined
   }

@@ -82,9 +82,11 @@ export function vaultStore(pool: Pool) {
       return (await pool.query<ListedEntry>(text, [owner_id, key])).rows[0]
     },
 
-    /** Records the use of an entry. */
+    /** Records the use of an entry, at most once a minute. */
     async used({ owner_id, key }: EntryName): Promise<void> {
-      const text = 'update vault_entries set last_used_at = clock_timestamp() where owner_id = $1 and key = $2'
+      const text = `
+        update vault_entries set last_used_at = clock_timestamp()
+        where owner_id = $1 and key = $2 and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')`
       await pool.query({ name: 'vault_used', text, values: [owner_id, key] })
     },
 

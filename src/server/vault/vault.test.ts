@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/support/service/database.ts'
+import { eventually } from '../../../test/support/service/eventually.ts'
 import type { VaultEntry } from '../../contract/vault.ts'
 import { createAudit } from '../audit/audit.ts'
 import { auditStore } from '../audit/store.ts'
@@ -334,7 +335,7 @@ test('an entry shows what uses it and when it was used last, and GET names what 
     ],
   )
   assert.equal(await vault.value({ name: 'HOOK', ownerId: 'ana' }), 'one')
-  assert.ok((await read('ana')).last_used_at)
+  assert.ok(await eventually(async () => (await read('ana')).last_used_at ?? false))
   assert.equal((await read('master', '?scope=global')).last_used_at, null)
 
   const { keys } = (await app.inject({ url: '/api/vault', headers: { 'x-api-key': 'ana' } })).json<{

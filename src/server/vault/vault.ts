@@ -114,8 +114,8 @@ export function createVault({ store, uses, configuredUses = () => [], cipher, au
     async value({ name, ownerId, mayBeGlobal = true }: ValueQuery): Promise<string | undefined> {
       const owners = [...(ownerId === undefined ? [] : [ownerId]), ...(mayBeGlobal ? [globalOwner] : [])]
       const row = await store.find(owners, name)
-      // The value matters more than the time of its use, also while the database cannot be written.
-      if (row?.is_use_due) await store.used(row).catch(() => undefined)
+      // Not awaited: the write must neither delay nor fail a call, and its time would reveal that the entry exists. Security: S27.
+      if (row?.is_use_due) void store.used(row).catch(() => undefined)
       try {
         return row && cipher.decrypt(row).toString()
       } catch (error) {

@@ -31,7 +31,7 @@ const skipped = (message: string): Outcome => ({ outcome: 'skipped', message })
 
 /**
  * Returns a function that sends a delivery through the checks of the intake. It signs in the place of the sender, with the
- * stored secrets, so the answer tells nothing about them.
+ * stored secrets, so the answer does not reveal them.
  */
 export function createWebhookCheck({ agents, secretsOf, webhooks, nowMs }: Deps) {
   async function tokenOutcome(agent: Agent, settings: WebhookConfig): Promise<Outcome> {

@@ -1,5 +1,7 @@
 import type { Deployment as DeploymentRecord } from '../../../contract/deployments.ts'
+import type { DeploymentState } from '../../../contract/models.ts'
 import type { Deployment } from '../../config/config.ts'
+import type { DeployedModel } from '../core/call.ts'
 import { demoDeployment } from '../demo/demo-adapter.ts'
 import { pricingOf } from '../pricing/price-book.ts'
 import { withoutAccount } from '../upstream/bedrock.ts'
@@ -11,24 +13,27 @@ type States = Pick<ReturnType<typeof createDeploymentStates>, 'describe' | 'cool
 /** Returns all deployments of a table with their state, without hosts or keys. */
 export function deploymentRecords({ config, prices }: RoutingTable, states: States): DeploymentRecord[] {
   const all = config.demo ? [...config.deployments, demoDeployment] : config.deployments
-  const groups = Map.groupBy(all, ({ alias }) => alias)
-  return all.map(deployment => recordOf(deployment, { group: groups.get(deployment.alias) ?? [], prices, states }))
+  const groups = Map.groupBy(all.map(modelOf), ({ deployment }) => deployment.alias)
+  const described = new Map(
+    [...groups.values()].flatMap(group => states.describe(group)).map(state => [state.id, state]),
+  )
+  return all.map(deployment => recordOf(deployment, { described: described.get(deployment.id), prices, states }))
 }
 
+const modelOf = (deployment: Deployment): DeployedModel => ({ deployment, upstreamModel: deployment.upstreamModel })
+
 interface Place {
-  readonly group: readonly Deployment[]
+  readonly described: DeploymentState | undefined
   readonly prices: RoutingTable['prices']
   readonly states: States
 }
 
-function recordOf(deployment: Deployment, { group, prices, states }: Place): DeploymentRecord {
-  const models = group.map(each => ({ deployment: each, upstreamModel: each.upstreamModel }))
-  const described = states.describe(models)[group.indexOf(deployment)]
+function recordOf(deployment: Deployment, { described, prices, states }: Place): DeploymentRecord {
   if (!described) throw new Error(`deployment ${deployment.id} is not in its own group (bug)`)
   const { cooldownMs, lastErrorAgoMs } = states.cooldowns.health(deployment)
   const { contextWindow, maxOutput, price } = deployment.alias.endsWith('*')
     ? noFacts
-    : prices.factsOf({ deployment, upstreamModel: deployment.upstreamModel })
+    : prices.factsOf(modelOf(deployment))
   return {
     ...described,
     model_name: deployment.alias,

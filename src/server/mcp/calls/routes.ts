@@ -32,11 +32,8 @@ export function serveMcpCalls(
   })
 }
 
-function filterOf(
-  { from, to, timezone = 'UTC', ...equal }: Query,
-  { role, ownerScope, principal }: Caller,
-): CallFilter {
-  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+function filterOf(query: Query, { role, ownerScope, principal }: Caller): CallFilter {
+  const { timezone = 'UTC', ...equal } = query
   const isForAll = role === 'admin' && ownerScope === undefined
-  return { ...equal, ...timeRangeOf(range, checkTimezone(timezone)), ...(!isForAll && { principal }) }
+  return { ...equal, ...timeRangeOf(query, checkTimezone(timezone)), ...(!isForAll && { principal }) }
 }

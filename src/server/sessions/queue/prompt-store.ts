@@ -113,6 +113,10 @@ export const nextText = (session: string): string =>
 /** SQL that is true for a prompt that runs, or joins the running turn. */
 export const takesPart = `(p.state = 'running' or p.state = 'waiting' and p.mode = 'steer')`
 
+/** Order of a session's prompts: the running one, else the first that waits, else the last one. */
+export const currentFirst = `
+  state = 'running' desc, state = 'waiting' desc, case when state = 'waiting' then position else -position end`
+
 const joinText = `
   with joined as (
     update prompts p set state = 'running', run_id = $3, started_at = clock_timestamp()
@@ -347,8 +351,7 @@ export function promptStore(pool: Pool) {
     async current(sessionId: string): Promise<QueuedPrompt | undefined> {
       const text = `
         select ${columns} from prompts where session_id = $1 and kind = 'prompt'
-        order by state = 'running' desc, state = 'waiting' desc, case when state = 'waiting' then position else -position end
-        limit 1`
+        order by ${currentFirst} limit 1`
       const { rows } = await pool.query<QueuedPrompt>(text, [sessionId])
       return rows[0]
     },

@@ -19,7 +19,7 @@ export function createNextRequest(deps: BuiltinDeps) {
     const { signal } = new AbortController()
     const sources = sourcesOf({
       session,
-      prompt: { ...nobody, ...prompt },
+      prompt: { ...unsent, ...prompt },
       context: {
         payer: async () => payer,
         customToolEnd: async () => undefined,
@@ -66,7 +66,7 @@ export function createNextRequest(deps: BuiltinDeps) {
 const keyIsGone = 'the key of the prompt was revoked or has expired, so tools of MCP servers are not listed'
 
 /** A prompt of which only the texts matter. */
-const nobody = {
+const unsent = {
   id: '',
   parts: [],
   kind: 'prompt',
