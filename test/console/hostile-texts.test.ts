@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openConsole, startConsole } from '../support/console/browser.ts'
+import { visit } from '../support/console/console-pages.ts'
 import { hostileTexts } from '../support/console/hostile-texts.ts'
+import { sendOk } from '../support/service/send.ts'
 import { configFor, saying } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
@@ -12,22 +14,14 @@ const service = await startConsole({ config: configFor(upstream), key: null })
 /** Names must not contain control characters. */
 const names = hostileTexts.filter(text => !/\p{Cc}/u.test(text) && text.length < 150).slice(0, 60)
 
-async function post<Answer>(path: string, body: object): Promise<Answer> {
-  const response = await fetch(`${service.url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`)
-  return (await response.json()) as Answer
-}
+const post = <Answer>(path: string, body: object): Promise<Answer> => sendOk(service, `POST ${path}`, { body })
 
 const pick = (at: number): string => names[at % names.length] ?? ''
 const inParts = (texts: readonly string[], size: number): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => texts.slice(at * size, (at + 1) * size))
 
-/** An agent, a session with every text as message and as output of a tool, and objects with hostile names. */
-async function prepare(): Promise<{ readonly agent: string; readonly session: string }> {
+/** An agent, a session with every text as message and as output of a tool, and objects with hostile names and texts. */
+async function prepare() {
   const tools = [{ type: 'agent_toolset_20260401' }]
   const [agent = ''] = await Promise.all(
     [0, 1, 2, 3].map(async at => {
@@ -70,18 +64,39 @@ async function prepare(): Promise<{ readonly agent: string; readonly session: st
     description: pick(5),
     content: hostileTexts.slice(0, 60).join('\n\n'),
   })
-  return { agent, session }
+  const memories = await Promise.all(
+    inParts(hostileTexts, 40).map((texts, at) =>
+      post<{ id: string }>(`/api/v1/managed_agents/agents/${agent}/memory`, {
+        text: texts.join('\n'),
+        type: pick(at),
+        tags: [pick(at), pick(at + 1)],
+      }),
+    ),
+  )
+  const payload = Object.fromEntries(hostileTexts.map(text => [text, text]))
+  const headers = { 'x-github-event': pick(0), 'x-sender': pick(1) }
+  const delivery = await post<{ id: string }>('/api/deliveries', { agent_id: agent, payload, headers })
+  return { agent, session, memory: memories[0]?.id, delivery: delivery.id }
 }
 
-/** Scrolls everything that scrolls to its end in steps, so that each row was in the document. */
-async function scrollThrough(page: Page): Promise<void> {
-  for (let step = 0; step < 12; step++) {
-    await page.mouse.wheel(0, 2_000)
-    await page.waitForTimeout(30)
+/** Runs in the page: scrolls everything by its height, and returns whether anything moved, once that is rendered. */
+const scrolled = (direction: 1 | -1): string => `new Promise(done => {
+  let hasMoved = false
+  for (const element of document.querySelectorAll('*')) {
+    const before = element.scrollTop
+    element.scrollTop += ${direction} * element.clientHeight
+    if (element.scrollTop !== before) hasMoved = true
   }
+  requestAnimationFrame(() => requestAnimationFrame(() => done(hasMoved)))
+})`
+
+/** Scrolls everything to its start and then to its end in steps, so that each row was in the document. */
+async function scrollThrough(page: Page): Promise<void> {
+  for (const direction of [-1, 1] as const)
+    for (let steps = 0; steps < 100 && (await page.evaluate<boolean>(scrolled(direction))); steps++);
 }
 
-const { agent, session } = await prepare()
+const { agent, session, memory, delivery } = await prepare()
 const pages = [
   '/',
   '/console/sessions',
@@ -92,19 +107,19 @@ const pages = [
   `/console/agents/${agent}?tab=versions`,
   '/console/skills',
   `/console/memories?agent=${agent}`,
+  `/console/memories?agent=${agent}&open=${memory}`,
   '/console/inbox',
   '/console/logs',
   '/console/usage',
   '/console/webhooks',
+  `/console/webhooks?tab=deliveries&open=${delivery}`,
   '/console/audit',
 ]
 
 test('200 hostile texts on every page run no script, open no dialog and contact no other host', async t => {
   const { page } = await openConsole(t, { service })
   for (const path of pages) {
-    await page.goto(`${service.url}${path}`)
-    await page.locator('main h1, aside h2').first().waitFor()
-    await page.mouse.move(700, 500)
+    await visit(page, service.url, { path })
     await scrollThrough(page)
     assert.equal(await page.evaluate('globalThis.hit'), undefined, path)
     assert.equal(
@@ -120,11 +135,10 @@ test('the transcript shows hostile texts as text, folded results and thinking in
   const transcript = page.getByTestId('transcript')
   await transcript.getByText('The last answer.', { exact: true }).waitFor()
   for (let round = 0; round < 6; round++) {
-    for (const row of await transcript.getByRole('button', { expanded: false }).all())
+    // The last first, since each locator is a place among those that are folded.
+    for (const row of (await transcript.getByRole('button', { expanded: false }).all()).toReversed())
       await row.click({ timeout: 500 }).catch(() => undefined)
-    await page.mouse.move(600, 900)
-    await page.mouse.wheel(0, -1_500)
-    await page.waitForTimeout(50)
+    await page.evaluate(scrolled(-1))
   }
   assert.equal(await page.evaluate('globalThis.hit'), undefined)
   for (const link of await transcript.getByRole('link').all()) {

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openConsole, startConsole } from '../support/console/browser.ts'
 import { startCuttableProxy } from '../support/console/cuttable-proxy.ts'
+import { sendOk } from '../support/service/send.ts'
 import { bash, configFor, saying } from '../support/upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
 
@@ -10,15 +11,7 @@ const upstream = await startScriptedUpstream()
 after(() => upstream.stop())
 const service = await startConsole({ config: configFor(upstream), key: null })
 
-async function post<Answer>(path: string, body: object): Promise<Answer> {
-  const response = await fetch(`${service.url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`)
-  return (await response.json()) as Answer
-}
+const post = <Answer>(path: string, body: object): Promise<Answer> => sendOk(service, `POST ${path}`, { body })
 
 const toolset = [{ type: 'agent_toolset_20260401' }]
 const askFirst = [

@@ -26,7 +26,7 @@ for (const folder of [cache, docs]) mkdirSync(folder, { recursive: true })
 
 const empty = await startEmptyService()
 const { service } = empty
-const looks = (['light', 'dark'] as const).flatMap(theme => [1440, 390].map(width => ({ theme, width })))
+const variants = (['light', 'dark'] as const).flatMap(theme => [1440, 390].map(width => ({ theme, width })))
 
 const menuOf = async (page: Page, width: number): Promise<readonly ConsolePage[]> => {
   await page.setViewportSize({ width: 1440, height: 900 })
@@ -35,7 +35,7 @@ const menuOf = async (page: Page, width: number): Promise<readonly ConsolePage[]
   return pages
 }
 
-for (const { theme, width } of looks) {
+for (const { theme, width } of variants) {
   test(`empty, ${theme}, ${width} px`, async t => {
     const { page } = await openConsole(t, { service, theme, width, expected: /404/ })
     for (const each of [...(await menuOf(page, width)), ...emptyForms]) {
@@ -47,7 +47,7 @@ for (const { theme, width } of looks) {
 
 let filled: ReturnType<typeof fill> | undefined
 
-for (const { theme, width } of looks) {
+for (const { theme, width } of variants) {
   test(`full, ${theme}, ${width} px`, async t => {
     filled ??= fill(empty)
     const full = await filled

@@ -251,11 +251,11 @@ test('a soft limit is reported with every answer once it is reached, and logged 
   await eventually(async () => (await budget('key', id)).spend === 0.1)
   assert.equal(await warning(), 'key: spent=0.1, soft_budget=0.1, max_budget=1')
   assert.match(String(await warning()), /^key: spent=/)
-  const told = service
+  const warnings = service
     .logs()
     .split('\n')
     .filter(line => line.includes('soft budget reached') && line.includes(id))
-  assert.equal(told.length, 1)
+  assert.equal(warnings.length, 1)
 })
 
 test('a key with nothing but a soft limit is notified, and never rejected', async () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { chromium } from 'playwright-core'
 import { blocksOf, shownAs } from '../support/pages/docs-page.ts'
+import { launchChromium } from '../support/service/chromium.ts'
 import { installClientPackage } from '../support/service/client-package.ts'
 import { lack } from '../support/service/lack.ts'
 import { startService } from '../support/service/service.ts'
@@ -110,17 +110,14 @@ async function serve(incoming: IncomingMessage, response: ServerResponse): Promi
   incoming.pipe(onward)
 }
 
-const executablePath = '/usr/bin/chromium'
-
 test('the example runs in a browser', { skip: lack('chromium') }, async () => {
-  assert.ok(existsSync(executablePath), `this test needs Chromium at ${executablePath}: apt-get install chromium`)
   const server = createServer((incoming, response) => void serve(incoming, response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   after(() => {
     server.closeAllConnections()
     server.close()
   })
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] })
+  const browser = await launchChromium()
   after(() => browser.close())
   const tab = await browser.newPage()
   const complaints: string[] = []

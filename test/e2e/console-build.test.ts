@@ -151,7 +151,7 @@ test('packages are installed first: a missing npm and a failing npm are named wi
   assert.deepEqual(await readBuildStatus(web.path), { step: 'failed', reason: failed['reason'], next: failed['next'] })
 })
 
-test('while a build runs, its step and start are known to every process; a second build waits and has nothing to do', async () => {
+test('while a build runs, every process can read its step and start; a second build waits and builds nothing', async () => {
   const web = makeWebFolder()
   web.write('gate', '')
   const [first, second] = [lines(), lines()]

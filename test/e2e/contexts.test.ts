@@ -162,7 +162,7 @@ test('GET /api/sessions/{session_id}/context has memories as they were selected,
   assert.equal((await send(bob, `GET /api/sessions/${session.id}/context`)).status, 404)
 })
 
-test('a session without an agent has a context of its own', async () => {
+test('a session without an agent has its own context', async () => {
   const session = await ok<Session>('POST /session', { prompt: saying(bash('true'), { text: 'Done' }) })
   const context = await ok<SessionContext>(`GET /api/sessions/${session.id}/context`)
   assert.deepEqual([context.agent_id, context.agent_version, context.memories], ['', null, []])

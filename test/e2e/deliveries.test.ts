@@ -8,7 +8,7 @@ import type {
   WebhookAcceptance,
   WebhookConfig,
 } from '../../src/contract/webhooks.ts'
-import { pause } from '../../src/server/platform/timers.ts'
+import { eventually } from '../support/service/eventually.ts'
 import { type Answered, send } from '../support/service/send.ts'
 import { deliveriesOf, secret, startWebhookService } from '../support/triggers/webhooks.ts'
 
@@ -62,7 +62,7 @@ test('requests that the log does not have are counted by their cause', async () 
     await post(id, { headers, body })
   const counted = async (query: string): Promise<WebhookCount[]> =>
     (await send(service, `GET /api/deliveries/counts?${query}`)).json<{ counts: WebhookCount[] }>().counts
-  for (let tries = 0; tries < 200 && (await counted(`agent_id=${id}`)).length < 3; tries++) await pause(50)
+  await eventually(async () => (await counted(`agent_id=${id}`)).length === 3, { what: 'three counts' })
   assert.deepEqual(
     (await counted(`agent_id=${id}`)).map(({ kind, count }) => [kind, count]),
     [

@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { chromium } from 'playwright-core'
 import { allRoutes } from '../../src/contract/api.ts'
+import { launchChromium } from '../support/service/chromium.ts'
 import { startService } from '../support/service/service.ts'
 
-const executablePath = '/usr/bin/chromium'
-if (!existsSync(executablePath))
-  throw new Error(`this test needs Chromium at ${executablePath}: apt-get install chromium`)
-
 const service = await startService()
-const browser = await chromium.launch({
-  executablePath,
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-})
+const browser = await launchChromium()
 after(() => browser.close())
 
 /** Runs in the page: one read of its text, since a locator for each of the summaries walks all of the page each time. */

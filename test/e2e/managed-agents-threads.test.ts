@@ -173,9 +173,9 @@ for (const [version, Anthropic] of [
       return Number(found.usage?.output_tokens) >= 20 ? found : undefined
     })
     assert.deepEqual([created?.session_thread_id, created?.agent_name], [thread.id, 'Worker'])
-    const told = events.filter(({ type }) => type.startsWith('agent.thread_') || type.startsWith('session.thread_'))
+    const ofThreads = events.filter(({ type }) => type.startsWith('agent.thread_') || type.startsWith('session.thread_'))
     assert.deepEqual(
-      told.map(({ type }) => type),
+      ofThreads.map(({ type }) => type),
       [
         'session.thread_created',
         'agent.thread_message_sent',
@@ -184,8 +184,8 @@ for (const [version, Anthropic] of [
         'session.thread_status_idle',
       ],
     )
-    const sent = told.find(event => event.type === 'agent.thread_message_sent')
-    const received = told.find(event => event.type === 'agent.thread_message_received')
+    const sent = ofThreads.find(event => event.type === 'agent.thread_message_sent')
+    const received = ofThreads.find(event => event.type === 'agent.thread_message_received')
     assert.deepEqual([sent?.to_session_thread_id, sent?.to_agent_name], [thread.id, 'Worker'])
     assert.deepEqual([received?.from_session_thread_id, received?.from_agent_name], [thread.id, 'Worker'])
     assert.deepEqual(received?.content, [{ type: 'text', text: 'found-it' }])

@@ -152,10 +152,10 @@ test('a model call that is rejected is made again by the real opencode, and the 
   const { id } = await ok<Session>('POST /session', { runtime: 'desk', title: 'Rush' })
   refusals = 10
   await prompt(id, 'You are in a rush')
-  const told = await endedWith(id, event => retryOf(event) === 'retrying')
+  const retrying = await endedWith(id, event => retryOf(event) === 'retrying')
   refusals = 0
   const log = await endedWith(id, isDone)
-  assert.deepEqual(textsOf(told, 'agent.message'), [])
+  assert.deepEqual(textsOf(retrying, 'agent.message'), [])
   assert.deepEqual(textsOf(log, 'agent.message'), ['No rush.'], JSON.stringify(log))
 })
 

@@ -36,7 +36,7 @@ const once = (session: Session, kind: string) =>
     return summary.activity.kind === kind ? summary : undefined
   })
 
-test('GET /api/sessions says what each session does, with tokens, cost and budget', async () => {
+test('GET /api/sessions returns what each session does, with tokens, cost and budget', async () => {
   const thinking = await start(free, saying({ pauseAtFrame: 1, text: 'late' }))
   const model = await once(thinking, 'model')
   assert.deepEqual(
@@ -77,7 +77,7 @@ test('GET /api/sessions says what each session does, with tokens, cost and budge
   assert.deepEqual([finished.requests, finished.unpriced_requests, finished.activity.reason], [1, 0, 'end_turn'])
   assert.ok(finished.input_tokens > 0 && finished.output_tokens > 0 && Number(finished.cost_usd) > 0)
   assert.deepEqual([finished.budget?.max_usd, finished.owner_id], ['5', 'ada'])
-  await eventually(async () => ((await summaryOf(done)).lease === null ? true : undefined))
+  await eventually(async () => ((await summaryOf(done)).lease === null))
 
   const { sessions } = await listOf()
   assert.deepEqual(

@@ -181,7 +181,7 @@ test('a build that is incomplete or mixed with another one is not served', async
   assert.match((await serverOf(folder).inject('/')).body, /Building the console/)
 })
 
-test('without a build the page says what is waited for and since when, and loads itself again', async () => {
+test('without a build the page shows its step and the time so far, and loads itself again', async () => {
   const folder = makeWebFolder()
   const cases: readonly (readonly [BuildStatus, RegExp])[] = [
     [{ step: 'waiting' }, /The build starts in a moment\. This/],
@@ -205,7 +205,7 @@ const styleDigest = (page: string): string =>
     .update(/<style>(.*)<\/style>/.exec(page)?.[1] ?? '')
     .digest('base64')
 
-test('a failed build names cause and next step, without markup of its own', async () => {
+test('a failed build names cause and next step, and their markup stays text', async () => {
   const status = { step: 'failed', reason: '<b>no npm</b>', next: 'install npm' } as const
   const { body } = await serverOf(makeWebFolder(), async () => status).inject('/')
   assert.match(body, /Cause: &lt;b&gt;no npm&lt;\/b&gt;\./)
@@ -214,7 +214,7 @@ test('a failed build names cause and next step, without markup of its own', asyn
   assert.match(body, /href="\/docs"/)
 })
 
-test('a package without the console and its sources says so', async () => {
+test('a package without the console and its sources is reported', async () => {
   const folder = makeWebFolder()
   folder.remove('package.json')
   assert.match((await serverOf(folder).inject('/')).body, /neither the console nor its sources/)

@@ -34,7 +34,7 @@ const table: readonly (readonly [guarantee: string, facts: ActivityFacts, expect
     { ...running, wait: { kind: 'approval', since: at(3), until: null }, tail: [use('a', 3), end, start] },
     { kind: 'approval', name: 'bash' },
   ],
-  ['a run without events of its own is starting', running, { kind: 'starting', since: at(0) }],
+  ['a run that has no events yet is starting', running, { kind: 'starting', since: at(0) }],
   [
     'events of the run before do not count',
     { ...running, tail: [event('session.status_running', 3), end, start] },

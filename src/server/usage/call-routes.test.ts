@@ -65,7 +65,7 @@ test('the version of an agent is that of the session; calls of clients have none
   assert.equal(calls[0]?.agent_version, 2)
 })
 
-test('each outcome that is no answer has a count, and the price sources are listed once', async () => {
+test('each outcome without an answer has a count, and the price sources are listed once', async () => {
   const { totals, groups } = await report('group_by=agent')
   assert.deepEqual(
     [totals.requests, totals.failed_requests, totals.aborted_requests, totals.lost_requests],

@@ -127,7 +127,7 @@ export async function startSdkAgent(binding: 'JSONRPC' | 'HTTP+JSON') {
   const { host, url, close } = await onLoopback(server)
   const card = types.AgentCard.fromJSON({
     name: 'Echo',
-    description: 'Repeats what it is told',
+    description: 'Repeats each message',
     version: '1.0.0',
     supportedInterfaces: [{ url: `${url}/a2a`, protocolBinding: binding, protocolVersion: '1.0' }],
     capabilities: { streaming: true },

@@ -114,7 +114,7 @@ async function callModel(text: string): Promise<void> {
   say(`(${status})`)
 }
 
-function told(what: string, text: string): string {
+function reportOf(what: string, text: string): string {
   if (what === 'prompt') return text
   return what === 'servers' ? JSON.stringify(servers) : (process.env[what] ?? 'not set')
 }
@@ -137,7 +137,7 @@ async function work(step: Step, text: string): Promise<void> {
   if (step.write) writeFileSync(...step.write)
   if (step.child !== undefined) spawn('/bin/sh', ['-c', step.child], { stdio: 'ignore' })
   if (step.shell !== undefined) say(spawnSync('/bin/sh', ['-c', step.shell]).stdout.toString())
-  if (step.tell !== undefined) say(told(step.tell, text))
+  if (step.tell !== undefined) say(reportOf(step.tell, text))
 }
 
 /** What a step asks of others. */

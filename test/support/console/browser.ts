@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildConsole } from '../../../scripts/console-build.ts'
 import { webFolder } from '../../../src/server/console/build-list.ts'
+import { launchChromium } from '../service/chromium.ts'
 import { type Service, type ServiceOptions, startService } from '../service/service.ts'
-
-const executablePath = '/usr/bin/chromium'
 
 let launched: Promise<Browser> | undefined
 // Registered here, and not by the test that launches the browser: a hook of that test would close it before its screenshot.
@@ -16,20 +14,7 @@ after(async () => (await launched)?.close())
 
 /** The browser of this process, which ends after the last test of the file. */
 function launch(): Promise<Browser> {
-  if (!existsSync(executablePath))
-    throw new Error(`this test needs Chromium at ${executablePath}: apt-get install chromium`)
-  launched ??= chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  launched ??= launchChromium()
   return launched
 }
 

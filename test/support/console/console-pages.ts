@@ -56,7 +56,7 @@ export function pagesOfObjects(full: FullService): readonly ConsolePage[] {
 }
 
 /** Opens a page and waits until it has loaded its data. */
-export async function visit(page: Page, base: string, { path }: ConsolePage): Promise<void> {
+export async function visit(page: Page, base: string, { path }: Pick<ConsolePage, 'path'>): Promise<void> {
   await page.goto(`${base}${path}`)
   await page.locator('main, [role=alert], h2').first().waitFor()
   await eventually(async () => (await page.locator('main [aria-busy=true]').count()) === 0, {

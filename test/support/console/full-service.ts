@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startFullModernServer } from '../mcp/full-modern-server.ts'
 import { eventually } from '../service/eventually.ts'
-import { send } from '../service/send.ts'
+import { sendOk } from '../service/send.ts'
 import type { Service } from '../service/service.ts'
 import { configFor } from '../upstream/scripted-service.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../upstream/scripted-upstream.ts'
@@ -61,11 +60,7 @@ export async function fill({ service, mcpUrl }: EmptyService): Promise<FullServi
 type Api = ReturnType<typeof apiOf>
 
 function apiOf(service: Service) {
-  const call = async <T>(line: string, body?: unknown): Promise<T> => {
-    const answer = await send(service, line, body === undefined ? {} : { body })
-    assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-    return answer.json<T>()
-  }
+  const call = <T>(line: string, body?: unknown): Promise<T> => sendOk(service, line, { body })
   return {
     call,
     created: async (line: string, body: unknown): Promise<string> => (await call<{ id: string }>(line, body)).id,

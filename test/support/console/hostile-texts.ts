@@ -1,4 +1,4 @@
-/** Address that no page may contact. The mark tells payloads apart. */
+/** Address that no page may contact. The mark names the payload. */
 const foreign = (mark: number): string => `https://attacker.example/${mark}`
 
 /** What a payload does when its script runs: it sets a name that the test looks for. */

@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 
-/** What an element is called in a message: its tag, its class and the begin of its text. */
+/** Runs in the page: returns the tag, the class and the start of the text of at most five elements that are too wide. */
 const overflowing = `(() => {
   const width = document.documentElement.clientWidth
   const found = []

@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { after } from 'node:test'
+import { temporaryFolder } from '../service/data-folder.ts'
 
 /**
  * Imitates `vite build`: the script of the page is `src/main.tsx`, whose text is also its name. It fails when the
@@ -40,9 +39,7 @@ export interface WebFolder {
 
 /** Creates a stand-in for `web/` with installed packages; removed after the last test of the file. */
 export function makeWebFolder(source = 'first();\n'): WebFolder {
-  const root = mkdtempSync(join(tmpdir(), 'switchyard-web-'))
-  after(() => rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
-  const path = join(root, 'web')
+  const path = join(temporaryFolder(), 'web')
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(path, file)), { recursive: true })
     writeFileSync(join(path, file), text)

@@ -54,8 +54,8 @@ export class FakeRun {
   /** As the API shows it; in lists without its output. */
   toJson(place: 'alone' | 'in a list' = 'alone') {
     const { id, agentId, createdAt, status, end } = this
-    const told = place === 'in a list' || !end ? {} : { result: end.text, durationMs: 1200, error: end.error }
-    return { id, agentId, status, createdAt, updatedAt: createdAt, ...told, git: end?.git }
+    const result = place === 'in a list' || !end ? {} : { result: end.text, durationMs: 1200, error: end.error }
+    return { id, agentId, status, createdAt, updatedAt: createdAt, ...result, git: end?.git }
   }
 
   async play(steps: readonly CursorStep[]): Promise<void> {

@@ -49,15 +49,15 @@ const file = join(import.meta.dirname, '../../clients/node_modules/@cursor/sdk/d
 const { Agent, Cursor } = (await import(pathToFileURL(file).href)) as Sdk
 const cloud = { runtime: 'cloud' } as const
 
-/** What a person would say of a message. */
-function told({ type, message, text, call_id, status }: Message): string {
+/** A message as one line: its type, text and status. */
+function lineOf({ type, message, text, call_id, status }: Message): string {
   const words = message?.content.map(part => part.text).join('') ?? text ?? call_id ?? ''
   return [type, words, status ?? ''].filter(part => part !== '').join(' ')
 }
 
 async function followed(run: Run): Promise<string[]> {
   const seen: string[] = []
-  for await (const message of run.stream()) seen.push(told(message))
+  for await (const message of run.stream()) seen.push(lineOf(message))
   return seen
 }
 

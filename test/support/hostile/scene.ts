@@ -8,7 +8,7 @@ import type { SessionEvent } from '../../../src/contract/events.ts'
 import type { Session } from '../../../src/contract/sessions.ts'
 import { legacyScript, sendJson, startScriptedUpstream as startMcpUpstream, tool } from '../mcp/scripted-upstream.ts'
 import { type Canary, plantCanary } from '../secrets/canaries.ts'
-import { send } from '../service/send.ts'
+import { sendOk } from '../service/send.ts'
 import { type Service, startService, temporaryDataDir } from '../service/service.ts'
 import { type EventTail, followEvents } from '../sessions/event-tail.ts'
 import { endsTurn, waitsForAction } from '../sessions/scripted-rig.ts'
@@ -108,11 +108,7 @@ export async function startScene(driver: HostileDriver) {
   if (driver.hasPrograms) assert.ok(service.logs().includes(`"driver":"${driver.name}"`), 'the service uses the driver')
   after(() => upstream.stop())
 
-  async function okAs<T>(key: string, line: string, body?: unknown): Promise<T> {
-    const answer = await send({ ...service, key }, line, body === undefined ? {} : { body })
-    assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-    return answer.text === '' ? (undefined as T) : answer.json<T>()
-  }
+  const okAs = <T>(key: string, line: string, body?: unknown): Promise<T> => sendOk({ ...service, key }, line, { body })
   const admin = <T>(line: string, body?: unknown) => okAs<T>(service.key, line, body)
   const newKey = async (owner: string) =>
     (await admin<{ key: string }>('POST /api/keys', { label: owner, owner_id: owner, role: 'user' })).key

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { Budget, BudgetWrite } from '../../../src/contract/budgets.ts'
 import type { ApiKey, ApiKeyWrite, ShownApiKey } from '../../../src/contract/keys.ts'
-import { type Answered, type Sent, send } from '../service/send.ts'
+import { type Answered, type Sent, send, sendOk } from '../service/send.ts'
 import { type ServiceOptions, startService } from '../service/service.ts'
 import type { Script } from '../upstream/scripted-upstream.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
@@ -42,11 +41,7 @@ export async function startPricedService({ script, models = {}, config = {}, ...
   })
   after(() => upstream.stop())
 
-  const ok = async <T>(line: string, sent: Sent = {}): Promise<T> => {
-    const answer = await send(service, line, sent)
-    assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-    return answer.json<T>()
-  }
+  const ok = <T>(line: string, sent: Sent = {}): Promise<T> => sendOk(service, line, sent)
   return {
     service,
     upstream,

@@ -228,11 +228,11 @@ export class FakeSession {
 
   /** Idle until the user has answered all of these; each answer that leaves some open repeats the rest. */
   async #answered(ids: readonly string[]): Promise<'interrupted' | undefined> {
-    for (let told = 0; ; ) {
+    for (let announced = 0; ; ) {
       const open = ids.filter(id => !this.#answers.has(id))
       if (open.length === 0) break
-      if (open.length !== told) this.emit(idle({ type: 'requires_action', event_ids: open }))
-      told = open.length
+      if (open.length !== announced) this.emit(idle({ type: 'requires_action', event_ids: open }))
+      announced = open.length
       const woken = new Promise<void>(resolve => {
         this.#wake = resolve
       })

@@ -94,14 +94,14 @@ function toldOf(event: SessionEvent): string {
 
 const firstText = (content: Content = []): string => textOfContent(content.slice(0, 1))
 
-/** What a reader of the log is told, without ids and times. */
+/** What a reader of the log receives, without ids and times. */
 export const story = (log: readonly SessionEvent[]): string[] =>
   log.filter(({ type }) => type !== 'user.message' && !type.startsWith('span.')).map(toldOf)
 
-/** The invariants of every finished log: each tool call has one result, no event is told twice, one end. */
+/** The invariants of every finished log: each tool call has one result, no event is emitted twice, one end. */
 export function assertSound(log: readonly SessionEvent[]): void {
   const sources = log.flatMap(event => event.source_event_id ?? [])
-  assert.equal(new Set(sources).size, sources.length, 'an event was told twice')
+  assert.equal(new Set(sources).size, sources.length, 'an event was emitted twice')
   const uses = log.filter(({ type }) => /^agent\.(mcp_)?tool_use$/.test(type)).map(event => event.tool_use_id)
   const results = log
     .filter(({ type }) => type.endsWith('tool_result'))

@@ -115,14 +115,14 @@ export async function startBusReplica(t: TestContext, { url, pool, hears = () =>
     },
     /** Events that a reader receives from now on. */
     async watch(): Promise<readonly BusEvent[]> {
-      const told: BusEvent[] = []
+      const received: BusEvent[] = []
       const read = sseReader()
       const response = (await this.open()).setEncoding('utf8')
       response.on('data', (text: string) => {
-        for (const { data } of read(text)) told.push(JSON.parse(data) as BusEvent)
+        for (const { data } of read(text)) received.push(JSON.parse(data) as BusEvent)
       })
-      await eventually(() => told.length > 0, { what: 'the first event' })
-      return told
+      await eventually(() => received.length > 0, { what: 'the first event' })
+      return received
     },
   }
 }

@@ -63,7 +63,7 @@ for (const older of [false, true]) {
     )
     const { data: messages } = await client.session.messages({ path, throwOnError: true })
     assert.deepEqual(
-      messages.map(({ info, parts: told }) => [info.role, told.map(({ type }) => type)]),
+      messages.map(({ info, parts: shown }) => [info.role, shown.map(({ type }) => type)]),
       [
         ['user', ['text']],
         ['assistant', ['step-start', 'reasoning', 'text', 'tool', 'step-finish']],

@@ -220,9 +220,9 @@ export async function startOpencodeFake({
     const [, pattern, handle] = routes.find(([of, pattern]) => of === method && pattern.test(path)) ?? []
     if (!handle) return void response.writeHead(404).end()
     const id = pattern?.exec(path)?.[1] ?? ''
-    const { status = 200, body: told } = handle({ id, session: sessions.get(id), body, query, response })
+    const { status = 200, body: answer } = handle({ id, session: sessions.get(id), body, query, response })
     response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(told === undefined ? undefined : JSON.stringify(told))
+    response.end(answer === undefined ? undefined : JSON.stringify(answer))
   }
 
   function openStream(response: ServerResponse): void {

@@ -105,7 +105,7 @@ async function playStep(
   }
   const message = { info, parts: [] as Record<string, unknown>[] }
   session.messages.push(message)
-  const told = () => stage.send('message.updated', { sessionID: session.id, info: structuredClone(info) })
+  const notify = () => stage.send('message.updated', { sessionID: session.id, info: structuredClone(info) })
   const part = (fields: Record<string, unknown>) => {
     const id = fields['id'] ?? stage.newId('prt')
     const whole: Record<string, unknown> = { id, sessionID: session.id, messageID: info['id'], ...fields }
@@ -117,9 +117,9 @@ async function playStep(
   }
   const end = (fields: object) => {
     Object.assign(info, fields, { time: { created: 1, completed: 2 } })
-    told()
+    notify()
   }
-  told()
+  notify()
   part({ type: 'step-start' })
   try {
     const refused = step.callsModel ? refusalOf(await stage.callModel()) : step.error

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { sampleId } from '../../../src/contract/examples/example.ts'
 import { eventually } from '../service/eventually.ts'
-import { send } from '../service/send.ts'
+import { send, sendOk } from '../service/send.ts'
 import type { Service } from '../service/service.ts'
 
 /** Objects of one operation. */
@@ -24,11 +24,7 @@ export function exampleObjects(service: Service): ExampleObjects {
     return id
   }
 
-  async function ok<T>(line: string, body?: unknown): Promise<T> {
-    const answer = await send(service, line, body === undefined ? {} : { body })
-    assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-    return answer.text === '' ? (undefined as T) : answer.json<T>()
-  }
+  const ok = <T>(line: string, body?: unknown): Promise<T> => sendOk(service, line, { body })
   const created = async (line: string, body: Body): Promise<string> => (await ok<{ id: string }>(line, body)).id
 
   async function idle(session: string): Promise<string> {

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { Client } from 'pg'
 import type { Agent } from '../../../src/contract/agents.ts'
 import type { Prompt } from '../../../src/contract/prompts.ts'
 import { startPricedService } from '../keys/priced-service.ts'
 import { eventually } from './eventually.ts'
-import { type Answered, type Sent, send, type Target } from './send.ts'
+import { type Answered, send, sendOk, type Target } from './send.ts'
 
 /** One call of such an agent may cost ten cents, and costs ten. */
 export const oneCall = 0.1
@@ -22,28 +21,23 @@ export async function startTriggeredService() {
   after(() => database.end())
 
   const as = (key: string): Target => ({ url: service.url, key })
-  async function ok<T>(target: Target, line: string, sent: Sent = {}): Promise<T> {
-    const answer = await send(target, line, sent)
-    assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-    return answer.json<T>()
-  }
   const promptsOf = async (session: string): Promise<Prompt[]> =>
-    (await ok<{ data: Prompt[] }>(service, `GET /session/${session}/prompts`)).data
+    (await sendOk<{ data: Prompt[] }>(service, `GET /session/${session}/prompts`)).data
 
   return {
     ...priced,
     database,
     as,
-    okAs: ok,
+    okAs: sendOk,
     /** An agent on the priced model, made by `target`. */
     newAgent: (target: Target, fields: object = {}): Promise<Agent> =>
-      ok(target, 'POST /api/agents', {
+      sendOk(target, 'POST /api/agents', {
         body: { name: 'Hooked', owner_id: 'ada', model: 'priced', config: { max_tokens: 100 }, ...fields },
       }),
-    agentOf: (id: string): Promise<Agent> => ok(service, `GET /api/agents/${id}`),
+    agentOf: (id: string): Promise<Agent> => sendOk(service, `GET /api/agents/${id}`),
     /** Stores the token of the agent's webhook: for the owner of the key, or for all with the master key. */
     setSecret: (target: Target, { id }: Agent) =>
-      ok(target, 'POST /api/vault', { body: { key: `WEBHOOK_${id}_SECRET`, value: secret } }),
+      sendOk(target, 'POST /api/vault', { body: { key: `WEBHOOK_${id}_SECRET`, value: secret } }),
     /** Delivers as a sender that knows the token. */
     deliver: ({ id }: Agent): Promise<Answered> =>
       send({ url: service.url, key: secret }, `POST /api/agents/${id}/webhook`, { body: { say: 'hi' } }),

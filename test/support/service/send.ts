@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
@@ -31,6 +32,13 @@ export async function send(target: Target, line: string, { headers = {}, body }:
     text,
     json: <T>() => JSON.parse(text) as T,
   }
+}
+
+/** As `send`, but fails for an error and returns the JSON of the answer; undefined for an empty one. */
+export async function sendOk<T>(target: Target, line: string, sent: Sent = {}): Promise<T> {
+  const answer = await send(target, line, sent)
+  assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
+  return answer.text === '' ? (undefined as T) : answer.json<T>()
 }
 
 /** As `send`, but resolves with the head; the caller reads the body. `line` is `METHOD /path`. */

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { Client } from 'pg'
 import type { SessionEvent } from '../../../src/contract/events.ts'
 import { freshDatabase } from '../service/database.ts'
-import { send } from '../service/send.ts'
+import { sendOk } from '../service/send.ts'
 import { startService } from '../service/service.ts'
 import { configFor } from '../upstream/scripted-service.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
@@ -36,11 +35,7 @@ export async function startScriptedRig({ params = {}, mcpServers = [], allow = [
       service = await startService(options)
     },
     /** Sends a request and returns its answer; fails for an error. */
-    async ok<T>(line: string, body?: unknown): Promise<T> {
-      const answer = await send(service, line, body === undefined ? {} : { body })
-      assert.ok(answer.status < 300, `${line}: ${answer.status} ${answer.text}`)
-      return answer.text === '' ? (undefined as T) : answer.json<T>()
-    },
+    ok: <T>(line: string, body?: unknown): Promise<T> => sendOk(service, line, { body }),
   }
 }
 
