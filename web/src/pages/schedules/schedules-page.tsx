@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { ListedSchedule } from '../../../../src/contract/schedules.ts'
 import { agentChoicesQuery } from '../../data/agents.ts'
+import { useAgentNames } from '../../data/names.ts'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips } from '../../parts/filters.tsx'
@@ -60,11 +61,10 @@ interface Props {
 
 function Schedules({ agent, open }: Props) {
   const [, setAddress] = useAddress<'agent' | 'open' | 'create' | 'state'>()
-  const { data: agents = [] } = useQuery(agentChoicesQuery)
+  const names = useAgentNames()
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
     schedulesQuery(agent),
   )
-  const names = useMemo(() => new Map(agents.map(({ id, name }) => [id, name])), [agents])
   const columns = useMemo(
     () => columnsFor({ nameOfAgent: id => names.get(id) ?? id, isBesidePanel: open !== undefined }),
     [names, open],

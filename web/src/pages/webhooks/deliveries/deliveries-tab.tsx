@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Delivery, DeliveryStatus } from '../../../../../src/contract/webhooks.ts'
 import { agentChoicesQuery } from '../../../data/agents.ts'
+import { useAgentNames } from '../../../data/names.ts'
 import { useAddress } from '../../../parts/address.ts'
 import { DataTable } from '../../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../../parts/filters.tsx'
@@ -72,8 +73,7 @@ interface LogProps {
 
 function Log({ filters, open, onClear }: LogProps) {
   const [, setAddress] = useAddress<Names>()
-  const { data: agents = [] } = useQuery(agentChoicesQuery)
-  const names = useMemo(() => new Map(agents.map(({ id, name }) => [id, name])), [agents])
+  const names = useAgentNames()
   const columns = useMemo(
     () => columnsFor({ nameOfAgent: id => names.get(id) ?? id, isBesidePanel: open !== undefined }),
     [names, open],
