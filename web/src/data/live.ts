@@ -38,24 +38,31 @@ export function useTicks(): void {
       if (document.visibilityState !== 'visible') return
       ticks.current++
       const isRefresh = ticks.current % ticksPerRefresh === 0 && hasLiveQueries(queries)
-      void (isRefresh ? refreshLive(queries) : queries.refetchQueries({ queryKey: overviewKey }))
+      void (isRefresh ? reload(queries, isLive) : queries.refetchQueries({ queryKey: overviewKey }))
     }
     const timer = setInterval(refresh, tickMs)
     return () => clearInterval(timer)
   }, [queries])
 
+  const isStarted = useRef(false)
   useEffect(() => {
-    if (data) void refreshLive(queries)
+    if (!data) return
+    // The page loads its queries at the same time as the first overview: only those that failed are loaded again.
+    void reload(queries, isStarted.current ? isLive : isUnreachable)
+    isStarted.current = true
   }, [data, queries])
 }
 
 type Queries = ReturnType<typeof useQueryClient>
+type Predicate = (query: Pick<Query, 'meta' | 'state'>) => boolean
+
+const isUnreachable: Predicate = ({ state }) => state.error instanceof ServiceUnreachable
 
 /** True for live queries, and for those that failed while the service was unreachable. */
-const isLive = ({ meta, state }: Pick<Query, 'meta' | 'state'>): boolean =>
-  meta?.['isLive'] === true || state.error instanceof ServiceUnreachable
+const isLive: Predicate = query => query.meta?.['isLive'] === true || isUnreachable(query)
 
 const hasLiveQueries = (queries: Queries): boolean =>
   queries.getQueryCache().findAll({ type: 'active', predicate: isLive }).length > 0
 
-const refreshLive = (queries: Queries): Promise<void> => queries.refetchQueries({ type: 'active', predicate: isLive })
+const reload = (queries: Queries, predicate: Predicate): Promise<void> =>
+  queries.refetchQueries({ type: 'active', predicate })
