@@ -2,6 +2,7 @@ import { type Query, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { ServiceUnreachable } from '../../../src/client/index.ts'
 import type { Overview } from '../../../src/contract/console.ts'
+import { localZone } from '../parts/day-range.ts'
 import { client } from './client.ts'
 
 const tickMs = 5_000
@@ -11,15 +12,13 @@ const ticksPerRefresh = 6
 /** Put into `meta` of a query whose data changes while the page is open. */
 export const live = { isLive: true } as const
 
-const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-
 const overviewKey = ['overview'] as const
 
 /** Returns the overview of the service. It is loaded by `useTicks`, not by the pages that show it. */
 export function useOverview() {
   return useQuery<Overview>({
     queryKey: overviewKey,
-    queryFn: () => client.console.overview({ query: { timezone } }),
+    queryFn: () => client.console.overview({ query: { timezone: localZone } }),
     staleTime: tickMs,
   })
 }
