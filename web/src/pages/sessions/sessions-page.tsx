@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { agentChoicesQuery } from '../../data/agents.ts'
+import { nextPageOf } from '../../data/next-page.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
@@ -27,11 +28,10 @@ export function SessionsPage() {
   const isAdmin = useIsAdmin()
   const navigate = useNavigate()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
-    sessionsQuery(filters),
-  )
+  const sessions = useInfiniteQuery(sessionsQuery(filters))
+  const { data, error, isPending, refetch } = sessions
   const { data: agents = [] } = useQuery(agentChoicesQuery)
-  const all = data?.pages.flatMap(({ sessions }) => sessions) ?? []
+  const all = data?.pages.flatMap(page => page.sessions) ?? []
   const { shown, fresh, showFresh } = useNewRows(all, JSON.stringify(filters))
   const isFiltered = Object.values(filters).some(value => value !== undefined)
   const toggle = (id: string) =>
@@ -67,7 +67,7 @@ export function SessionsPage() {
             ? void navigate({ to: '/console/sessions/$sessionId', params: { sessionId: id } })
             : setAddress({ open: id, create: undefined })
         }
-        onEnd={() => hasNextPage && !isFetchingNextPage && void fetchNextPage()}
+        onEnd={nextPageOf(sessions)}
       />
     )
   }

@@ -4,6 +4,7 @@ import { useMemo } from 'react'
 import type { Delivery, DeliveryStatus } from '../../../../../src/contract/webhooks.ts'
 import { agentChoicesQuery } from '../../../data/agents.ts'
 import { useAgentNames } from '../../../data/names.ts'
+import { nextPageOf } from '../../../data/next-page.ts'
 import { useAddress } from '../../../parts/address.ts'
 import { DataTable } from '../../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../../parts/filters.tsx'
@@ -112,7 +113,7 @@ function Log({ filters, open, onClear }: LogProps) {
       keyOf={({ id }) => id}
       selected={open}
       onOpen={({ id }) => setAddress({ open: id }, { isStep: true })}
-      onEnd={log.hasNextPage && !log.isFetchingNextPage ? () => void log.fetchNextPage() : undefined}
+      onEnd={nextPageOf(log)}
     />
   )
 }
