@@ -1,3 +1,4 @@
+import { deliveryIdHeaders } from '../../contract/webhooks.ts'
 import { invalid } from '../platform/errors.ts'
 
 /** Headers of a delivery by lower case name. */
@@ -8,27 +9,13 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.join(', ')
 }
 
-/** Checked in this order. Gaps: section 11, rule 4. */
-const idHeaders = [
-  'webhook-id',
-  'svix-id',
-  'x-github-delivery',
-  'linear-delivery',
-  'x-gitlab-event-uuid',
-  'x-shopify-webhook-id',
-  'x-zendesk-webhook-invocation-id',
-  'idempotency-key',
-  'x-delivery-id',
-  'x-request-id',
-]
-
 const maxIdLength = 255
 
 /**
  * Returns the sender's id of the delivery; undefined without one. Throws `invalid_request` for an id that is too long.
  */
 export function deliveryIdOf(headers: Headers, configured: string | null | undefined): string | undefined {
-  for (const name of configured ? [configured] : idHeaders) {
+  for (const name of configured ? [configured] : deliveryIdHeaders) {
     const id = headerOf(headers, name)?.trim() ?? ''
     if (id.length > maxIdLength) throw invalid(`header ${name} must have 1 to ${maxIdLength} characters`)
     if (id !== '') return id
@@ -38,7 +25,7 @@ export function deliveryIdOf(headers: Headers, configured: string | null | undef
 
 /** Headers that describe a delivery and contain no secret. Security: S17. */
 const publicHeaders = [
-  ...idHeaders,
+  ...deliveryIdHeaders,
   'content-type',
   'user-agent',
   'webhook-timestamp',

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Agent, AgentStatus } from '../../../src/contract/agents.ts'
 import { client } from './client.ts'
 import { live } from './live.ts'
+import { newestOf } from './newest.ts'
 
 /** Start of the key of each query about agents; changes of agents invalidate it. */
 export const agentsKey = ['agents'] as const
@@ -14,22 +15,16 @@ export const agentQuery = (id: string) =>
     meta: live,
   })
 
-const maxListed = 1000
-const pageSize = 200
+const choiceOf = ({ id, name, description, status, harness }: Agent) => ({ id, name, description, status, harness })
 
-/** Agents for fields that choose one: the newest 1,000. */
+/** Agents for fields that choose one, and for their names: the newest 1,000. */
 export const agentChoicesQuery = queryOptions({
   queryKey: [...agentsKey, 'choosable'],
-  queryFn: async () => {
-    const found: Agent[] = []
-    for (let cursor: string | null | undefined; cursor !== null && found.length < maxListed; ) {
-      const query = { limit: pageSize, ...(cursor !== undefined && { cursor }) }
-      const page = await client.agents.list({ query })
-      found.push(...page.agents)
-      cursor = page.next_cursor
-    }
-    return found.map(({ id, name, description, status }) => ({ id, name, description, status }))
-  },
+  queryFn: () =>
+    newestOf(async query => {
+      const { agents, next_cursor: next } = await client.agents.list({ query })
+      return { items: agents.map(choiceOf), next }
+    }),
   staleTime: 30_000,
 })
 

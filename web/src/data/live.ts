@@ -2,6 +2,7 @@ import { type Query, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { ServiceUnreachable } from '../../../src/client/index.ts'
 import type { Overview } from '../../../src/contract/console.ts'
+import { localZone } from '../parts/day-range.ts'
 import { client } from './client.ts'
 
 const tickMs = 5_000
@@ -11,15 +12,13 @@ const ticksPerRefresh = 6
 /** Put into `meta` of a query whose data changes while the page is open. */
 export const live = { isLive: true } as const
 
-const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-
 const overviewKey = ['overview'] as const
 
 /** Returns the overview of the service. It is loaded by `useTicks`, not by the pages that show it. */
 export function useOverview() {
   return useQuery<Overview>({
     queryKey: overviewKey,
-    queryFn: () => client.console.overview({ query: { timezone } }),
+    queryFn: () => client.console.overview({ query: { timezone: localZone } }),
     staleTime: tickMs,
   })
 }
@@ -38,24 +37,31 @@ export function useTicks(): void {
       if (document.visibilityState !== 'visible') return
       ticks.current++
       const isRefresh = ticks.current % ticksPerRefresh === 0 && hasLiveQueries(queries)
-      void (isRefresh ? refreshLive(queries) : queries.refetchQueries({ queryKey: overviewKey }))
+      void (isRefresh ? reload(queries, isLive) : queries.refetchQueries({ queryKey: overviewKey }))
     }
     const timer = setInterval(refresh, tickMs)
     return () => clearInterval(timer)
   }, [queries])
 
+  const isStarted = useRef(false)
   useEffect(() => {
-    if (data) void refreshLive(queries)
+    if (!data) return
+    // The page loads its queries at the same time as the first overview: only those that failed are loaded again.
+    void reload(queries, isStarted.current ? isLive : isUnreachable)
+    isStarted.current = true
   }, [data, queries])
 }
 
 type Queries = ReturnType<typeof useQueryClient>
+type Predicate = (query: Pick<Query, 'meta' | 'state'>) => boolean
+
+const isUnreachable: Predicate = ({ state }) => state.error instanceof ServiceUnreachable
 
 /** True for live queries, and for those that failed while the service was unreachable. */
-const isLive = ({ meta, state }: Pick<Query, 'meta' | 'state'>): boolean =>
-  meta?.['isLive'] === true || state.error instanceof ServiceUnreachable
+const isLive: Predicate = query => query.meta?.['isLive'] === true || isUnreachable(query)
 
 const hasLiveQueries = (queries: Queries): boolean =>
   queries.getQueryCache().findAll({ type: 'active', predicate: isLive }).length > 0
 
-const refreshLive = (queries: Queries): Promise<void> => queries.refetchQueries({ type: 'active', predicate: isLive })
+const reload = (queries: Queries, predicate: Predicate): Promise<void> =>
+  queries.refetchQueries({ type: 'active', predicate })

@@ -1,17 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import { agentChoicesQuery } from './agents.ts'
 import { client } from './client.ts'
 import { useIsAdmin } from './sign-in.tsx'
-
-const staleTime = 60_000
-
-const agentNames = queryOptions({
-  queryKey: ['agents', 'names'],
-  queryFn: async () => {
-    const { agents } = await client.agents.list({ query: { limit: 200 } })
-    return agents.map(({ id, name }) => ({ id, name }))
-  },
-  staleTime,
-})
 
 const keyNames = queryOptions({
   queryKey: ['keys', 'names'],
@@ -19,7 +9,7 @@ const keyNames = queryOptions({
     const { keys } = await client.keys.list({ query: { limit: 200, include_revoked: true } })
     return keys.map(({ id, label }) => ({ id, name: label }))
   },
-  staleTime,
+  staleTime: 60_000,
 })
 
 /** Names of objects by their ids. */
@@ -31,13 +21,21 @@ export interface Names {
 
 type Named = readonly { readonly id: string; readonly name: string | null }[]
 
-const byId = (list: Named | undefined): ReadonlyMap<string, string> =>
-  new Map(list?.flatMap(({ id, name }) => (name === null || name.trim() === '' ? [] : [[id, name] as const])))
+const byId = (list: Named): ReadonlyMap<string, string> =>
+  new Map(list.flatMap(({ id, name }) => (name === null || name.trim() === '' ? [] : [[id, name] as const])))
 
-/** Returns the names of the newest 200 agents and keys. Others keep their ids. */
+const none: ReadonlyMap<string, string> = new Map()
+
+/** Returns the names of the newest 1,000 agents. Others keep their ids. */
+export function useAgentNames(): ReadonlyMap<string, string> {
+  const { data = none } = useQuery({ ...agentChoicesQuery, select: byId })
+  return data
+}
+
+/** Returns the names of the newest 1,000 agents and 200 keys. Others keep their ids. */
 export function useNames(): Names {
   const isAdmin = useIsAdmin()
-  const { data: agents } = useQuery(agentNames)
-  const { data: keys } = useQuery({ ...keyNames, enabled: isAdmin })
-  return { agents: byId(agents), keys: byId(keys) }
+  const agents = useAgentNames()
+  const { data: keys = none } = useQuery({ ...keyNames, enabled: isAdmin, select: byId })
+  return { agents, keys }
 }

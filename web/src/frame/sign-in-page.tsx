@@ -1,6 +1,7 @@
 import { Button, PasswordInput, Stack, Text, Title } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { ApiError } from '../../../src/client/index.ts'
+import { useSubmit } from '../data/submit.ts'
 import { ProblemLine } from '../parts/page-state.tsx'
 import css from './sign-in-page.module.css'
 
@@ -11,25 +12,12 @@ interface Props {
 /** One field for a key. It is sent once, in the body of a request, and never stored by the page. */
 export function SignInPage({ onKey }: Props) {
   const [key, setKey] = useState('')
-  const [error, setError] = useState<unknown>()
-  const [isRunning, setRunning] = useState(false)
+  const { send, isRunning, error } = useSubmit(() => onKey(key.trim()))
   const isWrong = error instanceof ApiError && error.status === 401
-
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    setRunning(true)
-    setError(undefined)
-    try {
-      await onKey(key.trim())
-    } catch (failure) {
-      setError(failure)
-      setRunning(false)
-    }
-  }
 
   return (
     <main className={css.page}>
-      <form className={css.form} onSubmit={event => void submit(event)}>
+      <form className={css.form} onSubmit={event => void send(event)}>
         <Stack gap="md">
           <img src="/console/icon.svg" width={40} height={40} alt="" />
           <Title order={1}>Sign in to Switchyard</Title>

@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
+import { useSubmit } from '../data/submit.ts'
 import { ProblemLine } from './page-state.tsx'
 import { SafeText } from './safe-text.tsx'
 
@@ -20,24 +21,14 @@ interface Props {
 /** Asks before a destructive change, and waits for the answer of the service. */
 export function Confirm({ isOpen, onClose, question, consequence, action, name, run }: Props) {
   const [typed, setTyped] = useState('')
-  const [error, setError] = useState<unknown>()
-  const [isRunning, setRunning] = useState(false)
+  const { send, isRunning, error, clear } = useSubmit(async () => {
+    await run()
+    close()
+  })
   const close = () => {
     setTyped('')
-    setError(undefined)
+    clear()
     onClose()
-  }
-  const confirm = async () => {
-    setRunning(true)
-    setError(undefined)
-    try {
-      await run()
-      close()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setRunning(false)
-    }
   }
   const isAllowed = name === undefined || typed === name
   return (
@@ -61,7 +52,7 @@ export function Confirm({ isOpen, onClose, question, consequence, action, name, 
           <Button variant="default" onClick={close}>
             Cancel
           </Button>
-          <Button color="red" onClick={() => void confirm()} disabled={!isAllowed} loading={isRunning}>
+          <Button color="red" onClick={() => void send()} disabled={!isAllowed} loading={isRunning}>
             {action}
           </Button>
         </Group>

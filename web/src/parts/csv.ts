@@ -10,13 +10,3 @@ export const toCsv = (
   head: readonly string[],
   rows: readonly (readonly (string | number | null | undefined)[])[],
 ): string => [head, ...rows].map(row => row.map(cell).join(',')).join('\r\n')
-
-/** Saves a text as a file of the person. */
-export function download(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}

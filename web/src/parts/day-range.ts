@@ -17,6 +17,7 @@ export interface DayRange {
   readonly zone: string
 }
 
+/** The time zone of the browser. */
 export const localZone: string = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** Returns the day of an instant in a zone. The service rejects an unknown zone; here its days are those of UTC. */

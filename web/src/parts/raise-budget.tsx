@@ -1,8 +1,6 @@
 import { Button, Menu } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { changeBudget, type NamedBudget, reloadBudgets } from '../data/budgets.ts'
-import { reportError } from '../data/queries.ts'
 import { dollars } from './budget-use.ts'
 import { ProblemLine } from './page-state.tsx'
 import { raiseAmounts } from './raise-amounts.ts'
@@ -16,39 +14,28 @@ interface Props {
 /** Raises a budget in two clicks; calls that waited for it continue by themselves. */
 export function RaiseBudget({ budget, onOther }: Props) {
   const queries = useQueryClient()
-  const [isRunning, setRunning] = useState(false)
-  const [error, setError] = useState<unknown>()
-  const raise = async (max_budget: number) => {
-    setRunning(true)
-    setError(undefined)
-    try {
-      await changeBudget(budget, { max_budget })
-      await reloadBudgets(queries)
-    } catch (failure) {
-      reportError(failure)
-      setError(failure)
-    } finally {
-      setRunning(false)
-    }
-  }
+  const raise = useMutation({
+    mutationFn: (max_budget: number) => changeBudget(budget, { max_budget }),
+    onSuccess: () => reloadBudgets(queries),
+  })
   return (
     <>
       <Menu>
         <Menu.Target>
-          <Button variant="default" loading={isRunning}>
+          <Button variant="default" loading={raise.isPending}>
             Raise budget
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
           {raiseAmounts(budget).map(amount => (
-            <Menu.Item key={amount} onClick={() => void raise(amount)}>
+            <Menu.Item key={amount} onClick={() => raise.mutate(amount)}>
               Raise to {dollars(amount)}
             </Menu.Item>
           ))}
           {onOther && <Menu.Item onClick={onOther}>Set another amount</Menu.Item>}
         </Menu.Dropdown>
       </Menu>
-      <ProblemLine error={error} />
+      <ProblemLine error={raise.error} />
     </>
   )
 }

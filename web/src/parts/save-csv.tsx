@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { useSubmit } from '../data/submit.ts'
-import { download } from './csv.ts'
 import { showProblem } from './notices.ts'
+import { saveFile } from './save-file.ts'
 
 interface Props {
   /** Name of the file without its ending: `calls`. */
@@ -18,7 +18,7 @@ export function SaveCsv({ name, what, load }: Props) {
   const { isRunning, send } = useSubmit(async () => {
     try {
       const response = await load()
-      download(`${name}.csv`, await response.text(), 'text/csv;charset=utf-8')
+      saveFile(`${name}.csv`, await response.text(), 'text/csv;charset=utf-8')
     } catch (error) {
       showProblem(`save ${what} as CSV`, error)
       throw error

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Approval } from '../../../../src/contract/approvals.ts'
+import { nextPageOf } from '../../data/next-page.ts'
 import { Arguments } from '../../parts/arguments.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
@@ -65,9 +66,8 @@ const columns: readonly Column<Approval>[] = [
 
 /** Answered, expired and cancelled approvals, the newest first. */
 export function History({ agent, open, onOpen, onClear }: Props) {
-  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
-    approvalsQuery(false, agent),
-  )
+  const history = useInfiniteQuery(approvalsQuery(false, agent))
+  const { data, error, isPending, refetch } = history
   const approvals = data?.pages.flatMap(page => page.approvals) ?? []
   if (isPending) return <Loading />
   if (error && approvals.length === 0) {
@@ -86,7 +86,7 @@ export function History({ agent, open, onOpen, onClear }: Props) {
         keyOf={({ id }) => id}
         selected={open}
         onOpen={({ id }) => onOpen(id)}
-        onEnd={() => hasNextPage && !isFetchingNextPage && void fetchNextPage()}
+        onEnd={nextPageOf(history)}
       />
     </WithPanel>
   )

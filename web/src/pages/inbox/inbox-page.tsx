@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
+import { agentChoicesQuery } from '../../data/agents.ts'
 import { oneOf, useAddress } from '../../parts/address.ts'
 import { ChoiceFilter } from '../../parts/filters.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PageTabs } from '../../parts/page-tabs.tsx'
 import { History } from './history.tsx'
-import { agentsQuery } from './queries.ts'
 import { Waiting } from './waiting.tsx'
 
 const tabs = [
@@ -16,7 +16,7 @@ const tabs = [
 export function InboxPage() {
   const [{ tab, agent, open }, setAddress] = useAddress<'tab' | 'agent' | 'open'>()
   const shown = oneOf(tab, ['waiting', 'history'])
-  const agents = useQuery(agentsQuery).data?.agents ?? []
+  const { data: agents = [] } = useQuery(agentChoicesQuery)
   return (
     <Page
       title="Inbox"

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
@@ -21,10 +21,3 @@ export const approvalsQuery = (isOpen: boolean, agent: string | undefined) =>
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     meta: live,
   })
-
-/** Agents by id, for names and for what their runtimes can do. */
-export const agentsQuery = queryOptions({
-  queryKey: ['agents', 'newest'],
-  queryFn: () => client.agents.list({ query: { limit: 100 } }),
-  staleTime: 30_000,
-})

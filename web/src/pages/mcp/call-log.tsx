@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { McpCall, McpCallOutcome } from '../../../../src/contract/mcp-calls.ts'
+import { nextPageOf } from '../../data/next-page.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { oneOf, useAddress } from '../../parts/address.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -66,7 +67,7 @@ export function CallLog() {
         retry={() => void calls.refetch()}
         onClear={isFiltered ? clear : undefined}
         columns={isAdmin ? columns : columns.filter(({ key }) => key !== 'caller')}
-        onEnd={calls.hasNextPage && !calls.isFetchingNextPage ? () => void calls.fetchNextPage() : undefined}
+        onEnd={nextPageOf(calls)}
       />
     </>
   )

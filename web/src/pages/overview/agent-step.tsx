@@ -2,6 +2,7 @@ import { Button, Group, Select, Stack, Textarea, TextInput } from '@mantine/core
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { client } from '../../data/client.ts'
+import { modelNames } from '../../data/lists.ts'
 import { useMe } from '../../data/sign-in.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { progressKey } from './progress.ts'
@@ -22,7 +23,7 @@ export function AgentStep({ model, onDone }: Props) {
   const [name, setName] = useState('Scribe')
   const [system, setSystem] = useState(prompt)
   const [chosen, setChosen] = useState(model ?? 'demo')
-  const models = useQuery({ queryKey: ['models'], queryFn: () => client.models.list() })
+  const { data: models } = useQuery(modelNames)
   const create = useMutation({
     mutationFn: () =>
       client.agents.create({
@@ -57,7 +58,7 @@ export function AgentStep({ model, onDone }: Props) {
         />
         <Select
           label="Model"
-          data={models.data?.data.map(({ id }) => id) ?? [chosen]}
+          data={models ?? [chosen]}
           value={chosen}
           onChange={value => setChosen(value ?? chosen)}
           searchable

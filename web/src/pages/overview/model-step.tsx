@@ -1,7 +1,8 @@
 import { Button, Group, PasswordInput, Select, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { client } from '../../data/client.ts'
+import { modelNames } from '../../data/lists.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
@@ -17,6 +18,7 @@ const common = ['anthropic', 'openai', 'gemini', 'openrouter', 'mistral', 'groq'
 
 /** Connects a provider by its key and tests it, or chooses the scripted model. */
 export function ModelStep({ onDone }: Props) {
+  const queries = useQueryClient()
   const isAdmin = useIsAdmin()
   const [provider, setProvider] = useState('anthropic')
   const [key, setKey] = useState('')
@@ -29,6 +31,7 @@ export function ModelStep({ onDone }: Props) {
     onSuccess: async ({ ok }) => {
       if (!ok) return
       setKey('')
+      await queries.invalidateQueries({ queryKey: modelNames.queryKey })
       const { data } = await client.models.list()
       onDone(data.find(({ owned_by, id }) => owned_by === provider || id.startsWith(`${provider}/`))?.id ?? demo)
     },

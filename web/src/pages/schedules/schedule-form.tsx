@@ -9,11 +9,12 @@ import { problemOf } from '../../data/problem.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { AgentSelect } from '../../parts/agent-select.tsx'
 import { CronWords } from '../../parts/cron-words.tsx'
+import { localZone } from '../../parts/day-range.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { missedOptions, overlapOptions, presets, sessionOptions } from './choices.ts'
 import { NextRuns } from './next-runs.tsx'
 import { previewQuery, schedulesKey } from './queries.ts'
-import { ownZone, zones } from './zoned-time.ts'
+import { zones } from './zoned-time.ts'
 
 interface Props {
   /** Schedule to edit; absent to create one. */
@@ -30,7 +31,7 @@ const draftOf = (schedule: Schedule | undefined, agentId: string | undefined): D
   name: schedule?.name ?? '',
   agent_id: schedule?.agent_id ?? agentId ?? '',
   cron: schedule?.cron ?? '0 9 * * MON-FRI',
-  timezone: schedule?.timezone ?? ownZone,
+  timezone: schedule?.timezone ?? localZone,
   prompt: schedule?.prompt ?? '',
   session: schedule?.session ?? 'new',
   overlap: schedule?.overlap ?? 'skip',

@@ -2,8 +2,8 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Schedule } from '../../../../src/contract/schedules.ts'
-import { agentChoicesQuery } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
+import { useAgentNames } from '../../data/names.ts'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
@@ -122,7 +122,7 @@ function Actions({ schedule, onDeleted }: { readonly schedule: Schedule; readonl
 }
 
 function ScheduleFacts({ schedule }: { readonly schedule: Schedule }) {
-  const { data: agents = [] } = useQuery(agentChoicesQuery)
+  const names = useAgentNames()
   const { cron, timezone, agent_id, session, session_id, overlap, missed, missed_limit, run_as_key_id } = schedule
   return (
     <Facts
@@ -132,7 +132,7 @@ function ScheduleFacts({ schedule }: { readonly schedule: Schedule }) {
         [
           'Agent',
           <TextLink key="agent" to="/console/agents/$agentId" params={{ agentId: agent_id }} search={{}}>
-            <SafeText text={agents.find(({ id }) => id === agent_id)?.name ?? agent_id} />
+            <SafeText text={names.get(agent_id) ?? agent_id} />
           </TextLink>,
         ],
         ['Session', session === 'new' ? 'a new one for each run' : 'the same for all runs'],

@@ -3,6 +3,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { ListedSchedule } from '../../../../src/contract/schedules.ts'
 import { agentChoicesQuery } from '../../data/agents.ts'
+import { useAgentNames } from '../../data/names.ts'
+import { nextPageOf } from '../../data/next-page.ts'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips } from '../../parts/filters.tsx'
@@ -60,11 +62,9 @@ interface Props {
 
 function Schedules({ agent, open }: Props) {
   const [, setAddress] = useAddress<'agent' | 'open' | 'create' | 'state'>()
-  const { data: agents = [] } = useQuery(agentChoicesQuery)
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
-    schedulesQuery(agent),
-  )
-  const names = useMemo(() => new Map(agents.map(({ id, name }) => [id, name])), [agents])
+  const names = useAgentNames()
+  const list = useInfiniteQuery(schedulesQuery(agent))
+  const { data, error, refetch } = list
   const columns = useMemo(
     () => columnsFor({ nameOfAgent: id => names.get(id) ?? id, isBesidePanel: open !== undefined }),
     [names, open],
@@ -95,7 +95,7 @@ function Schedules({ agent, open }: Props) {
       keyOf={({ id }) => id}
       selected={open}
       onOpen={({ id }) => setAddress({ open: id, state: undefined }, { isStep: true })}
-      onEnd={hasNextPage && !isFetchingNextPage ? () => void fetchNextPage() : undefined}
+      onEnd={nextPageOf(list)}
     />
   )
 }

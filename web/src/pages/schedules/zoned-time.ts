@@ -1,3 +1,5 @@
+import { localZone } from '../../parts/day-range.ts'
+
 /** Formats a time in a time zone: `Tue 5 May 2026, 09:30 CEST`. A zone that the browser does not know is shown in UTC. */
 export function zonedTime(at: string, timeZone: string): string {
   const date = new Date(at)
@@ -20,8 +22,5 @@ const formatted = (date: Date, timeZone: string): string =>
     timeZoneName: 'short',
   })
 
-/** The zone of the browser. */
-export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone
-
 /** Names of the IANA database; UTC first, then the zone of the browser. */
-export const zones: readonly string[] = [...new Set(['UTC', ownZone, ...Intl.supportedValuesOf('timeZone')])]
+export const zones: readonly string[] = [...new Set(['UTC', localZone, ...Intl.supportedValuesOf('timeZone')])]

@@ -4,8 +4,9 @@ import { useState } from 'react'
 import type { SessionSummary } from '../../../../src/contract/session-summaries.ts'
 import { client } from '../../data/client.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import { download, toCsv } from '../../parts/csv.ts'
+import { toCsv } from '../../parts/csv.ts'
 import { plural } from '../../parts/format.ts'
+import { saveFile } from '../../parts/save-file.ts'
 
 interface Props {
   readonly rows: readonly SessionSummary[]
@@ -74,7 +75,7 @@ export function ManyActions({ rows, selected, onDone }: Props) {
       )}
       <Button
         variant="subtle"
-        onClick={() => download('sessions.csv', csvOf(chosen.length > 0 ? chosen : rows), 'text/csv')}
+        onClick={() => saveFile('sessions.csv', csvOf(chosen.length > 0 ? chosen : rows), 'text/csv')}
       >
         Export CSV
       </Button>

@@ -2,10 +2,11 @@ import { Button, Group, Select, Stack, Textarea, TextInput } from '@mantine/core
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
+import { agentChoicesQuery } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
+import { modelNames } from '../../data/lists.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
-import { agentChoices } from './queries.ts'
 
 interface Props {
   readonly agentId: string | undefined
@@ -18,8 +19,8 @@ export function NewSession({ agentId, onClose }: Props) {
   const [prompt, setPrompt] = useState('')
   const [title, setTitle] = useState('')
   const [model, setModel] = useState<string | null>(null)
-  const agents = useQuery(agentChoices)
-  const models = useQuery({ queryKey: ['models'], queryFn: () => client.models.list(), staleTime: 30_000 })
+  const { data: agents = [] } = useQuery(agentChoicesQuery)
+  const { data: models = [] } = useQuery(modelNames)
   const navigate = useNavigate()
   const queries = useQueryClient()
   const start = useMutation({
@@ -32,7 +33,7 @@ export function NewSession({ agentId, onClose }: Props) {
       await navigate({ to: '/console/sessions/$sessionId', params: { sessionId: id } })
     },
   })
-  const active = (agents.data?.agents ?? []).filter(({ status }) => status === 'active')
+  const active = agents.filter(({ status }) => status === 'active')
   const submit = (event: FormEvent) => {
     event.preventDefault()
     start.mutate()
@@ -69,7 +70,7 @@ export function NewSession({ agentId, onClose }: Props) {
           <Select
             label="Model"
             description="That of the agent when empty"
-            data={models.data?.data.map(({ id }) => id) ?? []}
+            data={models}
             value={model}
             onChange={setModel}
             clearable

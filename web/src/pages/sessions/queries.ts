@@ -31,10 +31,3 @@ export const sessionsQuery = ({ status, agent, q, owner, deleted }: Filters) =>
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     meta: live,
   })
-
-/** Names of agents for filters and forms: the newest 100. */
-export const agentChoices = {
-  queryKey: ['agents', 'newest'],
-  queryFn: () => client.agents.list({ query: { limit: 100 } }),
-  staleTime: 30_000,
-}

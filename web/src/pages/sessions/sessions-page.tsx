@@ -2,6 +2,8 @@ import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { agentChoicesQuery } from '../../data/agents.ts'
+import { nextPageOf } from '../../data/next-page.ts'
 import { useIsAdmin } from '../../data/sign-in.tsx'
 import { useAddress } from '../../parts/address.ts'
 import { DataTable } from '../../parts/data-table.tsx'
@@ -14,7 +16,7 @@ import { columnsOf } from './columns.tsx'
 import { ManyActions } from './many-actions.tsx'
 import { useNewRows } from './new-rows.ts'
 import { NewSession } from './new-session.tsx'
-import { agentChoices, type SessionFilter, sessionsQuery, statuses } from './queries.ts'
+import { type SessionFilter, sessionsQuery, statuses } from './queries.ts'
 import { SessionPanel } from './session-panel.tsx'
 
 const noFilters = { status: undefined, agent: undefined, q: undefined, owner: undefined, deleted: undefined } as const
@@ -26,11 +28,10 @@ export function SessionsPage() {
   const isAdmin = useIsAdmin()
   const navigate = useNavigate()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
-    sessionsQuery(filters),
-  )
-  const agents = useQuery(agentChoices)
-  const all = data?.pages.flatMap(({ sessions }) => sessions) ?? []
+  const sessions = useInfiniteQuery(sessionsQuery(filters))
+  const { data, error, isPending, refetch } = sessions
+  const { data: agents = [] } = useQuery(agentChoicesQuery)
+  const all = data?.pages.flatMap(page => page.sessions) ?? []
   const { shown, fresh, showFresh } = useNewRows(all, JSON.stringify(filters))
   const isFiltered = Object.values(filters).some(value => value !== undefined)
   const toggle = (id: string) =>
@@ -66,7 +67,7 @@ export function SessionsPage() {
             ? void navigate({ to: '/console/sessions/$sessionId', params: { sessionId: id } })
             : setAddress({ open: id, create: undefined })
         }
-        onEnd={() => hasNextPage && !isFetchingNextPage && void fetchNextPage()}
+        onEnd={nextPageOf(sessions)}
       />
     )
   }
@@ -87,7 +88,7 @@ export function SessionsPage() {
           <ChoiceFilter
             label="Agent"
             value={filters.agent}
-            options={(agents.data?.agents ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+            options={agents.map(({ id, name }) => ({ value: id, label: name }))}
             onChange={agent => setAddress({ agent })}
           />
           <FilterChips

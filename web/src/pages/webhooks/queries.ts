@@ -1,40 +1,20 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Agent } from '../../../../src/contract/agents.ts'
-import type { VaultEntry } from '../../../../src/contract/vault.ts'
 import type { EndpointDelivery } from '../../../../src/contract/webhook-endpoints.ts'
 import type { WebhookReply } from '../../../../src/contract/webhook-replies.ts'
 import type { DeliveryStatus } from '../../../../src/contract/webhooks.ts'
 import { agentsKey } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
+import { newestOf } from '../../data/newest.ts'
 import { present } from '../../data/present.ts'
-
-const pageSize = 200
-const maxPages = 5
-
-type Cursor = string | null | undefined
-
-/** Reads the pages of a list, at most the first 1,000 items. */
-async function allOf<Item>(
-  page: (cursor: string | undefined) => Promise<{ readonly items: readonly Item[]; readonly next: string | null }>,
-): Promise<Item[]> {
-  const found: Item[] = []
-  let cursor: Cursor
-  for (let count = 0; count < maxPages && cursor !== null; count++) {
-    const { items, next } = await page(cursor)
-    found.push(...items)
-    cursor = next
-  }
-  return found
-}
 
 /** Agents with their settings: the newest 1,000. */
 export const receiversQuery = queryOptions({
   queryKey: [...agentsKey, 'receivers'],
   queryFn: () =>
-    allOf<Agent>(async cursor => {
-      const { agents, next_cursor } = await client.agents.list({ query: present({ limit: pageSize, cursor }) })
-      return { items: agents, next: next_cursor }
+    newestOf(async query => {
+      const { agents, next_cursor: next } = await client.agents.list({ query })
+      return { items: agents, next }
     }),
   meta: live,
 })
@@ -43,9 +23,9 @@ export const receiversQuery = queryOptions({
 export const vaultNamesQuery = queryOptions({
   queryKey: ['vault', 'names'],
   queryFn: () =>
-    allOf<VaultEntry>(async cursor => {
-      const { keys, next_cursor } = await client.vault.list({ query: present({ limit: pageSize, cursor }) })
-      return { items: keys, next: next_cursor }
+    newestOf(async query => {
+      const { keys, next_cursor: next } = await client.vault.list({ query })
+      return { items: keys, next }
     }),
   staleTime: 10_000,
 })

@@ -3,6 +3,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Delivery, DeliveryStatus } from '../../../../../src/contract/webhooks.ts'
 import { agentChoicesQuery } from '../../../data/agents.ts'
+import { useAgentNames } from '../../../data/names.ts'
+import { nextPageOf } from '../../../data/next-page.ts'
 import { useAddress } from '../../../parts/address.ts'
 import { DataTable } from '../../../parts/data-table.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../../parts/filters.tsx'
@@ -72,8 +74,7 @@ interface LogProps {
 
 function Log({ filters, open, onClear }: LogProps) {
   const [, setAddress] = useAddress<Names>()
-  const { data: agents = [] } = useQuery(agentChoicesQuery)
-  const names = useMemo(() => new Map(agents.map(({ id, name }) => [id, name])), [agents])
+  const names = useAgentNames()
   const columns = useMemo(
     () => columnsFor({ nameOfAgent: id => names.get(id) ?? id, isBesidePanel: open !== undefined }),
     [names, open],
@@ -112,7 +113,7 @@ function Log({ filters, open, onClear }: LogProps) {
       keyOf={({ id }) => id}
       selected={open}
       onOpen={({ id }) => setAddress({ open: id }, { isStep: true })}
-      onEnd={log.hasNextPage && !log.isFetchingNextPage ? () => void log.fetchNextPage() : undefined}
+      onEnd={nextPageOf(log)}
     />
   )
 }

@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryStatus } from '../../../../../src/contract/webhooks.ts'
+import { type Delivery, type DeliveryStatus, deliveryIdHeaders } from '../../../../../src/contract/webhooks.ts'
 import type { StateName } from '../../../theme.ts'
 
 interface Shown {
@@ -19,23 +19,9 @@ export const kinds: Readonly<Record<Delivery['kind'], string>> = {
   test: 'test',
 }
 
-/** Headers with a delivery id in the order in which the service looks for them. */
-const idHeaders = [
-  'webhook-id',
-  'svix-id',
-  'x-github-delivery',
-  'linear-delivery',
-  'x-gitlab-event-uuid',
-  'x-shopify-webhook-id',
-  'x-zendesk-webhook-invocation-id',
-  'idempotency-key',
-  'x-delivery-id',
-  'x-request-id',
-]
-
 /** Returns the header that the delivery id came from; undefined when the service made the id. */
 export function idHeaderOf({ headers, request_id }: Pick<Delivery, 'headers' | 'request_id'>): string | undefined {
-  const named = idHeaders.find(name => headers[name] === request_id)
+  const named = deliveryIdHeaders.find(name => headers[name] === request_id)
   return named ?? Object.keys(headers).find(name => headers[name] === request_id)
 }
 

@@ -1,16 +1,8 @@
 import { Autocomplete, TagsInput, Textarea } from '@mantine/core'
-import type { conversationPresets, WebhookCondition } from '../../../../../src/contract/webhooks.ts'
+import { conversationPresets, type WebhookCondition } from '../../../../../src/contract/webhooks.ts'
 import { JsonField } from '../../../parts/json-field.tsx'
 import type { Sender } from './senders.ts'
 import type { SetupDraft } from './setup-draft.ts'
-
-/** Conversations that the service knows by a name. */
-const conversations: (typeof conversationPresets)[number][] = [
-  'github-issue',
-  'gitlab-issue',
-  'linear-issue',
-  'slack-thread',
-]
 
 interface Props {
   readonly draft: SetupDraft
@@ -56,7 +48,7 @@ export function FilterStep({ draft, set, sender }: Props) {
         label="Conversation"
         description="Deliveries with the same value continue one session, one prompt after the other; empty: each starts its own session, and they run in parallel"
         placeholder={sender.conversation ?? 'ticket.id'}
-        data={conversations}
+        data={[...conversationPresets]}
         value={draft.conversation}
         onChange={conversation => set({ conversation })}
       />

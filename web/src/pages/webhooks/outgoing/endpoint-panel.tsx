@@ -2,8 +2,8 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { EndpointTestResult, WebhookEndpoint } from '../../../../../src/contract/webhook-endpoints.ts'
-import { agentChoicesQuery } from '../../../data/agents.ts'
 import { client } from '../../../data/client.ts'
+import { useAgentNames } from '../../../data/names.ts'
 import { Confirm } from '../../../parts/confirm.tsx'
 import { CopyButton, Id } from '../../../parts/copy.tsx'
 import { Facts } from '../../../parts/facts.tsx'
@@ -134,9 +134,8 @@ function TestResult({ result: { ok, http_status, error, duration_ms } }: { reado
 }
 
 function EndpointFacts({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
-  const { data: agents = [] } = useQuery(agentChoicesQuery)
+  const names = useAgentNames()
   const { url, description, events, agent_ids, owner_id, run_as_key_id, failing_since, created_at } = endpoint
-  const nameOf = (id: string): string => agents.find(agent => agent.id === id)?.name ?? id
   return (
     <Facts
       of={[
@@ -152,7 +151,14 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
         ['Description', description !== null && <SafeText text={description} />],
         ['Failing since', failing_since !== null && <Time at={failing_since} />],
         ['Events', events.length === 0 ? 'all' : events.join(', ')],
-        ['Agents', agent_ids.length === 0 ? 'all' : <SafeText key="agents" text={agent_ids.map(nameOf).join(', ')} />],
+        [
+          'Agents',
+          agent_ids.length === 0 ? (
+            'all'
+          ) : (
+            <SafeText key="agents" text={agent_ids.map(id => names.get(id) ?? id).join(', ')} />
+          ),
+        ],
         ['Owner', owner_id === null ? 'all' : <SafeText key="owner" text={owner_id} />],
         [
           'Ends with',

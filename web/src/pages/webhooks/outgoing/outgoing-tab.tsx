@@ -1,6 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { WebhookEndpoint } from '../../../../../src/contract/webhook-endpoints.ts'
+import { nextPageOf } from '../../../data/next-page.ts'
 import { useAddress } from '../../../parts/address.ts'
 import { type Column, DataTable } from '../../../parts/data-table.tsx'
 import { Time } from '../../../parts/figures.tsx'
@@ -60,7 +61,8 @@ export function OutgoingTab() {
 
 function Endpoints({ open }: { readonly open: string | undefined }) {
   const [, setAddress] = useAddress<'open' | 'create' | 'state'>()
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(endpointsQuery)
+  const list = useInfiniteQuery(endpointsQuery)
+  const { data, error, refetch } = list
   const rows = data?.pages.flatMap(({ endpoints }) => endpoints)
   if (!rows) {
     return error ? <ProblemBlock error={error} what="load the endpoints" retry={() => void refetch()} /> : <Loading />
@@ -85,7 +87,7 @@ function Endpoints({ open }: { readonly open: string | undefined }) {
       keyOf={({ id }) => id}
       selected={open}
       onOpen={({ id }) => setAddress({ open: id, state: undefined }, { isStep: true })}
-      onEnd={hasNextPage && !isFetchingNextPage ? () => void fetchNextPage() : undefined}
+      onEnd={nextPageOf(list)}
     />
   )
 }

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { WebhookReply } from '../../../../../src/contract/webhook-replies.ts'
+import { nextPageOf } from '../../../data/next-page.ts'
 import { useAddress } from '../../../parts/address.ts'
 import { type Column, DataTable } from '../../../parts/data-table.tsx'
 import { Time } from '../../../parts/figures.tsx'
@@ -53,7 +54,7 @@ export function Replies() {
           rows={rows}
           columns={columns}
           keyOf={({ id }) => id}
-          onEnd={log.hasNextPage && !log.isFetchingNextPage ? () => void log.fetchNextPage() : undefined}
+          onEnd={nextPageOf(log)}
         />
       )}
     </>
