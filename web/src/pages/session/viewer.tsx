@@ -64,7 +64,7 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
             onOpen={dialogs.open}
             onInspector={() => setInspectorOpen(!isInspectorOpen)}
           />
-          <Timeline view={view} selected={selection.eventId} onSelect={jumpTo} />
+          <Timeline turns={view.turns} log={view.log} selected={selection.eventId} onSelect={jumpTo} />
           <div className={css.split}>
             <div className={css.column}>
               <SearchBar search={search} />

@@ -16,7 +16,8 @@ import { contextQuery } from '../queries.ts'
 /** Calls, failures, times and policy of each tool, and the tools that were not called. */
 export function ToolsTab({ sessionId, view, selection, onLoadAll, isLoadingOlder }: InspectorProps) {
   const { data: context, error, isPending } = useQuery(contextQuery(sessionId))
-  const called = useMemo(() => toolStatistics(view), [view])
+  const { turns } = view
+  const called = useMemo(() => toolStatistics({ turns }), [turns])
   const tools = context?.tools ?? []
   const unused = tools.filter(tool => !called.some(each => isSame(each, tool)))
   return (
