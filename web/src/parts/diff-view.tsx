@@ -1,7 +1,6 @@
-import { lazy, Suspense } from 'react'
-import css from './diff-view.module.css'
-
-const Compared = lazy(() => import('./diff-compared.tsx').then(({ DiffCompared }) => ({ default: DiffCompared })))
+import { useMemo } from 'react'
+import { diffLines } from './line-changes.ts'
+import { LineDiff } from './line-diff.tsx'
 
 interface Props {
   readonly before: string
@@ -11,10 +10,7 @@ interface Props {
 }
 
 /** The difference of two texts, line by line. */
-export function DiffView(props: Props) {
-  return (
-    <Suspense fallback={<div className={css.pending}>Comparing…</div>}>
-      <Compared {...props} />
-    </Suspense>
-  )
+export function DiffView({ before, after, label }: Props) {
+  const lines = useMemo(() => diffLines(before, after), [before, after])
+  return <LineDiff lines={lines} label={label} />
 }

@@ -1,6 +1,6 @@
 import { UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { type DiffLine, type DiffPart, type NumberedLine, partsOf, sizeOf } from './diff-lines.ts'
+import { type DiffLine, type DiffPart, partsOf, sizeOf } from './diff-lines.ts'
 import css from './diff-view.module.css'
 import { plural } from './format.ts'
 import { SafeText } from './safe-text.tsx'
@@ -37,21 +37,29 @@ function Part({ part }: { readonly part: DiffPart }) {
       </UnstyledButton>
     )
   }
-  return part.lines.map(line => <Line key={line.at} line={line} />)
+  return part.lines.map(line => <Line key={line.at} line={line} numbers={[line.before, line.after]} />)
 }
 
 const signs = { same: ' ', added: '+', removed: '−' } as const
 const words = { same: '', added: 'added: ', removed: 'removed: ' } as const
 
-function Line({ line: { op, text, before, after } }: { readonly line: NumberedLine }) {
+interface LineProps {
+  readonly line: DiffLine
+  readonly numbers: readonly [number | undefined, number | undefined] | readonly [number | undefined]
+}
+
+/** A line of a difference behind its numbers. */
+export function Line({ line: { op, text }, numbers: [first, ...more] }: LineProps) {
   return (
     <div className={css.line} data-op={op}>
       <span className={css.number} aria-hidden>
-        {before}
+        {first}
       </span>
-      <span className={css.number} aria-hidden>
-        {after}
-      </span>
+      {more.length > 0 && (
+        <span className={css.number} aria-hidden>
+          {more[0]}
+        </span>
+      )}
       <span className={css.sign} aria-hidden>
         {signs[op]}
       </span>

@@ -1,6 +1,6 @@
-/** Saves a text as a file on the computer of the person. */
-export function saveFile(name: string, text: string, type = 'application/json'): void {
-  const address = URL.createObjectURL(new Blob([text], { type }))
+/** Saves a text or bytes as a file on the computer of the person. */
+export function saveFile(name: string, content: BlobPart, type = 'application/json'): void {
+  const address = URL.createObjectURL(new Blob([content], { type }))
   const link = document.createElement('a')
   link.href = address
   link.download = name

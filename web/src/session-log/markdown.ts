@@ -1,5 +1,6 @@
 import { noteText } from './notes.ts'
-import { callTitle, textOf } from './tool-text.ts'
+import { inputTokens } from './statistics.ts'
+import { callTitle, promptText, textOf } from './tool-text.ts'
 import type { Group, Item, Prompt, Thread, ToolCall, Turn, TurnEnd, View } from './view.ts'
 
 /**
@@ -37,8 +38,8 @@ function turnParts(turn: Turn): string[] {
 
 function promptParts(prompt: Prompt): string[] {
   const when = prompt.queuedAt === undefined ? '' : ` (${prompt.queuedAt})`
-  if (prompt.kind === 'compact') return [`## User${when}`, 'Compact the conversation']
-  return [`## User${when}`, ...(prompt.content.length > 0 ? [textOf(prompt.content)] : [])]
+  const text = promptText(prompt)
+  return [`## User${when}`, ...(text === '' ? [] : [text])]
 }
 
 const waitingParts = (prompt: Prompt): string[] => [...promptParts(prompt), '*Waiting*']
@@ -49,7 +50,7 @@ function groupParts(group: Group): string[] {
 }
 
 function headerOf({ number, model, isCompaction, usage, state }: Group): string {
-  const tokens = usage && `${usage.input + usage.cacheRead + usage.cacheWrite} → ${usage.output} tokens`
+  const tokens = usage && `${inputTokens(usage)} → ${usage.output} tokens`
   const name = `${isCompaction ? 'Compaction' : 'Model request'} ${number}`
   return [name, model && inline(model), tokens, state === 'done' ? undefined : state].filter(Boolean).join(' · ')
 }

@@ -109,7 +109,8 @@ function groupRows(turnKey: string, group: Group): readonly Row[] {
   return rows
 }
 
-const eventIdsOf = (item: Item): readonly string[] =>
+/** Returns the event of an item, and those that its row shows besides. */
+export const eventIdsOf = (item: Item): readonly string[] =>
   item.kind === 'tool' || item.kind === 'thread' ? [item.key, ...item.eventIds] : [item.key]
 
 function endRow(turn: Turn, end: TurnEnd): Row {

@@ -1,6 +1,6 @@
 import { noteText } from './notes.ts'
 import type { Row } from './rows.ts'
-import { callTitle, textOf } from './tool-text.ts'
+import { callTitle, promptText, textOf } from './tool-text.ts'
 import type { Item, Thread, ToolCall } from './view.ts'
 
 const texts = new WeakMap<Row, string>()
@@ -27,7 +27,7 @@ function lowerCaseOf(row: Row): string {
 export function rowText(row: Row): string {
   switch (row.kind) {
     case 'prompt':
-      return row.prompt.kind === 'compact' ? 'Compact the conversation' : textOf(row.prompt.content)
+      return promptText(row.prompt)
     case 'request':
       return row.group.model ?? ''
     case 'item':

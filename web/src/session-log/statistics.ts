@@ -17,19 +17,25 @@ export interface ToolStatistics {
 }
 
 /** Returns all tool calls of the session, in their order. Calls of called sessions are in their own logs. */
-export const callsOf = (view: View): ToolCall[] =>
-  view.turns.flatMap(callsOfTurn).filter(({ threadId }) => threadId === undefined)
+export const callsOf = ({ turns }: Pick<View, 'turns'>): ToolCall[] =>
+  turns.flatMap(callsOfTurn).filter(({ threadId }) => threadId === undefined)
 
-const callsOfTurn = ({ groups }: Turn): ToolCall[] =>
+/** Returns the tool calls of a turn, with those of called sessions that its log names. */
+export const callsOfTurn = ({ groups }: Turn): ToolCall[] =>
   groups.flatMap(({ items }) => items.filter(item => item.kind === 'tool'))
 
 /** Returns figures of each tool, the most used first. */
-export function toolStatistics(view: View): ToolStatistics[] {
+export function toolStatistics(view: Pick<View, 'turns'>): ToolStatistics[] {
   const groups = Map.groupBy(callsOf(view), ({ name, server }) => JSON.stringify([server, name]))
   return [...groups.values()].flatMap(statisticsOf).toSorted((a, b) => b.calls - a.calls)
 }
 
 const failedStates: ReadonlySet<CallState> = new Set(['failed', 'outcome unknown'])
+
+/** Returns the number of calls that failed or whose outcome is unknown. Denied and expired ones never ran. */
+export const failedCount = (calls: readonly ToolCall[]): number =>
+  calls.filter(({ state }) => failedStates.has(state)).length
+
 const unrunStates: ReadonlySet<CallState> = new Set(['denied', 'expired', 'stopped'])
 
 function statisticsOf(calls: readonly ToolCall[]): ToolStatistics[] {
@@ -48,7 +54,7 @@ function statisticsOf(calls: readonly ToolCall[]): ToolStatistics[] {
       name: first.name,
       server: first.server,
       calls: calls.length,
-      failures: calls.filter(({ state }) => failedStates.has(state)).length,
+      failures: failedCount(calls),
       unrun: calls.filter(({ state }) => unrunStates.has(state)).length,
       medianMs: medianOf(timed.map(({ ms }) => ms)),
       maxMs: longest?.ms,

@@ -57,14 +57,14 @@ interface Shown {
 }
 
 /** Returns the timeline of a view. Its bars and marks are in the order of the transcript. */
-export function timelineOf(view: View): Timeline {
-  const shown = view.turns.flatMap(shownOfTurn)
+export function timelineOf({ turns, log }: Pick<View, 'turns' | 'log'>): Timeline {
+  const shown = turns.flatMap(shownOfTurn)
   const bars = shown.flatMap(each => each.bars)
   const marks = shown.flatMap(each => each.marks)
-  const threads = view.turns.flatMap(({ groups }) => groups.flatMap(({ items }) => items)).filter(isThread)
+  const threads = turns.flatMap(({ groups }) => groups.flatMap(({ items }) => items)).filter(isThread)
   return {
     from: earliest([...bars.map(({ from }) => from), ...marks.map(({ at }) => at)]),
-    to: view.log.at(view.log.count - 1)?.processed_at,
+    to: log.at(log.count - 1)?.processed_at,
     lanes: [{ key: 'main', label: 'Session', bars, marks }, ...threads.map(laneOfThread)],
   }
 }

@@ -1,4 +1,4 @@
-import type { ToolCall } from './view.ts'
+import type { Prompt, ToolCall } from './view.ts'
 
 const maxArgumentLength = 200
 
@@ -35,6 +35,10 @@ function oneLine(text: string): string {
 
 /** Returns the text of content blocks; other blocks are `[type]`. */
 export const textOf = (content: readonly object[]): string => content.map(textOfBlock).join('\n')
+
+/** Returns the text of a prompt; a request to compact is in words. */
+export const promptText = ({ kind, content }: Pick<Prompt, 'kind' | 'content'>): string =>
+  kind === 'compact' ? 'Compact the conversation' : textOf(content)
 
 function textOfBlock(block: object): string {
   if ('text' in block && typeof block.text === 'string') return block.text

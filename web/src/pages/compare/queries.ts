@@ -34,11 +34,12 @@ export const logQuery = (sessionId: string) =>
     queryKey: ['compare', 'log', sessionId],
     queryFn: async ({ client: queries, queryKey, signal }): Promise<View> => {
       let view = queries.getQueryData<View>(queryKey) ?? createView()
-      for (;;) {
+      while (view.log.count < maxEvents) {
         const page = await loadAfter(sessionId, view.log.lastSeq, signal)
         view = append(view, page)
-        if (page.length < pageLimit || view.log.count >= maxEvents) return view
+        if (page.length < pageLimit) break
       }
+      return view
     },
     // Its parts stay the same objects by themselves.
     structuralSharing: false,

@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../../../src/client/index.ts'
 import { client } from '../../data/client.ts'
 import { showProblem } from '../../parts/notices.ts'
+import { saveFile } from '../../parts/save-file.ts'
 import { createView } from '../../session-log/session-view.ts'
 
 const pageLimit = 1000
@@ -40,15 +41,4 @@ export async function exportMarkdown(sessionId: string, title: string): Promise<
   } catch (error) {
     showProblem('export the transcript', error)
   }
-}
-
-/** Offers a text as a file. */
-function saveFile(name: string, text: string, mediaType: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: mediaType }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  // The browser reads the address after the click has returned.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

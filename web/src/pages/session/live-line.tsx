@@ -19,7 +19,7 @@ const graceMs = 700
 /** The end of the transcript: whether it is live, what it waits for, and what was caught up after a loss. */
 export function LiveLine({ connection, caughtUp, onRetry }: Props) {
   const isLost = useLasting(connection.name === 'lost', graceMs)
-  if (connection.name === 'failed') return <Failed error={connection.error} onRetry={onRetry} />
+  if (connection.name === 'failed') return <LoadFailed error={connection.error} onRetry={onRetry} />
   if (connection.name === 'lost' && isLost) return <Lost connection={connection} onRetry={onRetry} />
   const [mark, text] = words[connection.name]
   return (
@@ -74,7 +74,8 @@ function CaughtUp({ catchUp: { events, missed, gaps, at } }: { readonly catchUp:
   )
 }
 
-function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
+/** Events that could not be loaded, with the error. */
+export function LoadFailed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
   return (
     <div className={css.banner}>
       <div className={css.bannerText}>

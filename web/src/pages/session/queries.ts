@@ -40,9 +40,3 @@ export const callsQuery = (sessionId: string) =>
     initialPageParam: '',
     getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
   })
-
-export const modelsQuery = queryOptions({
-  queryKey: ['models', 'ids'],
-  queryFn: async () => (await client.models.list()).data.map(({ id }) => id),
-  staleTime: 60_000,
-})

@@ -12,7 +12,7 @@ export function useCosts(sessionId: string, view: View): ReadonlyMap<string, Cos
   const queries = useQueryClient()
   const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery(callsQuery(sessionId))
   const calls = useMemo(() => data?.pages.flatMap(page => page.calls) ?? [], [data])
-  const ended = useMemo(() => countEnded(view), [view])
+  const ended = useMemo(() => countEnded(view.turns), [view.turns])
 
   useEffect(() => {
     if (ended === 0) return undefined
@@ -34,5 +34,5 @@ export function useCosts(sessionId: string, view: View): ReadonlyMap<string, Cos
   return useMemo(() => costsOf(view.turns, calls), [view.turns, calls])
 }
 
-const countEnded = ({ turns }: View): number =>
+const countEnded = (turns: View['turns']): number =>
   turns.reduce((sum, { groups }) => sum + groups.filter(({ endedAt }) => endedAt !== undefined).length, 0)

@@ -20,6 +20,9 @@ interface Options {
 export function useDeepLink({ rows, selection, source, isReady, show }: Options): Selection['select'] {
   const { eventId, select } = selection
   const wanted = useRef(eventId)
+  // Rows change with each piece of a text; what jumps to an event must not.
+  const latest = useRef(rows)
+  latest.current = rows
 
   useEffect(() => {
     const id = wanted.current
@@ -42,9 +45,9 @@ export function useDeepLink({ rows, selection, source, isReady, show }: Options)
     id => {
       select(id)
       if (id === undefined) return
-      const index = rowOfEvent(rows, id)
+      const index = rowOfEvent(latest.current, id)
       if (index >= 0) show(index)
     },
-    [rows, select, show],
+    [select, show],
   )
 }

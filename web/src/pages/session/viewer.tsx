@@ -8,7 +8,7 @@ import { WaitingPrompts } from './composer/waiting-prompts.tsx'
 import { CostsContext } from './costs-context.ts'
 import { SessionHeader } from './header/session-header.tsx'
 import { InspectorSlot } from './inspector-slot.tsx'
-import { LiveLine } from './live-line.tsx'
+import { LiveLine, LoadFailed } from './live-line.tsx'
 import { useSessionLog } from './log/use-session-log.ts'
 import { type Selection, useSelection, ViewerContext } from './selection.ts'
 import { Timeline } from './timeline/timeline.tsx'
@@ -29,7 +29,7 @@ import { ViewerDialogs } from './viewer-dialogs.tsx'
 /** A session as it was and as it happens: header, timeline, transcript, composer and inspector around one log. */
 export function Viewer({ session }: { readonly session: SessionSummary }) {
   const sessionId = session.id
-  const [{ view, connection, caughtUp, isLoadingOlder }, source] = useSessionLog(sessionId)
+  const [{ view, connection, caughtUp, isLoadingOlder, olderError }, source] = useSessionLog(sessionId)
   const selection = useSelection()
   const open = useOpenRows()
   const dialogs = useDialogs()
@@ -64,10 +64,13 @@ export function Viewer({ session }: { readonly session: SessionSummary }) {
             onOpen={dialogs.open}
             onInspector={() => setInspectorOpen(!isInspectorOpen)}
           />
-          <Timeline view={view} selected={selection.eventId} onSelect={jumpTo} />
+          <Timeline turns={view.turns} log={view.log} selected={selection.eventId} onSelect={jumpTo} />
           <div className={css.split}>
             <div className={css.column}>
               <SearchBar search={search} />
+              {olderError !== undefined && (
+                <LoadFailed error={olderError} onRetry={search.query.trim() === '' ? loadOlder : loadAll} />
+              )}
               {rows.length === 0 ? (
                 <NoRows
                   isLoading={connection.name === 'loading' || connection.name === 'asleep'}

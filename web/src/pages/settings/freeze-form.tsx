@@ -5,7 +5,7 @@ import type { FreezeWrite } from '../../../../src/contract/controls.ts'
 import { client } from '../../data/client.ts'
 import { present } from '../../data/present.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import css from './section.module.css'
+import css from './settings.module.css'
 
 type Scope = 'all' | 'owner' | 'key_id'
 

@@ -8,12 +8,12 @@ import { Time } from '../../parts/figures.tsx'
 import { money, plural } from '../../parts/format.ts'
 import { ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
+import { Section } from '../../parts/section.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { StopAll } from '../../parts/stop-all.tsx'
 import { FreezeForm } from './freeze-form.tsx'
 import { freezesQuery } from './queries.ts'
-import css from './section.module.css'
-import { Section } from './section.tsx'
+import css from './settings.module.css'
 
 /** Stops what runs, and keeps more from starting. To end everything at once: freeze first, then stop. */
 export function KillSwitches() {
@@ -22,6 +22,7 @@ export function KillSwitches() {
   return (
     <Section
       title="Kill switches"
+      isBoxed
       actions={
         <>
           <span className="soft numbers">

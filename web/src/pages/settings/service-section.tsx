@@ -12,24 +12,24 @@ import { SearchFilter } from '../../parts/filters.tsx'
 import { plural } from '../../parts/format.ts'
 import { Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
+import { Section } from '../../parts/section.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
-import css from './section.module.css'
-import { Section } from './section.tsx'
 import { matching, sourceWords, valueWords } from './setting-words.ts'
+import css from './settings.module.css'
 
 /** State of the service and the configuration in force, with the source of each setting. */
 export function ServiceSection() {
   const { data, error, refetch } = useQuery(serviceQuery)
   if (!data) {
     return (
-      <Section title="Service">
+      <Section title="Service" isBoxed>
         {error ? <ProblemBlock error={error} what="load the settings" retry={() => void refetch()} /> : <Loading />}
       </Section>
     )
   }
   return (
     <>
-      <Section title="Service" actions={<CopyDiagnostics service={data} />}>
+      <Section title="Service" isBoxed actions={<CopyDiagnostics service={data} />}>
         <Service service={data} />
       </Section>
       <Configuration settings={data.settings} />
@@ -137,6 +137,7 @@ function Configuration({ settings }: { readonly settings: readonly Setting[] }) 
   return (
     <Section
       title="Configuration"
+      isBoxed
       actions={
         <Group gap="md">
           <Switch

@@ -3,7 +3,7 @@ import { useSignIn } from '../../data/sign-in.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { useLetterKeys } from '../../parts/letter-keys.ts'
 import { SafeText } from '../../parts/safe-text.tsx'
-import { Section } from './section.tsx'
+import { Section } from '../../parts/section.tsx'
 
 /** Who has signed in, and the settings that this browser keeps. */
 export function ThisBrowser() {
@@ -13,6 +13,7 @@ export function ThisBrowser() {
   return (
     <Section
       title="This browser"
+      isBoxed
       actions={
         !me.is_authentication_off && (
           <Button variant="default" onClick={() => void signOut()}>

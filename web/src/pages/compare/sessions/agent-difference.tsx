@@ -1,8 +1,8 @@
 import type { SessionSummary } from '../../../../../src/contract/session-summaries.ts'
 import { shortId } from '../../../parts/format.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
+import { Section } from '../../../parts/section.tsx'
 import { FieldChanges } from '../field-changes.tsx'
-import { Section } from '../section.tsx'
 
 interface Props {
   readonly a: SessionSummary

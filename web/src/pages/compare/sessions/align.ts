@@ -1,3 +1,6 @@
+import { numbered } from '../../../parts/diff-lines.ts'
+import { diffLists } from '../../../parts/line-changes.ts'
+
 /** Places in both lists; undefined where one of them has no counterpart. */
 export interface Pair {
   readonly a: number | undefined
@@ -24,22 +27,9 @@ export function align(a: readonly string[], b: readonly string[]): Pair[] {
   return pairs
 }
 
-/** Returns the places of a longest common sequence. */
+/** Returns the places of the prompts that both lists have, as many as their order allows. */
 function commonPlaces(a: readonly string[], b: readonly string[]): (readonly [number, number])[] {
-  const width = b.length + 1
-  const lengths = new Uint32Array((a.length + 1) * width)
-  const at = (x: number, y: number): number => lengths[x * width + y] ?? 0
-  for (let x = a.length - 1; x >= 0; x--) {
-    for (let y = b.length - 1; y >= 0; y--) {
-      lengths[x * width + y] = a[x] === b[y] ? at(x + 1, y + 1) + 1 : Math.max(at(x + 1, y), at(x, y + 1))
-    }
-  }
-  const places: (readonly [number, number])[] = []
-  let [x, y] = [0, 0]
-  while (x < a.length && y < b.length) {
-    if (a[x] === b[y]) places.push([x++, y++])
-    else if (at(x + 1, y) >= at(x, y + 1)) x++
-    else y++
-  }
-  return places
+  return numbered(diffLists(a, b)).flatMap(({ before, after }) =>
+    before === undefined || after === undefined ? [] : [[before - 1, after - 1] as const],
+  )
 }

@@ -1,4 +1,4 @@
-import { inputTokens, usageOfTurn } from '../../../session-log/statistics.ts'
+import { callsOfTurn, failedCount, inputTokens, usageOfTurn } from '../../../session-log/statistics.ts'
 import type { Turn, Usage } from '../../../session-log/view.ts'
 import type { PromptCosts } from './prompt-costs.ts'
 
@@ -19,7 +19,7 @@ export interface Figures {
 export function figuresOf(turns: readonly Turn[], costs: PromptCosts): Figures {
   const usages = turns.flatMap(turn => usageOfTurn(turn) ?? [])
   const groups = turns.flatMap(turn => turn.groups)
-  const calls = groups.flatMap(({ items }) => items.filter(item => item.kind === 'tool'))
+  const calls = turns.flatMap(callsOfTurn)
   return {
     costUsd: sumOf(turns.flatMap(({ prompt }) => costs.get(prompt?.id ?? '') ?? [])),
     ms: sumOf(turns.flatMap(durationOf)),
@@ -27,7 +27,7 @@ export function figuresOf(turns: readonly Turn[], costs: PromptCosts): Figures {
     inputTokens: sumOf(usages.map(inputTokens)),
     outputTokens: sumOf(usages.map(({ output }: Usage) => output)),
     calls: calls.length,
-    failedCalls: calls.filter(({ state }) => state === 'failed' || state === 'outcome unknown').length,
+    failedCalls: failedCount(calls),
   }
 }
 

@@ -9,9 +9,9 @@ import { DiffView } from '../../../parts/diff-view.tsx'
 import { type FileContent, fileContentOf, maxShownBytes } from '../../../parts/file-kind.ts'
 import { Loading, ProblemBlock, ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
+import { Section } from '../../../parts/section.tsx'
 import css from '../compare.module.css'
 import { filesQuery, maxFiles } from '../queries.ts'
-import { Section } from '../section.tsx'
 import { type FileDifference, fileDifferences } from './file-differences.ts'
 
 interface Props {

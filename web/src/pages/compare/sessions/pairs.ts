@@ -1,4 +1,4 @@
-import { textOf } from '../../../session-log/tool-text.ts'
+import { promptText as textOfPrompt } from '../../../session-log/tool-text.ts'
 import type { Turn } from '../../../session-log/view.ts'
 import { align } from './align.ts'
 
@@ -8,8 +8,7 @@ export interface TurnPair {
   readonly b: Turn | undefined
 }
 
-export const promptText = ({ prompt }: Turn): string =>
-  prompt?.kind === 'compact' ? 'Compact the conversation' : textOf(prompt?.content ?? [])
+export const promptText = ({ prompt }: Turn): string => (prompt ? textOfPrompt(prompt) : '')
 
 /** Pairs the turns of two sessions by their prompts. */
 export const pairsOf = (a: readonly Turn[], b: readonly Turn[]): TurnPair[] =>

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import type { UsageFigures } from '../../../../../src/contract/usage.ts'
 import { count, duration, money } from '../../../parts/format.ts'
 import { Loading, ProblemBlock } from '../../../parts/page-state.tsx'
+import { Section } from '../../../parts/section.tsx'
 import { type FigureRow, FiguresTable } from '../figures-table.tsx'
 import { versionUsageQuery } from '../queries.ts'
-import { Section } from '../section.tsx'
 
 interface Props {
   readonly agentId: string

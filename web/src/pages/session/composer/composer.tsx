@@ -4,10 +4,11 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react'
 import type { PromptMode } from '../../../../../src/contract/prompts.ts'
 import { client } from '../../../data/client.ts'
+import { modelNames } from '../../../data/lists.ts'
+import { onceKey } from '../../../data/once-key.ts'
 import { bytes } from '../../../parts/format.ts'
 import { ProblemLine } from '../../../parts/page-state.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
-import { modelsQuery } from '../queries.ts'
 import { attachmentProblem, partOf } from './attachments.ts'
 import css from './composer.module.css'
 
@@ -40,7 +41,7 @@ export function Composer({ sessionId, model, loadModel, isBusy }: Props) {
   const [mode, setMode] = useState<PromptMode>('enqueue')
   const [chosen, setChosen] = useState<string | null>(null)
   // A repeated send of the same message has the same key, also after an error.
-  const onceKey = useRef(crypto.randomUUID())
+  const sendKey = useRef(onceKey())
   const problem = attachmentProblem(draft.files)
   const isEmpty = draft.text.trim() === '' && draft.files.length === 0
   const send = useMutation({
@@ -53,17 +54,17 @@ export function Composer({ sessionId, model, loadModel, isBusy }: Props) {
           params: { session_id: sessionId },
           body: { parts: [...text, ...files], mode, model: { modelID } },
         },
-        { idempotencyKey: onceKey.current },
+        { idempotencyKey: sendKey.current },
       )
     },
     onSuccess: () => {
       setDraft(emptyDraft)
-      onceKey.current = crypto.randomUUID()
+      sendKey.current = onceKey()
     },
   })
   const change = (changes: Partial<Draft>) => {
     setDraft(before => ({ ...before, ...changes }))
-    if (send.isError) onceKey.current = crypto.randomUUID()
+    if (send.isError) sendKey.current = onceKey()
   }
   const submit = (event?: FormEvent) => {
     event?.preventDefault()
@@ -128,7 +129,7 @@ interface ModelProps {
 }
 
 function ModelChoice({ model, chosen, onChange }: ModelProps) {
-  const { data: models = [] } = useQuery(modelsQuery)
+  const { data: models = [] } = useQuery(modelNames)
   return (
     <Select
       className={css.modelChoice ?? ''}

@@ -3,8 +3,9 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { client } from '../../../data/client.ts'
+import { modelNames } from '../../../data/lists.ts'
+import { onceKey } from '../../../data/once-key.ts'
 import { ProblemLine } from '../../../parts/page-state.tsx'
-import { modelsQuery } from '../queries.ts'
 import type { ForkPoint } from '../selection.ts'
 
 interface Props {
@@ -24,9 +25,9 @@ function extentOf(point: ForkPoint | undefined): string {
 export function ForkForm({ sessionId, title, point, onClose }: Props) {
   const [name, setName] = useState(`${title} (fork)`.slice(0, 200))
   const [model, setModel] = useState<string | null>(null)
-  const [onceKey] = useState(() => crypto.randomUUID())
+  const [key] = useState(onceKey)
   const navigate = useNavigate()
-  const { data: models = [] } = useQuery(modelsQuery)
+  const { data: models = [] } = useQuery(modelNames)
   const fork = useMutation({
     mutationFn: () =>
       client.sessions.fork(
@@ -38,7 +39,7 @@ export function ForkForm({ sessionId, title, point, onClose }: Props) {
             ...(name.trim() !== '' && { title: name.trim() }),
           },
         },
-        { idempotencyKey: onceKey },
+        { idempotencyKey: key },
       ),
     onSuccess: async ({ id }) => {
       onClose()

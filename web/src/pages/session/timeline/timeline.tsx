@@ -11,8 +11,7 @@ import { LaneBars } from './lane-bars.tsx'
 import { scaleOf } from './scale.ts'
 import css from './timeline.module.css'
 
-interface Props {
-  readonly view: View
+interface Props extends Pick<View, 'turns' | 'log'> {
   readonly selected: string | undefined
   /** Shows and selects an event. */
   readonly onSelect: (eventId: string) => void
@@ -22,10 +21,10 @@ const maxZoom = 64
 const labelWidth = 96
 
 /** Model requests, tool calls and what happened, over time. A click or an arrow key jumps to it in the transcript. */
-export const Timeline = memo(function Timeline({ view, selected, onSelect }: Props) {
+export const Timeline = memo(function Timeline({ turns, log, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState(1)
   const { ref, width } = useElementSize()
-  const data = useMemo(() => timelineOf(view), [view])
+  const data = useMemo(() => timelineOf({ turns, log }), [turns, log])
   const shown = useDeferredValue(data)
   const entries = useMemo(() => entriesOf(shown), [shown])
   const scroller = useRef<HTMLDivElement>(null)

@@ -1,10 +1,9 @@
-import { diffLines, editsOf } from '../../../session-log/file-edits.ts'
+import { sizeOf } from '../../../parts/diff-lines.ts'
+import { diffLines } from '../../../parts/line-changes.ts'
+import { editsOf } from '../../../session-log/file-edits.ts'
 import type { ToolCall } from '../../../session-log/view.ts'
 
-interface EditSummary {
-  readonly added: number
-  readonly removed: number
-}
+type EditSummary = ReturnType<typeof sizeOf>
 
 const summaries = new WeakMap<object, EditSummary | null>()
 
@@ -22,7 +21,5 @@ export function editSummary(call: Pick<ToolCall, 'name' | 'server' | 'input'>): 
 function summarize(call: Pick<ToolCall, 'name' | 'server' | 'input'>): EditSummary | undefined {
   const edits = editsOf(call)
   if (edits.length === 0) return undefined
-  const lines = edits.flatMap(diffLines)
-  const countOf = (wanted: string) => lines.filter(({ kind }) => kind === wanted).length
-  return { added: countOf('added'), removed: countOf('removed') }
+  return sizeOf(edits.flatMap(({ before = '', after }) => diffLines(before, after)))
 }

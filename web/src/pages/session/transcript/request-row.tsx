@@ -3,7 +3,8 @@ import { Elapsed, Money } from '../../../parts/figures.tsx'
 import { count, duration } from '../../../parts/format.ts'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { StatePill } from '../../../parts/state-pill.tsx'
-import type { Row } from '../../../session-log/rows.ts'
+import { eventIdsOf, type Row } from '../../../session-log/rows.ts'
+import { inputTokens } from '../../../session-log/statistics.ts'
 import type { Group, Usage } from '../../../session-log/view.ts'
 import type { StateName } from '../../../theme.ts'
 import { useCost } from '../costs-context.ts'
@@ -47,8 +48,7 @@ export function RequestRow({ row }: { readonly row: Extract<Row, { kind: 'reques
 
 /** The tool calls of a request and their results belong to it. */
 function lastEventOf({ eventIds, items }: Group, eventsOf: ViewerContext['eventsOf']): string {
-  const ids = items.flatMap(item => ('eventIds' in item ? [item.key, ...item.eventIds] : [item.key]))
-  const events = eventsOf([...eventIds, ...ids])
+  const events = eventsOf([...eventIds, ...items.flatMap(eventIdsOf)])
   const last = events.reduce((latest, event) => (event.seq > (latest?.seq ?? 0) ? event : latest), events[0])
   return last?.id ?? ''
 }
@@ -85,7 +85,7 @@ function Tokens({ usage, isEstimated }: { readonly usage: Usage; readonly isEsti
     <Tooltip label={detail.join(', ')}>
       <span className="numbers">
         {isEstimated && '≈ '}
-        {count(input + cacheRead + cacheWrite)} → {count(output)}
+        {count(inputTokens(usage))} → {count(output)}
       </span>
     </Tooltip>
   )

@@ -69,7 +69,7 @@ function RowMenu({ forkPoint }: { readonly forkPoint: () => ForkPoint }) {
         </Menu.Item>
         <Menu.Item
           leftSection={<IconArrowsDiff size={14} />}
-          onClick={() => void navigate({ to: '/console/compare', search: { left: sessionId } })}
+          onClick={() => void navigate({ to: '/console/compare', search: { a: sessionId } })}
         >
           Compare session
         </Menu.Item>

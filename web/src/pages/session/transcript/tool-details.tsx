@@ -4,10 +4,10 @@ import { useState } from 'react'
 import { Decision } from '../../../parts/approval-decision.tsx'
 import { Arguments } from '../../../parts/arguments.tsx'
 import { CodeBlock, JsonBlock } from '../../../parts/code.tsx'
-import { LineDiff } from '../../../parts/line-diff.tsx'
+import { DiffView } from '../../../parts/diff-view.tsx'
 import { SafeText } from '../../../parts/safe-text.tsx'
 import { TerminalText } from '../../../parts/terminal-text.tsx'
-import { diffLines, editsOf, type FileEdit } from '../../../session-log/file-edits.ts'
+import { editsOf, type FileEdit } from '../../../session-log/file-edits.ts'
 import type { Row } from '../../../session-log/rows.ts'
 import { textOf } from '../../../session-log/tool-text.ts'
 import type { ToolCall } from '../../../session-log/view.ts'
@@ -74,7 +74,7 @@ function Diffs({ edits }: { readonly edits: readonly FileEdit[] }) {
         {edit.before === undefined && <span className="soft"> whole file</span>}
         {edit.isForEachMatch && <span className="soft"> every occurrence</span>}
       </figcaption>
-      <LineDiff lines={diffLines(edit).map(({ kind: op, text }) => ({ op, text }))} label={`Changes of ${edit.path}`} />
+      <DiffView before={edit.before ?? ''} after={edit.after} label={`Changes of ${edit.path}`} />
     </figure>
   ))
 }

@@ -1,6 +1,5 @@
 import { useMemo } from 'react'
-import type { NumberedLine } from '../../../../parts/diff-lines.ts'
-import { SafeText } from '../../../../parts/safe-text.tsx'
+import { Line } from '../../../../parts/line-diff.tsx'
 import { hunksOf } from './patch-lines.ts'
 import css from './patch-view.module.css'
 
@@ -19,30 +18,10 @@ export function PatchView({ patch, label }: Props) {
       {hunks.map(({ at, lines }) => (
         <div key={at} className={css.hunk}>
           {lines.map(line => (
-            <Line key={line.at} line={line} />
+            <Line key={line.at} line={line} numbers={[line.after ?? line.before]} />
           ))}
         </div>
       ))}
-    </div>
-  )
-}
-
-const signs = { same: ' ', added: '+', removed: '−' } as const
-const words = { same: '', added: 'added: ', removed: 'removed: ' } as const
-
-function Line({ line: { op, text, before, after } }: { readonly line: NumberedLine }) {
-  return (
-    <div className={css.line} data-op={op}>
-      <span className={css.number} aria-hidden>
-        {after ?? before}
-      </span>
-      <span className={css.sign} aria-hidden>
-        {signs[op]}
-      </span>
-      <span className={css.text}>
-        <span className="visually-hidden">{words[op]}</span>
-        <SafeText text={text} />
-      </span>
     </div>
   )
 }

@@ -5,11 +5,11 @@ import { Money, Time } from '../../../../parts/figures.tsx'
 import { plural } from '../../../../parts/format.ts'
 import { Loading, ProblemLine } from '../../../../parts/page-state.tsx'
 import { SafeText } from '../../../../parts/safe-text.tsx'
-import { textOf } from '../../../../session-log/tool-text.ts'
+import { Section } from '../../../../parts/section.tsx'
+import { promptText } from '../../../../session-log/tool-text.ts'
 import type { View } from '../../../../session-log/view.ts'
 import { callsQuery } from '../../queries.ts'
 import type { Selection } from '../../selection.ts'
-import { Section } from '../section.tsx'
 import css from './cost.module.css'
 import { type CostStep, costSteps } from './cost-steps.ts'
 
@@ -25,7 +25,7 @@ export function CostByPrompt({ sessionId, view, selection }: Props) {
     callsQuery(sessionId),
   )
   const steps = useMemo(() => costSteps(data?.pages.flatMap(({ calls }) => calls) ?? []), [data])
-  const prompts = useMemo(() => promptsOf(view), [view])
+  const prompts = useMemo(() => promptsOf(view.turns), [view.turns])
   const most = Math.max(...steps.map(({ costUsd }) => costUsd), 0)
   return (
     <Section title="Cost over time">
@@ -56,12 +56,11 @@ interface ShownPrompt {
   readonly text: string
 }
 
-const promptsOf = ({ turns }: View): ReadonlyMap<string, ShownPrompt> =>
+const promptsOf = (turns: View['turns']): ReadonlyMap<string, ShownPrompt> =>
   new Map(
     turns.flatMap(({ prompt }) => {
       if (!prompt) return []
-      const text = prompt.kind === 'compact' ? 'Compact the conversation' : textOf(prompt.content)
-      return [[prompt.id, { eventId: prompt.eventId, text: text.slice(0, 200) }]]
+      return [[prompt.id, { eventId: prompt.eventId, text: promptText(prompt).slice(0, 200) }]]
     }),
   )
 

@@ -7,7 +7,7 @@ import { Facts } from '../../../../parts/facts.tsx'
 import { Elapsed, Money, Time } from '../../../../parts/figures.tsx'
 import { count, plural, shortId } from '../../../../parts/format.ts'
 import { SafeText } from '../../../../parts/safe-text.tsx'
-import { Section } from '../section.tsx'
+import { Section } from '../../../../parts/section.tsx'
 
 /** Who and what the session is, and its totals. */
 export function SessionFacts({ session }: { readonly session: SessionDetails }) {

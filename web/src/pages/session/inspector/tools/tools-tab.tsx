@@ -5,17 +5,19 @@ import type { ContextTool } from '../../../../../../src/contract/contexts.ts'
 import { duration } from '../../../../parts/format.ts'
 import { Loading, ProblemLine } from '../../../../parts/page-state.tsx'
 import { SafeText } from '../../../../parts/safe-text.tsx'
+import { Section } from '../../../../parts/section.tsx'
 import { type ToolStatistics, toolStatistics } from '../../../../session-log/statistics.ts'
 import { toolName } from '../../../../session-log/tool-text.ts'
 import css from '../inspector.module.css'
 import type { InspectorProps } from '../inspector-props.ts'
+import { PartialLog } from '../partial-log.tsx'
 import { contextQuery } from '../queries.ts'
-import { PartialLog, Section } from '../section.tsx'
 
 /** Calls, failures, times and policy of each tool, and the tools that were not called. */
 export function ToolsTab({ sessionId, view, selection, onLoadAll, isLoadingOlder }: InspectorProps) {
   const { data: context, error, isPending } = useQuery(contextQuery(sessionId))
-  const called = useMemo(() => toolStatistics(view), [view])
+  const { turns } = view
+  const called = useMemo(() => toolStatistics({ turns }), [turns])
   const tools = context?.tools ?? []
   const unused = tools.filter(tool => !called.some(each => isSame(each, tool)))
   return (

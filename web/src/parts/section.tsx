@@ -4,18 +4,21 @@ import css from './section.module.css'
 
 interface Props {
   readonly title: string
+  /** At the right of the title. */
   readonly actions?: ReactNode
+  /** True draws a border around the part. */
+  readonly isBoxed?: boolean
   readonly children: ReactNode
 }
 
-/** A group of settings with its heading. */
-export function Section({ title, actions, children }: Props) {
+/** A titled part of a page or of a tab. */
+export function Section({ title, actions, isBoxed = false, children }: Props) {
   return (
-    <section className={css.section} aria-label={title}>
-      <header className={css.heading}>
+    <section className={isBoxed ? css.boxed : css.section} aria-label={title}>
+      <div className={css.head}>
         <Title order={2}>{title}</Title>
         {actions && <div className={css.actions}>{actions}</div>}
-      </header>
+      </div>
       <div className={css.body}>{children}</div>
     </section>
   )
