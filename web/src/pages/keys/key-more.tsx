@@ -1,9 +1,9 @@
 import { MultiSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { NativeProvider } from '../../../../src/contract/native.ts'
+import { mcpServersQuery } from '../../data/lists.ts'
 import { dayOf, metadataOf } from './key-draft.ts'
 import { amountOf, type FieldsProps } from './key-fields.ts'
-import { mcpServersQuery } from './queries.ts'
 
 const providers: readonly { readonly value: NativeProvider; readonly label: string }[] = [
   { value: 'anthropic', label: 'Anthropic' },
@@ -74,9 +74,9 @@ export function MoreSettings({ draft, set, errorAt }: FieldsProps) {
 }
 
 function McpField({ draft, set, errorAt }: FieldsProps) {
-  const { data: names = [] } = useQuery(mcpServersQuery)
+  const { data: servers = [] } = useQuery(mcpServersQuery)
   const chosen = draft.mcp_servers
-  const choices = [...new Set([...names, ...(chosen ?? [])])]
+  const choices = [...new Set([...servers.map(({ server_name }) => server_name), ...(chosen ?? [])])]
   return (
     <Stack gap={8}>
       <Switch
