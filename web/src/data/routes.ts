@@ -1,3 +1,4 @@
+import { auditRoutes } from '../../../src/contract/audit.ts'
 import { fileRoutes } from '../../../src/contract/files.ts'
 import { memoryRoutes } from '../../../src/contract/memories.ts'
 import { sessionRoutes } from '../../../src/contract/sessions.ts'
@@ -12,4 +13,5 @@ export const routes = {
   usageReport: usageRoutes.report,
   toolReport: usageRoutes.tools,
   calls: usageRoutes.calls,
+  audit: auditRoutes.list,
 } as const
