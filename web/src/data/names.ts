@@ -1,17 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import { agentChoicesQuery } from './agents.ts'
 import { client } from './client.ts'
 import { useIsAdmin } from './sign-in.tsx'
-
-const staleTime = 60_000
-
-const agentNames = queryOptions({
-  queryKey: ['agents', 'names'],
-  queryFn: async () => {
-    const { agents } = await client.agents.list({ query: { limit: 200 } })
-    return agents.map(({ id, name }) => ({ id, name }))
-  },
-  staleTime,
-})
 
 const keyNames = queryOptions({
   queryKey: ['keys', 'names'],
@@ -19,7 +9,7 @@ const keyNames = queryOptions({
     const { keys } = await client.keys.list({ query: { limit: 200, include_revoked: true } })
     return keys.map(({ id, label }) => ({ id, name: label }))
   },
-  staleTime,
+  staleTime: 60_000,
 })
 
 /** Names of objects by their ids. */
@@ -34,10 +24,10 @@ type Named = readonly { readonly id: string; readonly name: string | null }[]
 const byId = (list: Named | undefined): ReadonlyMap<string, string> =>
   new Map(list?.flatMap(({ id, name }) => (name === null || name.trim() === '' ? [] : [[id, name] as const])))
 
-/** Returns the names of the newest 200 agents and keys. Others keep their ids. */
+/** Returns the names of the newest 1,000 agents and 200 keys. Others keep their ids. */
 export function useNames(): Names {
   const isAdmin = useIsAdmin()
-  const { data: agents } = useQuery(agentNames)
+  const { data: agents } = useQuery(agentChoicesQuery)
   const { data: keys } = useQuery({ ...keyNames, enabled: isAdmin })
   return { agents: byId(agents), keys: byId(keys) }
 }

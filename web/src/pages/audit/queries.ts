@@ -2,6 +2,7 @@ import { infiniteQueryOptions } from '@tanstack/react-query'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 import { present } from '../../data/present.ts'
+import { routes } from '../../data/routes.ts'
 
 export const filterNames = ['action', 'object_id', 'principal', 'from', 'to'] as const
 
@@ -16,3 +17,7 @@ export const auditQuery = (filters: AuditFilters) =>
     getNextPageParam: page => page.next_cursor ?? undefined,
     meta: live,
   })
+
+/** All entries of the filters as a file. */
+export const loadAuditFile = (filters: AuditFilters): Promise<Response> =>
+  client.open(routes.audit, { query: present({ ...filters, format: 'csv' as const }) })
