@@ -4,6 +4,7 @@ import { ApiError } from '../../../../src/client/index.ts'
 import type { Agent } from '../../../../src/contract/agents.ts'
 import { agentQuery, agentsKey } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
+import { isAbout } from '../../data/form-error.ts'
 import { type AgentDraft, changesOf, draftOf, type FieldChange, rebased, updateOf, withoutAbsent } from './draft.ts'
 
 interface Edits {
@@ -85,7 +86,3 @@ export function useDraft(agent: Agent): Editing {
     save,
   }
 }
-
-/** True if a message begins with a field or something inside it: `config.network.presets[0] must be …`. */
-const isAbout = (message: string, field: string): boolean =>
-  message.startsWith(field) && /^(?![A-Za-z0-9_])/.test(message.slice(field.length))
