@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { formErrorOf } from '../../data/form-error.ts'
 import type { Submit } from '../../data/submit.ts'
+import { periodsWith } from '../../parts/budget-periods.ts'
 import { useNow } from '../../parts/now.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -22,20 +23,6 @@ interface Props {
   readonly action: string
   readonly onCancel: () => void
 }
-
-const periods = [
-  ['1d', 'a day'],
-  ['1w', 'a week'],
-  ['1mo', 'a month'],
-  ['30d', 'every 30 days'],
-  ['', 'in total, never resets'],
-] as const
-
-/** Budget periods for a choice, with the current one when it is another. */
-const periodsWith = (current: string) => [
-  ...periods.map(([value, label]) => ({ value, label })),
-  ...(periods.some(([value]) => value === current) ? [] : [{ value: current, label: `every ${current}` }]),
-]
 
 /** The form of a key, with a sentence that says what it will allow. */
 export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
