@@ -15,7 +15,7 @@ import { stepsOf } from './steps.ts'
 import { milliseconds, Tile } from './tiles.tsx'
 import { groupingLabels, type UsageView } from './view.ts'
 
-/** Tool calls of sessions. They have no cost and no model, so they are a report of their own. */
+/** Tool calls of sessions. They have no cost and no model, so they have a separate report. */
 export function ToolUsage({ view }: { readonly view: UsageView }) {
   const byTool = useQuery(toolsQuery(view, ['tool']))
   const byStep = useQuery(toolsQuery(view, [view.unit, 'tool']))
