@@ -21,7 +21,7 @@ export interface Editing {
   readonly changes: readonly FieldChange[]
   /** Version that the edits began with. */
   readonly baseVersion: number
-  /** True when somebody else has saved a newer version since. */
+  /** True when another person has saved a newer version since. */
   readonly isStale: boolean
   readonly edit: (fields: Partial<AgentDraft>) => void
   /** Changes one setting; undefined removes it. */
@@ -31,7 +31,7 @@ export interface Editing {
   readonly discard: () => void
   /** Puts the edits on top of the stored version. */
   readonly rebase: () => void
-  /** Rejects with ApiError; 409 when somebody else has saved a newer version. */
+  /** Rejects with ApiError; 409 when another person has saved a newer version. */
   readonly save: (note: string) => Promise<Agent>
 }
 

@@ -1,8 +1,9 @@
 import { MultiSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { NativeProvider } from '../../../../src/contract/native.ts'
+import { objectIn } from '../../data/json.ts'
 import { mcpServersQuery } from '../../data/lists.ts'
-import { dayOf, metadataOf } from './key-draft.ts'
+import { dayOf } from './key-draft.ts'
 import { amountOf, type FieldsProps } from './key-fields.ts'
 
 const providers: readonly { readonly value: NativeProvider; readonly label: string }[] = [
@@ -67,7 +68,7 @@ export function MoreSettings({ draft, set, errorAt }: FieldsProps) {
         classNames={{ input: 'mono' }}
         value={draft.metadata}
         onChange={({ currentTarget }) => set({ metadata: currentTarget.value })}
-        error={errorAt('metadata') ?? (metadataOf(draft.metadata) ? undefined : 'Metadata must be a JSON object')}
+        error={errorAt('metadata') ?? (objectIn(draft.metadata) ? undefined : 'Metadata must be a JSON object')}
       />
     </Stack>
   )

@@ -1,6 +1,7 @@
+import { recordOf } from '../../data/json.ts'
 import { bytes } from '../../parts/format.ts'
 import { base64Of } from '../../parts/read-file.ts'
-import { type Block, fieldsOf, textOf } from './wire/form.ts'
+import { type Block, textOf } from './wire/form.ts'
 
 /** Types that all providers with images read. */
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
@@ -18,7 +19,7 @@ export async function imageBlockOf(file: File): Promise<Block> {
 
 /** Names an image by its type and size; the page shows no image of a conversation. */
 export function imageText(block: Block): string {
-  const { type, url, media_type: mediaType, data } = fieldsOf(block['source'])
+  const { type, url, media_type: mediaType, data } = recordOf(block['source'])
   if (type === 'url') return `Image at ${textOf(url)}`
   return `Image, ${textOf(mediaType).replace('image/', '').toUpperCase()}, ${bytes((textOf(data).length * 3) / 4)}`
 }
