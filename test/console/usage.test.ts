@@ -24,14 +24,16 @@ test('the totals of the usage page are those of the report, and its CSV has the 
   const total = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'Total' }) })
   await total.waitFor()
   const [requests, errors, input, , , output, cost, unpriced] = await total.getByRole('cell').allTextContents()
+  const exactCost = await total.locator('[title]').getAttribute('title')
   assert.deepEqual(
-    { requests, errors, input, output, cost, unpriced },
+    { requests, errors, input, output, cost, exactCost, unpriced },
     {
       requests: '3',
       errors: '0',
       input: totals.input_tokens.toLocaleString('en-US'),
       output: totals.output_tokens.toLocaleString('en-US'),
-      cost: `$${totals.cost_usd}`,
+      cost: '$0.20',
+      exactCost: `$${totals.cost_usd}`,
       unpriced: '1',
     },
   )

@@ -14,7 +14,7 @@ export interface FormError<Field extends string> {
 export function formErrorOf<Field extends string>(error: unknown, fields: readonly Field[]): FormError<Field> {
   const message = error instanceof ApiError && error.status < 500 ? error.message : undefined
   const named = fields
-    .filter(field => message !== undefined && isNamed(message, field))
+    .filter(field => message !== undefined && isAbout(message, field))
     .reduce<Field | undefined>((longest, field) => (field.length > (longest?.length ?? 0) ? field : longest), undefined)
   return {
     at: field => (field === named ? message : undefined),
@@ -23,7 +23,7 @@ export function formErrorOf<Field extends string>(error: unknown, fields: readon
 }
 
 /** True if the message begins with the field, also as `forbidden: max_budget exceeds ...` and `models[0] ...`. */
-function isNamed(message: string, field: string): boolean {
+export function isAbout(message: string, field: string): boolean {
   const text = message.replace(/^forbidden: /, '')
   return text.startsWith(field) && /^(?![a-zA-Z0-9_])/.test(text.slice(field.length))
 }

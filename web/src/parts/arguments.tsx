@@ -1,3 +1,4 @@
+import { isRecord } from '../data/json.ts'
 import css from './arguments.module.css'
 import { CodeBlock, JsonBlock } from './code.tsx'
 import { SafeText } from './safe-text.tsx'
@@ -7,9 +8,6 @@ interface Props {
   /** Lines of each argument that are shown before "show all". */
   readonly maxLines?: number
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The exact arguments of a tool call, each by its name. Texts keep their lines; hidden characters are marked. */
 export function Arguments({ input, maxLines = 20 }: Props) {

@@ -1,5 +1,6 @@
 import { Textarea } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
+import { parseJson } from '../data/json.ts'
 
 interface Props {
   readonly label: string
@@ -27,7 +28,7 @@ export function JsonField(props: Props) {
   }, [shown])
   const change = (next: string) => {
     setText(next)
-    const parsed = parse(next)
+    const parsed = parseJson(next)
     const wrong = parsed.problem ?? problemOf?.(parsed.value)
     setProblem(wrong)
     if (wrong === undefined) onChange(parsed.value)
@@ -51,21 +52,7 @@ export function JsonField(props: Props) {
 
 const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2))
 
-interface Parsed {
-  readonly value?: unknown
-  readonly problem?: string
-}
-
-function parse(text: string): Parsed {
-  if (text.trim() === '') return { value: undefined }
-  try {
-    return { value: JSON.parse(text) }
-  } catch (error) {
-    return { problem: `not JSON: ${error instanceof Error ? error.message : 'cannot be read'}` }
-  }
-}
-
 const isSame = (one: string, other: string): boolean => {
-  const [first, second] = [parse(one), parse(other)]
+  const [first, second] = [parseJson(one), parseJson(other)]
   return first.problem === undefined && JSON.stringify(first.value) === JSON.stringify(second.value)
 }

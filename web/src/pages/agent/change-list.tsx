@@ -4,7 +4,7 @@ import { DiffView } from '../../parts/diff-view.tsx'
 import { LineDiff } from '../../parts/line-diff.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import css from './agent.module.css'
-import type { FieldChange } from './draft.ts'
+import { type FieldChange, textOf } from './draft.ts'
 
 const titles: Readonly<Record<string, string>> = {
   name: 'Name',
@@ -84,6 +84,3 @@ export function ServerChanges({ changes }: { readonly changes: readonly AgentFie
     </Stack>
   )
 }
-
-const textOf = (value: unknown): string =>
-  value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)

@@ -41,7 +41,8 @@ export function isEqual(one: unknown, other: unknown): boolean {
 
 const memberOf = (value: object, name: string): unknown => (value as Config)[name]
 
-const textOf = (value: unknown): string =>
+/** Returns a value of a field as text; empty for an absent one. */
+export const textOf = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 
 const changedKeys = (before: Config, after: Config): readonly string[] =>

@@ -44,19 +44,6 @@ export const agentSchedulesQuery = (id: string) =>
     meta: live,
   })
 
-/** Runtimes with the tools of their agents. */
-export const runtimesQuery = queryOptions({
-  queryKey: [...agentsKey, 'runtimes'],
-  queryFn: () => client.agentRuntimes.list(),
-  staleTime: 60_000,
-})
-
-export const mcpServersQuery = queryOptions({
-  queryKey: [...agentsKey, 'mcp-servers'],
-  queryFn: () => client.mcp.list(),
-  staleTime: 60_000,
-})
-
 /** The accepted tools of one MCP server. */
 export const mcpToolsQuery = (server: string) =>
   queryOptions({
@@ -64,10 +51,3 @@ export const mcpToolsQuery = (server: string) =>
     queryFn: () => client.mcp.tools({ query: { server_id: server } }),
     staleTime: 60_000,
   })
-
-/** Models that the caller may use, with their windows and prices. */
-export const modelsQuery = queryOptions({
-  queryKey: ['models'],
-  queryFn: () => client.models.list(),
-  staleTime: 60_000,
-})

@@ -1,5 +1,5 @@
 import { Checkbox, NumberInput, Select, TagsInput, TextInput } from '@mantine/core'
-import { textsOf } from './json-values.ts'
+import { textsOf } from '../../data/json.ts'
 import { type Place, pathOf, valueAt, writeAt } from './settings.ts'
 import type { Editing } from './use-draft.ts'
 

@@ -1,4 +1,4 @@
-import { recordOf } from './json-values.ts'
+import { recordOf } from '../../data/json.ts'
 import type { Editing } from './use-draft.ts'
 
 type Settings = Readonly<Record<string, unknown>>

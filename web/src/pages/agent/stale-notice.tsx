@@ -12,7 +12,7 @@ interface Props {
   readonly onDiscard?: () => void
 }
 
-/** Somebody else has saved while this person edits: shows what they changed, and the choices. */
+/** Another person has saved while this one edits: shows what they changed, and the choices. */
 export function StaleNotice({ editing, onDiscard }: Props) {
   const { agent, baseVersion, rebase, discard } = editing
   const [isShown, setShown] = useState(false)

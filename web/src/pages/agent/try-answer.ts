@@ -1,4 +1,4 @@
-import { recordOf } from './json-values.ts'
+import { recordOf } from '../../data/json.ts'
 
 interface Message {
   readonly info: Readonly<Record<string, unknown>>

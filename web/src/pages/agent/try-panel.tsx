@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text, Textarea } from '@mantine/core'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { client } from '../../data/client.ts'
-import { reportError } from '../../data/queries.ts'
+import { useSubmit } from '../../data/submit.ts'
 import { Elapsed } from '../../parts/figures.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
@@ -20,7 +20,8 @@ interface Turn {
   readonly answer?: string
   /** Why the run failed, in words of the service. */
   readonly failure?: string | undefined
-  readonly error?: unknown
+  /** True when the service did not answer, or with an error. */
+  readonly isFailed?: boolean
 }
 
 interface Props {
@@ -33,17 +34,14 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
   const [sessionId, setSessionId] = useState<string>()
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const [text, setText] = useState('')
-  const [error, setError] = useState<unknown>()
-  const isRunning = turns.some(({ answer, error: failure }) => answer === undefined && failure === undefined)
   const field = useRef<HTMLTextAreaElement>(null)
 
   const finish = (turn: Partial<Turn>) =>
     setTurns(before => before.map((each, at) => (at === before.length - 1 ? { ...each, ...turn } : each)))
 
-  const send = async () => {
+  const { send, isRunning, error, clear } = useSubmit(async () => {
     const prompt = text.trim()
-    if (prompt === '' || isRunning) return
-    setError(undefined)
+    if (prompt === '') return
     try {
       const id =
         sessionId ?? (await client.sessions.create({ body: { agent_id: agent.id, title: titleOf(prompt) } })).id
@@ -56,13 +54,12 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
       })
       finish({ answer: answerIn(message), failure: failureIn(message) })
     } catch (failure) {
-      reportError(failure)
-      finish({ error: failure })
-      setError(failure)
+      finish({ isFailed: true })
+      throw failure
     } finally {
       field.current?.focus()
     }
-  }
+  })
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
@@ -122,7 +119,7 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
               onClick={() => {
                 setSessionId(undefined)
                 setTurns([])
-                setError(undefined)
+                clear()
               }}
             >
               Start again
@@ -137,7 +134,7 @@ export function TryPanel({ editing: { agent, changes }, onClose }: Props) {
 const maxTitle = 80
 const titleOf = (prompt: string): string => prompt.split('\n')[0]?.slice(0, maxTitle) ?? 'Try'
 
-function TurnView({ turn: { prompt, startedAt, answer, failure, error } }: { readonly turn: Turn }) {
+function TurnView({ turn: { prompt, startedAt, answer, failure, isFailed = false } }: { readonly turn: Turn }) {
   return (
     <div className={css.turn}>
       <b>
@@ -145,15 +142,15 @@ function TurnView({ turn: { prompt, startedAt, answer, failure, error } }: { rea
       </b>
       {answer !== undefined ? (
         <Answer text={answer} failure={failure} />
-      ) : error === undefined ? (
+      ) : isFailed ? (
+        <StatePill state="failed" word="failed" />
+      ) : (
         <span>
           <StatePill state="running" word="working" /> <Elapsed since={startedAt} />
           <Text size="sm" c="dimmed">
             Open the session to see each step, and to approve calls.
           </Text>
         </span>
-      ) : (
-        <StatePill state="failed" word="failed" />
       )}
     </div>
   )

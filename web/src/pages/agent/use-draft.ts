@@ -4,6 +4,7 @@ import { ApiError } from '../../../../src/client/index.ts'
 import type { Agent } from '../../../../src/contract/agents.ts'
 import { agentQuery, agentsKey } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
+import { isAbout } from '../../data/form-error.ts'
 import { type AgentDraft, changesOf, draftOf, type FieldChange, rebased, updateOf, withoutAbsent } from './draft.ts'
 
 interface Edits {
@@ -20,7 +21,7 @@ export interface Editing {
   readonly changes: readonly FieldChange[]
   /** Version that the edits began with. */
   readonly baseVersion: number
-  /** True when somebody else has saved a newer version since. */
+  /** True when another person has saved a newer version since. */
   readonly isStale: boolean
   readonly edit: (fields: Partial<AgentDraft>) => void
   /** Changes one setting; undefined removes it. */
@@ -30,7 +31,7 @@ export interface Editing {
   readonly discard: () => void
   /** Puts the edits on top of the stored version. */
   readonly rebase: () => void
-  /** Rejects with ApiError; 409 when somebody else has saved a newer version. */
+  /** Rejects with ApiError; 409 when another person has saved a newer version. */
   readonly save: (note: string) => Promise<Agent>
 }
 
@@ -85,7 +86,3 @@ export function useDraft(agent: Agent): Editing {
     save,
   }
 }
-
-/** True if a message begins with a field or something inside it: `config.network.presets[0] must be …`. */
-const isAbout = (message: string, field: string): boolean =>
-  message.startsWith(field) && /^(?![A-Za-z0-9_])/.test(message.slice(field.length))

@@ -6,8 +6,8 @@ import { agentsKey, capabilitiesQuery } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
 import { modelNames } from '../../data/lists.ts'
-import { useMe } from '../../data/sign-in.tsx'
 import { useSubmit } from '../../data/submit.ts'
+import { OwnerField, useOwner } from '../../parts/owner-field.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import css from './agents.module.css'
 import { agentTemplates, templateOf } from './templates.ts'
@@ -21,7 +21,6 @@ const fields = ['name', 'model', 'runtime', 'system', 'owner_id'] as const
 
 /** Creates an agent from a template. Everything can be changed on its page afterwards. */
 export function CreateAgent({ onClose, onMade }: Props) {
-  const me = useMe()
   const queries = useQueryClient()
   const models = useQuery(modelNames)
   const runtimes = useQuery(capabilitiesQuery)
@@ -30,7 +29,7 @@ export function CreateAgent({ onClose, onMade }: Props) {
   const [system, setSystem] = useState<string>()
   const [model, setModel] = useState<string>()
   const [runtime, setRuntime] = useState('builtin')
-  const [owner, setOwner] = useState(me.owner_id ?? me.principal)
+  const [owner, setOwner] = useOwner()
   const template = templateOf(id)
   const names = models.data ?? []
   const chosen = model ?? names[0]
@@ -116,17 +115,7 @@ export function CreateAgent({ onClose, onMade }: Props) {
             minRows={5}
             maxRows={14}
           />
-          {me.owner_id === null && (
-            <TextInput
-              label="Owner"
-              description="Whose agent it is: keys of this owner see and use it"
-              value={owner}
-              onChange={({ currentTarget }) => setOwner(currentTarget.value)}
-              error={at('owner_id')}
-              maxLength={200}
-              required
-            />
-          )}
+          <OwnerField value={owner} onChange={setOwner} error={at('owner_id')} />
           {template.next !== undefined && (
             <Text size="sm" c="dimmed">
               Next: {template.next}

@@ -8,6 +8,7 @@ import { useMe } from '../../data/sign-in.tsx'
 import { useSubmit } from '../../data/submit.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { plural } from '../../parts/format.ts'
+import { OwnerField, useOwner } from '../../parts/owner-field.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 
@@ -18,12 +19,12 @@ interface Props {
 
 /** Creates an agent from a file that an export has written. */
 export function ImportAgent({ onClose, onMade }: Props) {
-  const { owner_id: ownOwner, principal } = useMe()
+  const { owner_id: ownOwner } = useMe()
   const queries = useQueryClient()
   const [file, setFile] = useState<AgentFile>()
   const [problem, setProblem] = useState<string>()
   const [name, setName] = useState('')
-  const [owner, setOwner] = useState(ownOwner ?? principal)
+  const [owner, setOwner] = useOwner()
   const choose = async (chosen: File | null) => {
     setFile(undefined)
     setProblem(undefined)
@@ -64,15 +65,7 @@ export function ImportAgent({ onClose, onMade }: Props) {
                 maxLength={200}
                 required
               />
-              {ownOwner === null && (
-                <TextInput
-                  label="Owner"
-                  value={owner}
-                  onChange={({ currentTarget }) => setOwner(currentTarget.value)}
-                  maxLength={200}
-                  required
-                />
-              )}
+              <OwnerField value={owner} onChange={setOwner} />
               <Facts
                 of={[
                   ['Model', <SafeText key="model" text={file.agent.model} />],

@@ -1,17 +1,15 @@
-import { Button, TextInput } from '@mantine/core'
-import { IconDownload } from '@tabler/icons-react'
+import { TextInput } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { AuditEntry } from '../../../../src/contract/audit.ts'
-import { useSubmit } from '../../data/submit.ts'
 import { useAddress } from '../../parts/address.ts'
 import { AdminOnly } from '../../parts/admin-only.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Time } from '../../parts/figures.tsx'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Empty, Loading, NoMatch, ProblemBlock, ProblemLine } from '../../parts/page-state.tsx'
+import { Empty, Loading, NoMatch, ProblemBlock } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
-import { saveFile } from '../../parts/save-file.ts'
+import { SaveCsv } from '../../parts/save-csv.tsx'
 import { WithPanel } from '../../parts/side-panel.tsx'
 import { changeDigest, kinds } from './changes.ts'
 import { EntryPanel } from './entry-panel.tsx'
@@ -34,28 +32,14 @@ function Audit() {
   const [{ open, ...rest }, setAddress] = useAddress<keyof AuditFilters | 'open'>()
   const filters: AuditFilters = Object.fromEntries(filterNames.map(name => [name, rest[name]]))
   const list = useInfiniteQuery(auditQuery(filters))
-  const csv = useSubmit(async () => {
-    const response = await loadAuditFile(filters)
-    saveFile('audit.csv', await response.text(), 'text/csv')
-  })
   const entries = list.data?.pages.flatMap(page => page.entries)
   const opened = entries?.find(({ id }) => id === open)
   return (
     <Page
       title={title}
-      actions={
-        <Button
-          variant="default"
-          leftSection={<IconDownload size={14} />}
-          loading={csv.isRunning}
-          onClick={() => void csv.send()}
-        >
-          Download CSV
-        </Button>
-      }
+      actions={<SaveCsv name="audit" what="the audit log" load={() => loadAuditFile(filters)} />}
       toolbar={<Filters filters={filters} />}
     >
-      <ProblemLine error={csv.error} />
       <WithPanel
         panel={opened && <EntryPanel key={opened.id} entry={opened} onClose={() => setAddress({ open: undefined })} />}
       >

@@ -18,6 +18,6 @@ export const auditQuery = (filters: AuditFilters) =>
     meta: live,
   })
 
-/** The same list as a file, without a limit of entries. */
+/** All entries of the filters as a file. */
 export const loadAuditFile = (filters: AuditFilters): Promise<Response> =>
   client.open(routes.audit, { query: present({ ...filters, format: 'csv' as const }) })

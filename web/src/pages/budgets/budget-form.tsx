@@ -1,6 +1,7 @@
 import { NumberInput, Select, Stack } from '@mantine/core'
 import type { BudgetWrite } from '../../../../src/contract/budgets.ts'
 import type { FormError } from '../../data/form-error.ts'
+import { periodsWith } from '../../parts/budget-periods.ts'
 
 /** Fields of a budget that errors of the service name. */
 export const limitFields = [
@@ -20,22 +21,6 @@ interface Props {
   readonly onChange: (limits: Required<BudgetWrite>) => void
   readonly error: FormError<Field>
 }
-
-const periods = [
-  { value: '1d', label: 'a day' },
-  { value: '1w', label: 'a week' },
-  { value: '1mo', label: 'a month' },
-  { value: '30d', label: 'every 30 days' },
-]
-
-/** Periods for a choice, with the current one when it is another. */
-const periodsWith = (current: string | null) => [
-  ...periods,
-  ...(current === null || periods.some(({ value }) => value === current)
-    ? []
-    : [{ value: current, label: `every ${current}` }]),
-  { value: '', label: 'in total, never resets' },
-]
 
 export const noLimits: Required<BudgetWrite> = {
   max_budget: null,
@@ -70,7 +55,7 @@ export function LimitFields({ limits, onChange, error }: Props) {
       <Select
         label="Period"
         description="A new period starts when you change it"
-        data={periodsWith(limits.budget_duration)}
+        data={periodsWith(limits.budget_duration ?? '')}
         value={limits.budget_duration ?? ''}
         onChange={value => onChange({ ...limits, budget_duration: value === '' ? null : value })}
         error={error.at('budget_duration')}

@@ -1,11 +1,12 @@
 import { Button, Group, Select, Stack, TextInput } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Budget } from '../../../../src/contract/budgets.ts'
 import { reloadBudgets } from '../../data/budgets.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
 import { useSubmit } from '../../data/submit.ts'
+import { AgentSelect } from '../../parts/agent-select.tsx'
 import { LinkButton } from '../../parts/link-button.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
@@ -50,7 +51,7 @@ export function CreateBudget({ onClose, onDone }: Props) {
             data-autofocus
           />
           {scope === 'agent' ? (
-            <AgentField value={id} onChange={setId} />
+            <AgentSelect label="Agent" value={id === '' ? undefined : id} onChange={setId} />
           ) : (
             <IdField scope={scope} value={id} onChange={setId} />
           )}
@@ -75,12 +76,13 @@ export function CreateBudget({ onClose, onDone }: Props) {
   )
 }
 
-interface FieldProps {
+interface IdProps {
+  readonly scope: WritableScope
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-const IdField = ({ scope, value, onChange }: FieldProps & { readonly scope: WritableScope }) => (
+const IdField = ({ scope, value, onChange }: IdProps) => (
   <TextInput
     label={scope === 'owner' ? 'Owner' : 'Session id'}
     description={scope === 'owner' ? 'As in owner_id of its agents and keys' : 'Starts with ses_'}
@@ -90,23 +92,3 @@ const IdField = ({ scope, value, onChange }: FieldProps & { readonly scope: Writ
     required
   />
 )
-
-function AgentField({ value, onChange }: FieldProps) {
-  const { data } = useQuery({
-    queryKey: ['agent-names'],
-    queryFn: () => client.agents.list({ query: { limit: 200 } }),
-    staleTime: 30_000,
-  })
-  return (
-    <Select
-      label="Agent"
-      placeholder="Choose an agent"
-      data={(data?.agents ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-      value={value === '' ? null : value}
-      onChange={chosen => onChange(chosen ?? '')}
-      searchable
-      nothingFoundMessage="No agent has this name"
-      required
-    />
-  )
-}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiKey } from '../../../../src/contract/keys.ts'
-import { dayOf, draftOf, emptyDraft, keyWrite, matchesOf, metadataOf } from './key-draft.ts'
+import { objectIn } from '../../data/json.ts'
+import { dayOf, draftOf, emptyDraft, keyWrite, matchesOf } from './key-draft.ts'
 
 const key: ApiKey = {
   id: 'key_1',
@@ -60,9 +61,9 @@ test('a key lives until the end of its last day', () => {
 })
 
 test('metadata is a JSON object', () => {
-  assert.deepEqual(metadataOf(' '), {})
-  assert.deepEqual(metadataOf('{"a": [1]}'), { a: [1] })
-  for (const wrong of ['{', '[]', '1', 'null']) assert.equal(metadataOf(wrong), undefined)
+  assert.deepEqual(objectIn(' '), {})
+  assert.deepEqual(objectIn('{"a": [1]}'), { a: [1] })
+  for (const wrong of ['{', '[]', '1', 'null']) assert.equal(objectIn(wrong), undefined)
 })
 
 test('an entry of a key matches a name, or all names with its beginning', () => {

@@ -1,4 +1,5 @@
 import type { ApiKey, ApiKeyWrite, KeyRole } from '../../../../src/contract/keys.ts'
+import { objectIn } from '../../data/json.ts'
 import type { KeyRights } from './key-sentence.ts'
 
 /** A number field of a form: empty or a number. */
@@ -99,21 +100,8 @@ const fieldsOf = (draft: KeyDraft) =>
     mcp_servers: draft.mcp_servers && [...draft.mcp_servers],
     cache: draft.cache_ttl.trim() === '' ? null : { ttl: draft.cache_ttl.trim() },
     log_bodies: draft.log_bodies_until === '' ? null : { until: endOf(draft.log_bodies_until) ?? '' },
-    metadata: metadataOf(draft.metadata) ?? {},
+    metadata: { ...objectIn(draft.metadata) },
   }) satisfies ApiKeyWrite
-
-/** Returns the object that the text contains, `{}` for an empty one; undefined for text that is not a JSON object. */
-export function metadataOf(written: string): Record<string, unknown> | undefined {
-  if (written.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(written)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** What the sentence of the form says. */
 export const rightsOf = (draft: KeyDraft): KeyRights => fieldsOf(draft)

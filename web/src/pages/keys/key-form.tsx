@@ -2,12 +2,14 @@ import { Button, Collapse, Group, NumberInput, SegmentedControl, Select, Stack, 
 import { useDisclosure } from '@mantine/hooks'
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { formErrorOf } from '../../data/form-error.ts'
+import { objectIn } from '../../data/json.ts'
 import type { Submit } from '../../data/submit.ts'
+import { periodsWith } from '../../parts/budget-periods.ts'
 import { useNow } from '../../parts/now.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { ExpiryField } from './expiry-field.tsx'
-import { type KeyDraft, metadataOf, rightsOf } from './key-draft.ts'
+import { type KeyDraft, rightsOf } from './key-draft.ts'
 import { amountOf, type FieldsProps, keyFields, rareFields } from './key-fields.ts'
 import css from './key-form.module.css'
 import { MoreSettings } from './key-more.tsx'
@@ -23,26 +25,12 @@ interface Props {
   readonly onCancel: () => void
 }
 
-const periods = [
-  ['1d', 'a day'],
-  ['1w', 'a week'],
-  ['1mo', 'a month'],
-  ['30d', 'every 30 days'],
-  ['', 'in total, never resets'],
-] as const
-
-/** Budget periods for a choice, with the current one when it is another. */
-const periodsWith = (current: string) => [
-  ...periods.map(([value, label]) => ({ value, label })),
-  ...(periods.some(([value]) => value === current) ? [] : [{ value: current, label: `every ${current}` }]),
-]
-
 /** The form of a key, with a sentence that says what it will allow. */
 export function KeyForm({ draft, onChange, submit, action, onCancel }: Props) {
   const now = useNow()
   const [isMore, { toggle }] = useDisclosure()
   const error = formErrorOf(submit.error, keyFields)
-  const isWrong = metadataOf(draft.metadata) === undefined
+  const isWrong = objectIn(draft.metadata) === undefined
   // An error must not be hidden.
   const isOpen = isMore || isWrong || rareFields.some(error.at)
   const set = (changes: Partial<KeyDraft>) => onChange({ ...draft, ...changes })

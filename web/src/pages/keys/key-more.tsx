@@ -1,9 +1,10 @@
 import { MultiSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { NativeProvider } from '../../../../src/contract/native.ts'
-import { dayOf, metadataOf } from './key-draft.ts'
+import { objectIn } from '../../data/json.ts'
+import { mcpServersQuery } from '../../data/lists.ts'
+import { dayOf } from './key-draft.ts'
 import { amountOf, type FieldsProps } from './key-fields.ts'
-import { mcpServersQuery } from './queries.ts'
 
 const providers: readonly { readonly value: NativeProvider; readonly label: string }[] = [
   { value: 'anthropic', label: 'Anthropic' },
@@ -67,16 +68,16 @@ export function MoreSettings({ draft, set, errorAt }: FieldsProps) {
         classNames={{ input: 'mono' }}
         value={draft.metadata}
         onChange={({ currentTarget }) => set({ metadata: currentTarget.value })}
-        error={errorAt('metadata') ?? (metadataOf(draft.metadata) ? undefined : 'Metadata must be a JSON object')}
+        error={errorAt('metadata') ?? (objectIn(draft.metadata) ? undefined : 'Metadata must be a JSON object')}
       />
     </Stack>
   )
 }
 
 function McpField({ draft, set, errorAt }: FieldsProps) {
-  const { data: names = [] } = useQuery(mcpServersQuery)
+  const { data: servers = [] } = useQuery(mcpServersQuery)
   const chosen = draft.mcp_servers
-  const choices = [...new Set([...names, ...(chosen ?? [])])]
+  const choices = [...new Set([...servers.map(({ server_name }) => server_name), ...(chosen ?? [])])]
   return (
     <Stack gap={8}>
       <Switch

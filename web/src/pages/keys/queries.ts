@@ -38,12 +38,5 @@ export const childrenQuery = (id: string) =>
     queryFn: () => client.keys.list({ query: { parent_id: id, limit: 200, include_revoked: true } }),
   })
 
-/** Names of MCP servers for the form. */
-export const mcpServersQuery = queryOptions({
-  queryKey: ['mcp-server-names'],
-  queryFn: async () => (await client.mcp.list()).map(({ server_name }) => server_name),
-  staleTime: 60_000,
-})
-
 /** Loads everything about keys again, after a change. */
 export const reloadKeys = (queries: QueryClient): Promise<void> => queries.invalidateQueries({ queryKey: all })

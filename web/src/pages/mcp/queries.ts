@@ -1,14 +1,11 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { McpCallOutcome } from '../../../../src/contract/mcp-calls.ts'
 import { client } from '../../data/client.ts'
+import { mcpServersQuery } from '../../data/lists.ts'
 import { live } from '../../data/live.ts'
 
 /** All servers that the caller may use. */
-export const serversQuery = queryOptions({
-  queryKey: ['mcp', 'servers'],
-  queryFn: () => client.mcp.list(),
-  meta: live,
-})
+export const serversQuery = queryOptions({ ...mcpServersQuery, staleTime: 2000, meta: live })
 
 /** Calls of the last 30 days by server. */
 export const totalsQuery = queryOptions({

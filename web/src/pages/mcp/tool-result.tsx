@@ -1,6 +1,7 @@
 import { SegmentedControl, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { McpToolResult } from '../../../../src/contract/mcp.ts'
+import { isRecord } from '../../data/json.ts'
 import { CodeBlock, JsonBlock } from '../../parts/code.tsx'
 import { bytes } from '../../parts/format.ts'
 import { SafeText } from '../../parts/safe-text.tsx'
@@ -73,9 +74,6 @@ function Content({ item }: { readonly item: Item }) {
   }
   return <JsonBlock value={item} what="content" />
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const mediaOf = (item: Readonly<Record<string, unknown>>): string | undefined => textOf(item['mimeType'])
 

@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import type { MemorySource } from '../../../../src/contract/memories.ts'
+import { present } from '../../data/present.ts'
 import { useAddress } from '../../parts/address.ts'
 import { ChoiceFilter, FilterChips, SearchFilter } from '../../parts/filters.tsx'
 import type { MemoryFilters } from './queries.ts'
@@ -22,13 +23,7 @@ const states = ['enabled', 'disabled'] as const
 
 export function useMemoryFilters(): Filtering {
   const [{ q, tag, type, source, state }, change] = useAddress<Name>()
-  const address = {
-    ...(q !== undefined && { q }),
-    ...(tag !== undefined && { tag }),
-    ...(type !== undefined && { type }),
-    ...(source !== undefined && { source }),
-    ...(state !== undefined && { state }),
-  }
+  const address = present({ q, tag, type, source, state })
   const known = states.find(each => each === state)
   const filters = {
     q,

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { MemorySource } from '../../../../src/contract/memories.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
+import { present } from '../../data/present.ts'
 import { routes } from '../../data/routes.ts'
 
 /** Start of the key of each query about memories; changes of memories invalidate it. */
@@ -15,24 +16,14 @@ export interface MemoryFilters {
   readonly disabled?: boolean | undefined
 }
 
-/** The memories of an agent. A look at them counts as no use. */
-export const memoryListQuery = (agentId: string, { q, tag, type, source, disabled }: MemoryFilters) =>
+/** The memories of an agent. Reading them here does not count as use. */
+export const memoryListQuery = (agentId: string, filters: MemoryFilters) =>
   infiniteQueryOptions({
-    queryKey: [...memoriesKey, 'list', agentId, { q, tag, type, source, disabled }],
+    queryKey: [...memoriesKey, 'list', agentId, filters],
     queryFn: ({ pageParam }) =>
       client.page(routes.memoryList, {
         params: { agent_id: agentId },
-        query: {
-          limit: 100,
-          track: false,
-          include_disabled: true,
-          ...(pageParam !== undefined && { cursor: pageParam }),
-          ...(q !== undefined && { q }),
-          ...(tag !== undefined && { tag }),
-          ...(type !== undefined && { type }),
-          ...(source !== undefined && { source }),
-          ...(disabled !== undefined && { disabled }),
-        },
+        query: present({ ...filters, limit: 100, track: false, include_disabled: true, cursor: pageParam }),
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.nextCursor,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draftOf, emptyModel, modelWrite, othersOf } from './model-draft.ts'
+import { objectIn } from '../../data/json.ts'
+import { draftOf, emptyModel, modelWrite } from './model-draft.ts'
 
 const stored = {
   model_name: 'fast',
@@ -38,6 +39,6 @@ test('a changed model sends what changed; emptied parameters are null, also of t
 })
 
 test('other parameters are a JSON object', () => {
-  assert.deepEqual(othersOf(''), {})
-  for (const wrong of ['{', '[]', '3']) assert.equal(othersOf(wrong), undefined)
+  assert.deepEqual(objectIn(''), {})
+  for (const wrong of ['{', '[]', '3']) assert.equal(objectIn(wrong), undefined)
 })

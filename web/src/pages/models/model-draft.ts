@@ -1,7 +1,7 @@
 import type { ModelSetting, ModelSettingWrite } from '../../../../src/contract/model-settings.ts'
+import { type Fields, objectIn } from '../../data/json.ts'
 
 type Amount = number | ''
-type Params = Readonly<Record<string, unknown>>
 
 /** The form of a model with one upstream. Empty fields mean "not set". */
 export interface ModelDraft {
@@ -38,7 +38,7 @@ export const emptyModel: ModelDraft = {
   others: '',
 }
 
-/** Parameters with a field of their own. */
+/** Parameters with a separate field. */
 const shown = [
   'model',
   'api_base',
@@ -84,22 +84,11 @@ export function draftOf({ model_name, params }: Pick<ModelSetting, 'model_name' 
   }
 }
 
-/** Returns the object in a JSON text, `{}` for an empty one; undefined for anything else. */
-export function othersOf(text: string): Params | undefined {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Params) : undefined
-  } catch {
-    return undefined
-  }
-}
-
 const amount = (value: Amount, factor = 1) => (value === '' ? null : Number((value * factor).toPrecision(12)))
 const text = (value: string) => (value.trim() === '' ? null : value.trim())
 
-const paramsOf = (draft: ModelDraft): Params => ({
-  ...othersOf(draft.others),
+const paramsOf = (draft: ModelDraft): Fields => ({
+  ...objectIn(draft.others),
   model: `${draft.provider}/${draft.upstream.trim()}`,
   api_base: text(draft.api_base),
   api_key: text(draft.api_key),

@@ -4,10 +4,11 @@ import { useState } from 'react'
 import type { ModelSetting } from '../../../../src/contract/model-settings.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
+import { objectIn } from '../../data/json.ts'
 import { type Submit, useSubmit } from '../../data/submit.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SidePanel } from '../../parts/side-panel.tsx'
-import { draftOf, emptyModel, type ModelDraft, modelWrite, othersOf } from './model-draft.ts'
+import { draftOf, emptyModel, type ModelDraft, modelWrite } from './model-draft.ts'
 import css from './model-form.module.css'
 import { providersQuery, reloadModels } from './queries.ts'
 
@@ -89,7 +90,7 @@ function ModelForm({ draft, onChange, submit, action, onCancel, maskedKey }: For
   const { data } = useQuery(providersQuery)
   const error = formErrorOf(submit.error, fields)
   const set = (changes: Partial<ModelDraft>) => onChange({ ...draft, ...changes })
-  const isJson = othersOf(draft.others) !== undefined
+  const isJson = objectIn(draft.others) !== undefined
   const isReady = draft.model_name.trim() !== '' && draft.provider !== '' && draft.upstream.trim() !== '' && isJson
   const limit = (name: 'weight' | 'rpm' | 'tpm' | 'max_parallel', label: string) => (
     <NumberInput

@@ -9,7 +9,7 @@ import type { StateName } from '../../theme.ts'
 export interface ModelRow {
   readonly id: string
   readonly model_name: string
-  /** Absent for `demo`, which nobody has set. */
+  /** Absent for `demo`, which is built in. */
   readonly setting: ModelSetting | undefined
   /** Absent for one that serves no calls. */
   readonly deployment: Deployment | undefined

@@ -45,6 +45,6 @@ export const providersQuery = queryOptions({
 
 /** Loads everything about models again, after a change. */
 export async function reloadModels(queries: QueryClient): Promise<void> {
-  const names = ['model-settings', 'deployments', 'providers', 'model-names']
+  const names = ['model-settings', 'deployments', 'providers', 'models']
   await Promise.all(names.map(name => queries.invalidateQueries({ queryKey: [name] })))
 }

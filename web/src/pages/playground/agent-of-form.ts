@@ -1,6 +1,8 @@
 import type { AgentWrite } from '../../../../src/contract/agents.ts'
+import { type Fields, parseJson, recordOf } from '../../data/json.ts'
 import { present } from '../../data/present.ts'
-import { type Fields, type Format, fieldsOf, listOf, type PlaygroundForm, parseJson, textOf } from './wire/form.ts'
+import { type Format, listOf, type PlaygroundForm, textOf } from './wire/form.ts'
+import { thinkingOf } from './wire/request.ts'
 import { readFunction } from './wire/tools.ts'
 
 /** What of a form becomes an agent. */
@@ -27,7 +29,7 @@ export function agentOfForm(
     max_tokens: form.maxTokens,
     temperature: form.temperature,
     effort: isEffort ? form.effort : undefined,
-    thinking: thinkingOf(form, format),
+    thinking: agentThinking(form, format),
   })
   return {
     fields: {
@@ -49,7 +51,7 @@ export function agentOfForm(
       },
     },
     notes: [
-      ...foreign.map(tool => `The tool ${nameOf(fieldsOf(tool))} runs at the provider and is left out.`),
+      ...foreign.map(tool => `The tool ${nameOf(recordOf(tool))} runs at the provider and is left out.`),
       ...(form.others.trim() === '' ? [] : ['The other fields of the request are left out.']),
       ...(form.effort === '' || isEffort || form.effort === 'none'
         ? []
@@ -60,8 +62,8 @@ export function agentOfForm(
 
 const nameOf = ({ name, type }: Fields): string => textOf(name) || textOf(type) || 'without a name'
 
-function thinkingOf({ thinking, thinkingBudget, effort }: PlaygroundForm, format: Format): Fields | undefined {
-  if (format !== 'messages') return effort === 'none' ? { type: 'disabled' } : undefined
-  if (thinking === 'default') return undefined
-  return thinking === 'enabled' ? { type: 'enabled', budget_tokens: thinkingBudget } : { type: thinking }
+/** Other formats than Messages have no setting but the effort. */
+function agentThinking(form: PlaygroundForm, format: Format): Fields | undefined {
+  if (format === 'messages') return thinkingOf(form)
+  return form.effort === 'none' ? { type: 'disabled' } : undefined
 }

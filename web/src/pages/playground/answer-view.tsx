@@ -1,9 +1,9 @@
+import { parseJson } from '../../data/json.ts'
 import { CodeBlock, JsonBlock } from '../../parts/code.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import css from './playground.module.css'
 import type { Answer, AnswerBlock } from './wire/answer.ts'
-import { parseJson } from './wire/form.ts'
 
 interface Props {
   readonly answer: Answer

@@ -1,7 +1,8 @@
 import { Modal, Stack, Tabs, Text } from '@mantine/core'
+import type { Fields } from '../../data/json.ts'
 import { CodeBlock } from '../../parts/code.tsx'
 import { copyTexts } from './wire/copy-texts.ts'
-import type { Fields, Format } from './wire/form.ts'
+import type { Format } from './wire/form.ts'
 
 interface Props {
   readonly format: Format

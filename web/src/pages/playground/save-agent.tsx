@@ -5,9 +5,9 @@ import type { Agent } from '../../../../src/contract/agents.ts'
 import { agentsKey } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
-import { useMe } from '../../data/sign-in.tsx'
 import { useSubmit } from '../../data/submit.ts'
 import { LinkButton } from '../../parts/link-button.tsx'
+import { OwnerField, useOwner } from '../../parts/owner-field.tsx'
 import { ProblemLine } from '../../parts/page-state.tsx'
 import { SafeText } from '../../parts/safe-text.tsx'
 import { agentOfForm } from './agent-of-form.ts'
@@ -25,10 +25,9 @@ const fields = ['name', 'owner_id', 'system', 'tools', 'model', 'config'] as con
 
 /** Creates an agent with the model, the system prompt, the settings and the tools of a column. */
 export function SaveAgent({ form, format, model, onClose }: Props) {
-  const me = useMe()
   const queries = useQueryClient()
   const [name, setName] = useState('')
-  const [owner, setOwner] = useState(me.owner_id ?? me.principal)
+  const [owner, setOwner] = useOwner()
   const [hasBuiltIns, setBuiltIns] = useState(false)
   const [made, setMade] = useState<Agent>()
   const { fields: agent, notes } = agentOfForm(form, { format, model, hasBuiltIns })
@@ -59,17 +58,7 @@ export function SaveAgent({ form, format, model, onClose }: Props) {
             required
             data-autofocus
           />
-          {me.owner_id === null && (
-            <TextInput
-              label="Owner"
-              description="Whose agent it is: keys of this owner see and use it"
-              value={owner}
-              onChange={({ currentTarget }) => setOwner(currentTarget.value)}
-              error={at('owner_id')}
-              maxLength={200}
-              required
-            />
-          )}
+          <OwnerField value={owner} onChange={setOwner} error={at('owner_id')} />
           <Switch
             label="Give it the built-in tools, too"
             description="Shell and files of a sandbox. The tools of this form become custom tools, which your program answers."

@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import type { Fields } from '../../data/json.ts'
 import { reportError } from '../../data/queries.ts'
 import { type Answer, emptyAnswer } from './wire/answer.ts'
 import { type CallHeaders, callModel } from './wire/call-model.ts'
-import type { Fields, Format } from './wire/form.ts'
+import type { Format } from './wire/form.ts'
 
 /** The last call of a column. */
 export interface Run {

@@ -1,7 +1,8 @@
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
+import { isRecord, parseJson } from '../../data/json.ts'
 import { useMe } from '../../data/sign-in.tsx'
-import { emptyForm, isFields, type PlaygroundForm, parseJson } from './wire/form.ts'
+import { emptyForm, type PlaygroundForm } from './wire/form.ts'
 
 /** The form of this tab, which a reload keeps. */
 export interface StoredForm {
@@ -30,7 +31,7 @@ export function useStoredForm(): StoredForm {
 
 function read(key: string): PlaygroundForm {
   const stored = parseJson(sessionStorage.getItem(key) ?? '').value
-  if (!isFields(stored) || !Array.isArray(stored['turns'])) return emptyForm
+  if (!isRecord(stored) || !Array.isArray(stored['turns'])) return emptyForm
   // Absent numbers are null in the stored text.
   const found = Object.entries(stored).map(([name, value]) => [name, value === null ? undefined : value])
   return { ...emptyForm, ...Object.fromEntries(found) }

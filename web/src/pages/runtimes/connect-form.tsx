@@ -4,10 +4,11 @@ import { useState } from 'react'
 import type { RuntimeHarness } from '../../../../src/contract/runtimes.ts'
 import { client } from '../../data/client.ts'
 import { formErrorOf } from '../../data/form-error.ts'
+import { agentRuntimesQuery } from '../../data/lists.ts'
 import { present } from '../../data/present.ts'
 import { useSubmit } from '../../data/submit.ts'
 import { ProblemLine } from '../../parts/page-state.tsx'
-import { builtInQuery, reloadRuntimes } from './queries.ts'
+import { reloadRuntimes } from './queries.ts'
 
 interface Props {
   readonly runtime: RuntimeHarness
@@ -17,7 +18,7 @@ interface Props {
 /** Stores the key of a built-in runtime. */
 export function ConnectForm({ runtime, onDone }: Props) {
   const queries = useQueryClient()
-  const { data } = useQuery(builtInQuery)
+  const { data } = useQuery(agentRuntimesQuery)
   const builtIn = data?.find(({ id }) => id === runtime.id)
   const [key, setKey] = useState('')
   const [address, setAddress] = useState('')

@@ -1,4 +1,5 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { capabilitiesQuery } from '../../data/agents.ts'
 import { client } from '../../data/client.ts'
 import { live } from '../../data/live.ts'
 
@@ -11,12 +12,6 @@ export const runtimesQuery = queryOptions({
   meta: live,
 })
 
-/** Facts that only built-in runtimes have, such as the address of their vendor. */
-export const builtInQuery = queryOptions({
-  queryKey: [...all, 'built-in'],
-  queryFn: async () => (await client.agentRuntimes.list()).runtimes,
-})
-
 export const runtimeModelsQuery = (id: string) =>
   queryOptions({
     queryKey: [...all, 'models', id],
@@ -25,4 +20,8 @@ export const runtimeModelsQuery = (id: string) =>
     retry: false,
   })
 
-export const reloadRuntimes = (queries: QueryClient): Promise<void> => queries.invalidateQueries({ queryKey: all })
+/** Loads everything about runtimes again, after a change. */
+export async function reloadRuntimes(queries: QueryClient): Promise<void> {
+  const keys = [all, capabilitiesQuery.queryKey]
+  await Promise.all(keys.map(queryKey => queries.invalidateQueries({ queryKey })))
+}

@@ -97,7 +97,7 @@ function Tools({ tools }: { readonly tools: RuntimeHarness['tools'] }) {
   )
 }
 
-/** Models that the runtime offers, asked for on request since that calls the runtime. */
+/** Models that the runtime offers, loaded on request, since that calls the runtime. */
 function Models({ id }: { readonly id: string }) {
   const [isAsked, setAsked] = useState(false)
   const { data, error, isFetching } = useQuery({ ...runtimeModelsQuery(id), enabled: isAsked })

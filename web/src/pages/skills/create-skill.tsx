@@ -1,6 +1,5 @@
 import { Button, FileButton, Stack } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Skill } from '../../../../src/contract/skills.ts'
 import { client } from '../../data/client.ts'
 import { skillsKey } from '../../data/skills.ts'
@@ -16,26 +15,20 @@ interface Props {
 /** Adds a skill to the library: written here, or from a SKILL.md file. */
 export function CreateSkill({ onClose, onMade }: Props) {
   const queries = useQueryClient()
-  const [error, setError] = useState<unknown>()
   const done = async (skill: Skill) => {
     await queries.invalidateQueries({ queryKey: skillsKey })
     onMade(skill)
   }
-  const importFile = async (file: File | null) => {
-    if (!file) return
-    setError(undefined)
-    try {
-      await done(await client.skills.import({ body: { text: await file.text() } }))
-    } catch (failure) {
-      setError(failure)
-    }
-  }
+  const importing = useMutation({
+    mutationFn: async (file: File) => client.skills.import({ body: { text: await file.text() } }),
+    onSuccess: done,
+  })
   return (
     <SidePanel
       title="Create skill"
       onClose={onClose}
       actions={
-        <FileButton accept=".md,text/markdown" onChange={file => void importFile(file)}>
+        <FileButton accept=".md,text/markdown" onChange={file => file && importing.mutate(file)}>
           {props => (
             <Button variant="default" {...props}>
               Import SKILL.md
@@ -45,7 +38,7 @@ export function CreateSkill({ onClose, onMade }: Props) {
       }
     >
       <Stack gap="md">
-        <ProblemLine error={error} />
+        <ProblemLine error={importing.error} />
         <SkillForm
           initial={{ name: '', description: null, content: '' }}
           action="Create skill"

@@ -7,6 +7,7 @@ import type { CardOf } from './cost-card.tsx'
 import { cacheWrites } from './figures.ts'
 import { loadReportFile } from './queries.ts'
 import { seriesOf } from './series.ts'
+import { groupingLabels } from './view.ts'
 
 interface Line {
   readonly name: string
@@ -40,7 +41,7 @@ function FiguresCard({ view, steps, report, id, title, kind, lines, format, empt
       controls={controls}
       load={() => loadReportFile(view, [view.unit])}
       table={{
-        head: [view.unit === 'day' ? 'Day' : 'Hour', ...lines.map(({ name }) => name)],
+        head: [groupingLabels[view.unit], ...lines.map(({ name }) => name)],
         rows: rows.map(({ value, label, amounts }) => ({ key: value, cells: [label, ...amounts.map(shown)] })),
         total: ['All', ...lines.map(({ read }) => shown(read(report.totals)))],
       }}

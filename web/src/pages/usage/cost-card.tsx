@@ -12,12 +12,12 @@ import { budgetLine, budgetOf } from './budget-line.ts'
 import { ChartCard, LazyChart } from './chart-card.tsx'
 import css from './charts.module.css'
 import { dimensionsOf, groupId, groupName, isSeriesGrouping, type SeriesGrouping } from './dimensions.ts'
+import { Dollars } from './dollars.tsx'
 import type { TableContent } from './figure-table.tsx'
-import { exactDollars } from './figures.ts'
 import { budgetQuery, loadReportFile, type Report, reportQuery } from './queries.ts'
 import { nested, type Point, type Series, seriesOf, stackOf } from './series.ts'
 import type { Step } from './steps.ts'
-import type { UsageView } from './view.ts'
+import { groupingLabels, type UsageView } from './view.ts'
 
 export interface CardOf {
   readonly view: UsageView
@@ -155,20 +155,20 @@ function costTable({ view, steps, report, series, points }: Omit<CostProps, 'dim
   // Without groups the only series is that of all calls.
   const listed = isSeriesGrouping(view.grouping) ? series : []
   return {
-    head: [view.unit === 'day' ? 'Day' : 'Hour', ...listed.map(({ name }) => name), 'All', 'Calls without a price'],
+    head: [groupingLabels[view.unit], ...listed.map(({ name }) => name), 'All', 'Calls without a price'],
     rows: steps.map(({ value, label }, at) => ({
       key: value,
       cells: [
         label,
         ...listed.map(({ key }) => money(points[at]?.values[key] ?? 0)),
-        exactDollars(figures.get(value)?.cost_usd ?? (figures.has(value) ? null : '0')),
+        <Dollars key="all" usd={figures.get(value)?.cost_usd ?? (figures.has(value) ? null : '0')} />,
         figures.get(value)?.unpriced_requests ?? 0,
       ],
     })),
     total: [
       'Total',
       ...listed.map(({ key }) => money(points.reduce((sum, { values }) => sum + (values[key] ?? 0), 0))),
-      exactDollars(totals.cost_usd),
+      <Dollars key="all" usd={totals.cost_usd} />,
       totals.unpriced_requests,
     ],
   }

@@ -4,7 +4,7 @@ import type { UsageFigures } from '../../../../src/contract/usage.ts'
 export const percent = (part: number, whole: number): string =>
   whole === 0 ? 'none' : `${((part / whole) * 100).toFixed(1).replace(/\.0$/, '')} %`
 
-/** An amount of the ledger with all its digits, so that sums can be compared. */
+/** An amount of the ledger with all its digits, for comparing sums. */
 export const exactDollars = (usd: string | null): string => (usd === null ? 'unknown' : `$${usd}`)
 
 /** Tokens that were written to a prompt cache. */

@@ -12,8 +12,9 @@ import { SaveCsv } from '../../parts/save-csv.tsx'
 import css from './charts.module.css'
 import type { CardOf } from './cost-card.tsx'
 import { dimensionsOf, filtersOfGroup, groupId, groupName, isSeriesGrouping } from './dimensions.ts'
+import { Dollars } from './dollars.tsx'
 import { FigureTable } from './figure-table.tsx'
-import { cacheWrites, errors, exactDollars } from './figures.ts'
+import { cacheWrites, errors } from './figures.ts'
 import { loadReportFile, reportQuery } from './queries.ts'
 import { milliseconds } from './tiles.tsx'
 import { groupingLabels, type UsageView } from './view.ts'
@@ -79,7 +80,7 @@ const cellsOf = (figures: UsageFigures): readonly ReactNode[] => [
   count(figures.cache_read_tokens),
   count(cacheWrites(figures)),
   count(figures.output_tokens),
-  exactDollars(figures.cost_usd),
+  <Dollars key="cost" usd={figures.cost_usd} />,
   count(figures.unpriced_requests),
   milliseconds(figures.first_content_ms.p50),
   milliseconds(figures.first_content_ms.p95),

@@ -13,9 +13,9 @@ import { filtersWithoutTools, loadToolsFile, type ToolReport, toolsQuery } from 
 import { nested, stackOf } from './series.ts'
 import { stepsOf } from './steps.ts'
 import { milliseconds, Tile } from './tiles.tsx'
-import type { UsageView } from './view.ts'
+import { groupingLabels, type UsageView } from './view.ts'
 
-/** Tool calls of sessions. They have no cost and no model, so they are a report of their own. */
+/** Tool calls of sessions. They have no cost and no model, so they have a separate report. */
 export function ToolUsage({ view }: { readonly view: UsageView }) {
   const byTool = useQuery(toolsQuery(view, ['tool']))
   const byStep = useQuery(toolsQuery(view, [view.unit, 'tool']))
@@ -87,7 +87,7 @@ function Tools({ view, byTool, byStep }: Props) {
         title={`Tool calls by ${view.unit}`}
         load={() => loadToolsFile(view, [view.unit, 'tool'])}
         table={{
-          head: [view.unit === 'day' ? 'Day' : 'Hour', ...series.map(({ name }) => name)],
+          head: [groupingLabels[view.unit], ...series.map(({ name }) => name)],
           rows: steps.map(({ value, label }, at) => ({
             key: value,
             cells: [label, ...series.map(({ key }) => count(points[at]?.values[key] ?? 0))],

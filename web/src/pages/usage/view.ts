@@ -2,7 +2,7 @@ import { oneOf } from '../../parts/address.ts'
 import { type CallFilterName, type CallFilters, callFiltersOf } from '../../parts/call-filters.ts'
 import { type DayRange, dayRangeOf, daysOf, type RangeParameter } from '../../parts/day-range.ts'
 
-/** What a person can group by. `tool` is a report of its own: model calls have no tools. */
+/** What a person can group by. `tool` is a separate report: model calls have no tools. */
 export const groupings = [
   'model',
   'day',

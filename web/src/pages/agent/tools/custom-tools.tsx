@@ -1,8 +1,8 @@
 import { ActionIcon, Button, Group, NumberInput, Stack, Textarea, TextInput } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { isRecord } from '../../../data/json.ts'
 import { JsonField } from '../../../parts/json-field.tsx'
 import css from '../agent.module.css'
-import { isRecord } from '../json-values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -17,7 +17,7 @@ interface ShownTool {
   readonly description: string
 }
 
-/** The tools of one MCP server; each has the policy of the server, or one of its own. */
+/** The tools of one MCP server; each has the policy of the server, or a separate one. */
 export function ServerToolList({ server, onChange }: Props) {
   const { name, url, policy, tools } = server
   const isRegistered = url === undefined

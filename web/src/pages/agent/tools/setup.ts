@@ -1,5 +1,5 @@
 import type { RuntimeTool } from '../../../../../src/contract/runtimes.ts'
-import { isRecord, recordOf } from '../json-values.ts'
+import { isRecord, recordOf } from '../../../data/json.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -14,7 +14,7 @@ export interface ServerSetup {
   readonly name: string
   /** Undefined for a registered server. */
   readonly url: string | undefined
-  /** Of the tools without a policy of their own. */
+  /** Of the tools without a separate policy. */
   readonly policy: Policy
   readonly tools: Readonly<Record<string, Policy>>
 }

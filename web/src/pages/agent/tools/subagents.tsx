@@ -1,9 +1,9 @@
 import { ActionIcon, Group, NumberInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
+import { isRecord } from '../../../data/json.ts'
 import { AgentSelect } from '../../../parts/agent-select.tsx'
 import css from '../agent.module.css'
-import { isRecord } from '../json-values.ts'
 import type { Editing } from '../use-draft.ts'
 import { AgentName } from './agent-name.tsx'
 import { PolicyControl } from './policy-control.tsx'
@@ -30,7 +30,7 @@ const policyIn = (entry: Fields): Policy => {
   return word === 'ask' || word === 'deny' ? word : 'allow'
 }
 
-/** Other agents that this one may call, each in a session of its own. */
+/** Other agents that this one may call, each in a separate session. */
 export function Subagents({ editing: { agent, draft, set } }: { readonly editing: Editing }) {
   const entries = entriesOf(draft.config['agents'])
   const write = (next: readonly Fields[]) => set('agents', next.length === 0 ? undefined : next.map(storedEntry))

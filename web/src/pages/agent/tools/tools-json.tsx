@@ -2,11 +2,11 @@ import { Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../data/client.ts'
+import { isRecord, recordOf } from '../../../data/json.ts'
 import { JsonBlock } from '../../../parts/code.tsx'
 import { JsonField } from '../../../parts/json-field.tsx'
 import { Loading, ProblemLine } from '../../../parts/page-state.tsx'
 import css from '../agent.module.css'
-import { isRecord, recordOf } from '../json-values.ts'
 import type { Editing } from '../use-draft.ts'
 
 /** The tools of an agent as they are stored. The service checks them when they are saved. */

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../../../src/client/index.ts'
 import type { SseFrame } from '../../../../../src/contract/sse.ts'
-import { type Block, type Fields, fieldsOf, isFields, parseJson, textOf } from './form.ts'
+import { type Fields, isRecord, parseJson, recordOf } from '../../../data/json.ts'
+import { type Block, textOf } from './form.ts'
 
 /** A part of an answer. A tool call has its input as the text that arrived so far. */
 export type AnswerBlock =
@@ -50,7 +51,7 @@ export interface Frame {
 export function frameOf({ event, data }: SseFrame): Frame | undefined {
   if (data === '[DONE]') return { event, data: {}, isEnd: true }
   const { value } = parseJson(data)
-  return isFields(value) ? { event, data: value, isEnd: false } : undefined
+  return isRecord(value) ? { event, data: value, isEnd: false } : undefined
 }
 
 /** Returns the blocks with one changed. */
@@ -89,7 +90,7 @@ const otherStatus = 502
 
 /** Returns the error of an error event. */
 export function streamError(value: unknown): ApiError {
-  const { message, type, code } = fieldsOf(value)
+  const { message, type, code } = recordOf(value)
   const status = statuses[textOf(code)] ?? statuses[textOf(type)] ?? otherStatus
   return new ApiError(textOf(message) || 'the answer ended with an error', {
     status,
@@ -122,5 +123,5 @@ function blockOf(block: AnswerBlock): Block | undefined {
 /** A call whose input is incomplete, since the answer was stopped, is no call. */
 function toolUseOf({ id, name, input }: Extract<AnswerBlock, { kind: 'tool' }>): Block | undefined {
   const { value, problem } = parseJson(input)
-  return problem === undefined ? { type: 'tool_use', id, name, input: fieldsOf(value) } : undefined
+  return problem === undefined ? { type: 'tool_use', id, name, input: recordOf(value) } : undefined
 }

@@ -1,14 +1,5 @@
-import {
-  type Block,
-  type Fields,
-  type Format,
-  fieldsOf,
-  isBlock,
-  listOf,
-  type Turn,
-  textOf,
-  textOfBlocks,
-} from './form.ts'
+import { type Fields, recordOf } from '../../../data/json.ts'
+import { type Block, type Format, isBlock, listOf, type Turn, textOf, textOfBlocks } from './form.ts'
 
 const carried: readonly string[] = ['text', 'image', 'tool_use', 'tool_result']
 const thinking: readonly string[] = ['thinking', 'redacted_thinking']
@@ -27,7 +18,7 @@ export const losesThinking = ({ content }: Turn, format: Format): boolean =>
   format !== 'messages' && content.some(({ type }) => thinking.includes(type))
 
 const isText = (value: unknown): boolean =>
-  value === undefined || typeof value === 'string' || listOf(value).every(each => fieldsOf(each)['type'] === 'text')
+  value === undefined || typeof value === 'string' || listOf(value).every(each => recordOf(each)['type'] === 'text')
 
 /** Returns the text of a tool result, whose content is a text or a list of blocks. */
 export const resultText = ({ content }: Block): string =>
@@ -95,7 +86,7 @@ const callsOf = (content: readonly Block[]) =>
     }))
 
 const imagesOf = (content: readonly Block[]): readonly string[] =>
-  content.filter(({ type }) => type === 'image').map(block => imageUrl(fieldsOf(block['source'])))
+  content.filter(({ type }) => type === 'image').map(block => imageUrl(recordOf(block['source'])))
 
 const imageUrl = ({ type, url, media_type: mediaType, data }: Fields): string =>
   type === 'url' ? textOf(url) : `data:${textOf(mediaType)};base64,${textOf(data)}`

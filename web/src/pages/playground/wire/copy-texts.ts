@@ -1,5 +1,6 @@
+import type { Fields } from '../../../data/json.ts'
 import { quoted } from '../../../parts/connect-texts.ts'
-import { type Fields, type Format, listOf } from './form.ts'
+import { type Format, listOf } from './form.ts'
 import { pythonArguments } from './python-text.ts'
 import { paths } from './request.ts'
 

@@ -1,3 +1,5 @@
+import { type Fields, isRecord, parseJson } from '../../../data/json.ts'
+
 /** Formats of the API in which the playground calls models, the default first. */
 export const formats = ['messages', 'chat', 'responses'] as const
 export type Format = (typeof formats)[number]
@@ -7,8 +9,6 @@ export const formatNames: Readonly<Record<Format, string>> = {
   chat: 'Chat Completions',
   responses: 'Responses',
 }
-
-export type Fields = Readonly<Record<string, unknown>>
 
 /** Content of a turn, in the vocabulary of Messages: `text`, `image`, `tool_use`, `tool_result`, `thinking` and others. */
 export interface Block extends Fields {
@@ -56,16 +56,11 @@ export const emptyForm: PlaygroundForm = {
   others: '',
 }
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
-
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-export const isBlock = (value: unknown): value is Block => isFields(value) && typeof value['type'] === 'string'
+export const isBlock = (value: unknown): value is Block => isRecord(value) && typeof value['type'] === 'string'
 
 /** Returns the text of the `text` blocks. */
 export const textOfBlocks = (content: readonly Block[]): string =>
@@ -85,29 +80,12 @@ export function withText(content: readonly Block[], text: string): readonly Bloc
 
 const isBeforeText = (type: string): boolean => ['thinking', 'redacted_thinking', 'tool_result'].includes(type)
 
-/** A text that should be JSON. */
-export interface Parsed {
-  /** Undefined for an empty text, too. */
-  readonly value?: unknown
-  readonly problem?: string
-}
-
-/** Parses the text of a field. */
-export function parseJson(text: string): Parsed {
-  if (text.trim() === '') return {}
-  try {
-    return { value: JSON.parse(text) }
-  } catch (error) {
-    return { problem: `not JSON: ${error instanceof Error ? error.message : 'cannot be read'}` }
-  }
-}
-
 /** Problems of the fields with JSON, by their names. */
 export function jsonProblems({ tools, schema, others }: PlaygroundForm) {
   return {
     tools: problemOf(tools, Array.isArray, 'tools are a JSON list'),
-    schema: problemOf(schema, isFields, 'a schema is a JSON object'),
-    others: problemOf(others, isFields, 'other fields are a JSON object'),
+    schema: problemOf(schema, isRecord, 'a schema is a JSON object'),
+    others: problemOf(others, isRecord, 'other fields are a JSON object'),
   }
 }
 

@@ -1,4 +1,5 @@
-import { type Fields, fieldsOf, listOf, textOf } from './form.ts'
+import { type Fields, recordOf } from '../../../data/json.ts'
+import { listOf, textOf } from './form.ts'
 import {
   joined,
   type LoadedContent,
@@ -20,13 +21,13 @@ const isSystem = ({ role }: Fields): boolean => role === 'system' || role === 'd
 
 /** Reads a request of Chat Completions. */
 export function loadChat(body: Fields): LoadedContent {
-  const messages = listOf(body['messages']).map(fieldsOf)
+  const messages = listOf(body['messages']).map(recordOf)
   const firstTurn = messages.findIndex(message => !isSystem(message))
   const start = firstTurn < 0 ? messages.length : firstTurn
   const turns = messages.slice(start).filter(message => !isSystem(message))
   const late = messages.length - start - turns.length
   const unknown = turns.flatMap(({ role, content }) => (role === 'tool' ? [] : readParts(content).unknown))
-  const { type, json_schema: schema } = fieldsOf(body['response_format'])
+  const { type, json_schema: schema } = recordOf(body['response_format'])
   const isSchema = type === 'json_schema'
   return {
     system: messages
@@ -38,7 +39,7 @@ export function loadChat(body: Fields): LoadedContent {
       maxTokens: body['max_completion_tokens'] ?? body['max_tokens'],
       temperature: body['temperature'],
       effort: body['reasoning_effort'],
-      schema: isSchema ? fieldsOf(schema)['schema'] : undefined,
+      schema: isSchema ? recordOf(schema)['schema'] : undefined,
     }),
     rest: without(body, isSchema ? [...known, 'response_format'] : known),
     notes: [
@@ -55,13 +56,13 @@ function turnOf({ role, content, tool_calls: calls, tool_call_id: id }: Fields) 
   if (role === 'tool') return { role: 'user' as const, content: [toolResult(id, content)] }
   const { blocks } = readParts(content)
   if (role !== 'assistant') return { role: 'user' as const, content: blocks }
-  const used = listOf(calls).map(fieldsOf)
+  const used = listOf(calls).map(recordOf)
   return {
     role: 'assistant' as const,
     content: [
       ...blocks,
       ...used.map(call => {
-        const { name, arguments: input } = fieldsOf(call['function'])
+        const { name, arguments: input } = recordOf(call['function'])
         return toolUse(textOf(call['id']), name, input)
       }),
     ],

@@ -1,4 +1,5 @@
-import { type Fields, type Format, fieldsOf, isFields, listOf, type PlaygroundForm, parseJson, textOf } from './form.ts'
+import { type Fields, isRecord, parseJson, recordOf } from '../../../data/json.ts'
+import { type Format, listOf, type PlaygroundForm, textOf } from './form.ts'
 import { loadChat } from './load-chat.ts'
 import { loadMessages } from './load-messages.ts'
 import type { LoadedContent } from './load-parts.ts'
@@ -35,7 +36,7 @@ export function loadForm(request: RecordedBody, response: RecordedBody, base: Pl
   if (request.truncated)
     throw new CannotLoad('the request of this call is longer than the 256 KB that the service records')
   const body = parseJson(request.body).value
-  if (!isFields(body)) throw new CannotLoad('the recorded request is not a JSON object')
+  if (!isRecord(body)) throw new CannotLoad('the recorded request is not a JSON object')
   const format = formatOf(body, response.body ?? '')
   if (!format) throw new CannotLoad('this call has another format than Messages, Chat Completions or Responses')
   const { system, turns, settings, rest, notes } = loaders[format](body)
@@ -73,7 +74,7 @@ const chatFields = ['max_completion_tokens', 'stream_options', 'response_format'
 const isChat = (body: Fields): boolean =>
   chatFields.some(name => name in body) ||
   listOf(body['messages'])
-    .map(fieldsOf)
+    .map(recordOf)
     .some(
       ({ role, tool_calls: calls }) => ['system', 'developer', 'tool'].includes(textOf(role)) || calls !== undefined,
     )

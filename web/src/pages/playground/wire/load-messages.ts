@@ -1,4 +1,5 @@
-import { type Fields, fieldsOf, isBlock, listOf, textOf } from './form.ts'
+import { type Fields, recordOf } from '../../../data/json.ts'
+import { isBlock, listOf, textOf } from './form.ts'
 import { type LoadedContent, settingsOf, textOfParts, thinkingOf, whenFilled, without } from './load-parts.ts'
 
 const known = [
@@ -15,14 +16,14 @@ const known = [
 
 /** Reads a request of Messages. */
 export function loadMessages(body: Fields): LoadedContent {
-  const config = fieldsOf(body['output_config'])
-  const { schema, type } = fieldsOf(config['format'])
+  const config = recordOf(body['output_config'])
+  const { schema, type } = recordOf(config['format'])
   const isSchema = type === 'json_schema'
   const configRest = without(config, isSchema ? ['effort', 'format'] : ['effort'])
   return {
     system: textOfParts(body['system']),
     turns: listOf(body['messages'])
-      .map(fieldsOf)
+      .map(recordOf)
       .map(({ role, content }) => ({
         role: role === 'assistant' ? 'assistant' : 'user',
         content: typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).filter(isBlock),
@@ -43,7 +44,7 @@ export function loadMessages(body: Fields): LoadedContent {
 
 /** The form has one text for the system prompt. */
 function systemNotes(system: unknown): readonly string[] {
-  const blocks = listOf(system).map(fieldsOf)
+  const blocks = listOf(system).map(recordOf)
   const isCached = blocks.some(block => block['cache_control'] !== undefined)
   const types = blocks.map(({ type }) => textOf(type)).filter(type => type !== 'text')
   return [

@@ -1,14 +1,5 @@
-import {
-  type Block,
-  type Fields,
-  fieldsOf,
-  listOf,
-  type PlaygroundForm,
-  parseJson,
-  type Turn,
-  textOf,
-  thinkingKinds,
-} from './form.ts'
+import { type Fields, parseJson, recordOf } from '../../../data/json.ts'
+import { type Block, listOf, type PlaygroundForm, type Turn, textOf, thinkingKinds } from './form.ts'
 
 /** Content of a call as a loader of one format returns it. */
 export interface LoadedContent {
@@ -38,7 +29,7 @@ export const settingsOf = (found: {
 
 /** Returns the setting of thinking of Messages. */
 export function thinkingOf(value: unknown): Partial<PlaygroundForm> {
-  const { type, budget_tokens: budget } = fieldsOf(value)
+  const { type, budget_tokens: budget } = recordOf(value)
   const thinking = thinkingKinds.find(kind => kind === type) ?? 'default'
   return { thinking, ...(typeof budget === 'number' && { thinkingBudget: budget }) }
 }
@@ -63,7 +54,7 @@ export const toolUse = (id: unknown, name: unknown, input: unknown): Block => ({
   type: 'tool_use',
   id: textOf(id),
   name: textOf(name),
-  input: fieldsOf(parseJson(textOf(input)).value),
+  input: recordOf(parseJson(textOf(input)).value),
 })
 
 /** Returns the result of a function as a block. */
@@ -78,7 +69,7 @@ export const textOfParts = (content: unknown): string =>
   typeof content === 'string'
     ? content
     : listOf(content)
-        .map(part => textOf(fieldsOf(part)['text']))
+        .map(part => textOf(recordOf(part)['text']))
         .filter(text => text !== '')
         .join('\n\n')
 
@@ -91,7 +82,7 @@ export function readParts(content: unknown): {
     return { blocks: content === '' ? [] : [{ type: 'text', text: content }], unknown: [] }
   const blocks: Block[] = []
   const unknown: string[] = []
-  for (const part of listOf(content).map(fieldsOf)) {
+  for (const part of listOf(content).map(recordOf)) {
     const block = blockOf(part)
     if (block) blocks.push(block)
     else unknown.push(textOf(part['type']))
@@ -108,7 +99,7 @@ function blockOf(part: Fields): Block | undefined {
     case 'refusal':
       return { type: 'text', text: textOf(part['refusal']) }
     case 'image_url':
-      return imageBlock(textOf(fieldsOf(part['image_url'])['url']))
+      return imageBlock(textOf(recordOf(part['image_url'])['url']))
     case 'input_image':
       return typeof part['image_url'] === 'string' ? imageBlock(part['image_url']) : undefined
     default:

@@ -1,4 +1,5 @@
-import { type Block, type Fields, fieldsOf, listOf, textOf } from './form.ts'
+import { type Fields, recordOf } from '../../../data/json.ts'
+import { type Block, listOf, textOf } from './form.ts'
 import {
   joined,
   type LoadedContent,
@@ -13,18 +14,16 @@ import {
 } from './load-parts.ts'
 
 const known = [
-  ...[
-    'model',
-    'input',
-    'instructions',
-    'max_output_tokens',
-    'temperature',
-    'reasoning',
-    'text',
-    'tools',
-    'stream',
-    'store',
-  ],
+  'model',
+  'input',
+  'instructions',
+  'max_output_tokens',
+  'temperature',
+  'reasoning',
+  'text',
+  'tools',
+  'stream',
+  'store',
 ]
 
 interface ReadItem {
@@ -36,17 +35,17 @@ interface ReadItem {
 /** Reads a request of Responses. */
 export function loadResponses(body: Fields): LoadedContent {
   const { input } = body
-  const all = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input).map(fieldsOf)
+  const all = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input).map(recordOf)
   const isSystem = ({ role }: Fields) => role === 'system' || role === 'developer'
   const items = all.filter(item => !isSystem(item)).map(itemOf)
   const instructions = [
     textOf(body['instructions']),
     ...all.filter(isSystem).map(({ content }) => textOfParts(content)),
   ]
-  const text = fieldsOf(body['text'])
-  const { type, schema } = fieldsOf(text['format'])
+  const text = recordOf(body['text'])
+  const { type, schema } = recordOf(text['format'])
   const isSchema = type === 'json_schema'
-  const reasoning = fieldsOf(body['reasoning'])
+  const reasoning = recordOf(body['reasoning'])
   return {
     system: instructions.filter(each => each !== '').join('\n\n'),
     turns: joined(items),

@@ -1,4 +1,5 @@
-import type { Fields, Format } from './form.ts'
+import type { Fields } from '../../../data/json.ts'
+import type { Format } from './form.ts'
 
 /**
  * Fields that all versions of the libraries have parameters for; `anthropic` 1 has none for `temperature`.

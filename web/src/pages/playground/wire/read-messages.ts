@@ -1,20 +1,21 @@
+import { type Fields, recordOf } from '../../../data/json.ts'
 import { type Answer, type AnswerBlock, type AnswerReader, replaced, streamError } from './answer.ts'
-import { type Block, type Fields, fieldsOf, isBlock, textOf } from './form.ts'
+import { type Block, isBlock, textOf } from './form.ts'
 
 /** Reads the events of Messages. The blocks have the order of their indices. */
 export const readMessages: AnswerReader = (before, { data }) => {
   switch (data['type']) {
     case 'message_start':
-      return { ...before, usage: usageOf(fieldsOf(fieldsOf(data['message'])['usage']), before) }
+      return { ...before, usage: usageOf(recordOf(recordOf(data['message'])['usage']), before) }
     case 'content_block_start':
       return { ...before, blocks: [...before.blocks, started(data['content_block'])] }
     case 'content_block_delta':
-      return changed(before, Number(data['index']), fieldsOf(data['delta']))
+      return changed(before, Number(data['index']), recordOf(data['delta']))
     case 'message_delta': {
-      const reason = fieldsOf(data['delta'])['stop_reason']
+      const reason = recordOf(data['delta'])['stop_reason']
       return {
         ...before,
-        usage: usageOf(fieldsOf(data['usage']), before),
+        usage: usageOf(recordOf(data['usage']), before),
         stopReason: typeof reason === 'string' ? reason : before.stopReason,
       }
     }
@@ -32,7 +33,7 @@ function started(value: unknown): AnswerBlock {
   if (block.type === 'text') return { kind: 'text', text: textOf(block['text']) }
   if (block.type === 'thinking') return { kind: 'thinking', text: textOf(block['thinking']) }
   if (block.type !== 'tool_use') return { kind: 'other', value: block }
-  const input = Object.keys(fieldsOf(block['input'])).length === 0 ? '' : JSON.stringify(block['input'])
+  const input = Object.keys(recordOf(block['input'])).length === 0 ? '' : JSON.stringify(block['input'])
   return { kind: 'tool', id: textOf(block['id']), name: textOf(block['name']), input }
 }
 

@@ -1,5 +1,6 @@
+import { type Fields, isRecord, recordOf } from '../../../data/json.ts'
 import { type Answer, type AnswerBlock, type AnswerReader, appended, replaced, streamError } from './answer.ts'
-import { type Fields, fieldsOf, isBlock, isFields, textOf } from './form.ts'
+import { isBlock, textOf } from './form.ts'
 
 const shownElsewhere: readonly unknown[] = ['message', 'reasoning', 'function_call']
 
@@ -16,7 +17,7 @@ export const readResponses: AnswerReader = (before, { data }) => {
     case 'response.reasoning_summary_part.added':
       return data['summary_index'] === 0 ? before : { ...before, blocks: appended(before.blocks, 'thinking', '\n\n') }
     case 'response.output_item.added':
-      return { ...before, blocks: withItem(before.blocks, fieldsOf(data['item'])) }
+      return { ...before, blocks: withItem(before.blocks, recordOf(data['item'])) }
     case 'response.function_call_arguments.delta':
       return { ...before, blocks: withArguments(before.blocks, piece) }
     case 'response.output_item.done':
@@ -29,13 +30,13 @@ export const readResponses: AnswerReader = (before, { data }) => {
 }
 
 function ended(before: Answer, data: Fields): Answer {
-  const response = fieldsOf(data['response'])
+  const response = recordOf(data['response'])
   const usage = usageOf(response['usage']) ?? before.usage
   switch (data['type']) {
     case 'response.completed':
       return { ...before, usage, stopReason: 'completed', isComplete: true }
     case 'response.incomplete': {
-      const reason = textOf(fieldsOf(response['incomplete_details'])['reason']) || 'incomplete'
+      const reason = textOf(recordOf(response['incomplete_details'])['reason']) || 'incomplete'
       return { ...before, usage, stopReason: reason, isComplete: true }
     }
     case 'response.failed':
@@ -61,9 +62,9 @@ const withOther = (blocks: readonly AnswerBlock[], item: unknown): readonly Answ
   isBlock(item) && !shownElsewhere.includes(item.type) ? [...blocks, { kind: 'other', value: item }] : blocks
 
 function usageOf(value: unknown): Answer['usage'] {
-  if (!isFields(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { input_tokens: input, output_tokens: output, input_tokens_details: details } = value
-  const cached = fieldsOf(details)['cached_tokens']
+  const cached = recordOf(details)['cached_tokens']
   const hits = typeof cached === 'number' ? cached : 0
   return { input: Number(input) - hits, output: Number(output), cached: hits }
 }

@@ -1,16 +1,7 @@
+import { type Fields, isRecord, parseJson, recordOf } from '../../../data/json.ts'
 import { present } from '../../../data/present.ts'
 import { chatMessagesOf, inputOf, losesThinking, messagesOf, turnProblem } from './content.ts'
-import {
-  type Fields,
-  type Format,
-  fieldsOf,
-  formatNames,
-  isFields,
-  jsonProblems,
-  listOf,
-  type PlaygroundForm,
-  parseJson,
-} from './form.ts'
+import { type Format, formatNames, jsonProblems, listOf, type PlaygroundForm } from './form.ts'
 import { toolsIn } from './tools.ts'
 
 export const paths: Readonly<Record<Format, string>> = {
@@ -24,7 +15,7 @@ export function bodyOf(form: PlaygroundForm, format: Format, model: string): Fie
   const { own, others } = parts(form, format, model)
   const merged = Object.entries(own).map(([name, value]) => [
     name,
-    isFields(value) && isFields(others[name]) ? { ...others[name], ...value } : value,
+    isRecord(value) && isRecord(others[name]) ? { ...others[name], ...value } : value,
   ])
   return { ...others, ...Object.fromEntries(merged) }
 }
@@ -32,7 +23,7 @@ export function bodyOf(form: PlaygroundForm, format: Format, model: string): Fie
 /** Fields of the form, and those of the field for others. */
 function parts(form: PlaygroundForm, format: Format, model: string) {
   const own: Fields = { model, ...present(builders[format](form)), stream: true }
-  return { own, others: fieldsOf(parseJson(form.others).value) }
+  return { own, others: recordOf(parseJson(form.others).value) }
 }
 
 const builders: Readonly<Record<Format, (form: PlaygroundForm) => Fields>> = {
@@ -93,7 +84,8 @@ function toolsOf({ tools }: PlaygroundForm, format: Format): readonly unknown[] 
   return list.length === 0 ? undefined : toolsIn(format, list)
 }
 
-function thinkingOf({ thinking, thinkingBudget }: PlaygroundForm): Fields | undefined {
+/** Returns the setting of thinking in the words of Messages; undefined for that of the model. */
+export function thinkingOf({ thinking, thinkingBudget }: PlaygroundForm): Fields | undefined {
   if (thinking === 'default') return undefined
   return thinking === 'enabled' ? { type: 'enabled', budget_tokens: thinkingBudget } : { type: thinking }
 }
@@ -124,7 +116,7 @@ function turnsProblem({ turns }: PlaygroundForm, format: Format): string | undef
 /** A field that stands in the form and among the other fields would be sent once only. */
 function doubled(form: PlaygroundForm, format: Format): string | undefined {
   const { own, others } = parts(form, format, '')
-  const name = Object.keys(others).find(each => each in own && !(isFields(own[each]) && isFields(others[each])))
+  const name = Object.keys(others).find(each => each in own && !(isRecord(own[each]) && isRecord(others[each])))
   return name === undefined ? undefined : `Other fields: ${name} already is a field of the form`
 }
 

@@ -1,4 +1,5 @@
-import { type Fields, type Format, fieldsOf, isFields, textOf } from './form.ts'
+import { type Fields, isRecord, recordOf } from '../../../data/json.ts'
+import { type Format, textOf } from './form.ts'
 
 /** A tool that the caller runs, in the words of Messages. */
 export interface FunctionTool {
@@ -41,9 +42,9 @@ export const exampleSchema = JSON.stringify(
 
 /** Reads a function of any of the three formats; undefined for a tool that the provider runs. */
 export function readFunction(tool: unknown): FunctionTool | undefined {
-  if (!isFields(tool)) return undefined
+  if (!isRecord(tool)) return undefined
   const { type, function: inner, ...fields } = tool
-  if (type === 'function' && isFields(inner)) return functionOf({ ...fields, ...inner }, inner['parameters'])
+  if (type === 'function' && isRecord(inner)) return functionOf({ ...fields, ...inner }, inner['parameters'])
   if (type === 'function') return functionOf(fields, fields['parameters'])
   const isOwn = type === undefined || type === null || type === 'custom'
   return isOwn && 'input_schema' in fields ? functionOf(fields, fields['input_schema']) : undefined
@@ -64,12 +65,12 @@ function functionOf(fields: Fields, schema: unknown): FunctionTool {
 export const toolsIn = (format: Format, tools: readonly unknown[]): readonly unknown[] =>
   tools.map(tool => {
     const read = readFunction(tool)
-    return read && !isIn(format, fieldsOf(tool)) ? written(format, read) : tool
+    return read && !isIn(format, recordOf(tool)) ? written(format, read) : tool
   })
 
 function isIn(format: Format, { type, function: inner }: Fields): boolean {
   if (format === 'messages') return type !== 'function'
-  return type === 'function' && isFields(inner) === (format === 'chat')
+  return type === 'function' && isRecord(inner) === (format === 'chat')
 }
 
 function written(format: Format, { name, description, input_schema: schema, strict, rest }: FunctionTool): Fields {

@@ -1,5 +1,6 @@
 import type { FilePartWrite } from '../../../../../src/contract/prompt-files.ts'
 import { bytes } from '../../../parts/format.ts'
+import { base64Of } from '../../../parts/read-file.ts'
 
 /** Limits of the files of one prompt, as in the contract. */
 const maxFiles = 20
@@ -17,19 +18,10 @@ export function attachmentProblem(files: readonly File[]): string | undefined {
 
 /** Reads a file as a part of a prompt. */
 export async function partOf(file: File): Promise<FilePartWrite> {
-  const url = await dataUrlOf(file)
   return {
     type: 'file',
     name: file.name,
     media_type: file.type === '' ? 'application/octet-stream' : file.type,
-    data: url.slice(url.indexOf(',') + 1),
+    data: await base64Of(file),
   }
 }
-
-const dataUrlOf = (file: File): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const reader = new FileReader()
-    reader.onload = () => resolve(String(reader.result))
-    reader.onerror = () => reject(reader.error ?? new Error(`cannot read ${file.name}`))
-    reader.readAsDataURL(file)
-  })
